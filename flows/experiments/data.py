@@ -31,7 +31,7 @@ __all__ = ["History", "RatedHistory", "from_file", "from_lake", "name_of", "rate
 _COLUMNS = {"tennis_atp.parquet": ("contest=contest_id", "player=player_id", "time=time")}
 _ENDINGS = (
     ".tar", ".tgz", ".txz", ".zip", ".gz", ".bz2", ".zst", ".xz",
-    ".csv", ".txt", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet",
+    ".csv", ".txt", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".pq",
 )  # fmt: skip
 
 

@@ -74,7 +74,8 @@ def fetch(
             requested = {request.key for request in missing}
             due = [request for request in requests if request.key not in requested]
         else:
-            ratios = [(_overdue(archive.entry(request.key), request, now), request) for request in requests]
+            entries = [(entry, request) for request in requests if (entry := archive.entry(request.key))]
+            ratios = [(_overdue(entry, request, now), request) for entry, request in entries]
             due = [request for ratio, request in sorted(ratios, key=lambda pair: -pair[0]) if ratio >= 1.0]
         for done, request in enumerate(due):
             on_progress(done, len(due), f"requesting again {request.key.shown}")
@@ -177,10 +178,8 @@ class Fetcher:
         return SourceError(rule, error.source, error.contest or document.key.name, error.member, error.rows)
 
 
-def _overdue(entry: ArchiveEntry | None, request: DocumentRequest, now: float) -> float:
+def _overdue(entry: ArchiveEntry, request: DocumentRequest, now: float) -> float:
     """How overdue a document is: age over twice its age at the last request; it is due from 1 on."""
-    if entry is None:
-        return 0.0
     if entry.failures:
         return (now - entry.checked_seconds) / (YOUNG_SECONDS * 2.0 ** min(entry.failures, 16))
     if request.open_ended:

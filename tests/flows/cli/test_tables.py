@@ -148,6 +148,13 @@ def test_table__has_ascii_signs_for_output_that_is_not_unicode(monkeypatch: pyte
     assert re.search(r"gain \+- \^ v.*a\.\.\.", stream.read(), re.DOTALL)
 
 
+def test_fit__a_table_that_needs_it_has_its_narrowest_columns() -> None:
+    table = new_table({"a": NAME, "b": NAME})
+    table.add_row("x" * 40, "y" * 40)
+    assert fit(table, 24) == []
+    assert sum(column.width or 0 for column in table.columns) + 2 * 3 + 1 == 24  # with lines and padding
+
+
 @repeatable(60)
 @given(
     st.lists(

@@ -185,8 +185,11 @@ def test_verify__names_a_file_that_was_replaced_by_another_valid_one(lake: Path,
 
 def test_verify__of_a_run_or_a_data_set_reads_nothing_else(lake: Path, invoke: Command) -> None:
     flipped(next((lake / "games" / "standings").iterdir()))
-    assert invoke("verify", "--run", "run", "--lake", lake).code == 0
-    assert invoke("verify", "--dataset", "games", "--lake", lake).code == 1
+    run, rows = invoke("verify", "--run", "run", "--lake", lake), Dataset.open(Lake.open(lake), "games").contests
+    assert (run.code, "data set" in run.out) == (0, False)
+    dataset = invoke("verify", "--dataset", "games", "--lake", lake)
+    participations = f"{sum(rows.column('n_players').to_pylist())} participations"
+    assert (dataset.code, f"1 data set with 60 contests and {participations}" in dataset.err) == (1, True)
     assert "not both" in invoke.refuses("verify", "--run", "run", "--dataset", "games", "--lake", lake, code=2)
     result = invoke("verify", "--run", "other", "--lake", lake)
     assert (result.code, "no run 'other'" in result.out) == (1, True)

@@ -484,6 +484,8 @@ def test_an_experiment_reads_a_table_with_the_same_options(invoke: Command, tmp_
     history = from_file(path, options)
     assert (history.rounds.time_seconds.tolist(), history.handles.to_pylist()) == ([DAY], ["bob", "ann"])
     assert name_of(path) == "club"
+    for ending in ("tsv", "CSV", "tar.xz", "tgz", "ndjson.zst", "json.gz", "tab", "pq", "zip"):
+        assert name_of(tmp_path / f"club.2024.{ending}") == "club.2024"
     message = invoke.refuses("experiment", "robustness", "--data", path, "--time-format", "soon", code=2)
     assert "time format must be one of" in message
 
