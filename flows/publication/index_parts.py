@@ -20,7 +20,7 @@ from ranklake.storage.lake.schemas import ROUNDS
 
 from .index_manifest import IndexFile
 
-__all__ = ["PART_ROWS", "Part", "cut", "encode_part", "encode_table", "read_mapped"]
+__all__ = ["PART_ROWS", "Part", "cut", "encode_part", "encode_table", "integers", "read_mapped"]
 
 PART_ROWS = 1 << 20
 _GROWTH = 4  # a part is merged with later rounds as long as it is at most so many times as large
@@ -35,8 +35,9 @@ class Part:
     def __init__(self, batch: pa.RecordBatch) -> None:
         self._rows = pa.Table.from_batches([batch]).select(_COLUMNS)
         self._player, self._round, self._by_round = (
-            _integers(batch.column(name)) for name in ("player", "round_index", _BY_ROUND)
+            integers(batch.column(name)) for name in ("player", "round_index", _BY_ROUND)
         )
+        self._rating = np.frombuffer(batch.column("rating").buffers()[1] or b"", np.float64)
 
     def history(self, player: int) -> pa.Table:
         """The rows of a player, in order of rounds; columns as ``_COLUMNS``."""
@@ -46,9 +47,26 @@ class Part:
 
     def round(self, round_index: int) -> pa.Table:
         """The rows of a round, in the order of its standings; columns as ``_COLUMNS``."""
+        return self._rows.take(pa.array(self._positions(round_index)))
+
+    def ratings_before(self, round_index: int) -> npt.NDArray[np.float64]:
+        """The display rating before a round of each of its players, in order; NaN if this part does not have it."""
+        at = self._positions(round_index)
+        before = np.maximum(at - 1, 0)  # sorted by player, then by round
+        return np.where((at > 0) & (self._player[before] == self._player[at]), self._rating[before], np.nan)
+
+    def last_ratings(self, players: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+        """The display rating of each player after the last round of this part; NaN if the part has no such player."""
+        at = np.searchsorted(self._player, players, side="right") - 1
+        last = np.maximum(at, 0)
+        if not len(self._player):
+            return np.full(len(players), np.nan)
+        return np.where((at >= 0) & (self._player[last] == players), self._rating[last], np.nan)
+
+    def _positions(self, round_index: int) -> npt.NDArray[np.int32]:
         start = bisect_left(self._by_round, round_index, key=self._round.__getitem__)
         stop = bisect_right(self._by_round, round_index, lo=start, key=self._round.__getitem__)
-        return self._rows.take(pa.array(self._by_round[start:stop]))
+        return self._by_round[start:stop]
 
 
 def encode_part(batches: Iterable[pa.RecordBatch]) -> pa.Buffer:
@@ -97,8 +115,10 @@ def read_mapped(lake: Lake, path: str, file: IndexFile) -> pa.RecordBatch:
         raise damaged(path, f"not a readable Arrow file ({str(error).partition(chr(10))[0]})") from error
 
 
-def _integers(column: pa.Int32Array) -> npt.NDArray[np.int32]:
-    """The values of a column without nulls, not copied. ``to_numpy`` would import pandas."""
+def integers(column: pa.Int32Array | pa.ChunkedArray) -> npt.NDArray[np.int32]:
+    """The values of a column without nulls, not copied if it has one chunk. ``to_numpy`` would import pandas."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
     values = np.frombuffer(column.buffers()[1] or b"", np.int32)
     return values[column.offset : column.offset + len(column)]
 

@@ -18,7 +18,7 @@ from ..publication.index_manifest import read_manifest, source_digest
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
 from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
-from .run import PublishedRun
+from .tables import PublishedTables
 
 __all__ = ["leaderboard", "player_history"]
 
@@ -81,7 +81,7 @@ def player_history(
 class _Current:
     """A run with an index that is up to date."""
 
-    def __init__(self, run: Run, dataset: Dataset, published: PublishedRun) -> None:
+    def __init__(self, run: Run, dataset: Dataset, published: PublishedTables) -> None:
         self.run, self.dataset, self.published = run, dataset, published
 
     @classmethod
@@ -96,7 +96,7 @@ class _Current:
         newest, dataset = run.newest_segment(), Dataset.open(lake, manifest.dataset)
         if newest is None or manifest.source != source_digest(run, dataset, newest):
             return None
-        return cls(run, dataset, PublishedRun(lake, run_name, manifest))
+        return cls(run, dataset, PublishedTables(lake, run_name, manifest))
 
     def format(self, titles: TitlesChoice) -> RatingFormat:
         manifest = self.published.manifest

@@ -1,85 +1,149 @@
-"""One state of a published run: its tables, mapped into memory, and the rows of a player or a round."""
+"""A published run for queries: its leaderboard, players, histories, contests and distribution."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
 from ranklake.storage import Lake, MissingError
-from ranklake.storage.lake.schemas import PUBLISHED
 
-from ..common.titles import Titles
-from ..publication.index_manifest import IndexFile, IndexManifest, index_path, read_manifest
-from ..publication.index_parts import Part, read_mapped
+from ..publication.index_manifest import index_path, read_manifest
+from . import comparison, contests, distribution
+from .handles import Handles, NoPlayerError
+from .leaderboard import Leaderboard, Page
+from .search import Search
+from .tables import PublishedTables
 
-__all__ = ["PublishedRun", "open_published"]
+__all__ = ["NoPlayerError", "PublishedRun", "open_published"]
 
 
-class PublishedRun:
-    """One state of a published run; immutable.
+class PublishedRun(PublishedTables):
+    """One state of a published run; immutable. Made by :func:`open_published`.
 
-    Attributes
-    ----------
-    name : str
-        Name of the run.
-    manifest : IndexManifest
-        Facts of the state, with its version and ETag.
+    Tables of Arrow are results of many rows; dicts of Python values are results about one thing.
     """
 
-    def __init__(self, lake: Lake, name: str, manifest: IndexManifest) -> None:
-        self._lake, self.name, self.manifest = lake, name, manifest
+    def facts(self) -> dict[str, Any]:
+        """The run: its system, hyperparameters, rounds, players, version and times."""
+        manifest, times = self.manifest, self.contests_table.column("time_seconds")
+        return {
+            "run": self.name,
+            "version": manifest.etag,
+            "published_seconds": int(manifest.time_seconds),
+            "dataset": manifest.dataset,
+            "system": manifest.system,
+            "params": manifest.params,
+            "deviations": manifest.deviations,
+            "decimals": manifest.decimals,
+            "titles": [
+                {"name": title.name, "minimum": low, "colour": title.colour} for low, _, title in self.titles.bands()
+            ],
+            "n_rounds": manifest.n_rounds,
+            "n_players": len(self.handles),
+            "last_time_seconds": next((time for time in reversed(times.to_pylist()) if time is not None), None),
+        }
 
-    @cached_property
-    def titles(self) -> Titles:
-        """The published titles."""
-        return Titles.from_json(self.manifest.titles)
+    def leaderboard(
+        self,
+        start: int = 0,
+        limit: int = 100,
+        order: str = "rating",
+        active_since: int | None = None,
+        title: str | None = None,
+    ) -> Page:
+        """Rows of the leaderboard; see :meth:`ranklake.flows.published.leaderboard.Leaderboard.page`."""
+        return self._leaderboard.page(start, limit, order, active_since, title)
 
-    @cached_property
-    def leaderboard_table(self) -> pa.Table:
-        """All rated players, best first; see ``PUBLISHED["leaderboard"]``."""
-        return self._table(self.manifest.leaderboard).cast(PUBLISHED["leaderboard"])
-
-    @cached_property
-    def contests_table(self) -> pa.Table:
-        """The contest of each round; see ``PUBLISHED["contests"]``."""
-        return self._table(self.manifest.contests)
-
-    @cached_property
-    def aliases_table(self) -> pa.Table:
-        """Old names: ``handle, new, since_seconds``."""
-        return self._table(self.manifest.aliases)
-
-    def rows_of(self, player: int) -> pa.Table:
-        """The rated rows of a player, in order of rounds."""
-        return pa.concat_tables([part.history(player) for part in self._parts])
-
-    def rows_of_round(self, round_index: int) -> pa.Table:
-        """The rated rows of a round, in the order of its standings.
+    def player(self, handle: str) -> dict[str, Any]:
+        """One player, found under any name; ``handle`` in the result is the current one.
 
         Raises
         ------
-        IndexError
-            There is no such round.
+        NoPlayerError
+            There is no such player; the error has the nearest handles.
         """
-        for file, part in zip(self.manifest.parts, self._parts, strict=True):
-            if file.start <= round_index < file.stop:
-                return part.round(round_index)
-        raise IndexError(f"round_index must be from 0 to {self.manifest.n_rounds - 1}, got {round_index}")
+        return self._player(self.handles.row(handle))
 
-    def load(self) -> None:
-        """Open all files."""
-        _ = self.leaderboard_table, self.contests_table, self.aliases_table, self._parts
+    def history(self, handle: str, since: int | None = None) -> pa.Table:
+        """One row per rated round of a player, in order; raises as :meth:`player`.
+
+        The columns are those of the rounds, and ``contest_id, name, url, time_seconds, n_players, rating, change``.
+        """
+        rows = self.rows_of(self.handles.player(self.handles.row(handle)))
+        return contests.history(self, rows, since)
+
+    def compare(self, handles: list[str]) -> dict[str, Any]:
+        """The common rounds of several players and the score of each pair; raises as :meth:`player`."""
+        rows = [self.handles.row(handle) for handle in handles]
+        return comparison.compare(self, [self._player(row) for row in dict.fromkeys(rows)])
+
+    def distribution(
+        self, width: float | None = None, active_since: int | None = None, handle: str | None = None
+    ) -> dict[str, Any]:
+        """The distribution of ratings; see :func:`ranklake.flows.published.distribution.distribution`."""
+        player = None if handle is None else self.player(handle)
+        return distribution.distribution(self, width, active_since, player)
+
+    def count(self, low: float | None = None, high: float | None = None) -> int:
+        """Number of players with a rating of at least ``low`` and below ``high``."""
+        return distribution.count(self, low, high)
+
+    def contests(
+        self, start: int = 0, limit: int = 100, q: str = "", since: int | None = None, until: int | None = None
+    ) -> Page:
+        """Contests, latest first; see :func:`ranklake.flows.published.contests.contests`."""
+        return contests.contests(self, start, limit, q, since, until)
+
+    def contest(self, contest_id: str) -> tuple[dict[str, Any], pa.Table]:
+        """A contest and its standings with the change of each rating.
+
+        Raises
+        ------
+        KeyError
+            The run has no such contest.
+        """
+        return contests.contest(self, contest_id)
+
+    def search(self, q: str, limit: int = 10) -> pa.Table:
+        """The best matches for a part of a handle: columns ``place, handle, rating, title``."""
+        rows = self._search.rows(q, limit)
+        return self.leaderboard_table.select(["place", "handle", "rating", "title"]).take(pa.array(rows, pa.int64()))
+
+    def near(self, handle: str) -> list[str]:
+        """Existing handles near one that does not exist, at most five."""
+        return [self.handles.handle(row) for row in self._search.near(handle)]
 
     @cached_property
-    def _parts(self) -> tuple[Part, ...]:
-        return tuple(Part(self._batch(file)) for file in self.manifest.parts)
+    def handles(self) -> Handles:
+        """Handles and their rows in the leaderboard."""
+        return Handles(self.leaderboard_table, self.aliases_table, self.near)
 
-    def _table(self, file: IndexFile) -> pa.Table:
-        return pa.Table.from_batches([self._batch(file)])
+    def load(self) -> None:
+        super().load()
+        _ = self.handles, self._search, self._leaderboard
 
-    def _batch(self, file: IndexFile) -> pa.RecordBatch:
-        return read_mapped(self._lake, index_path(self.name, file.name), file)
+    def _player(self, row: int) -> dict[str, Any]:
+        (found,) = self.leaderboard_table.slice(row, 1).to_pylist()
+        rounds = self.rows_of(found["player"])
+        first, last = (self._contest_of(rounds, at) for at in (0, rounds.num_rows - 1))
+        percentile = distribution.percentile(self, found["rating"])
+        return {**found, "percentile": percentile, "first_contest": first, "last_contest": last}
+
+    def _contest_of(self, rounds: pa.Table, at: int) -> dict[str, Any]:
+        index = rounds.column("round_index")[at].as_py()
+        columns = ["contest_id", "name", "time_seconds"]
+        (contest,) = self.contests_table.select(columns).slice(index, 1).to_pylist()
+        return {"round_index": index, **contest}
+
+    @cached_property
+    def _leaderboard(self) -> Leaderboard:
+        return Leaderboard(self.leaderboard_table)
+
+    @cached_property
+    def _search(self) -> Search:
+        return Search(self.leaderboard_table.column("handle").to_pylist())
 
 
 def open_published(lake: Lake, run_name: str) -> PublishedRun:

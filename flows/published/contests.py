@@ -1,0 +1,82 @@
+"""Contests of a published run, their standings with changes, and the history of a player."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .leaderboard import Page
+from .search import fold
+from .tables import PublishedTables
+
+__all__ = ["contest", "contests", "history"]
+
+_OF_HISTORY = ("contest_id", "name", "url", "time_seconds", "n_players")
+
+
+def contests(
+    tables: PublishedTables, start: int, limit: int, q: str = "", since: int | None = None, until: int | None = None
+) -> Page:
+    """Contests, latest first; columns as in ``PUBLISHED["contests"]``.
+
+    Parameters
+    ----------
+    q
+        Only contests with this part of the name or the id, without case and accents.
+    since, until
+        Only contests that ended at ``since`` or later, before ``until``; UTC seconds.
+    """
+    table = tables.contests_table
+    keep = np.ones(table.num_rows, bool)
+    times = table.column("time_seconds").cast(pa.float64()).fill_null(np.nan).to_numpy()
+    if since is not None:
+        keep &= times >= since
+    if until is not None:
+        keep &= times < until
+    if wanted := fold(q.strip()):
+        keep &= np.array([wanted in text for text in tables.contest_texts], bool)
+    return Page.of(table, np.flatnonzero(keep)[::-1], start, limit)
+
+
+def contest(tables: PublishedTables, contest_id: str) -> tuple[dict[str, Any], pa.Table]:
+    """A contest and its standings: ``place, handle, perf, rating_before, rating, change, mu, sigma, n_before``.
+
+    ``rating_before`` and ``change`` are null for newcomers. A contest that was skipped has no standings.
+
+    Raises
+    ------
+    KeyError
+        The run has no such contest.
+    """
+    matches = np.flatnonzero(pc.equal(tables.contests_table.column("contest_id"), contest_id).to_numpy())
+    if not len(matches):
+        raise KeyError(contest_id)
+    index = int(matches[0])
+    (facts,) = tables.contests_table.slice(index, 1).to_pylist()
+    rows = tables.rows_of_round(index)
+    before, rating = tables.ratings_before(index), rows.column("rating").combine_chunks()
+    columns = {
+        "place": pc.add(rows.column("lo"), pa.scalar(1, pa.int32())),
+        "handle": tables.handles_of(rows.column("player")),
+        "perf": rows.column("perf"),
+        "rating_before": before,
+        "rating": rating,
+        "change": pc.subtract(rating, before),
+        **{name: rows.column(name) for name in ("mu", "sigma", "n_before")},
+    }
+    return facts, pa.table(columns)
+
+
+def history(tables: PublishedTables, rows: pa.Table, since: int | None = None) -> pa.Table:
+    """The rated rows of a player with their contests and the change of the rating; null in the first round."""
+    found = tables.contests_table.select(_OF_HISTORY).take(rows.column("round_index"))
+    rating = rows.column("rating").combine_chunks()
+    before = pa.concat_arrays([pa.nulls(1, pa.float64()), rating.slice(0, max(len(rating) - 1, 0))])
+    columns = {name: rows.column(name) for name in rows.column_names if name != "player"}
+    columns |= {name: found.column(name) for name in _OF_HISTORY}
+    columns["change"] = pc.subtract(rating, before.slice(0, len(rating)))
+    table = pa.table(columns)
+    return table if since is None else table.filter(pc.greater_equal(table.column("time_seconds"), since))

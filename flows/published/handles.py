@@ -1,0 +1,70 @@
+"""Handles and old names of players, and their rows in the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+
+from ranklake.storage.datasets.tables.aliases import Alias, turning_point
+
+__all__ = ["Handles", "NoPlayerError"]
+
+
+class NoPlayerError(LookupError):
+    """There is no player with a handle.
+
+    Attributes
+    ----------
+    handle : str
+        The handle.
+    near : list of str
+        Similar handles of players that exist.
+    """
+
+    def __init__(self, handle: str, near: Sequence[str]) -> None:
+        self.handle, self.near = handle, list(near)
+        hint = f"; near it are {', '.join(map(repr, near))}" if near else ""
+        super().__init__(f"no player {handle!r}{hint}")
+
+
+class Handles:
+    """Handles by row of the leaderboard, rows by handle or old name.
+
+    Parameters
+    ----------
+    near
+        Handles near one that does not exist, for errors.
+    """
+
+    def __init__(self, board: pa.Table, aliases: pa.Table, near: Callable[[str], list[str]]) -> None:
+        self._handles = board.column("handle")
+        self._players = board.column("player")
+        self._row = {handle: row for row, handle in enumerate(self._handles.to_pylist())}
+        self._aliases = {row["handle"]: Alias(row["new"], row["since_seconds"]) for row in aliases.to_pylist()}
+        self._near = near
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def row(self, handle: str) -> int:
+        """Row of the player with a handle or an old name.
+
+        Raises
+        ------
+        NoPlayerError
+            There is none.
+        """
+        _, before, after = turning_point(self._aliases, handle)
+        for name in (handle, after, before):
+            if name in self._row:
+                return self._row[name]
+        raise NoPlayerError(handle, self._near(handle))
+
+    def handle(self, row: int) -> str:
+        """The handle in a row."""
+        return str(self._handles[row].as_py())
+
+    def player(self, row: int) -> int:
+        """The index of the player in a row."""
+        return int(self._players[row].as_py())

@@ -1,0 +1,119 @@
+"""One state of a published run: its tables, mapped into memory, and the rows of a player or a round."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ranklake.storage import Lake
+from ranklake.storage.lake.schemas import PUBLISHED
+
+from ..common.titles import Titles
+from ..publication.index_manifest import IndexFile, IndexManifest, index_path
+from ..publication.index_parts import Part, integers, read_mapped
+from .search import fold
+
+__all__ = ["PublishedTables"]
+
+
+class PublishedTables:
+    """One state of a published run; immutable.
+
+    Attributes
+    ----------
+    name : str
+        Name of the run.
+    manifest : IndexManifest
+        Facts of the state, with its version and ETag.
+    """
+
+    def __init__(self, lake: Lake, name: str, manifest: IndexManifest) -> None:
+        self._lake, self.name, self.manifest = lake, name, manifest
+
+    @cached_property
+    def titles(self) -> Titles:
+        """The published titles."""
+        return Titles.from_json(self.manifest.titles)
+
+    @cached_property
+    def leaderboard_table(self) -> pa.Table:
+        """All rated players, best first; see ``PUBLISHED["leaderboard"]``."""
+        return self._table(self.manifest.leaderboard).cast(PUBLISHED["leaderboard"])
+
+    @cached_property
+    def contests_table(self) -> pa.Table:
+        """The contest of each round; see ``PUBLISHED["contests"]``."""
+        return self._table(self.manifest.contests)
+
+    @cached_property
+    def aliases_table(self) -> pa.Table:
+        """Old names: ``handle, new, since_seconds``."""
+        return self._table(self.manifest.aliases)
+
+    def rows_of(self, player: int) -> pa.Table:
+        """The rated rows of a player, in order of rounds."""
+        return pa.concat_tables([part.history(player) for part in self.parts])
+
+    def rows_of_round(self, round_index: int) -> pa.Table:
+        """The rated rows of a round, in the order of its standings.
+
+        Raises
+        ------
+        IndexError
+            There is no such round.
+        """
+        return self.parts[self._part_of(round_index)].round(round_index)
+
+    def ratings_before(self, round_index: int) -> pa.Array:
+        """The display rating before a round of each of its players, in the order of standings; null for newcomers."""
+        at = self._part_of(round_index)
+        ratings, players = (
+            self.parts[at].ratings_before(round_index),
+            integers(self.rows_of_round(round_index)["player"]),
+        )
+        for part in reversed(self.parts[:at]):
+            ratings = np.where(np.isnan(ratings), part.last_ratings(players), ratings)
+        return pa.array(ratings, mask=np.isnan(ratings))
+
+    def handles_of(self, players: pa.ChunkedArray) -> pa.Array:
+        """Handles of players, given their indices."""
+        rows = self._row_of_player[integers(players)]
+        return self.leaderboard_table.column("handle").combine_chunks().take(pa.array(rows))
+
+    @cached_property
+    def _row_of_player(self) -> npt.NDArray[np.int32]:
+        players = integers(self.leaderboard_table.column("player"))
+        rows = np.full(int(players.max(initial=-1)) + 1, -1, np.int32)
+        rows[players] = np.arange(len(players), dtype=np.int32)
+        return rows
+
+    def _part_of(self, round_index: int) -> int:
+        """The number of the part that has a round."""
+        for number, file in enumerate(self.manifest.parts):
+            if file.start <= round_index < file.stop:
+                return number
+        raise IndexError(f"round_index must be from 0 to {self.manifest.n_rounds - 1}, got {round_index}")
+
+    @cached_property
+    def contest_texts(self) -> list[str]:
+        """Name and id of each contest, folded for search."""
+        names, ids = (self.contests_table.column(name).to_pylist() for name in ("name", "contest_id"))
+        return [fold(f"{name or ''} {contest_id}") for name, contest_id in zip(names, ids, strict=True)]
+
+    def load(self) -> None:
+        """Open all files."""
+        _ = self.leaderboard_table, self.contests_table, self.aliases_table, self.parts
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the rounds."""
+        return tuple(Part(self._batch(file)) for file in self.manifest.parts)
+
+    def _table(self, file: IndexFile) -> pa.Table:
+        return pa.Table.from_batches([self._batch(file)])
+
+    def _batch(self, file: IndexFile) -> pa.RecordBatch:
+        return read_mapped(self._lake, index_path(self.name, file.name), file)

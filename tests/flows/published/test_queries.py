@@ -1,0 +1,199 @@
+"""Queries about a published run, compared with plain Python over all of its rounds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, synthetic
+from helpers.tables import over_years
+
+from ranklake.flows.publication import index_parts
+from ranklake.flows.publication.publish import publish
+from ranklake.flows.published.leaderboard import ORDERS
+from ranklake.flows.published.run import NoPlayerError, PublishedRun, open_published
+from ranklake.flows.published.search import Search, fold
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.storage import Dataset, Lake, MissingError, Run
+
+CONTESTS = [*over_years(synthetic(40)), contest("últ", "player 1", ["Zoë", "player 2"], time_seconds=10**9)]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    with pytest.MonkeyPatch.context() as patch:
+        commit_often(patch, segment_rows=20)
+        patch.setattr(index_parts, "PART_ROWS", 64)
+        lake = lake_of(tmp_path_factory.mktemp("published") / "lake", CONTESTS)
+        with Dataset.ingest(lake, "games") as changing:
+            changing.alias("old one", "player 1", None, "renamed")
+        rate_run(lake)
+        publish(lake, "run")
+        return lake
+
+
+@pytest.fixture(scope="module")
+def run(lake: Lake) -> PublishedRun:
+    return open_published(lake, "run")
+
+
+@pytest.fixture(scope="module")
+def board(lake: Lake) -> list[dict[str, Any]]:
+    return leaderboard(lake, "run").to_pylist()
+
+
+@pytest.fixture(scope="module")
+def rounds(lake: Lake) -> list[dict[str, Any]]:
+    """All rated rows with handle and rating."""
+    from ranklake.flows.publication.content import Content
+
+    rows = Content(lake, "run").ratings(0)
+    return [row for batch in rows for row in batch.to_pylist()]
+
+
+def test_leaderboard__pages_make_the_whole(run: PublishedRun, board: list[dict[str, Any]]) -> None:
+    rows: list[dict[str, Any]] = []
+    start: int | None = 0
+    while start is not None:
+        page = run.leaderboard(start, 7)
+        assert page.total == len(board)
+        rows += page.rows.to_pylist()
+        start = page.next
+    assert rows == board
+    assert run.leaderboard(len(board), 7).rows.num_rows == 0
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_leaderboard__order_and_filters(run: PublishedRun, board: list[dict[str, Any]], order: str) -> None:
+    since = int(np.median([row["last_time_seconds"] for row in board]))
+    page = run.leaderboard(0, 1000, order, active_since=since)
+    expected = [row for row in board if row["last_time_seconds"] >= since]
+    assert page.rows.to_pylist() == sorted(expected, key=lambda row: -row[order])
+    assert run.leaderboard(0, 10, title="master").total == sum(row["title"] == "master" for row in board)
+
+
+def test_player__facts_and_percentile(
+    run: PublishedRun, board: list[dict[str, Any]], rounds: list[dict[str, Any]]
+) -> None:
+    for row in board:
+        player = run.player(row["handle"])
+        assert {name: player[name] for name in row} == row
+        lower = sum(other["rating"] < row["rating"] for other in board)
+        assert player["percentile"] == pytest.approx(100 * lower / len(board))
+        of_player = [one["contest_id"] for one in rounds if one["handle"] == row["handle"]]
+        assert (player["first_contest"]["contest_id"], player["last_contest"]["contest_id"]) == (
+            of_player[0],
+            of_player[-1],
+        )
+
+
+def test_player__old_names_and_unknown_names(run: PublishedRun) -> None:
+    assert run.player("old one")["handle"] == "player 1"
+    with pytest.raises(NoPlayerError, match="no player 'PLAYER 1'; near it are 'player 1'"):
+        run.player("PLAYER 1")
+    with pytest.raises(NoPlayerError) as error:
+        run.player("player 1x")
+    assert "player 1" in error.value.near
+
+
+def test_history__changes_follow_the_ratings(
+    run: PublishedRun, board: list[dict[str, Any]], rounds: list[dict[str, Any]]
+) -> None:
+    for handle in (row["handle"] for row in board):
+        expected = [row for row in rounds if row["handle"] == handle]
+        rows = run.history(handle).to_pylist()
+        assert [row["contest_id"] for row in rows] == [row["contest_id"] for row in expected]
+        ratings = [row["rating"] for row in expected]
+        assert [row["rating"] for row in rows] == ratings
+        assert [row["change"] for row in rows] == [None, *np.diff(ratings).tolist()]
+    times = [row["time_seconds"] for row in run.history("player 1").to_pylist()]
+    since = sorted(times)[len(times) // 2]
+    assert run.history("player 1", since).num_rows == sum(time >= since for time in times)
+
+
+def test_contest__standings_have_the_rating_before(run: PublishedRun, rounds: list[dict[str, Any]]) -> None:
+    last: dict[str, float] = {}
+    of_contest = defaultdict(list)
+    for row in rounds:
+        before = last.get(row["handle"])
+        change = None if before is None else row["rating"] - before
+        of_contest[row["contest_id"]].append((row["lo"] + 1, row["handle"], before, row["rating"], change))
+        last[row["handle"]] = row["rating"]
+    for one in CONTESTS:
+        facts, rows = run.contest(one.contest_id)
+        names = ("place", "handle", "rating_before", "rating", "change")
+        assert [tuple(row[name] for name in names) for row in rows.to_pylist()] == of_contest[one.contest_id]
+        assert facts["contest_id"] == one.contest_id
+    with pytest.raises(KeyError):
+        run.contest("none")
+
+
+def test_contests__are_found_by_name_and_time(run: PublishedRun) -> None:
+    page = run.contests(0, 10)
+    assert page.total == len(CONTESTS)
+    assert page.rows.column("contest_id").to_pylist() == [one.contest_id for one in CONTESTS[:-11:-1]]
+    assert run.contests(q="ULT").rows.column("contest_id").to_pylist() == ["últ"]
+    since, until = CONTESTS[5].time_seconds, CONTESTS[9].time_seconds
+    assert run.contests(since=since, until=until).total == 4
+
+
+def test_compare__scores_are_those_of_the_common_rounds(run: PublishedRun) -> None:
+    result = run.compare(["player 1", "player 2", "old one"])
+    (pair,) = result["pairs"]
+    wins = losses = draws = 0
+    for one in CONTESTS:
+        handles = one.handles.to_pylist()
+        if {"player 1", "player 2"} <= set(handles) and run.contest(one.contest_id)[1].num_rows:
+            a, b = (one.lo[handles.index(name)] for name in ("player 1", "player 2"))
+            wins, losses, draws = wins + (a < b), losses + (a > b), draws + (a == b)
+    assert (pair["wins"], pair["losses"], pair["draws"]) == (wins, losses, draws)
+    assert wins + losses + draws == len(result["contests"]) > 0
+
+
+def test_distribution__bins_hold_everybody(run: PublishedRun, board: list[dict[str, Any]]) -> None:
+    ratings = np.array([row["rating"] for row in board])
+    result = run.distribution(width=50, handle="player 1")
+    for one in result["bins"]:
+        assert one["count"] == np.sum((ratings >= one["low"]) & (ratings < one["high"]))
+    assert sum(one["count"] for one in result["bins"]) == len(board)
+    assert result["quantiles"]["0.5"] == pytest.approx(np.median(ratings))
+    assert 10 <= len(run.distribution()["bins"]) <= 100
+    assert run.count(low=1200.0) + run.count(high=1200.0) == run.count() == len(board)
+    with pytest.raises(ValueError, match="at most 2,000 bins"):
+        run.distribution(width=1e-3)
+
+
+def test_search__equal_then_prefix_then_part_and_best_first(run: PublishedRun, board: list[dict[str, Any]]) -> None:
+    found = run.search("Player 1", 100).column("handle").to_pylist()
+    names = [row["handle"] for row in board]
+    assert found == ["player 1", *(name for name in names if name.startswith("player 1") and name != "player 1")]
+    assert run.search("YER 2", 3).column("handle").to_pylist() == [name for name in names if "yer 2" in name][:3]
+    assert run.search("zoe").column("handle").to_pylist() == ["Zoë"]
+    assert run.search("").num_rows == run.search("zzz").num_rows == 0
+
+
+def test_search__is_that_of_plain_python() -> None:
+    rng = np.random.default_rng(3)
+    texts = ["".join(rng.choice(list("abÁß\n_"), int(rng.integers(0, 6)))) for _ in range(200)]
+    search, folded = Search(texts), [fold(text) for text in texts]
+    for q in sorted({fold(text)[:3].strip() for text in texts} - {""}):
+        groups = ([t == q for t in folded], [t.startswith(q) for t in folded], [q in t for t in folded])
+        expected = list(dict.fromkeys(row for group in groups for row in np.flatnonzero(group).tolist()))
+        assert search.rows(q, 1000) == expected
+        assert search.rows(q, 2) == expected[:2]
+
+
+def test_facts__name_the_state(run: PublishedRun, lake: Lake) -> None:
+    facts = run.facts()
+    assert facts["n_rounds"] == Run.open(lake, "run").segments().stop_round == len(CONTESTS)
+    assert (facts["version"], facts["system"], facts["last_time_seconds"]) == (run.manifest.etag, "elo-mmr", 10**9)
+
+
+def test_open__a_run_that_is_not_published_names_the_command(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS[:3])
+    ingest(lake, CONTESTS[:3])
+    with pytest.raises(MissingError, match="`ranklake publish --run run` publishes it"):
+        open_published(lake, "run")
