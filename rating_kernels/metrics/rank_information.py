@@ -23,11 +23,11 @@ import math
 import numpy as np
 
 from ..core.jit import exact, inner_exact
-from ..core.numerics import C3
+from ..core.numerics import C3, exp
 from ..core.standings import Floats
 from ..core.system import PerformanceLaw
-from ..fields.field import accumulate, finish, table_start, table_sum
-from ..fields.normal_field import FINER, accumulate_normal
+from ..fields.density_field import FINER, accumulate_densities, integrate
+from ..fields.field import accumulate, finish, table_start
 from ..fields.panels import HALF_WIDTH, NODES, PANELS, RATES, extremes, plan
 from ..inference.performance import TOLERANCE
 from .metrics import Kept
@@ -85,69 +85,92 @@ def _rank_information(offsets, hi, mu, deviation, normal, least, value, level):
 @inner_exact
 def _inform(hi, mu, deviation, normal, value, level):
     """Write the values and levels of one round; returns False if there are none."""
-    n, zero = len(mu), np.int64(0)
-    rate, one = np.empty(n), np.ones(n)
+    n = len(mu)
+    rate = np.empty(n)
     for i in range(n):
         if not 0.0 < deviation[i] < math.inf:
             return False
         rate[i] = (1.0 if normal else C3) / deviation[i]
     # this many scales above all ratings, less than half a participant is expected
     reach = 0.01 + (math.sqrt(2.0 * math.log(2.0 * n)) if normal else math.log(2.0 * n))
-    low, high, middle, top_rate, bottom_rate = extremes(mu, rate, one, reach, reach)
+    low, high, middle, top_rate, bottom_rate = extremes(mu, rate, np.ones(n), reach, reach)
     finest = top_rate * FINER if normal else top_rate
     if not ((high - low) * finest <= 2.0 * HALF_WIDTH * PANELS and finest <= RATES * bottom_rate):
         return False
-    half_width, first, offset = plan(low, high, middle, finest, bottom_rate)
-    sums = np.zeros((1, offset[-1], 2, NODES // 2))
-    far = np.zeros((1, offset[-1] + len(first), 2))
-    if normal:
-        accumulate_normal(mu, rate, zero, n, middle, finest, half_width, first, offset, sums[0], far[0])
-    else:
-        accumulate(mu, rate, one, zero, n, middle, finest, half_width, first, offset, sums[0], far[0])
-    series, guesses = finish(sums, far, low, high, middle, finest, half_width, first, offset)
+    half_width, first, offset, series, guesses = _tabulate(mu, rate, normal, low, high, middle, finest, bottom_rate)
+    levels = np.empty(PARTS)
     start = 0
     while start < n:
         stop = hi[start] + 1
         parts = min(stop - start, PARTS)
-        for i in range(start, stop):
-            value[i], level[i] = 0.0, 0.0
+        field, mean = 0.0, 0.0
         for part in range(parts):
             above = start + (stop - start) * (part + 0.5) / parts
-            p = _level(above, n, low, high, top_rate, middle, half_width, first, offset, series, guesses)
-            side = 1.0 if p >= middle else -1.0
-            slope = -side * table_sum(p, side, middle, half_width, first, offset, series)[1]
+            p, slope = _level(above, n, low, high, top_rate, middle, half_width, first, offset, series, guesses)
+            levels[part] = p
             if not slope > _THIN * top_rate:
                 slope = 0.0
                 for i in range(n):
-                    slope += math.exp(_log_density(p, mu[i], rate[i], normal))
-            field = math.log(slope / n)
-            for i in range(start, stop):
-                value[i] += (_log_density(p, mu[i], rate[i], normal) - field) / parts
-                level[i] += p / parts
+                    slope += math.exp(_mean_log_density(levels[part:], 1, mu[i], rate[i], normal))
+            field += math.log(slope / n) / parts
+            mean += p / parts
+        for i in range(start, stop):
+            value[i] = _mean_log_density(levels, parts, mu[i], rate[i], normal) - field
+            level[i] = mean
         start = stop
     return True
 
 
 @inner_exact
-def _log_density(p, mu, rate, normal):
-    x = abs(p - mu) * rate
+def _tabulate(mu, rate, normal, low, high, middle, finest, bottom_rate):
+    """The panels, and :func:`.field.finish`."""
+    n, zero = len(mu), np.int64(0)
+    half_width, first, offset = plan(low, high, middle, finest, bottom_rate)
+    sums = np.zeros((1, offset[-1], 2, NODES // 2))
+    far = np.zeros((1, offset[-1] + len(first), 2))
     if normal:
-        return math.log(rate / _ROOT_TWO_PI) - 0.5 * x * x
-    return math.log(rate) - x - 2.0 * math.log1p(math.exp(-x))
+        ends = np.zeros((len(first), 2))
+        accumulate_densities(mu, rate, middle, finest, half_width, first, offset, sums[0], ends)
+        integrate(sums[0], ends, half_width, first, offset)
+    else:
+        accumulate(mu, rate, np.ones(n), zero, n, middle, finest, half_width, first, offset, sums[0], far[0])
+    series, guesses = finish(sums, far, low, high, middle, finest, half_width, first, offset)
+    return half_width, first, offset, series, guesses
+
+
+@inner_exact
+def _mean_log_density(levels, parts, mu, rate, normal):
+    """Mean over the first ``parts`` levels."""
+    total, product = 0.0, 1.0
+    for part in range(parts):
+        x = abs(levels[part] - mu) * rate
+        if normal:
+            total += 0.5 * x * x
+        else:
+            total += x
+            product *= 1.0 + exp(-x)  # at most 2^16
+    if normal:
+        return math.log(rate / _ROOT_TWO_PI) - total / parts
+    return math.log(rate) - (total + 2.0 * math.log(product)) / parts
 
 
 @inner_exact
 def _level(above, n, low, high, top_rate, middle, half_width, first, offset, series, guesses):
-    """The level p with S(p) = ``above``: Newton's method within a bracket, each step at most half of the last."""
+    """The level p with S(p) = ``above``, and -S'(p): Newton's method within a bracket.
+
+    Each step is at most half of the last. The slope is extrapolated over the last step, whose square is rounding.
+    """
     p = table_start(2.0 * above - n, low, high, guesses)
     lower, upper = low, high
     p = min(max(p, lower), upper)
     last = upper - lower
+    slope, bend, step = 0.0, 0.0, 0.0
     for _ in range(_STEPS):
         side = 1.0 if p >= middle else -1.0
-        value, slope = table_sum(p, side, middle, half_width, first, offset, series)
+        value, slope, bend = _curvature(p, side, middle, half_width, first, offset, series)
         excess = value - above if side > 0.0 else (n - above) - value
         slope *= side
+        bend *= side
         if excess > 0.0:
             lower = p
         else:
@@ -160,4 +183,27 @@ def _level(above, n, low, high, top_rate, middle, half_width, first, offset, ser
         last = abs(step)
         if last * top_rate <= (TOLERANCE if newton else 1e-13):
             break
-    return p
+    return p, -(slope + bend * step)
+
+
+@inner_exact
+def _curvature(p, side, middle, half_width, first, offset, series):
+    """``S(p)`` or ``M(p)`` as :func:`.field.table_sum`, its slope and its second derivative."""
+    value, slope, bend = 0.0, 0.0, 0.0
+    for level in range(len(first)):
+        h = half_width[level]
+        count = offset[level + 1] - offset[level]
+        i = math.floor((p - middle) / (2 * h))
+        i = min(max(i, 0), count + first[level] - 1) if side > 0 else min(max(i, first[level]), -1)
+        x = (p - middle) / h - (2 * i + 1)
+        panel = offset[level] + i - first[level]
+        x2 = 2 * x
+        b1, b2, c1, c2, d1, d2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for m in range(NODES - 1, 0, -1):  # Clenshaw, both derivatives of the recurrence beside it
+            d1, d2 = 4 * c1 + x2 * d1 - d2, d1
+            c1, c2 = 2 * b1 + x2 * c1 - c2, c1
+            b1, b2 = series[panel, m] + x2 * b1 - b2, b1
+        value += series[panel, 0] + x * b1 - b2
+        slope += (b1 + x * c1 - c2) / h
+        bend += (2 * c1 + x * d1 - d2) / (h * h)
+    return value, slope, bend
