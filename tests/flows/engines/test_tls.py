@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shlex
 import shutil
 import socket
@@ -202,24 +201,6 @@ def test_cluster__tls_to_a_scheduler_without_tls_is_an_error(open_site: Site, au
 def test_cluster__required_encryption_refuses_tcp(open_site: Site) -> None:
     said = refusal(open_site.address, {"distributed.comm.require-encryption": True})
     assert "is not encrypted, and Dask's settings require it (distributed.comm.require-encryption)" in said
-
-
-def test_cluster__names_missing_and_wrong_settings(site: Site, authority: Authority, tmp_path: Path) -> None:
-    said = refusal(site.address, {})
-    assert "have no distributed.comm.tls.ca-file and no distributed.comm.tls.client.cert" in said
-    settings = authority.sign("driver").settings()
-    gone = {"distributed.comm.tls.client.key": str(tmp_path / "gone")}
-    assert f"cannot read {tmp_path / 'gone'} (distributed.comm.tls.client.key" in refusal(site.address, settings | gone)
-    foreign = {"distributed.comm.tls.client.key": str(authority.sign("foreign").key)}
-    assert "no matching certificate and key in" in refusal(site.address, settings | foreign)
-    assert "Dask's settings for TLS are wrong" in refusal(site.address, {"distributed.comm.tls.min-version": 9})
-
-
-@pytest.mark.parametrize(
-    "address", ["tls://", "tcp://host", "host", "tls://host:port", "tcp://:1", "tcp://h:65536", "ftp://h:1"]
-)
-def test_cluster__an_invalid_address_is_named(address: str) -> None:
-    assert re.search(f"a scheduler's address is .*, got (tcp://)?{address}$", refusal(address, {}))
 
 
 def test_rate__reports_unreadable_settings_of_dask(tmp_path: Path) -> None:
