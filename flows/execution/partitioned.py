@@ -227,7 +227,7 @@ class PartitionedRater:
     def _call(
         self,
         calls: Sequence[list[RemoteCall]],
-        rows: int = 0,
+        rows: int,
         to_all: Sequence[RemoteCall] = (),
         queued: list[list[RemoteCall]] | None = None,
     ) -> list[list[Any]]:
