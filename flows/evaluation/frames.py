@@ -14,6 +14,7 @@ from ranklake.rating_kernels.warm import SCORES
 
 from ..common.settings import build_params, find_system
 from ..compilation.compile import compile_parts
+from ..frames.kinds import to_pandas
 from .laws import laws_of
 from .scores import score_rounds
 
@@ -23,7 +24,7 @@ _COLUMNS = ("round_index", "lo", "mu_prior", "n_before")
 
 
 def evaluate_history(
-    history: pd.DataFrame,
+    history: Any,
     first_round: int = 0,
     *,
     scale: float = SCALE,
@@ -35,7 +36,7 @@ def evaluate_history(
     Parameters
     ----------
     history
-        One row a participation in rating order, with the columns ``round_index, lo, mu_prior, n_before``.
+        One row a participation in rating order, of any kind, with the columns ``round_index, lo, mu_prior, n_before``.
     first_round
         Rounds with a smaller ``round_index`` are not scored.
     scale
@@ -56,6 +57,7 @@ def evaluate_history(
         A column is missing, rounds are not in order, a rating is not finite, no round is left to score, the scale is
         out of range, or there is no such system or hyperparameter.
     """
+    history = to_pandas(history, "history")
     check_value("scale", scale, positive(POINTS)["limits"])
     if system is None and hyperparameters:
         raise ValueError(f"{next(iter(hyperparameters))} is a hyperparameter of a system; give system too")

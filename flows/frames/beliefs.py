@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -19,8 +18,17 @@ from ranklake.rating_kernels.core.ragged import Ragged
 from ..common.settings import build_params, find_system, params_to_json
 from ..execution.rater import BeliefColumns
 from .kinds import to_pandas
+from .warning import warn_user
 
-__all__ = ["HasBeliefs", "PlayerBeliefs", "build_store", "choose_system", "read_beliefs", "select_beliefs"]
+__all__ = [
+    "HasBeliefs",
+    "PlayerBeliefs",
+    "build_store",
+    "choose_system",
+    "read_beliefs",
+    "select_beliefs",
+    "warn_of_lost_record",
+]
 
 _DEFAULT = "elo-mmr"
 
@@ -148,6 +156,17 @@ def choose_system(
     return system, params
 
 
+def warn_of_lost_record(name: str | None, beliefs: PlayerBeliefs | pd.DataFrame | None) -> None:
+    """Warn if beliefs come from a history, but neither they nor the caller name their system."""
+    if name is not None or not isinstance(beliefs, pd.DataFrame):
+        return
+    if "last_time_seconds" in beliefs.columns and "system" not in beliefs.attrs:
+        warn_user(
+            f"beliefs do not record what computed them, their attrs are lost: they are read as of {_DEFAULT}; name the "
+            f"system and its hyperparameters, or keep beliefs with Ratings.save"
+        )
+
+
 def build_store(
     system: System, params: Any, players: list[Any], beliefs: PlayerBeliefs | pd.DataFrame | None, what: str = "results"
 ) -> tuple[Beliefs, list[Any]]:
@@ -194,7 +213,7 @@ def _report_no_common_player(known: Any, player: Any, recorded: bool, what: str)
     text = f"no player of beliefs, such as {known!r}, is in {what}, such as {player!r}"
     if not recorded:
         raise ValueError(text)
-    warnings.warn(f"{text}; all are newcomers", stacklevel=5)
+    warn_user(f"{text}; all are newcomers")
 
 
 def _columns_of_frame(

@@ -12,7 +12,7 @@ from ..sources.base import OnError
 from ..sources.options import Duplicates
 from .beliefs import HasBeliefs
 from .rating import rate_results
-from .results import Results
+from .results import Results, named_columns
 
 __all__ = ["rate_history"]
 
@@ -139,8 +139,8 @@ def rate_history(
     UserWarning
         Times go back, contests were left out, or no player has beliefs.
     """
-    keys = {"contest": contest, "player": player, "rank": rank, "score": score, "time": time}
-    table = Results.read(results, keys | dict(columns or {}), on_error, duplicates)
+    names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
+    table = Results.read(results, names, on_error, duplicates)
     rated = rate_results(
         table, system, hyperparameters,
         engine=engine, workers=workers, beliefs=beliefs, skip_uninformative=skip_uninformative,

@@ -6,7 +6,7 @@ pandas frames keep their index, their types and all columns. Every other frame i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 __all__ = ["ArrowFrame", "Frame", "PandasFrame", "as_kind", "concat", "open_frame", "to_pandas"]
 
+SUFFIX = "_results"  # of a column whose name a new column has
 Rows = npt.NDArray[np.integer]
 
 
@@ -29,13 +30,16 @@ class Frame(Protocol):
         ``pandas``, ``dask``, ``polars``, ``polars-lazy``, ``arrow`` or ``duckdb``.
     names : list of str
         The names of all columns, in order.
+    index_names : list of str
+        The names of the index; empty for frames without index.
     """
 
     kind: str
     names: list[str]
+    index_names: list[str]
 
-    def arrow(self, names: Sequence[str]) -> pa.Table:
-        """Some columns as Arrow."""
+    def arrow(self, names: Sequence[str] | None = None) -> pa.Table:
+        """Some columns as Arrow; by default all."""
 
     def take(self, name: str, rows: Rows) -> pd.Series[Any]:
         """Some rows of a column, as they were given."""
@@ -43,10 +47,12 @@ class Frame(Protocol):
     def labels(self, rows: Sequence[int]) -> list[Any]:
         """The labels of some rows in the index; empty for frames without index."""
 
-    def extend(self, rows: Rows, columns: Mapping[str, npt.NDArray[Any] | pd.Series[Any]]) -> Any:
+    def extend(
+        self, rows: Rows, columns: Mapping[str, npt.NDArray[Any] | pd.Series[Any]], replaced: Collection[str] = ()
+    ) -> Any:
         """A frame of this kind: new columns, then the columns of some rows of this frame under their own index.
 
-        A new column replaces one of the same name.
+        A new column replaces one of ``replaced``; others of the same name are kept under another one.
         """
 
 
@@ -55,8 +61,10 @@ class PandasFrame:
 
     def __init__(self, frame: pd.DataFrame, kind: str = "pandas") -> None:
         self.frame, self.kind, self.names = frame, kind, [str(name) for name in frame.columns]
+        self.index_names = [str(name) for name in frame.index.names if name is not None]
 
-    def arrow(self, names: Sequence[str]) -> pa.Table:
+    def arrow(self, names: Sequence[str] | None = None) -> pa.Table:
+        names = self.names if names is None else names
         at = [self.names.index(name) for name in names]
         arrays = [pa.Array.from_pandas(self.frame.iloc[:, i]) for i in at]
         return pa.table(arrays, names=list(names))
@@ -67,13 +75,14 @@ class PandasFrame:
     def labels(self, rows: Sequence[int]) -> list[Any]:
         return list(self.frame.index[list(rows)].tolist())
 
-    def extend(self, rows: Rows, columns: Mapping[str, Any]) -> Any:
+    def extend(self, rows: Rows, columns: Mapping[str, Any], replaced: Collection[str] = ()) -> Any:
         index = self.frame.index.take(rows)
         new = pd.DataFrame({name: getattr(column, "array", column) for name, column in columns.items()}, index=index)
-        others = [i for i, name in enumerate(self.names) if name not in columns]
+        others = _kept(self.names, columns, replaced)
         if others:
-            kept = self.frame.iloc[:, others].take(rows)
-            new = pd.concat([new, kept], axis=1)
+            kept = self.frame.iloc[:, list(others)].take(rows)
+            labels = [self.frame.columns[i] if name == self.names[i] else name for i, name in others.items()]
+            new = pd.concat([new, kept.set_axis(labels, axis=1)], axis=1)
         return as_kind(new, self.kind)
 
 
@@ -82,8 +91,10 @@ class ArrowFrame:
 
     def __init__(self, table: pa.Table, kind: str) -> None:
         self.table, self.kind, self.names = table, kind, list(table.column_names)
+        self.index_names: list[str] = []
 
-    def arrow(self, names: Sequence[str]) -> pa.Table:
+    def arrow(self, names: Sequence[str] | None = None) -> pa.Table:
+        names = self.names if names is None else names
         return self.table.select([self.names.index(name) for name in names])
 
     def take(self, name: str, rows: Rows) -> pd.Series[Any]:
@@ -93,14 +104,27 @@ class ArrowFrame:
     def labels(self, rows: Sequence[int]) -> list[Any]:
         return []
 
-    def extend(self, rows: Rows, columns: Mapping[str, Any]) -> Any:
+    def extend(self, rows: Rows, columns: Mapping[str, Any], replaced: Collection[str] = ()) -> Any:
         arrays = {name: _as_arrow(column) for name, column in columns.items()}
-        kept = self.table.select([i for i, name in enumerate(self.names) if name not in columns]).take(pa.array(rows))
-        arrays |= dict(zip(kept.column_names, kept.columns, strict=True))
+        others = _kept(self.names, columns, replaced)
+        kept = self.table.select(list(others)).take(pa.array(rows))
+        arrays |= dict(zip(others.values(), kept.columns, strict=True))
         for name in ("contest", "player"):  # as they were given, not as pandas has them
-            if name in columns and name in self.names:
+            if name in columns and name in self.names and name in replaced:
                 arrays[name] = self.table.column(self.names.index(name)).take(pa.array(rows))
         return as_kind(pa.table(arrays), self.kind)
+
+
+def _kept(names: Sequence[str], columns: Collection[str], replaced: Collection[str]) -> dict[int, str]:
+    """The columns to keep beside new ones: their new names by position."""
+    kept: dict[int, str] = {}
+    for i, name in enumerate(names):
+        if name in columns and name in replaced:
+            continue
+        while name in columns or (name != names[i] and (name in names or name in kept.values())):
+            name += SUFFIX
+        kept[i] = name
+    return kept
 
 
 def open_frame(results: Any, what: str = "results") -> Frame:
@@ -123,7 +147,8 @@ def open_frame(results: Any, what: str = "results") -> Frame:
         return ArrowFrame(results.to_arrow(), "polars")
     if hasattr(results, "__arrow_c_stream__"):
         try:
-            return ArrowFrame(pa.table(results), "duckdb" if library in ("duckdb", "_duckdb") else "arrow")
+            table = _without_views(pa.table(results))
+            return ArrowFrame(table, "duckdb" if library in ("duckdb", "_duckdb") else "arrow")
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise ValueError(f"{what}: the Arrow stream is no table: {error}") from None
     if hasattr(results, "to_pandas"):
@@ -146,16 +171,19 @@ def concat(one: Any, other: Any, kind: str) -> Any:
         ranges = all(isinstance(frame.index, pd.RangeIndex) for frame in (first, second))
         together = pd.concat([first, second], ignore_index=ranges)
         return as_kind(together, kind)
-    tables = [open_frame(frame).arrow(open_frame(frame).names) for frame in (one, other)]
-    return as_kind(pa.concat_tables(tables, promote_options="permissive"), kind)
+    tables = [open_frame(frame).arrow() for frame in (one, other)]
+    try:
+        return as_kind(pa.concat_tables(tables, promote_options="permissive"), kind)
+    except pa.ArrowException as error:
+        raise ValueError(f"results have other types of columns than the history before: {error}") from None
 
 
-def to_pandas(frame: Any) -> pd.DataFrame:
-    """A frame of any kind as a pandas frame."""
-    opened = open_frame(frame)
+def to_pandas(frame: Any, what: str = "results") -> pd.DataFrame:
+    """A frame of any kind as a pandas frame; ``what`` is its name in messages."""
+    opened = open_frame(frame, what)
     if isinstance(opened, PandasFrame):
         return opened.frame
-    frame_of_arrow: pd.DataFrame = opened.arrow(opened.names).to_pandas()
+    frame_of_arrow: pd.DataFrame = opened.arrow().to_pandas()
     return frame_of_arrow
 
 
@@ -163,6 +191,12 @@ def _from_pandas(frame: pd.DataFrame) -> pa.Table:
     """Arrow without the index, unless it has a name."""
     named = frame.index.name is not None
     return pa.Table.from_pandas(frame, preserve_index=named).replace_schema_metadata()
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """The table with plain strings: Arrow cannot take rows of views."""
+    views = [field.with_type(pa.large_string()) if field.type == pa.string_view() else field for field in table.schema]
+    return table.cast(pa.schema(views)) if pa.string_view() in table.schema.types else table
 
 
 def _as_arrow(column: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,20 @@ from ..execution.outcomes import RoundError, named_error
 from ..execution.rounds import rate_rounds
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
-from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs, select_beliefs
+from .beliefs import (
+    HasBeliefs,
+    PlayerBeliefs,
+    build_store,
+    choose_system,
+    read_beliefs,
+    select_beliefs,
+    warn_of_lost_record,
+)
+from .html import titled_table
 
 __all__ = ["Prediction", "as_seconds", "predict"]
 
+MAX_SHOWN = 100  # entrants in a cell of a notebook
 _PAIRS = 1 << 20  # pairs whose chances are in memory at a time
 
 
@@ -75,8 +86,11 @@ def predict(
     """
     initial = read_beliefs(beliefs)
     rating_system, params = choose_system(system, hyperparameters, initial)
+    if isinstance(players, str):
+        raise ValueError(f"players must be a list of names, got the text {players!r}")
     names = list(players)
     store, _ = build_store(rating_system, params, names, initial, "the players")
+    warn_of_lost_record(system, initial)
     known = store.last_time[store.last_time != NEVER]
     if time is not None:
         time_seconds = as_seconds(time)
@@ -158,6 +172,15 @@ class Prediction:
 
     def __len__(self) -> int:
         return len(self.players)
+
+    def __repr__(self) -> str:
+        return f"Prediction({self._display.system.name}: {len(self):,} players)"
+
+    def _repr_html_(self) -> str:
+        if len(self) > MAX_SHOWN:
+            return f"<code>{escape(repr(self))}</code>"
+        table = self.table().sort_values("expected_place", kind="stable").reset_index()
+        return titled_table(repr(self), table, max(2, self._display.decimals))
 
     @property
     def format(self) -> RatingFormat:

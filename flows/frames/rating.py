@@ -21,8 +21,9 @@ from ..engines.protocols import Engine, EngineError, LocalEngine, WorkersLostErr
 from ..execution.factory import open_rater
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns
-from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs
+from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs, warn_of_lost_record
 from .results import Results
+from .warning import warn_user
 
 __all__ = ["RatedResults", "check_times", "open_given_engine", "rate_results"]
 
@@ -99,8 +100,12 @@ def rate_results(
     initial = read_beliefs(beliefs)
     rating_system, params = choose_system(system, hyperparameters or {}, initial)
     check_times(params, results)
+    n_events, last_time = _last_event(initial)
+    if last_time != 0 and "time" not in results.columns:
+        warn_user("results have no column time, and beliefs have times: no time passes before the contests")
     store, players = build_store(rating_system, params, results.players, initial)
-    first_event = _first_event(initial, results.rounds)
+    warn_of_lost_record(system, initial)
+    first_event = n_events - (n_events > 0 and 0 != last_time == int(results.rounds.time_seconds[0]))
     rounds = dataclasses.replace(results.rounds, event=results.rounds.event + first_event)
     reasons = Skipping.of(rating_system, skip_uninformative).reasons(rounds)
     informative = reasons == 0
@@ -117,8 +122,8 @@ def rate_results(
             raise named_error(
                 error, rating_system, params, rated, str(results.contest(at)), at, player, remedy
             ) from error
-    n_events, last_time = int(rounds.event[-1]) + 1, int(rounds.time_seconds[-1])
-    final = PlayerBeliefs(rating_system.name, params, players, columns, n_events, last_time)
+    last = int(rounds.event[-1]) + 1, int(rounds.time_seconds[-1])
+    final = PlayerBeliefs(rating_system.name, params, players, columns, *last)
     return RatedResults(results, reasons, rated, outcome, final)
 
 
@@ -133,16 +138,13 @@ def check_times(params: Any, results: Results) -> None:
             )
 
 
-def _first_event(beliefs: PlayerBeliefs | pd.DataFrame | None, rounds: Rounds) -> int:
-    """The event of the first contest: that of the last one before, if both have one time."""
+def _last_event(beliefs: PlayerBeliefs | pd.DataFrame | None) -> tuple[int, int]:
+    """The number of events before the results, and the end of the last one (0 if unknown)."""
     if beliefs is None:
-        return 0
+        return 0, 0
     if isinstance(beliefs, PlayerBeliefs):
-        n_events, last_time = beliefs.n_events, beliefs.last_time
-    else:
-        n_events, last_time = beliefs.attrs.get("events", 0), beliefs.attrs.get("time_seconds", 0)
-    same = n_events > 0 and last_time != 0 and int(rounds.time_seconds[0]) == last_time
-    return n_events - same
+        return beliefs.n_events, beliefs.last_time
+    return beliefs.attrs.get("events", 0), beliefs.attrs.get("time_seconds", 0)
 
 
 def open_given_engine(engine: Any, workers: int | None) -> Engine:

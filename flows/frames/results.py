@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 
 from ranklake.rating_kernels import Rounds
@@ -19,8 +19,9 @@ from ..sources.column_names import Columns
 from ..sources.options import Duplicates, ReadOptions
 from ..sources.results import rounds_from_results
 from .kinds import Frame, open_frame
+from .warning import warn_user
 
-__all__ = ["Results"]
+__all__ = ["Results", "named_columns"]
 
 _READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling")
 
@@ -54,7 +55,7 @@ class Results:
     def read(
         cls,
         results: Any,
-        columns: Mapping[str, str | None] | None = None,
+        columns: Mapping[str, str] | None = None,
         on_error: OnError = "stop",
         duplicates: Duplicates = "error",
     ) -> Results:
@@ -66,7 +67,7 @@ class Results:
             Invalid results; the message names the contest, the rows with their labels, and the rule.
         """
         frame = open_frame(results)
-        named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items() if column is not None)
+        named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items())
         options = ReadOptions(columns=named, on_error=on_error, duplicates=duplicates)
         try:
             found = named.find(frame.names, "results", frame=True)
@@ -76,21 +77,49 @@ class Results:
             table = frame.arrow(list(dict.fromkeys(found.values())))
             rounds, rows, first_row, faults = rounds_from_results(table, found, options=options)
         except SourceError as error:
-            raise ValueError(_labelled(error, frame)) from None
+            raise ValueError(_labelled(error, frame) + _hidden_in_index(frame, named)) from None
         except pa.ArrowException as error:
             raise ValueError(f"results: a column mixes kinds of values: {error}") from None
         back = int(np.count_nonzero(np.diff(rounds.time_seconds) < 0))
         if back:
-            warnings.warn(f"time goes back at {count(back, 'contest')}; the order was kept as given", stacklevel=3)
+            warn_user(f"time goes back at {count(back, 'contest')}; the order was kept as given")
         left_out = [_labelled(error, frame) for error in faults]
         if left_out:
-            warnings.warn(f"left out {count(len(left_out), 'contest')}: {left_out[0]}", stacklevel=3)
+            warn_user(f"left out {count(len(left_out), 'contest')}: {left_out[0]}")
         players = frame.take(found["player"], first_row).tolist()
         return cls(frame, found, rounds, rows, players, left_out)
 
     def contest(self, index: int) -> Any:
         """The name of a contest."""
         return self.frame.take(self.columns["contest"], self.rows[self.rounds.offsets[index : index + 1]]).iloc[0]
+
+    def contests(self) -> pd.Series[Any]:
+        """The names of all contests, in order."""
+        return self.frame.take(self.columns["contest"], self.rows[self.rounds.offsets[:-1]])
+
+
+def named_columns(columns: Mapping[str, str] | None, **keywords: str | None) -> dict[str, str]:
+    """The names of columns that a mapping or keywords give, by key.
+
+    Raises
+    ------
+    ValueError
+        ``columns`` is no mapping, or both give different names for one key.
+    """
+    if not isinstance(columns, Mapping | None):
+        raise ValueError(f"columns must be a mapping such as {{'contest': 'race_id'}}, got {columns!r}")
+    named = {key: name for key, name in (columns or {}).items() if name is not None}
+    for key, name in keywords.items():
+        if name is not None and named.setdefault(key, name) != name:
+            raise ValueError(f"{key}={name!r} and columns={{{key!r}: {named[key]!r}}} differ; name the column once")
+    return named
+
+
+def _hidden_in_index(frame: Frame, named: Columns) -> str:
+    """A hint if the index has columns that are searched for."""
+    wanted = {getattr(named, key) for key in _READ} - set(frame.names)
+    hidden = [name for name in frame.index_names if name in wanted]
+    return f"; {hidden[0]!r} is in the index: results.reset_index() makes it a column" if hidden else ""
 
 
 def _labelled(error: SourceError, frame: Frame) -> str:

@@ -22,7 +22,7 @@ from ..execution.smoothing import smooth_rounds
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from .rating import check_times, open_given_engine
-from .results import Results
+from .results import Results, named_columns
 
 __all__ = ["SmoothedResults", "smooth_history", "smooth_results"]
 
@@ -73,8 +73,8 @@ def smooth_history(
     ConvergenceError
         The sweeps did not converge, or a performance was not found; the message names the contest.
     """
-    keys = {"contest": contest, "player": player, "rank": rank, "score": score, "time": time}
-    table = Results.read(results, keys | dict(columns or {}), on_error, duplicates)
+    names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
+    table = Results.read(results, names, on_error, duplicates)
     timeless = {} if "time" in table.columns else {"drift_per_day": 0.0}
     params = Smoothing(**convert_fields(Smoothing, timeless | hyperparameters, "smoothing"))
     smoothed = smooth_results(table, params, Skipping(all_tied=skip_uninformative), engine, workers)

@@ -9,7 +9,6 @@ import pandas as pd
 
 from ranklake.rating_kernels.metrics.metrics import FILTERS, SCALE
 
-from ..evaluation.frames import evaluate_history
 from ..frames.kinds import to_pandas
 from .ratings import Ratings
 
@@ -40,13 +39,17 @@ def compare(
     Returns
     -------
     pd.DataFrame
-        One row for each of the ratings, in their order, columns as from :func:`ranklake.evaluate_history`.
+        One row for each of the ratings, in their order, columns as from :meth:`ranklake.Ratings.evaluate`.
 
     Raises
     ------
     ValueError
         No ratings, two of one name, an unknown filter, or ratings of different contests.
     """
+    if isinstance(ratings, Ratings) or not all(
+        isinstance(one, Ratings) for one in (ratings.values() if isinstance(ratings, Mapping) else ratings)
+    ):
+        raise ValueError("compare needs a list of Ratings, or a mapping from names to Ratings")
     named = ratings if isinstance(ratings, Mapping) else {one.label: one for one in ratings}
     if not named or len(named) < len(ratings):
         raise ValueError("compare needs ratings with different names; pass a mapping from names to ratings")
@@ -64,7 +67,6 @@ def compare(
             raise ValueError(f"{first} and {name} are not ratings of the same contests{where}")
         common = common[shared]
     rows = {
-        name: evaluate_history(history[history["round_index"].isin(common.index)], first_round, scale=scale).loc[filter]
-        for name, history in histories.items()
+        name: one.evaluate(first_round, rounds=common.index, scale=scale).loc[filter] for name, one in named.items()
     }
     return pd.DataFrame(rows).T.rename_axis("ratings")

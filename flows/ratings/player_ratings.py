@@ -94,7 +94,14 @@ class PlayerRatings(Generic[FrameT]):
         frame
             ``place`` (from 1, ties share one), ``player, rating, mu, sigma, n_rounds, last_time_seconds``; of the kind
             of the results.
+
+        Raises
+        ------
+        ValueError
+            ``top`` is negative, or ``since`` is no time.
         """
+        if top is not None and top < 0:
+            raise ValueError(f"top must be >= 0 rows, got {top}")
         seconds = None if since is None else as_seconds(since)
         table = leaderboard_of(self._beliefs, self._display(deviations), min_rounds, seconds)
         leaderboard: FrameT = as_kind(table if top is None else table.head(top), self._kind)

@@ -14,6 +14,7 @@ from ..frames.rating import RatedResults, rate_results
 from ..frames.results import Results
 from ..results.display import Display
 from ..sources.base import OnError
+from ..sources.column_names import Columns
 from ..sources.options import Duplicates
 
 __all__ = ["Reading", "history_of"]
@@ -36,19 +37,29 @@ class Reading:
     duplicates: Duplicates = "error"
     skip_uninformative: bool | None = None
 
+    def read(self, results: Any) -> Results:
+        """The contests of a frame."""
+        return Results.read(results, self.columns, self.on_error, self.duplicates)
+
+    def found(self, history: pd.DataFrame) -> dict[str, str]:
+        """The names of the history's columns with weights and ceilings, by key, of those that it has."""
+        keys = ("weight", "perf_ceiling")
+        named = Columns.parse(f"{key}={self.columns[key]}" for key in keys if key in self.columns)
+        columns = named.find([str(name) for name in history.columns], "history", frame=True)
+        return {key: columns[key] for key in keys if key in columns}
+
     def rate(
         self,
-        results: Any,
+        results: Results,
         system: SystemName | None,
         hyperparameters: Mapping[str, Any],
         engine: Any,
         workers: int | None,
         beliefs: Any,
     ) -> RatedResults:
-        """Rate all contests of a frame; see :func:`ranklake.rate_history`."""
-        table = Results.read(results, self.columns, self.on_error, self.duplicates)
+        """Rate all contests; see :func:`ranklake.rate_history`."""
         return rate_results(
-            table, system, hyperparameters,
+            results, system, hyperparameters,
             engine=engine, workers=workers, beliefs=beliefs, skip_uninformative=self.skip_uninformative,
         )  # fmt: skip
 
@@ -66,7 +77,8 @@ def history_of(rated: RatedResults, first_round: int = 0) -> Any:
     times = np.repeat(rated.rated.time_seconds, np.diff(rated.rated.offsets))
     rating = display.rating(columns["mu"], columns["sigma"], columns["n_before"] + np.int32(1))
     head = {name: columns.pop(name) for name in ("round_index", "contest", "player")}
-    history = rated.results.frame.extend(rated.rows(), head | {"time_seconds": times} | columns | {"rating": rating})
+    new = head | {"time_seconds": times} | columns | {"rating": rating}
+    history = rated.results.frame.extend(rated.rows(), new, set(rated.results.columns.values()))
     if isinstance(history, pd.DataFrame):
         history.attrs |= rated.attributes()
     return history

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -13,17 +12,20 @@ import pandas as pd
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.storage import Lake, Run
 
+from ..common.settings import params_to_json
 from ..common.system_names import SystemName
 from ..common.titles import NONE
 from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
-from ..frames.kinds import as_kind, concat, to_pandas
+from ..frames.html import titled_table
+from ..frames.kinds import as_kind, concat, open_frame, to_pandas
+from ..frames.results import named_columns
+from ..frames.warning import warn_user
 from ..results.rating_format import RatingFormat
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from . import stored
 from .figures import players_of
-from .html import ratings_html
 from .player_ratings import FrameT, PlayerRatings
 from .rated_frames import Reading, history_of
 from .runs import RunHistory, run_beliefs
@@ -96,10 +98,9 @@ class Ratings(PlayerRatings[FrameT]):
         All parameters are those of :func:`ranklake.rate_history`. :attr:`history` and :meth:`leaderboard` are frames of
         the kind of ``results``: pandas, Polars (eager or lazy), Arrow, DuckDB or Dask.
         """
-        keys = {"contest": contest, "player": player, "rank": rank, "score": score, "time": time}
-        named = {key: name for key, name in (keys | dict(columns or {})).items() if name is not None}
+        named = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
         reading = Reading(named, on_error, duplicates, skip_uninformative)
-        rated = reading.rate(results, system, hyperparameters, engine, workers, beliefs)
+        rated = reading.rate(reading.read(results), system, hyperparameters, engine, workers, beliefs)
         return cls(rated.beliefs, len(rated.results.rounds), rated.results.frame.kind, reading, history_of(rated))
 
     @classmethod
@@ -146,7 +147,8 @@ class Ratings(PlayerRatings[FrameT]):
 
         The columns are ``round_index, contest, player, time_seconds, lo, hi, perf, mu_prior, sigma_prior, mu, sigma,
         n_before, rating``, then all other columns of the results. The index is that of the results' rows, so that
-        pandas aligns both. ``rating`` is the display rating after the round.
+        pandas aligns both. ``rating`` is the display rating after the round. A column of the results that has one of
+        these names is kept with the suffix ``_results``.
         """
         if self._history is None and self._source is not None:
             self._history = self._source.read(self._beliefs, self._display())
@@ -163,7 +165,19 @@ class Ratings(PlayerRatings[FrameT]):
         return f"Ratings({self.label}: {len(self):,} players, {self.n_contests:,} contests)"
 
     def _repr_html_(self) -> str:
-        return ratings_html(repr(self), to_pandas(self.leaderboard(10)), self._display().decimals)
+        top = to_pandas(self.leaderboard(10))
+        shown = top[["place", "player", "rating", "mu", "sigma", "n_rounds"]]
+        return titled_table(repr(self), shown, self._display().decimals)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All attributes; a history of DuckDB, which depends on a connection, as an Arrow table."""
+        table = {"_history": open_frame(self._history).arrow()} if self._kind == "duckdb" else {}
+        return self.__dict__ | table
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._kind == "duckdb":
+            self._history = as_kind(state["_history"], "duckdb")
 
     def player(self, player: Any) -> FrameT:
         """The rows of one player in :attr:`history`.
@@ -186,25 +200,53 @@ class Ratings(PlayerRatings[FrameT]):
         Raises
         ------
         ValueError
-            A contest is rated already, or as for :meth:`rate`.
+            A contest is rated already; the results have no times, and the contests before have; columns are of other
+            types; or as for :meth:`rate`.
         """
-        before = self._beliefs
-        rated = self._reading.rate(results, None, {}, engine, workers, self)
+        table, last_time = self._reading.read(results), self._beliefs.last_time
         past = pd.Index(to_pandas(self.history)["contest"].unique())
-        first_rows = rated.results.rows[rated.results.rounds.offsets[:-1]]
-        names = pd.Index(rated.results.frame.take(rated.results.columns["contest"], first_rows))
+        names = pd.Index(table.contests())
         if len(again := names[names.isin(past)]):
             raise ValueError(f"contest {again[0]!r} is rated already; update takes further contests only")
-        if 0 != int(rated.results.rounds.time_seconds[0]) < before.last_time:
-            warnings.warn("time goes back at the first contest; the order was kept as given", stacklevel=2)
+        if last_time != 0 and "time" not in table.columns:
+            raise ValueError("results have no column time, which the contests before them have (time=... names it)")
+        if 0 != int(table.rounds.time_seconds[0]) < last_time:
+            warn_user("time goes back at the first contest; the order was kept as given")
+        rated = self._reading.rate(table, None, {}, engine, workers, self)
         history = history_of(rated, self.n_contests)
-        n_contests = self.n_contests + len(rated.results.rounds)
+        n_contests = self.n_contests + len(table.rounds)
         together = concat(self.history, history, self._kind)
         return type(self)(rated.beliefs, n_contests, self._kind, self._reading, together)
 
-    def evaluate(self, first_round: int = 0, *, scale: float = SCALE) -> pd.DataFrame:
-        """Scores of the predictions from the ratings before each round; see :func:`ranklake.evaluate_history`."""
-        return evaluate_history(to_pandas(self.history), first_round, scale=scale)
+    def evaluate(
+        self, first_round: int = 0, *, rounds: Collection[int] | None = None, scale: float = SCALE
+    ) -> pd.DataFrame:
+        """Scores of the predictions from the ratings before each round.
+
+        Parameters
+        ----------
+        first_round, scale
+            As for :func:`ranklake.evaluate_history`, with the system and hyperparameters of the ratings.
+        rounds
+            The only rounds to score, by ``round_index``; by default all.
+
+        Returns
+        -------
+        pd.DataFrame
+            One row a filter (``everyone``, ``experienced``, ``top100``), columns as of that function.
+
+        Raises
+        ------
+        ValueError
+            No round is left to score, or the scale is out of range.
+        """
+        history = to_pandas(self.history)
+        if rounds is not None:
+            history = history[history["round_index"].isin(rounds)]
+        if (weight := self._reading.found(history).get("weight")) is not None:  # empty where an update had no weights
+            history = history.assign(weight=history[weight].fillna(1.0))
+        settings = params_to_json(self._beliefs.params)
+        return evaluate_history(history, first_round, scale=scale, system=self.system, **settings)
 
     def smooth(self, *, engine: Any = "threads", workers: int | None = None, **hyperparameters: Any) -> FrameT:
         """Smooth the history: the skill at every contest, given all contests before and after it.
@@ -231,8 +273,8 @@ class Ratings(PlayerRatings[FrameT]):
         ConvergenceError
             The sweeps did not converge, or a performance was not found; the message names the contest.
         """
-        history, names = to_pandas(self.history), self._reading.columns
-        frame = smoothed_history(history, names, self._beliefs, hyperparameters, engine, workers)
+        history = to_pandas(self.history)
+        frame = smoothed_history(history, self._reading.found(history), self._beliefs, hyperparameters, engine, workers)
         smoothed: FrameT = as_kind(frame, self._kind)
         return smoothed
 

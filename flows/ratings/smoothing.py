@@ -33,16 +33,15 @@ def smoothed_history(
     Parameters
     ----------
     columns
-        The names of the columns ``weight`` and ``perf_ceiling`` in the history, if they differ.
+        The names of the columns ``weight`` and ``perf_ceiling`` in the history, of those that it has.
     beliefs
         Those after the history. Sums are over players in their order, so that the bits are those of the whole results.
     settings
         As for :func:`ranklake.flows.smoothing.params.params_of`.
     """
-    names = {key: columns.get(key, key) for key in ("weight", "perf_ceiling")}
     timed = bool(history["time_seconds"].any())
     own = {"contest": "contest", "player": "player", "lo": "lo", "hi": "hi", "time": "time_seconds" if timed else ""}
-    present = {key: name if name in history.columns else "" for key, name in names.items()}
+    present = {key: columns.get(key, "") for key in ("weight", "perf_ceiling")}
     if present["weight"]:  # empty where an update had no weights
         history = history.fillna({present["weight"]: 1.0})
     results = Results.read(history, own | present)

@@ -51,7 +51,7 @@ def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBe
         "n_events": beliefs.n_events,
         "last_time": beliefs.last_time,
         "history": base64.b64encode(rows.schema.serialize()).decode(),
-        "arrow_types": _arrow_types(history),
+        "types": _types(history),
         **facts,
     }
     table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(metadata, allow_nan=False).encode()})
@@ -59,8 +59,11 @@ def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBe
     pq.write_table(table, sink, compression="zstd")
     full = os.fspath(Path(path).absolute())
     disk = Disk(full)
-    disk.replace(full, sink.getvalue())
-    disk.flush(full)
+    try:
+        disk.replace(full, sink.getvalue())
+        disk.flush(full)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, full) from None  # names this file, not the temporary one
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], PlayerBeliefs, Any]:
@@ -72,7 +75,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], PlayerBeliefs, A
         The file is of another program, or of a later release.
     """
     try:
-        table = pq.read_table(path, partitioning=None)
+        with open(path, "rb") as file:
+            table = pq.ParquetFile(file).read()
     except pa.ArrowInvalid as error:
         raise ValueError(f"{os.fspath(path)}: no Parquet file: {error}") from None
     text = (table.schema.metadata or {}).get(_KEY)
@@ -96,8 +100,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], PlayerBeliefs, A
     params = build_params(find_system(facts["system"]), facts["hyperparameters"])
     players = table.column("player").to_pylist()
     beliefs = PlayerBeliefs(facts["system"], params, players, columns, facts["n_events"], facts["last_time"])
-    if facts["arrow_types"]:
-        types = {name: pd.ArrowDtype(schema.field(name).type) for name in facts["arrow_types"]}
+    if facts["types"]:
+        types = {name: _type(schema.field(name), *spelled) for name, spelled in facts["types"].items()}
         return facts, beliefs, history.to_pandas().astype(types)
     return facts, beliefs, as_kind(history, facts["kind"])
 
@@ -108,15 +112,31 @@ def _as_table(history: Any) -> pa.Table:
     try:
         if frame.kind in ("pandas", "dask"):
             return pa.Table.from_pandas(frame.frame)  # type: ignore[attr-defined]
-        return frame.arrow(frame.names)
+        return frame.arrow()
     except pa.ArrowException as error:
         raise ValueError(f"history: Parquet cannot hold a column: {error}; drop it from the results") from None
 
 
-def _arrow_types(history: Any) -> list[str]:
-    """The columns of a pandas frame with types of Arrow, which pandas does not restore if they are strings."""
-    types = history.dtypes.items() if isinstance(history, pd.DataFrame) else ()
-    return [str(name) for name, kind in types if isinstance(kind, pd.ArrowDtype)]
+def _types(history: Any) -> dict[str, list[str]]:
+    """The types of those columns of a pandas frame that pandas does not always restore: Arrow, text and objects."""
+    types: dict[str, list[str]] = {}
+    for name, kind in history.dtypes.items() if isinstance(history, pd.DataFrame) else ():
+        if isinstance(kind, pd.ArrowDtype):
+            types[str(name)] = ["arrow"]
+        elif isinstance(kind, pd.StringDtype):
+            types[str(name)] = ["text", kind.storage, "NA" if kind.na_value is pd.NA else "nan"]
+        elif pd.api.types.is_object_dtype(kind):
+            types[str(name)] = ["object"]
+    return types
+
+
+def _type(field: pa.Field, kind: str, storage: str = "", missing: str = "NA") -> Any:
+    """A type that :func:`_types` spelled."""
+    if kind == "arrow":
+        return pd.ArrowDtype(field.type)
+    if kind == "object":
+        return np.dtype(object)
+    return pd.StringDtype(storage) if missing == "NA" else pd.StringDtype(storage, na_value=np.nan)
 
 
 def _codes(history: Any, players: list[Any]) -> np.ndarray[Any, Any]:

@@ -22,7 +22,9 @@ from ..evaluation.scores import is_better
 from ..evaluation.search.config import METRICS
 from ..evaluation.search.proposals import open_proposals
 from ..evaluation.search.trials import RUNGS, History, Trial, held_out_scores, run_trial
-from ..frames.results import Results
+from ..frames.results import Results, named_columns
+from ..sources.base import OnError
+from ..sources.options import Duplicates
 
 __all__ = ["search"]
 
@@ -41,12 +43,19 @@ def search(
     seed: int = 0,
     workers: int | None = None,
     columns: Mapping[str, str] | None = None,
+    contest: str | None = None,
+    player: str | None = None,
+    rank: str | None = None,
+    score: str | None = None,
+    time: str | None = None,
+    on_error: OnError = "stop",
+    duplicates: Duplicates = "error",
 ) -> pd.DataFrame:
     """Try hyperparameters on the first contests, and test the best ones on the others.
 
     Parameters
     ----------
-    results, columns
+    results, columns, contest, player, rank, score, time, on_error, duplicates
         As for :func:`ranklake.rate_history`.
     space
         For each hyperparameter the values to try, or a range as ``--space`` takes it, such as ``"0.1:2:log"``; by
@@ -84,7 +93,8 @@ def search(
         raise ValueError(f"train_share must be between 0 and 1, both excluded, got {train_share}")
     rating_system = find_system(system)
     proposals = open_proposals(method, rating_system, _spelled(space or {}), metric, seed, trials)
-    rounds = Results.read(results, columns).rounds
+    names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
+    rounds = Results.read(results, names, on_error, duplicates).rounds
     skipping = Skipping.of(rating_system, None)
     history = History.of(rounds, skipping)
     n_train = int(np.count_nonzero(skipping.keep(rounds)[: int(len(rounds) * train_share)]))

@@ -14,7 +14,7 @@ import pytest
 from helpers.frames import frame_of
 from helpers.lakes import synthetic
 
-from ranklake import SYSTEMS, predict, rate_history
+from ranklake import SYSTEMS, Ratings, predict, rate_history
 from ranklake.flows.common.system_names import SystemName
 
 RACES = pd.DataFrame(
@@ -50,11 +50,20 @@ def test_columns__are_checked() -> None:
         rate_history(RACES, contest="raceid", player="driver", rank="position")
     with pytest.raises(ValueError, match=r"columns=\{'contest': 'race_id', 'player': 'driver', 'rank': 'position'\}"):
         rate_history(RACES)
+    with pytest.raises(ValueError, match=r"columns must be a mapping such as .*, got 'race_id'"):
+        rate_history(RACES, columns="race_id")  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match=r"contest='race_id' and columns=\{'contest': 'day'\} differ"):
+        rate_history(RACES, contest="race_id", columns={"contest": "day"})
+    with pytest.raises(ValueError, match=r"no column player .*; 'player' is in the index: results.reset_index\(\)"):
+        rate_history(PLAIN.set_index("player"))
 
 
 KINDS: dict[str, Any] = {
     "polars": pl.from_pandas,
     "polars lazy": lambda frame: pl.from_pandas(frame).lazy(),
+    "string views": lambda frame: pa.table(
+        {name: pa.array(frame[name], pa.string_view() if name == "player" else None) for name in frame}
+    ),
     "arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
     "record batches": lambda frame: pa.Table.from_pandas(frame, preserve_index=False).to_reader(),
     "duckdb": lambda frame: duckdb.from_df(frame),
@@ -110,6 +119,23 @@ def test_times__that_go_back_are_told() -> None:
         rate_history(back)
 
 
+def test_warnings__are_at_the_line_of_the_user() -> None:
+    back = PLAIN.assign(time=PLAIN["time"][::-1].to_numpy())
+    for rate in (rate_history, Ratings.rate):
+        with pytest.warns(UserWarning, match="time goes back") as caught:
+            rate(back)
+        assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_times__are_missed_after_contests_that_have_them() -> None:
+    ratings = Ratings.rate(PLAIN)
+    more = pd.DataFrame({"contest": 3, "player": ["a", "b"], "rank": [1, 2]})
+    with pytest.warns(UserWarning, match="results have no column time, and beliefs have times"):
+        rate_history(more, beliefs=ratings)
+    with pytest.raises(ValueError, match="results have no column time, which the contests before them have"):
+        ratings.update(more)
+
+
 def test_times__are_needed_for_a_drift() -> None:
     with pytest.raises(ValueError, match=r"drift_per_day = 5.0 needs the time of each contest"):
         rate_history(PLAIN.drop(columns="time"), drift_per_day=5.0)
@@ -131,7 +157,7 @@ def test_beliefs__tell_their_system_and_hyperparameters(beliefs: pd.DataFrame) -
     names = list(beliefs.index[:2])
     expected = predict(beliefs, names, "trueskill", tau=0.2).table()
     pd.testing.assert_frame_equal(predict(beliefs, names).table(), expected)
-    results = pd.DataFrame({"contest": 1, "player": names, "rank": [1, 2]})
+    results = pd.DataFrame({"contest": 1, "player": names, "rank": [1, 2], "time": 2**31})
     again = rate_history(results, beliefs=beliefs)
     pd.testing.assert_frame_equal(again, rate_history(results, "trueskill", tau=0.2, beliefs=beliefs))
     with pytest.raises(ValueError, match="beliefs are those of trueskill, not of elo-mmr"):
@@ -145,6 +171,15 @@ def test_beliefs__without_their_record_are_known_by_their_columns(beliefs: pd.Da
     bare.attrs.clear()
     with pytest.raises(ValueError, match="of another system or not complete"):
         predict(bare, list(bare.index[:2]))
+
+
+def test_beliefs__that_lost_their_record_are_a_warning() -> None:
+    _, beliefs = rate_history(PLAIN, rho=2.0, return_beliefs=True)
+    bare = pl.from_pandas(beliefs.reset_index())
+    with pytest.warns(UserWarning, match="beliefs do not record what computed them.* read as of elo-mmr"):
+        predict(bare, ["a", "b"])  # type: ignore[arg-type]
+    again = rate_history(PLAIN, "elo-mmr", rho=2.0, beliefs=bare)  # type: ignore[call-overload]
+    assert again["mu"].tolist() == rate_history(PLAIN, beliefs=beliefs)["mu"].tolist()
 
 
 def test_beliefs__of_infinite_hyperparameters_survive_parquet(tmp_path: Any) -> None:

@@ -318,7 +318,7 @@ def test_history__beliefs_may_be_a_frame_of_a_few_columns() -> None:
 
 def test_history__keeps_beliefs_of_players_without_a_contest() -> None:
     _, before = rate_history(FRAME, return_beliefs=True)
-    playing = small(player=["player 1", "player 2", "stranger"] * 2)
+    playing = small(player=["player 1", "player 2", "stranger"] * 2).assign(time=2**31)
     _, after = rate_history(playing, beliefs=before, return_beliefs=True)
     assert set(after.index) == {*before.index, "stranger"}
     idle = before.index.difference(["player 1", "player 2"])

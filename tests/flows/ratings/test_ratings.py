@@ -186,7 +186,7 @@ def test_beliefs__are_taken_with_their_system(ratings: Ratings) -> None:
     expected = predict(ratings.beliefs, names, rho=0.5).table()
     pd.testing.assert_frame_equal(ratings.predict(names).table(), expected)
     pd.testing.assert_frame_equal(predict(ratings, names).table(), expected)
-    more = pd.DataFrame({"contest": "next", "player": names, "rank": [1, 2, 3]})
+    more = pd.DataFrame({"contest": "next", "player": names, "rank": [1, 2, 3], "time": 2**31})
     assert bits(rate_history(more, beliefs=ratings)) == bits(rate_history(more, beliefs=ratings.beliefs))
     with pytest.raises(ValueError, match="beliefs are those of elo-mmr, not of elo"):
         rate_history(more, "elo", beliefs=ratings)
