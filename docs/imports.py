@@ -48,10 +48,10 @@ def imports(paths: dict[str, Path]) -> Graph:
     return {module: set(_imports(module, paths)) for module in paths}
 
 
-def package_imports(paths: dict[str, Path]) -> Graph:
-    """The packages that each package imports, itself left out."""
+def package_imports(modules: Graph, paths: dict[str, Path]) -> Graph:
+    """The packages that each package imports, itself left out, of the imports of all modules."""
     graph: Graph = defaultdict(set)
-    for module, targets in imports(paths).items():
+    for module, targets in modules.items():
         package = package_of(module, paths)
         graph[package] |= {package_of(target, paths) for target in targets} - {package}
     return dict(graph)
@@ -109,9 +109,8 @@ def layers(graph: Graph) -> dict[str, int]:
     return found
 
 
-def table(paths: dict[str, Path]) -> str:
+def table(graph: Graph, paths: dict[str, Path]) -> str:
     """The table of packages: what each is, from its docstring, and what it imports; the highest layer first."""
-    graph = package_imports(paths)
     height = layers(graph)
     rows = ["| package | what it is | imports |", "|---|---|---|"]
     for package in sorted(graph, key=lambda name: (-height[name], name)):
@@ -131,12 +130,12 @@ def allowed() -> Graph:
     return found
 
 
-def draw(paths: dict[str, Path]) -> None:
+def draw(packages: Graph) -> None:
     """Draw the packages in layers, each above all that it imports, without the arrows that follow from others."""
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
-    graph = {package: targets for package, targets in package_imports(paths).items() if targets or package != "flows"}
+    graph = {package: targets for package, targets in packages.items() if targets or package != "flows"}
     shown = {
         package: targets - set().union(*(_below(graph, one) for one in targets)) for package, targets in graph.items()
     }
@@ -174,10 +173,11 @@ def _below(graph: Graph, node: str) -> set[str]:
 def write() -> None:
     """Write the table into the page, and the drawing beside it."""
     paths = modules()
+    packages = package_imports(imports(paths), paths)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table(paths)}\n\n{END}{after}", encoding="utf-8")
-    draw(paths)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{table(packages, paths)}\n\n{END}{after}", encoding="utf-8")
+    draw(packages)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import sys
 from collections import Counter
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -26,14 +27,31 @@ def drawn() -> ModuleType:
     return module
 
 
-def test_modules__import_each_other_in_no_circle(drawn: ModuleType) -> None:
-    drawn.layers(drawn.imports(drawn.modules()))
+@pytest.fixture(scope="module")
+def paths(drawn: ModuleType) -> dict[str, Path]:
+    """The file of each module."""
+    return drawn.modules()
 
 
-def test_packages__import_what_the_table_allows(drawn: ModuleType) -> None:
-    graph = drawn.package_imports(drawn.modules())
-    assert graph.keys() == drawn.allowed().keys()
-    for package, targets in graph.items():
+@pytest.fixture(scope="module")
+def modules(drawn: ModuleType, paths: dict[str, Path]) -> dict[str, set[str]]:
+    """The modules that each module imports."""
+    return drawn.imports(paths)
+
+
+@pytest.fixture(scope="module")
+def packages(drawn: ModuleType, modules: dict[str, set[str]], paths: dict[str, Path]) -> dict[str, set[str]]:
+    """The packages that each package imports."""
+    return drawn.package_imports(modules, paths)
+
+
+def test_modules__import_each_other_in_no_circle(drawn: ModuleType, modules: dict[str, set[str]]) -> None:
+    drawn.layers(modules)
+
+
+def test_packages__import_what_the_table_allows(drawn: ModuleType, packages: dict[str, set[str]]) -> None:
+    assert packages.keys() == drawn.allowed().keys()
+    for package, targets in packages.items():
         assert targets == drawn.allowed()[package], f"{package}; `python docs/imports.py` writes the table again"
 
 
@@ -45,23 +63,21 @@ def test_packages__import_downwards(drawn: ModuleType) -> None:
     assert all(drawn.allowed()[package] <= storage for package in storage)
 
 
-def test_packages__are_small_and_described(drawn: ModuleType) -> None:
-    paths = drawn.modules()
+def test_packages__are_small_and_described(
+    drawn: ModuleType, packages: dict[str, set[str]], paths: dict[str, Path]
+) -> None:
     sizes = Counter(drawn.package_of(module, paths) for module in paths)
     assert [package for package, size in sizes.items() if size - 1 > MOST_MODULES] == []
     assert [name for name in sizes if not ast.get_docstring(ast.parse(paths[name].read_text("utf-8")))] == []
-    assert drawn.table(paths) in drawn.PAGE.read_text("utf-8")
+    assert drawn.table(packages, paths) in drawn.PAGE.read_text("utf-8")
 
 
-def test_drawing__has_every_package(drawn: ModuleType) -> None:
+def test_drawing__has_every_package(drawn: ModuleType, packages: dict[str, set[str]]) -> None:
     drawing = drawn.DRAWING.read_text("utf-8")
-    graph = drawn.package_imports(drawn.modules())
-    assert [name for name, targets in graph.items() if targets and f">{name}<" not in drawing] == []
+    assert [name for name, targets in packages.items() if targets and f">{name}<" not in drawing] == []
 
 
-def test_imports__are_found_in_every_form(drawn: ModuleType) -> None:
-    paths = drawn.modules()
-    found = drawn.imports(paths)
-    assert "flows.frames.history" in found["ranklake"]
-    assert "storage.lake.layout" in found["flows.rating.config"]
-    assert "storage.lake.errors" in found["storage"]
+def test_imports__are_found_in_every_form(modules: dict[str, set[str]]) -> None:
+    assert "flows.frames.history" in modules["ranklake"]
+    assert "storage.lake.layout" in modules["flows.rating.config"]
+    assert "storage.lake.errors" in modules["storage"]

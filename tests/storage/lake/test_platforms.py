@@ -66,15 +66,16 @@ ONE_PLACE = {  # a call, and the modules that may make it
 SIGNALS = {"SIGINT", "SIGTERM", "SIG_IGN", "SIG_DFL", "Signals"}  # on every platform
 
 
-def nodes() -> Iterator[tuple[str, ast.AST]]:
-    for path in SOURCES:
-        name = path.relative_to(ROOT).as_posix()
-        yield from ((name, node) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+@pytest.fixture(scope="module")
+def nodes() -> list[tuple[str, ast.AST]]:
+    """The nodes of all modules, each with the name of its file."""
+    trees = [(path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in SOURCES]
+    return [(name, node) for name, tree in trees for node in ast.walk(tree)]
 
 
-def test_sources__call_platform_dependent_functions_in_one_place() -> None:
+def test_sources__call_platform_dependent_functions_in_one_place(nodes: list[tuple[str, ast.AST]]) -> None:
     calls: dict[str, set[str]] = {}
-    for name, node in nodes():
+    for name, node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             calls.setdefault(f"{node.value.id}.{node.attr}", set()).add(name)
     assert {call: places for call in ONE_PLACE if (places := calls.get(call, set()) - ONE_PLACE[call])} == {}
@@ -82,19 +83,19 @@ def test_sources__call_platform_dependent_functions_in_one_place() -> None:
     assert {number for number in numbers if number.isupper() or number == "Signals"} <= SIGNALS
 
 
-def test_sources__import_no_module_of_one_platform_alone() -> None:
+def test_sources__import_no_module_of_one_platform_alone(nodes: list[tuple[str, ast.AST]]) -> None:
     only_some = {"fcntl", "grp", "msvcrt", "posix", "pty", "pwd", "resource", "select", "syslog", "termios", "winreg"}
     found = set()
-    for name, node in nodes():
+    for name, node in nodes:
         modules = [node.module] if isinstance(node, ast.ImportFrom) else []
         modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         found |= {(name, module) for module in modules if module in only_some}
     assert found == {("storage/lake/access/disk.py", "fcntl")}  # behind an ``except ImportError``
 
 
-def test_sources__text_files_are_utf8_in_any_locale() -> None:
+def test_sources__text_files_are_utf8_in_any_locale(nodes: list[tuple[str, ast.AST]]) -> None:
     missing = []
-    for name, node in nodes():
+    for name, node in nodes:
         if not isinstance(node, ast.Call):
             continue
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
