@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from helpers.commands import Command
 from helpers.folders import reference, write_folder
-from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, start, synthetic
+from helpers.lakes import contest, copy_of, files, ingest, lake_of, rate_run, rated, start, synthetic
 
 from ranklake.flows.cli.main import cli
 from ranklake.flows.cli.terminal.terminal import progress
@@ -31,12 +31,17 @@ COMMANDS += [("predict",), ("plot",), ("plot", "player"), ("plot", "distribution
 FOLDER = "FOLDER"  # replaced by an existing folder
 
 
+@pytest.fixture(scope="module")
+def rated_once(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    lake = lake_of(tmp_path_factory.mktemp("rated") / "lake", synthetic(40))
+    rate_run(lake)
+    return lake
+
+
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
+def lake(tmp_path: Path, rated_once: Lake) -> Lake:
     """A lake with a rated run ``run`` of ``games``."""
-    opened = lake_of(tmp_path / "lake", synthetic(40))
-    rate_run(opened)
-    return opened
+    return copy_of(rated_once, tmp_path / "lake")
 
 
 def frame_of(contests: list[Contest]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 from helpers.commands import Command
-from helpers.lakes import contest, files, lake_of, rate_run
+from helpers.lakes import contest, copy_of, files, lake_of, rate_run
 
 from ranklake.flows.common.title_files import parse_titles
 from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles
@@ -36,9 +36,14 @@ def lake_at(path: Path, url: str) -> Lake:
     return lake
 
 
+@pytest.fixture(scope="module")
+def rated_once(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    return lake_at(tmp_path_factory.mktemp("rated") / "lake", "https://codeforces.com/contest/1/standings")
+
+
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return lake_at(tmp_path / "lake", "https://codeforces.com/contest/1/standings")
+def lake(tmp_path: Path, rated_once: Lake) -> Lake:
+    return copy_of(rated_once, tmp_path / "lake")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.commands import Command
-from helpers.lakes import contest, files, lake_of, rate_run, start, synthetic
+from helpers.lakes import contest, copy_of, files, lake_of, rate_run, start, synthetic
 
 from ranklake.flows.common.settings import build_params
 from ranklake.flows.engines.task_pool import TaskPool, open_task_pool
@@ -34,9 +34,15 @@ SPACE = ("weight_limit=0.05:0.8:log:3", "sig_limit=40,90")
 ELO_MMR = SYSTEMS["elo-mmr"]
 
 
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    contests = synthetic(N_ROUNDS, n_players=25, large=14)
+    return lake_of(tmp_path_factory.mktemp("ingested") / "lake", contests)
+
+
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return lake_of(tmp_path / "lake", synthetic(N_ROUNDS, n_players=25, large=14))
+def lake(tmp_path: Path, ingested: Lake) -> Lake:
+    return copy_of(ingested, tmp_path / "lake")
 
 
 def searched(lake: Lake, workers: int = 2, task_pool: TaskPool | None = None, **changes: Any) -> SearchReport:

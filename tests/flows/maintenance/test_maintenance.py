@@ -7,16 +7,19 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from helpers.commands import Command
 from helpers.folders import write_folder
 from helpers.lakes import commit_often, contest, files, ingest, lake_of, rate_run, rated, same_tables, stamps, synthetic
 
 import ranklake.storage.datasets.ingest
+from ranklake.flows.cli.main import cli
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.maintenance.status import status
 from ranklake.flows.maintenance.verify import replay
@@ -29,11 +32,13 @@ from ranklake.storage.leases.acquire import hold_lease
 CONTESTS = synthetic(60, n_players=30)
 
 
-@pytest.fixture(autouse=True)
-def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def _small_files() -> Iterator[None]:
     """Many files of each kind from a small history."""
-    commit_often(monkeypatch, segment_rows=40, snapshot_rows=120)
-    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 100)
+    with pytest.MonkeyPatch.context() as patch:
+        commit_often(patch, segment_rows=40, snapshot_rows=120)
+        patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 100)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -42,20 +47,26 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_folder(tmp_path_factory.mktemp("source") / "games", CONTESTS)
 
 
-@pytest.fixture
-def lake(tmp_path: Path, source: Path, invoke: Command) -> Path:
-    """A lake with a data set from two ingests and a correction, and a run over it."""
-    lake = tmp_path / "lake"
-    early = write_folder(tmp_path / "early", CONTESTS[:40])
+@pytest.fixture(scope="module")
+def rated_once(tmp_path_factory: pytest.TempPathFactory, source: Path, _small_files: None) -> Path:
+    folder = tmp_path_factory.mktemp("rated")
+    lake = folder / "lake"
+    early = write_folder(folder / "early", CONTESTS[:40])
     for command in (
         f"ingest files {early} --dataset games --lake {lake}",
         f"ingest files {source} --dataset games --lake {lake}",
         f"amend --dataset games 3 --remove 'player 1' --why cheated --lake {lake}",
         f"rate --dataset games --run run --lake {lake}",
     ):
-        result = invoke(*shlex.split(command))
-        assert result.code == 0, result.err
+        result = CliRunner().invoke(cli, shlex.split(command))
+        assert result.exit_code == 0, result.output
     return lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path, rated_once: Path) -> Path:
+    """A lake with a data set from two ingests and a correction, and a run over it."""
+    return shutil.copytree(rated_once, tmp_path / "lake")
 
 
 def ratings(lake: Path) -> object:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
-from helpers.lakes import contest, ingest, lake_of, rate_run, rated, synthetic
+from helpers.lakes import contest, copy_of, ingest, lake_of, rate_run, rated, synthetic
 
 pytest.importorskip("matplotlib")
 
@@ -50,11 +50,17 @@ def look() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def rated_once(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    lake = lake_of(tmp_path_factory.mktemp("rated") / "lake", synthetic(60))
+    rate_run(lake)
+    return lake
+
+
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    opened = lake_of(tmp_path / "lake", synthetic(60))
-    rate_run(opened)
-    return opened
+def lake(tmp_path: Path, rated_once: Lake) -> Lake:
+    """A lake with a rated run ``run`` of ``games``."""
+    return copy_of(rated_once, tmp_path / "lake")
 
 
 def size_of(png: bytes) -> tuple[int, int]:

@@ -22,7 +22,19 @@ import pytest
 from click.testing import CliRunner
 from deltalake import write_deltalake
 from helpers.builders import Killed
-from helpers.lakes import commit_often, contest, files, ingest, lake_of, rate_run, same_tables, stamps, start, synthetic
+from helpers.lakes import (
+    commit_often,
+    contest,
+    copy_of,
+    files,
+    ingest,
+    lake_of,
+    rate_run,
+    same_tables,
+    stamps,
+    start,
+    synthetic,
+)
 from helpers.strategies import repeatable
 from helpers.tables import (
     TABLES,
@@ -56,17 +68,24 @@ TIMEOUT = 120.0  # seconds; timeout of a process
 CONTESTS = over_years(synthetic(40))
 
 
-@pytest.fixture(autouse=True)
-def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=20)
+@pytest.fixture(scope="module", autouse=True)
+def _small_segments() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        commit_often(patch, segment_rows=20)
+        yield
+
+
+@pytest.fixture(scope="module")
+def rated_once(tmp_path_factory: pytest.TempPathFactory, _small_segments: None) -> Lake:
+    lake = lake_of(tmp_path_factory.mktemp("rated") / "lake", CONTESTS[:30])
+    rate_run(lake)
+    return lake
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
+def lake(tmp_path: Path, rated_once: Lake) -> Lake:
     """A lake with a run of the first 30 contests, not published."""
-    lake = lake_of(tmp_path / "lake", CONTESTS[:30])
-    rate_run(lake)
-    return lake
+    return copy_of(rated_once, tmp_path / "lake")
 
 
 def go_on(lake: Lake, contests: Sequence[Contest]) -> PublishReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,19 @@ import pyarrow as pa
 import pytest
 from helpers.commands import Command
 from helpers.folders import reference, write_folder
-from helpers.lakes import commit_often, contest, files, ingest, lake_of, rate_run, rated, same_tables, stamps, synthetic
+from helpers.lakes import (
+    commit_often,
+    contest,
+    copy_of,
+    files,
+    ingest,
+    lake_of,
+    rate_run,
+    rated,
+    same_tables,
+    stamps,
+    synthetic,
+)
 from helpers.storage_twin import FIRST, Twin, changes
 from helpers.strategies import repeatable
 from hypothesis import given
@@ -29,19 +42,26 @@ SEGMENT_ROWS = 30
 CONTESTS = synthetic(40, spice=False)
 
 
-@pytest.fixture(autouse=True)
-def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def many_small_files() -> Iterator[None]:
     """Segments, snapshots and standings files of a few rounds."""
-    commit_often(monkeypatch, segment_rows=SEGMENT_ROWS, segment_seconds=float("inf"), snapshot_rows=60)
-    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
+    with pytest.MonkeyPatch.context() as patch:
+        commit_often(patch, segment_rows=SEGMENT_ROWS, segment_seconds=float("inf"), snapshot_rows=60)
+        patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
+        yield
+
+
+@pytest.fixture(scope="module")
+def rated_once(tmp_path_factory: pytest.TempPathFactory, many_small_files: None) -> Lake:
+    lake = lake_of(tmp_path_factory.mktemp("rated") / "lake", CONTESTS)
+    rate_run(lake)
+    return lake
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
+def lake(tmp_path: Path, rated_once: Lake) -> Lake:
     """A lake with ``CONTESTS``, rated as ``run``."""
-    opened = lake_of(tmp_path / "lake", CONTESTS)
-    rate_run(opened)
-    return opened
+    return copy_of(rated_once, tmp_path / "lake")
 
 
 def change(lake: Lake, method: str, *how: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from helpers.lakes import (
     SPICE,
     commit_often,
     contest,
+    copy_of,
     files,
     ingest,
     lake_of,
@@ -48,29 +50,41 @@ from ranklake.storage.leases.acquire import hold_lease
 SEGMENT_ROWS = 30
 
 
-@pytest.fixture(autouse=True)
-def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def many_small_files() -> Iterator[None]:
     """Segments and standings files of a few rounds, divided by size only."""
-    commit_often(monkeypatch, segment_rows=SEGMENT_ROWS, segment_seconds=np.inf)
-    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
-    monkeypatch.setattr(ranklake.storage.datasets.tables.standings, "_VIEW_ROWS", 1)  # read a file at a time
+    with pytest.MonkeyPatch.context() as patch:
+        commit_often(patch, segment_rows=SEGMENT_ROWS, segment_seconds=np.inf)
+        patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
+        patch.setattr(ranklake.storage.datasets.tables.standings, "_VIEW_ROWS", 1)  # read a file at a time
+        yield
 
 
 CONTESTS_MADE = synthetic(60)
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    """A lake with ``CONTESTS_MADE``, not rated."""
-    return lake_of(tmp_path / "lake", CONTESTS_MADE)
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory, many_small_files: None) -> Lake:
+    return lake_of(tmp_path_factory.mktemp("ingested") / "lake", CONTESTS_MADE)
 
 
-@pytest.fixture
-def undisturbed(tmp_path: Path, many_small_files: None) -> Lake:
-    """A lake with ``CONTESTS_MADE``, rated in one call."""
-    lake = lake_of(tmp_path / "undisturbed", CONTESTS_MADE)
+@pytest.fixture(scope="module")
+def rated_once(tmp_path_factory: pytest.TempPathFactory, ingested: Lake) -> Lake:
+    lake = copy_of(ingested, tmp_path_factory.mktemp("rated") / "lake")
     rate_run(lake)
     return lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path, ingested: Lake) -> Lake:
+    """A lake with ``CONTESTS_MADE``, not rated."""
+    return copy_of(ingested, tmp_path / "lake")
+
+
+@pytest.fixture
+def undisturbed(tmp_path: Path, rated_once: Lake) -> Lake:
+    """A lake with ``CONTESTS_MADE``, rated in one call."""
+    return copy_of(rated_once, tmp_path / "undisturbed")
 
 
 def folder(lake: Lake, what: str = "rounds", run: str = "run") -> Path:
