@@ -34,6 +34,7 @@ def program(page: Path) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_notebooks__run_from_the_first_cell_to_the_last(page: Path) -> None:
     command = [sys.executable, "-W", "error::UserWarning", "-c", program(page)]
