@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,10 @@ ENGINES = {
 # What starts the tests in the background may ignore Ctrl-C, and so would every process they start: some tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Without compiled modules, each of the many processes that tests start compiles all modules that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile all kernels once before several processes run the tests: each would compile what it meets first."""
@@ -45,6 +50,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         file = item.path.relative_to(Path(__file__).parent).as_posix()
         if reason := reason_to_skip(f"{file}::{item.name}"):
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_flush_to_the_disk() -> Iterator[None]:
+    """Writes of this process do not wait for the disk: no test cuts the power. Processes that tests start do wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: os.fstat(descriptor) and None)  # a wrong descriptor is an error
+        yield
 
 
 @pytest.fixture(params=list(ENGINES))
