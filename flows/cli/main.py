@@ -38,7 +38,7 @@ SECTIONS = {
         "predict": (".commands.predict:predict", "Predict the result of a future round."),
         "plot": (".commands.plot:plot", "Draw players' histories or the distribution of ratings."),
         "export": (".commands.export:export", "Export ratings or the leaderboard of a run as one file."),
-        "publish": (".commands.publish:publish", "Publish a run as tables for other programs."),
+        "publish": (".commands.publish:publish", "Publish a run as tables or as a web site."),
     },
     "Evaluate": {
         "evaluate": (".commands.evaluation:evaluate", "Score how well ratings predicted results; compare runs."),

@@ -1,0 +1,60 @@
+"""Colours of titles as classes of a style sheet, with enough contrast on a light and on a dark page.
+
+Contrast is that of the Web Content Accessibility Guidelines 2.2: 4.5 for text of normal size.
+"""
+
+from __future__ import annotations
+
+from ..common.titles import Title, Titles
+
+__all__ = ["CONTRAST", "contrast", "legible", "title_class", "title_styles"]
+
+CONTRAST = 4.5
+LIGHT, DARK = "#f3f4f6", "#1d2129"  # the least favourable background of each theme; site.css has both
+_STEPS = 64  # from a colour to black or white
+_BLACK, _WHITE = (0, 0, 0), (255, 255, 255)
+
+RGB = tuple[int, int, int]
+
+
+def title_class(titles: Titles, title: Title | None) -> str:
+    """The class of a title; ``t`` without a title."""
+    return "t" if title is None else f"t t{titles.ladder.index(title)}"
+
+
+def title_styles(titles: Titles) -> str:
+    """A style sheet: for each title the custom property ``--title``, and its own colour as ``--band``."""
+    rules = [
+        f".t{i}{{--title:{legible(title.colour, LIGHT)};--band:{title.colour}}}"
+        for i, title in enumerate(titles.ladder)
+    ]
+    dark = [f".t{i}{{--title:{legible(title.colour, DARK)}}}" for i, title in enumerate(titles.ladder)]
+    return "\n".join([*rules, "@media (prefers-color-scheme:dark){", *dark, "}", ""])
+
+
+def legible(colour: str, background: str) -> str:
+    """The colour nearest to ``colour`` on the way to black or white that has the contrast of text."""
+    start, back = _parse(colour), _parse(background)
+    end = _BLACK if _luminance(back) > 0.5 else _WHITE
+    for step in range(_STEPS + 1):
+        mixed = tuple(round(a + (b - a) * step / _STEPS) for a, b in zip(start, end, strict=True))
+        if contrast(shade := "#{:02x}{:02x}{:02x}".format(*mixed), background) >= CONTRAST:
+            return shade
+    return "#{:02x}{:02x}{:02x}".format(*end)
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours ``#rrggbb``, from 1 to 21."""
+    low, high = sorted((_luminance(_parse(one)), _luminance(_parse(other))))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _parse(colour: str) -> RGB:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def _luminance(colour: RGB) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (c / 255 for c in colour)
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,138 @@
+"""What a site shows of a run: facts, rounds in order, contests, and the inputs by which parts of it are told apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ranklake.storage import Dataset, Lake, Run
+
+from ..common.titles import TitlesChoice
+from ..publication.prefix_digests import digest_of_rows
+from ..results.display import Display
+from ..results.leaderboard import LeaderboardBuilder, check_rated, rated_contests
+from ..results.rating_format import RatingFormat
+from ..results.run_titles import titles_of
+
+__all__ = ["SiteContent", "digest"]
+
+_MEANING = 1  # increased by a release with other data for the same rounds; all are then written again
+_DIGEST_BYTES = 10  # of a file's name
+
+Round = dict[str, npt.NDArray[Any]]
+
+
+class SiteContent:
+    """The current state of a run.
+
+    Parameters
+    ----------
+    deviations, titles
+        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
+
+    Attributes
+    ----------
+    handles : list of str
+        Handle of each player.
+    checksums : uint32[n_players]
+        CRC-32 of each handle in UTF-8, by which the browser finds a player's file.
+    rows : int64[n_rounds]
+        Participations of each round.
+    contests : dict of list
+        ``contest_id, name, url, time_seconds, n_players`` of each round; None where a contest was removed.
+
+    Raises
+    ------
+    LakeError
+        The run does not exist or has no ratings.
+    """
+
+    def __init__(self, lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> None:
+        self._run = Run.open(lake, run_name)
+        self._chain = self._run.segments()
+        check_rated(self._run, self._chain)
+        self._dataset = Dataset.open(lake, self._run.config["dataset"])
+        self.display = Display.of(self._run, deviations)
+        self.format = RatingFormat(
+            titles_of(self._run, self._dataset, self.display.params.mu_init, titles), self.display.decimals
+        )
+        self._table = rated_contests(self._chain, self._dataset)
+        self.contests = {
+            name: self._table.column(name).to_pylist() for name in ("name", "url", "time_seconds", "n_players")
+        }
+        segments = self._chain.segments
+        self.contests["contest_id"] = [contest for segment in segments for contest in segment.contest_ids]
+        self.rows = np.array([n for segment in segments for n in segment.rows], np.int64)
+        self._digests = [digest for segment in segments for digest in segment.digests]
+        self._column = self._dataset.handles()
+        self.handles: list[str] = self._column.to_pylist()
+        self.checksums = np.fromiter((crc32(handle.encode()) for handle in self.handles), np.uint32, len(self.handles))
+        self.run, self.system, self.dataset = run_name, str(self._run.config["system"]), self._dataset.name
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of the run, including skipped ones."""
+        return len(self._digests)
+
+    def rounds(self, start: int, stop: int, columns: Sequence[str]) -> Iterator[tuple[int, Round]]:
+        """Each round with participations from ``start`` to ``stop``, with columns of the rounds table."""
+        for segment, table in self._run.iter_segments(start, stop, ["round_index", *columns], chain=self._chain):
+            arrays = {name: table.column(name).to_numpy() for name in ("round_index", *columns)}
+            index = arrays.pop("round_index")
+            first, last = max(segment.first_round, start), min(segment.stop_round, stop)
+            edges = np.searchsorted(index, np.arange(first, last + 1)).tolist()
+            for round_index, low, high in zip(range(first, last), edges[:-1], edges[1:], strict=True):
+                if low < high:
+                    yield round_index, {name: array[low:high] for name, array in arrays.items()}
+
+    def builder(self) -> LeaderboardBuilder:
+        """An empty leaderboard for the rounds of this run."""
+        return LeaderboardBuilder(len(self.handles), self._table, self.display)
+
+    def leaderboard(self, builder: LeaderboardBuilder) -> pa.Table:
+        """The leaderboard after the rounds that the builder was given."""
+        return builder.table(self._column, self.format.titles)
+
+    def round_key(self, round_index: int, players: npt.NDArray[np.int32]) -> str:
+        """Digest of all that the page of a round depends on."""
+        about = [self.contests[name][round_index] for name in ("name", "url", "time_seconds", "n_players")]
+        return digest(self._seed(), self._digests[round_index], about, self.checksums[players])
+
+    def level_key(self, start: int, stop: int, n_players: int) -> str:
+        """Digest of all that histories of the rounds from ``start`` to ``stop`` depend on."""
+        return digest(self._seed(), start, stop, self._digests[stop - 1], self.checksums[:n_players])
+
+    def state(self) -> str:
+        """Digest of all that the site depends on."""
+        return digest(self._seed(), self._digests, digest_of_rows(self._table), self.checksums)
+
+    def _seed(self) -> list[Any]:
+        return [
+            _MEANING,
+            self.run,
+            self.system,
+            self.display.deviations,
+            self.format.decimals,
+            self.format.titles.to_json(),
+        ]
+
+
+def digest(*parts: Any) -> str:
+    """Digest of values of JSON, bytes and arrays, for the name of a file."""
+    found = blake2b(digest_size=_DIGEST_BYTES)
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.tobytes() if isinstance(part, np.ndarray) else _json(part)
+        found.update(len(data).to_bytes(8, "little"))
+        found.update(data)
+    return found.hexdigest()
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, allow_nan=False).encode()

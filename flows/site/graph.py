@@ -1,0 +1,127 @@
+"""The geometry of a rating graph: bands of titles, ratings, beliefs within two sigma, and performances."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..common.times import utc
+from ..results.rating_format import RatingFormat
+from .histogram import nice_width
+
+__all__ = ["Series", "history_graph"]
+
+_WIDTH, _HEIGHT = 960, 380
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 10, 28
+_MARGIN = 0.06  # of the range of ratings, above and below
+_TICKS = 6
+_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The history of one player, oldest first; ``n`` rounds.
+
+    Attributes
+    ----------
+    handle : str
+        The player.
+    times : sequence of int
+        Ends of the contests, UTC seconds.
+    rating, mu, sigma : sequence of float
+        Values after each round, rating points.
+    perf : sequence of float or None
+        Performances; None or NaN where the system has none.
+    """
+
+    handle: str
+    times: Sequence[int]
+    rating: Sequence[float]
+    mu: Sequence[float]
+    sigma: Sequence[float]
+    perf: Sequence[float | None]
+
+
+def history_graph(series: Sequence[Series], form: RatingFormat) -> dict[str, Any]:
+    """The geometry of the graph of one or more players, for the template ``graph.svg``.
+
+    One player has the band of mu +- 2 sigma and dots of performances; several have their lines only. Values that are
+    not finite are left out.
+    """
+    alone = len(series) == 1
+    times = [t for one in series for t in one.times]
+    values = [v for one in series for v in one.rating if math.isfinite(v)]
+    if alone:
+        one = series[0]
+        values += [m + k * s for m, s in zip(one.mu, one.sigma, strict=True) for k in (-2, 2) if math.isfinite(m + s)]
+        values += [p for p in one.perf if p is not None and math.isfinite(p)]
+    first, last = (min(times), max(times)) if times else (0, 1)
+    if first == last:
+        first, last = first - _DAY, last + _DAY
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    space = (high - low) * _MARGIN or max(abs(high) * _MARGIN, 1.0)
+    low, high = low - space, high + space
+
+    def x(time: float) -> float:
+        return round(_LEFT + (time - first) / (last - first) * (_WIDTH - _LEFT - _RIGHT), 1)
+
+    def y(value: float) -> float:
+        return round(_TOP + (high - min(max(value, low), high)) / (high - low) * (_HEIGHT - _TOP - _BOTTOM), 1)
+
+    bands = [
+        {"y": y(top), "height": round(y(bottom) - y(top), 1), "class": f"t{i}", "name": title.name}
+        for i, (bottom, top, title) in enumerate(form.titles.bands())
+        if bottom < high and top > low
+    ]
+    lines = [_line(one.times, one.rating, x, y) for one in series]
+    return {
+        "width": _WIDTH, "height": _HEIGHT, "left": _LEFT, "right": _WIDTH - _RIGHT, "top": _TOP,
+        "bottom": _HEIGHT - _BOTTOM, "bands": bands, "lines": lines,
+        "belief": _ribbon(series[0], x, y) if alone else "",
+        "dots": _dots(series[0], x, y) if alone else [],
+        "points": [(x(t), y(v)) for t, v in zip(series[0].times, series[0].rating, strict=True) if math.isfinite(v)]
+        if alone else [],
+        "across": [{"y": y(v), "text": form.rating(v)} for v in _values(low, high)],
+        "along": [{"x": x(t), "text": text} for t, text in _times(first, last)],
+        "label": f"Rating graph of {', '.join(one.handle for one in series)}",
+    }  # fmt: skip
+
+
+def _line(times: Sequence[int], values: Sequence[float], x: Any, y: Any) -> str:
+    points = [f"{x(t)} {y(v)}" for t, v in zip(times, values, strict=True) if math.isfinite(v)]
+    return f"M{'L'.join(points)}" if points else ""
+
+
+def _ribbon(one: Series, x: Any, y: Any) -> str:
+    """The outline of mu +- 2 sigma: forward along the upper edge, back along the lower one."""
+    rows = [row for row in zip(one.times, one.mu, one.sigma, strict=True) if math.isfinite(row[1] + row[2])]
+    upper = [f"{x(t)} {y(mu + 2 * sigma)}" for t, mu, sigma in rows]
+    lower = [f"{x(t)} {y(mu - 2 * sigma)}" for t, mu, sigma in reversed(rows)]
+    return f"M{'L'.join(upper + lower)}Z" if rows else ""
+
+
+def _dots(one: Series, x: Any, y: Any) -> list[tuple[float, float]]:
+    return [(x(t), y(p)) for t, p in zip(one.times, one.perf, strict=True) if p is not None and math.isfinite(p)]
+
+
+def _values(low: float, high: float) -> list[float]:
+    """Round values between two ends, ascending."""
+    step = nice_width((high - low) / _TICKS)
+    return [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _times(first: int, last: int) -> list[tuple[int, str]]:
+    """The beginnings of years, of months or of days between two times, with their texts."""
+    try:
+        start, stop = utc(first), utc(last)
+    except OverflowError:
+        return []
+    years = range(start.year + 1, stop.year + 1)
+    if len(years) >= 2:
+        every = max(1, math.ceil(len(years) / 10))
+        return [(int(start.replace(year=year, month=1, day=1, hour=0, minute=0, second=0).timestamp()), str(year))
+                for year in years if year % every == 0]  # fmt: skip
+    day = _DAY * max(1, math.ceil((last - first) / _DAY / 6))
+    return [(t, f"{utc(t):%Y-%m-%d}") for t in range(-(-first // day) * day, last + 1, day)]

@@ -1,0 +1,144 @@
+"""Addresses of the pages, relative to the page that has them, so that a site works at any address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import quote
+
+__all__ = ["Links", "ServerLinks", "SiteLinks"]
+
+
+class Links(Protocol):
+    """Addresses for the templates."""
+
+    @property
+    def home(self) -> str:
+        """The first page of the run."""
+
+    @property
+    def contests(self) -> str:
+        """The list of contests."""
+
+    @property
+    def distribution(self) -> str:
+        """The distribution of ratings."""
+
+    @property
+    def compare(self) -> str:
+        """The comparison of players."""
+
+    @property
+    def data(self) -> str:
+        """The data of the scripts: ``site`` or ``server``."""
+
+    @property
+    def root(self) -> str:
+        """Prefix of the addresses that the scripts request."""
+
+    def leaderboard(self, page: int) -> str:
+        """Page ``page`` of the leaderboard, from 0."""
+
+    def player(self, handle: str) -> str:
+        """The page of a player."""
+
+    def contest(self, contest_id: str) -> str:
+        """The page of a contest."""
+
+    def static(self, name: str) -> str:
+        """A style sheet or a script."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteLinks:
+    """Links of the static site.
+
+    Parameters
+    ----------
+    root
+        The way from the page to the root of the site: ``""``, ``../`` or ``../../``.
+    version
+        Folder of the version, from the root; empty on pages that belong to no version, whose links a script completes.
+    assets
+        Folder of the style sheets and scripts, from the root.
+    """
+
+    root: str
+    version: str
+    assets: str
+    data: str = "site"
+
+    @property
+    def home(self) -> str:
+        return f"{self.root}index.html"
+
+    @property
+    def contests(self) -> str:
+        return f"{self.root}{self.version}contests.html" if self.version else self.home
+
+    @property
+    def distribution(self) -> str:
+        return f"{self.root}{self.version}distribution.html" if self.version else self.home
+
+    @property
+    def compare(self) -> str:
+        return f"{self.root}compare.html"
+
+    def leaderboard(self, page: int) -> str:
+        return f"{self.root}{self.version}leaderboard/{page:03}.html" if self.version else self.home
+
+    def player(self, handle: str) -> str:
+        return f"{self.root}player.html?h={quote(handle, '')}"
+
+    def contest(self, contest_id: str) -> str:
+        return f"{self.root}contest.html?id={quote(contest_id, '')}"
+
+    def static(self, name: str) -> str:
+        return f"{self.root}{self.assets}{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLinks:
+    """Links of the server.
+
+    Parameters
+    ----------
+    root
+        Path of the server behind a proxy, without a slash at the end; empty at the root of a host.
+    run
+        Name of the run.
+    """
+
+    root: str
+    run: str
+    data: str = "server"
+
+    @property
+    def home(self) -> str:
+        return f"{self.root}/{self.run}"
+
+    @property
+    def contests(self) -> str:
+        return f"{self.home}/contests"
+
+    @property
+    def distribution(self) -> str:
+        return f"{self.home}/distribution"
+
+    @property
+    def compare(self) -> str:
+        return f"{self.home}/compare"
+
+    def leaderboard(self, page: int) -> str:
+        return f"{self.home}?page={page}" if page else self.home
+
+    def player(self, handle: str) -> str:
+        return f"{self.home}/p/{quote(handle, '')}"
+
+    def contest(self, contest_id: str) -> str:
+        return f"{self.home}/c/{quote(contest_id, '')}"
+
+    def static(self, name: str) -> str:
+        if name == "titles.css":
+            return f"{self.root}/static/titles/{self.run}.css"
+        return f"{self.root}/static/{name}"

@@ -1,0 +1,156 @@
+"""HTML pages of a run from templates, for the static site and for the server.
+
+Every text from outside is escaped twice over: control and direction characters become visible
+(:func:`ranklake.flows.common.text.visible`), then HTML is escaped. No page has a script or a style inside, so that
+the policy :data:`POLICY` holds.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any
+
+from ..common.extras import need
+from ..common.text import visible
+from ..results.rating_format import RatingFormat
+from .graph import history_graph
+from .histogram import histogram_graph
+from .links import Links
+from .names import day, short
+from .rows import board_rows, standing_rows
+
+__all__ = ["POLICY", "RunFacts", "Templates", "static_files"]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "manifest-src 'self'; base-uri 'none'; form-action 'self'"
+)
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """The run that a page is about.
+
+    Attributes
+    ----------
+    name, system, dataset : str
+        Names of the run, of its system and of its data set.
+    n_players, n_rounds : int
+        Rated players and rounds.
+    last_time_seconds : int
+        End of the last contest, UTC; 0 if unknown.
+    format : RatingFormat
+        Titles and decimals of the ratings.
+    """
+
+    name: str
+    system: str
+    dataset: str
+    n_players: int
+    n_rounds: int
+    last_time_seconds: int
+    format: RatingFormat
+
+    @cached_property
+    def minima(self) -> list[float]:
+        """Lowest rating of each title, ascending."""
+        return [title.minimum for title in self.format.titles.ladder]
+
+
+class Templates:
+    """The templates of this package.
+
+    Raises
+    ------
+    MissingExtraError
+        The package jinja2 is not installed.
+    """
+
+    @staticmethod
+    @cache
+    def shared() -> Templates:
+        """The templates, compiled once in a process."""
+        return Templates()
+
+    def __init__(self) -> None:
+        jinja2 = need("jinja2", "serve", "the pages of a run")
+        self._markup = need("markupsafe", "serve", "the pages of a run").Markup
+        self._environment = jinja2.Environment(
+            autoescape=True,
+            finalize=_finalize,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            loader=jinja2.FunctionLoader(_template),
+        )
+        self._environment.filters |= {"day": day, "count": _count, "short": short, "share": _share}
+        self._environment.globals |= {"POLICY": POLICY}
+
+    def render(self, template: str, run: RunFacts, links: Links, /, **context: Any) -> str:
+        """A page as HTML.
+
+        Parameters
+        ----------
+        template
+            ``leaderboard``, ``player``, ``compare``, ``contests``, ``contest`` or ``distribution``. The beginning of
+            each template lists what it reads from ``context``.
+        """
+        return "".join(self.stream(template, run, links, **context))
+
+    def stream(self, template: str, run: RunFacts, links: Links, /, **context: Any) -> Iterable[str]:
+        """The page in parts."""
+        form, markup = run.format, self._markup
+        minima, ladder = run.minima, form.titles.ladder
+
+        def tier(rating: float) -> str:
+            step = bisect_right(minima, rating) - 1
+            return f"t t{step}" if step >= 0 else "t"
+
+        def title_of(rating: float) -> str:
+            step = bisect_right(minima, rating) - 1
+            return ladder[step].name if step >= 0 else ""
+
+        parts: Iterable[str] = self._environment.get_template(f"{template}.html").generate(
+            here=template,
+            run=run,
+            links=links,
+            rating=form.rating,
+            change=form.change,
+            tier=tier,
+            title_of=title_of,
+            board_rows=lambda board: markup(board_rows(board, form, links)),
+            standing_rows=lambda rows: markup(standing_rows(rows, form, links)),
+            draw_history=lambda series: history_graph(series, run.format),
+            draw_histogram=lambda bins, mark=None: histogram_graph(bins, run.format, mark),
+            **context,
+        )
+        return parts
+
+
+def static_files() -> dict[str, bytes]:
+    """Style sheets and scripts by name."""
+    folder = resources.files(__package__).joinpath("static")
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir(), key=lambda file: file.name)}
+
+
+def _count(value: int) -> str:
+    return f"{value:,}"
+
+
+def _share(value: float) -> str:
+    """A share in percent, rounded down: 100 % would be everybody."""
+    return f"{math.floor(value * 10_000) / 100:.2f} %"
+
+
+def _finalize(value: Any) -> Any:
+    """A value for a page; characters that would reorder or hide the text around them are escaped."""
+    return visible(value) if type(value) is str else value
+
+
+def _template(name: str) -> str:
+    return resources.files(__package__).joinpath("templates", name).read_text("utf-8")

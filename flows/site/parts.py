@@ -1,0 +1,241 @@
+"""The parts of a version of a site, each written as data for the scripts and as pages that need none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..common.text import slug
+from .colours import title_class, title_styles
+from .content import Round, SiteContent, digest
+from .histogram import Histogram, histogram_of
+from .links import SiteLinks
+from .pages import RunFacts, Templates, static_files
+from .shards import (
+    PAGE_ROWS,
+    board_pages,
+    contest_rows,
+    encode,
+    history_shards,
+    levels,
+    numbers,
+    search_buckets,
+    shard_count,
+)
+from .writer import SiteFiles, compress
+
+__all__ = ["SiteParts"]
+
+FIRST_ROWS = 100  # of the leaderboard on the first page of the site
+CONTEST_ROWS = 50  # of the standings on a contest's page; a script adds the others
+MAX_CONTESTS = 20_000  # the newest ones have pages
+
+Progress = Callable[[int, int | None, str], None]
+
+
+class SiteParts:
+    """Writes the parts of a site into the files of a new version.
+
+    Attributes
+    ----------
+    look : str
+        Digest of the templates, scripts and style sheets.
+    """
+
+    def __init__(self, content: SiteContent, files: SiteFiles, templates: Templates) -> None:
+        self._content, self._files, self._templates = content, files, templates
+        self._statics = static_files() | {"titles.css": title_styles(content.format.titles).encode()}
+        self._assets = f"static/{digest(*self._statics.values())}/"
+        self.look = digest(*self._statics.values(), *(template.read_bytes() for template in _templates()))
+
+    def statics(self) -> None:
+        """Style sheets and scripts."""
+        for name, data in self._statics.items():
+            self._files.put(f"{self._assets}{name}", partial(bytes, data))
+
+    def rounds(self, on_progress: Progress) -> tuple[pa.Table, list[str], list[int]]:
+        """Read all rounds: the leaderboard, the page of each contest, and the most players known after each round."""
+        content = self._content
+        builder, pages, most = content.builder(), [""] * content.n_rounds, np.zeros(content.n_rounds, np.int64)
+        columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
+        for index, rows in content.rounds(0, content.n_rounds, columns):
+            on_progress(index + 1, content.n_rounds, "")
+            player = rows["player"]
+            most[index] = player.max() + 1
+            if index < content.n_rounds - MAX_CONTESTS:
+                builder.update(_table(index, rows))
+                continue
+            stem = f"{slug(content.contests['contest_id'][index])}-{content.round_key(index, player)}"
+            key = digest(stem, self.look)
+            data, page = (
+                f"data/contests/{stem}.json.gz",
+                f"contests/{slug(content.contests['contest_id'][index])}-{key}.html",
+            )
+            pages[index] = page
+            known = self._files.has(data), self._files.has(page)  # both calls: each keeps its file
+            before = np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
+            builder.update(_table(index, rows))
+            if not all(known):
+                shown = contest_rows(content, index, rows, before, builder.rating[player])
+                self._files.put(data, partial(_packed, shown))
+                html = self._contest_page(shown, data)
+                self._files.put(page, html.encode)
+        return content.leaderboard(builder), pages, np.maximum.accumulate(most).tolist()
+
+    def _contest_page(self, shown: dict[str, Any], data: str) -> str:
+        first = {name: shown[name][:CONTEST_ROWS] for name in ("place", "handle", "perf", "rating", "change")}
+        contest = {name: shown[name] for name in ("contest_id", "name", "url", "time_seconds", "n_players")}
+        contest["name"] = shown["name"] if shown["name"] is not None else shown["contest_id"]
+        contest["n_players"] = len(shown["handle"])
+        more = f"../{data}" if len(shown["handle"]) > CONTEST_ROWS else ""
+        facts = self._timeless()
+        links = SiteLinks("../", "", self._assets)
+        return self._templates.render("contest", facts, links, contest=contest, rows=first, data=more)
+
+    def facts(self, board: pa.Table) -> RunFacts:
+        content = self._content
+        last = max((time or 0 for time in content.contests["time_seconds"]), default=0)
+        names = (content.run, content.system, content.dataset)
+        return RunFacts(*names, board.num_rows, content.n_rounds, last, content.format)
+
+    def _timeless(self) -> RunFacts:
+        """Facts for pages that do not change with new rounds."""
+        return RunFacts(self._content.run, self._content.system, self._content.dataset, 0, 0, 0, self._content.format)
+
+    def histories(self, n_players: list[int]) -> list[dict[str, Any]]:
+        """The files of histories: a folder a level, with the number of its files."""
+        content, files, written = self._content, self._files, []
+        for start, stop in levels(content.rows):
+            shards = shard_count(int(content.rows[start:stop].sum()))
+            folder = f"data/histories/{content.level_key(start, stop, n_players[stop - 1])}/"
+            written.append({"folder": folder, "shards": shards, "start": start, "stop": stop})
+            known = [files.has(f"{folder}{number:04}.json.gz") for number in range(shards)]
+            if all(known):
+                continue
+            for number, players in history_shards(content, start, stop, shards):
+                files.put(f"{folder}{number:04}.json.gz", partial(_packed, players))
+        return written
+
+    def contests(self, pages: list[str], facts: RunFacts) -> str:
+        """The list of contests, as data and as a page."""
+        about = self._content.contests
+        names = [
+            name if name is not None else key for name, key in zip(about["name"], about["contest_id"], strict=True)
+        ]
+        links = SiteLinks("../../", self._files.version, self._assets)
+        rows = [
+            {"name": name, "time_seconds": time, "n_players": n or 0, "address": f"../../{page}" if page else ""}
+            for name, time, n, page in zip(names, about["time_seconds"], about["n_players"], pages, strict=True)
+        ][-MAX_CONTESTS:]
+        html = self._templates.render("contests", facts, links, contests=rows[::-1])
+        self._files.page("contests.html", html)
+        columns = ("contest_id", "time_seconds", "n_players")
+        return self._named("data/contests", {name: about[name] for name in columns} | {"name": names, "page": pages})
+
+    def leaderboard(self, board: pa.Table, facts: RunFacts) -> dict[str, Any]:
+        """Every page of the leaderboard, as data and as a page; what the scripts need to find a player's page."""
+        links = SiteLinks("../../../", self._files.version, self._assets)
+        pages = list(board_pages(board, self._content.format.decimals))
+        keys = []
+        for number, page in enumerate(pages):
+            key = self._named(f"data/leaderboard/{number:03}", page).rpartition("-")[2].partition(".")[0]
+            keys.append(key)
+            html = self._board_page(page, number, number, facts, links, "", len(pages))
+            self._files.page(f"leaderboard/{number:03}.html", html)
+        return {"rows": PAGE_ROWS, "files": keys, "first": [page["rating"][0] for page in pages]}
+
+    def index(self, board: pa.Table, facts: RunFacts) -> str:
+        """The first page of the site, which names the version: the best players."""
+        page = next(board_pages(board.slice(0, FIRST_ROWS), self._content.format.decimals))
+        version = self._files.version
+        return self._board_page(page, 0, -1, facts, SiteLinks("", version, self._assets), version)
+
+    def _board_page(
+        self,
+        page: dict[str, list[Any]],
+        number: int,
+        shown: int,
+        facts: RunFacts,
+        links: SiteLinks,
+        version: str,
+        n_pages: int = 1,
+    ) -> str:
+        context = {"board": page, "start": number * PAGE_ROWS, "page": shown, "n_pages": n_pages, "version": version}
+        return self._templates.render("leaderboard", facts, links, **context)
+
+    def distribution(self, board: pa.Table, facts: RunFacts) -> str:
+        """The histogram of ratings, as data and as a page."""
+        content = self._content
+        rating = board.column("rating").to_numpy()
+        bins = histogram_of(rating)
+        links = SiteLinks("../../", self._files.version, self._assets)
+        titles = title_counts(content, rating)
+        html = self._templates.render("distribution", facts, links, bins=bins, titles=titles, player=None)
+        self._files.page("distribution.html", html)
+        return self._named("data/distribution", _histogram_json(bins))
+
+    def search(self, board: pa.Table) -> str:
+        """The search index: a file for the first characters of handles, and the list of these files."""
+        ratings = numbers(board.column("rating").to_numpy(), self._content.format.decimals)
+        index = {}
+        for prefix, rows in search_buckets(board.column("handle").to_pylist(), ratings).items():
+            data = encode(rows)
+            index[prefix] = key = digest(prefix, data)
+            self._files.put(f"data/search/{key}.json.gz", partial(compress, data))
+        return self._named("data/search", index)
+
+    def shells(self) -> dict[str, str]:
+        """Pages that a script fills; they belong to no version, so that their addresses stay."""
+        links, timeless = SiteLinks("", "", self._assets), self._timeless()
+        render = self._templates.render
+        return {
+            "player.html": render("player", timeless, links, player=None, rounds=[]),
+            "compare.html": render("compare", timeless, links, players=[], pairs=[]),
+            "contest.html": render("contest", timeless, links, contest=None),
+        }
+
+    def _named(self, stem: str, value: Any) -> str:
+        """Write data under a name with its digest; returns the path."""
+        data = encode(value)
+        return self._files.put(f"{stem}-{digest(data)}.json.gz", partial(compress, data))
+
+
+def title_counts(content: SiteContent, rating: Any) -> list[dict[str, Any]]:
+    """Players of each title, and the share of players with a lower one."""
+    found, n = [], max(len(rating), 1)
+    for low, high, title in content.format.titles.bands():
+        found.append(
+            {
+                "name": title.name,
+                "minimum": low if np.isfinite(low) else None,
+                "class": title_class(content.format.titles, title),
+                "n": int(((rating >= low) & (rating < high)).sum()),
+                "below": float((rating < low).sum() / n),
+            }
+        )
+    return found
+
+
+def _packed(value: Any) -> bytes:
+    return compress(encode(value))
+
+
+def _histogram_json(bins: Histogram) -> dict[str, Any]:
+    quantiles = {"share": [q for q, _ in bins.quantiles], "rating": [value for _, value in bins.quantiles]}
+    return {"start": bins.start, "width": bins.width, "counts": bins.counts, "quantiles": quantiles}
+
+
+def _table(round_index: int, rows: Round) -> pa.Table:
+    """Rows of one round, as the leaderboard takes them."""
+    columns = {name: rows[name] for name in ("player", "mu", "sigma", "n_before")}
+    return pa.table({"round_index": np.full(len(rows["player"]), round_index, np.int32)} | columns)
+
+
+def _templates() -> list[Any]:
+    folder = resources.files(__package__).joinpath("templates")
+    return sorted(folder.iterdir(), key=lambda file: file.name)

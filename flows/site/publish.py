@@ -1,0 +1,140 @@
+"""Publish a run as a static site, see :mod:`ranklake.flows.site.writer` for how it is written."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+from ranklake.storage import Lake, LakeError, Run
+from ranklake.storage.lake import layout
+from ranklake.storage.leases.acquire import hold_lease
+
+from ..common.extras import need
+from ..common.text import byte_size, count
+from ..common.titles import TitlesChoice
+from .content import SiteContent, digest
+from .pages import Templates
+from .parts import Progress, SiteParts
+from .shards import encode
+from .writer import SiteFiles
+
+__all__ = ["SiteReport", "publish_site"]
+
+FORMAT = 1
+MAX_ROUNDS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """The report of a publish.
+
+    Attributes
+    ----------
+    rounds : int
+        Number of published rounds.
+    version : str
+        Folder of the version.
+    written, kept, removed : int
+        Number of files written, of unchanged files, and of removed old ones.
+    n_bytes : int
+        Bytes of the files written.
+    """
+
+    rounds: int
+    version: str
+    written: int = 0
+    kept: int = 0
+    removed: int = 0
+    n_bytes: int = 0
+    seconds: float = 0.0
+
+    def line(self) -> str:
+        """The report in one line."""
+        if not self.written:
+            return f"{self.rounds:,} rounds are on the site already, version {self.version}"
+        return (
+            f"site of {self.rounds:,} rounds written in {self.seconds:.1f} s: {count(self.written, 'file')} "
+            f"({byte_size(self.n_bytes)}), {self.kept:,} unchanged, {self.removed:,} old ones removed; "
+            f"version {self.version}"
+        )
+
+
+def publish_site(
+    lake: Lake,
+    run_name: str,
+    folder: str,
+    deviations: float | None = None,
+    titles: TitlesChoice = None,
+    steal: bool = False,
+    rebuild: bool = False,
+    on_progress: Progress = lambda done, total, text: None,
+) -> SiteReport:
+    """Write the current state of a run as a site of static files.
+
+    Parameters
+    ----------
+    folder
+        Folder or address of an object store. An existing site of the run gets a new version.
+    deviations, titles
+        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
+    steal
+        Take the lease over from a writer that is certainly dead.
+    rebuild
+        Write every file again, and replace the site of another run.
+
+    Raises
+    ------
+    LakeError
+        The run does not exist or has no ratings, another writer holds its lease, or the folder has other files.
+    MissingExtraError
+        The package jinja2 is not installed.
+    """
+    need("jinja2", "serve", "a site")
+    began = time.perf_counter()
+    Run.open(lake, run_name)
+    with hold_lease(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal):
+        content = SiteContent(lake, run_name, deviations, titles)
+        if content.n_rounds > MAX_ROUNDS:
+            rule = f"a site has at most {MAX_ROUNDS:,} rounds, run {run_name} has {content.n_rounds:,}"
+            raise LakeError(f"{rule}; `ranklake publish` writes tables of any size")
+        with SiteFiles(folder, run_name, rebuild) as files:
+            return _write(content, files, rebuild, on_progress, began)
+
+
+def _write(content: SiteContent, files: SiteFiles, rebuild: bool, on_progress: Progress, began: float) -> SiteReport:
+    """Write a new version, unless the newest one shows the current state."""
+    parts = SiteParts(content, files, Templates.shared())
+    state = digest(FORMAT, content.state(), parts.look)
+    if files.manifest().get("state") == state and not rebuild:
+        return SiteReport(content.n_rounds, files.previous.rstrip("/"))
+    files.start(content.run)
+    parts.statics()
+    board, contests, n_players = parts.rounds(on_progress)
+    facts = parts.facts(board)
+    manifest = {
+        "format": FORMAT,
+        "state": state,
+        "run": content.run,
+        "system": content.system,
+        "dataset": content.dataset,
+        "decimals": content.format.decimals,
+        "titles": [
+            {"name": title.name, "minimum": title.minimum if math.isfinite(title.minimum) else None}
+            for title in content.format.titles.ladder
+        ],
+        "players": board.num_rows,
+        "rounds": content.n_rounds,
+        "last_time_seconds": facts.last_time_seconds,
+        "histories": parts.histories(n_players),
+        "contests": parts.contests(contests, facts),
+        "leaderboard": parts.leaderboard(board, facts),
+        "distribution": parts.distribution(board, facts),
+        "search": parts.search(board),
+    }
+    files.page("manifest.json", encode(manifest))
+    files.switch(parts.shells(), parts.index(board, facts))
+    removed = files.clean()
+    seconds = time.perf_counter() - began
+    version = files.version.rstrip("/")
+    return SiteReport(content.n_rounds, version, files.written, files.kept, removed, files.bytes_written, seconds)

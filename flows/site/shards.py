@@ -1,0 +1,165 @@
+"""The data of a site as JSON, in files of the size of one request: leaderboard, histories, contests, search.
+
+Every table is an object with one list a column. Ratings have the decimals that people are shown; a value that is not
+finite is null.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .content import Round, SiteContent
+
+__all__ = [
+    "HISTORY",
+    "PAGE_ROWS",
+    "board_pages",
+    "contest_rows",
+    "encode",
+    "fold",
+    "history_shards",
+    "levels",
+    "numbers",
+    "search_buckets",
+    "shard_count",
+]
+
+HISTORY = ("contest", "place", "perf", "mu", "sigma", "rating")  # columns of a player
+PAGE_ROWS = 1_000  # of a page of the leaderboard
+_SHARD_ROWS = 4_096  # participations in a file of histories, about
+_LEVEL_SHARE = 8  # newer rounds, which every new round rewrites, are at most this part of all participations
+_PREFIX = 2  # characters of the search index
+_BEST = 50  # players listed under a single character
+
+_encoder = msgspec.json.Encoder()
+encode = _encoder.encode
+
+
+def numbers(values: npt.NDArray[np.float64], decimals: int) -> list[float | int | None]:
+    """Rounded values for JSON; whole numbers without decimals, None for values that are not finite."""
+    values = np.asarray(values, np.float64)
+    finite = np.isfinite(values)
+    rounded = np.round(np.where(finite, values, 0.0), decimals) + 0.0
+    shown: list[Any] = (rounded.astype(np.int64) if decimals == 0 else rounded).tolist()
+    for missing in np.flatnonzero(~finite).tolist():
+        shown[missing] = None
+    return shown
+
+
+def board_pages(board: pa.Table, decimals: int) -> Iterator[dict[str, list[Any]]]:
+    """The leaderboard in pages of ``PAGE_ROWS``; ``ties`` is the number of players at a place."""
+    places = board.column("place").to_numpy()
+    _, where, counts = np.unique(places, return_inverse=True, return_counts=True)
+    columns: dict[str, list[Any]] = {
+        name: board.column(name).to_pylist() for name in ("place", "handle", "n_rounds", "last_time_seconds")
+    } | {name: numbers(board.column(name).to_numpy(), decimals) for name in ("rating", "mu", "sigma", "max_rating")}
+    columns["ties"] = counts[where].tolist()
+    for start in range(0, board.num_rows, PAGE_ROWS):
+        yield {name: values[start : start + PAGE_ROWS] for name, values in columns.items()}
+
+
+def contest_rows(
+    content: SiteContent, round_index: int, rows: Round, before: npt.NDArray[np.float64], after: npt.NDArray[np.float64]
+) -> dict[str, Any]:
+    """The standings of a round with the ratings after it and their changes; ``before`` is NaN for newcomers."""
+    decimals, about = content.format.decimals, content.contests
+    old, rating = numbers(before, decimals), numbers(after, decimals)
+    shown = {name: about[name][round_index] for name in ("contest_id", "name", "url", "time_seconds", "n_players")}
+    return shown | {
+        "place": (rows["lo"] + 1).tolist(),
+        "handle": [content.handles[player] for player in rows["player"].tolist()],
+        "perf": numbers(rows["perf"], decimals),
+        "rating": rating,
+        "change": [
+            None if old is None or new is None else round(new - old, decimals)
+            for old, new in zip(old, rating, strict=True)
+        ],
+    }
+
+
+def levels(rows: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+    """The rounds of each level of histories: a large one of old rounds that rarely changes, then the newer ones.
+
+    The cut depends on the numbers of participations alone: it moves when their sum passes a multiple of a power of two
+    that is at most the eighth part of all.
+    """
+    total = int(rows.sum())
+    step = max(_SHARD_ROWS, 1 << max((total // _LEVEL_SHARE).bit_length() - 1, 0))
+    cut = int(np.searchsorted(np.cumsum(rows), total // step * step, side="right"))
+    return [(start, stop) for start, stop in pairwise([0, cut, len(rows)]) if rows[start:stop].sum()]
+
+
+def shard_count(n_rows: int) -> int:
+    """Number of files for so many participations, a power of two."""
+    return 1 << max((n_rows // _SHARD_ROWS).bit_length(), 0)
+
+
+def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Histories in the rounds from ``start`` to ``stop``: each file's number, and its players.
+
+    A player is in the file whose number is the CRC-32 of the handle, modulo the number of files. A player's value is a
+    list for each of :data:`HISTORY`, oldest round first. ``contest`` is the index of the first round, then the
+    differences from round to round.
+    """
+    columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
+    parts: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
+    for round_index, rows in content.rounds(start, stop, columns):
+        parts["contest"].append(np.full(len(rows["player"]), round_index, np.int32))
+        for name in columns:
+            parts[name].append(rows[name])
+    joined = {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    player, shard = joined["player"], (content.checksums % np.uint32(shards))[joined["player"]]
+    order = np.argsort(shard.astype(np.int64) * len(content.handles) + player, kind="stable")
+    player, shard = player[order], shard[order]
+    mu, sigma = joined["mu"], joined["sigma"]
+    rating = content.display.rating(mu, sigma, joined["n_before"] + np.int32(1))
+    decimals = content.format.decimals
+    contest = joined["contest"][order]
+    steps = np.diff(contest, prepend=0)
+    newly = np.diff(player, prepend=-1) != 0
+    steps[newly] = contest[newly]
+    lists: list[list[Any]] = [steps.tolist(), (joined["lo"][order] + 1).tolist()]
+    lists += [numbers(values[order], decimals) for values in (joined["perf"], mu, sigma, rating)]
+    first = np.flatnonzero(newly)  # of each player
+    edges = [*first.tolist(), len(player)]
+    names = [content.handles[index] for index in player[first].tolist()]
+    bounds = np.searchsorted(shard[first], np.arange(shards + 1)).tolist()
+    for number in range(shards):
+        players = {
+            names[i]: [values[edges[i] : edges[i + 1]] for values in lists]
+            for i in range(bounds[number], bounds[number + 1])
+        }
+        yield number, {"columns": HISTORY, "players": players}
+
+
+def search_buckets(handles: list[str], ratings: list[Any]) -> dict[str, dict[str, list[Any]]]:
+    """The players of a leaderboard by the first two characters of the folded handle, and the best by the first one."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for i, handle in enumerate(handles):
+        folded = fold(handle)
+        prefix = folded[:_PREFIX]
+        found[prefix].append(i)
+        if len(prefix) == _PREFIX and len(best := found[prefix[:1]]) < _BEST:
+            best.append(i)
+    return {
+        prefix: {"handle": [handles[i] for i in rows], "rating": [ratings[i] for i in rows]}
+        for prefix, rows in found.items()
+    }
+
+
+def fold(text: str) -> str:
+    """The text for search: lower case, without accents; as ``fold`` in data.js."""
+    if text.isascii():
+        return text.lower()
+    return "".join(
+        c for c in unicodedata.normalize("NFKD", text) if not unicodedata.category(c).startswith("M")
+    ).lower()

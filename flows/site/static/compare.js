@@ -1,0 +1,64 @@
+// The comparison of players: the graph, and on the static site all values.
+import { element, format, kind, manifest, player, playerAddress, visible } from "./data.js";
+import { draw } from "./graph.js";
+
+const MOST = 20;
+const figure = document.querySelector("[data-graph]");
+const notice = document.querySelector("[data-notice]");
+
+/** Rounds that two players have in common, and how often each was placed before the other. */
+function meet(one, other) {
+  const place = new Map(one.ids.map((id, i) => [id, one.place[i]]));
+  const met = { rounds: 0, first: 0, second: 0, ties: 0 };
+  other.ids.forEach((id, i) => {
+    if (!place.has(id)) return;
+    met.rounds++;
+    met[place.get(id) < other.place[i] ? "first" : place.get(id) > other.place[i] ? "second" : "ties"]++;
+  });
+  return met;
+}
+
+function fill(site, players) {
+  const show = format(site);
+  document.querySelector("[data-players] tbody").replaceChildren(...players.map((one, p) => element("tr", {},
+    element("td", {}, element("span", { class: `key line s${p % 8}` }), element("a", { class: show.tier(one.rating.at(-1)), href: playerAddress(one.handle) }, visible(one.handle))),
+    element("td", {}, one.place_now.toLocaleString("en")),
+    element("td", { class: show.tier(one.rating.at(-1)) }, show.number(one.rating.at(-1))),
+    element("td", {}, show.number(one.max_rating)),
+    element("td", {}, String(one.rating.length)))));
+  const pairs = players.flatMap((one, p) => players.slice(p + 1).map((other) => [one, other, meet(one, other)]));
+  document.querySelector("[data-pairs] tbody").replaceChildren(...pairs.map(([one, other, met]) => element("tr", {},
+    element("td", {}, element("span", { class: "pair" }, visible(one.handle)), " and ", element("span", { class: "pair" }, visible(other.handle))),
+    element("td", {}, String(met.rounds)),
+    element("td", {}, `${met.first} : ${met.second}`, ...(met.ties ? [element("small", {}, ` (${met.ties} tied)`)] : [])))));
+  document.querySelector("[data-players]").hidden = false;
+  document.querySelector("[data-pairs]").hidden = pairs.length === 0;
+}
+
+async function main() {
+  const given = document.getElementById("history");
+  if (given) {
+    const { run, players } = JSON.parse(given.textContent);
+    return draw(figure, run, players);
+  }
+  if (kind !== "site") return;
+  const text = new URLSearchParams(location.search).get("h") ?? "";
+  document.getElementById("handles").value = text;
+  const handles = [...new Set(text.split(",").map((handle) => handle.trim()).filter(Boolean))].slice(0, MOST);
+  if (!handles.length) return;
+  try {
+    const site = await manifest();
+    const found = await Promise.all(handles.map(player));
+    const missing = handles.filter((_, i) => !found[i]);
+    notice.textContent = missing.length ? `No rated player is called ${missing.map(visible).join(", ")}.` : "";
+    const players = found.filter(Boolean);
+    if (!players.length) return;
+    fill(site, players);
+    draw(figure, site, players);
+  } catch (error) {
+    notice.textContent = `The data cannot be read: ${error.message}. Reload the page to try again.`;
+    console.error(error);
+  }
+}
+
+main();

@@ -1,0 +1,149 @@
+// The data of a run: files of the static site, or the API of the server; the same answers from both.
+export const { kind, root, run, home } = document.body.dataset;
+export const DAY = 86400;
+
+/** Text with characters that would reorder or hide the text around them written as \u{...}; at most 80 characters. */
+export function visible(text) {
+  const shown = text.slice(0, 80).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Cn}]/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+  return text.length > 80 ? `${shown.slice(0, 79)}…` : shown;
+}
+
+export function day(seconds) {
+  const time = new Date(seconds * 1000);
+  return seconds && !Number.isNaN(time.getTime()) ? time.toISOString().slice(0, 10) : "–";
+}
+
+export function fold(text) {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+}
+
+/** An element with properties, attributes (names with a dash or `class`, `role`) and children; texts are never parsed. */
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+const links = {
+  site: { player: (h) => `${root}player.html?h=${encodeURIComponent(h)}`, contest: (id) => `${root}contest.html?id=${encodeURIComponent(id)}` },
+  server: { player: (h) => `${home}/p/${encodeURIComponent(h)}`, contest: (id) => `${home}/c/${encodeURIComponent(id)}` },
+}[kind];
+export const { player: playerAddress, contest: contestAddress } = links;
+
+/** How numbers are shown, from the titles and decimals of a run. */
+export function format({ titles, decimals }) {
+  const tier = (rating) => {
+    const step = rating === null ? -1 : titles.findLastIndex((title) => title.minimum === null || rating >= title.minimum);
+    return step < 0 ? "t" : `t t${step}`;
+  };
+  const share = (value) => `${(Math.floor(value * 10000) / 100).toFixed(2)} %`; // 100 % would be everybody
+  const number = (value) => (value === null ? "–" : value.toFixed(decimals));
+  const change = (value) => `${value < 0 ? "" : "+"}${value.toFixed(decimals)}`;
+  const title = (rating) => titles.findLast((one) => one.minimum === null || rating >= one.minimum)?.name ?? "";
+  return { tier, number, change, share, title };
+}
+
+/** JSON of an address; the files of the site are compressed, whether or not the web server says so. */
+export async function json(address, options = {}) {
+  const response = await fetch(address, options);
+  if (!response.ok) throw new Error(`${address}: ${response.status} ${response.statusText}`);
+  const data = new Uint8Array(await response.arrayBuffer());
+  if (data[0] !== 0x1f || data[1] !== 0x8b) return JSON.parse(new TextDecoder().decode(data));
+  return new Response(new Blob([data]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+
+const kept = new Map();
+function once(address) {
+  if (!kept.has(address)) kept.set(address, json(address));
+  return kept.get(address);
+}
+
+/** The folder of the newest version of the site, which its first page names. */
+export async function version() {
+  if (!kept.has("")) {
+    kept.set("", fetch(`${root}index.html`, { cache: "no-cache" }).then((response) => response.text()).then((page) => {
+      const found = /<meta name="ranklake-version" content="(v\/\d+\/)">/.exec(page);
+      if (!found) throw new Error("index.html names no version of the site");
+      return found[1];
+    }));
+  }
+  return kept.get("");
+}
+
+export async function manifest() {
+  return once(`${root}${await version()}manifest.json`);
+}
+
+const CRC = Uint32Array.from({ length: 256 }, (_, i) => {
+  for (let k = 0; k < 8; k++) i = i & 1 ? 0xedb88320 ^ (i >>> 1) : i >>> 1;
+  return i;
+});
+
+/** CRC-32 of a text in UTF-8. */
+export function crc32(text) {
+  let crc = 0xffffffff;
+  for (const byte of new TextEncoder().encode(text)) crc = CRC[(crc ^ byte) & 255] ^ (crc >>> 8);
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+/** The history of a player, one list a column, and the player's place; null if the site has no such player. */
+export async function player(handle) {
+  const site = await manifest();
+  const contests = await once(`${root}${site.contests}`);
+  const columns = Object.fromEntries(["ids", "names", "times", "n", "place", "perf", "mu", "sigma", "rating"].map((name) => [name, []]));
+  for (const { folder, shards } of site.histories) {
+    const shard = String(crc32(handle) % shards).padStart(4, "0");
+    const file = await once(`${root}${folder}${shard}.json.gz`);
+    if (!Object.hasOwn(file.players, handle)) continue;
+    let round = 0;
+    file.players[handle].forEach((values, i) => {
+      if (file.columns[i] !== "contest") columns[file.columns[i]].push(...values);
+      else for (const step of values) {
+        round += step;
+        columns.ids.push(contests.contest_id[round]);
+        columns.names.push(contests.name[round]);
+        columns.times.push(contests.time_seconds[round] ?? 0);
+        columns.n.push(contests.n_players[round]);
+      }
+    });
+  }
+  if (!columns.rating.length) return null;
+  const place = await placeOf(site, handle, columns.rating.at(-1));
+  return { handle, ...columns, ...place };
+}
+
+/** Place and highest rating, from the page of the leaderboard that has the rating. */
+async function placeOf(site, handle, rating) {
+  const { first, files, rows } = site.leaderboard;
+  let page = first.findLastIndex((top) => top >= rating);
+  for (page = Math.max(page, 0); page >= 0; page--) {
+    const board = await once(`${root}data/leaderboard/${String(page).padStart(3, "0")}-${files[page]}.json.gz`);
+    const at = board.handle.indexOf(handle);
+    if (at >= 0) {
+      const worse = site.players - (board.place[at] - 1) - board.ties[at];
+      return { place_now: board.place[at], max_rating: board.max_rating[at], below: worse / site.players, page, rows };
+    }
+    if (board.rating[0] > rating) break;
+  }
+  throw new Error(`the leaderboard has no ${handle}`);
+}
+
+/** Players whose handle begins with the text, best first: handle and rating. */
+export async function search(text, limit = 10) {
+  if (kind === "server") {
+    const found = await json(`${root}/api/v1/runs/${encodeURIComponent(run)}/search?q=${encodeURIComponent(text)}&limit=${limit}`);
+    return (found.players ?? found.rows ?? found).map(({ handle, rating }) => [handle, rating]);
+  }
+  const wanted = fold(text);
+  const site = await manifest();
+  const index = await once(`${root}${site.search}`);
+  const prefix = Array.from(wanted).slice(0, 2).join("");
+  if (!Object.hasOwn(index, prefix)) return [];
+  const bucket = await once(`${root}data/search/${index[prefix]}.json.gz`);
+  const found = [];
+  for (let i = 0; i < bucket.handle.length && found.length < limit; i++) {
+    if (fold(bucket.handle[i]).startsWith(wanted)) found.push([bucket.handle[i], bucket.rating[i]]);
+  }
+  return found;
+}

@@ -1,0 +1,64 @@
+// The page of a player: the graph, and on the static site all values.
+import { contestAddress, day, element, format, kind, manifest, player, version, visible, root } from "./data.js";
+import { draw } from "./graph.js";
+
+const page = document.querySelector("[data-player]");
+const figure = page.querySelector("[data-graph]");
+const field = (name) => page.querySelector(`[data-field=${name}]`);
+
+function fill(site, one) {
+  const show = format(site);
+  const [rating, mu, sigma] = [one.rating.at(-1), one.mu.at(-1), one.sigma.at(-1)];
+  const set = (name, text, kind = "") => {
+    field(name).textContent = text;
+    if (kind) field(name).className = kind;
+  };
+  document.title = `${visible(one.handle)} · ${visible(site.run)}`;
+  set("handle", visible(one.handle), show.tier(rating));
+  set("title", visible(show.title(rating)));
+  set("rating", show.number(rating), show.tier(rating));
+  set("place", one.place_now.toLocaleString("en"));
+  set("below", show.share(one.below));
+  set("max_rating", show.number(one.max_rating));
+  set("belief", `${show.number(mu)} ± ${show.number(sigma)}`);
+  set("n_rounds", one.rating.length.toLocaleString("en"));
+  const rows = one.times.map((time, i) => element("tr", {},
+    element("td", {}, day(time)),
+    element("td", {}, element("a", { href: contestAddress(one.ids[i]) }, visible(one.names[i] ?? one.ids[i]))),
+    element("td", {}, String(one.place[i]), element("small", {}, ` / ${one.n[i]}`)),
+    element("td", { class: show.tier(one.perf[i]) }, show.number(one.perf[i])),
+    element("td", { class: show.tier(one.rating[i]) }, show.number(one.rating[i])),
+    element("td", {}, i ? element("span", { class: one.rating[i] > one.rating[i - 1] ? "up" : "down" }, show.change(one.rating[i] - one.rating[i - 1])) : "new")));
+  page.querySelector("tbody").replaceChildren(...rows.reverse());
+  for (const part of page.querySelectorAll("[hidden]")) part.hidden = false;
+  page.querySelector("[data-notice]").hidden = true;
+}
+
+async function main() {
+  const given = document.getElementById("history");
+  if (given) {
+    const { run, players } = JSON.parse(given.textContent);
+    return draw(figure, run, players);
+  }
+  if (kind !== "site") return;
+  const handle = new URLSearchParams(location.search).get("h") ?? "";
+  const notice = page.querySelector("[data-notice]");
+  try {
+    const [site, one] = await Promise.all([manifest(), player(handle)]);
+    if (!one) {
+      field("handle").textContent = "No such player";
+      notice.textContent = `${visible(site.run)} has no rated player called ${visible(handle)}.`;
+      return;
+    }
+    fill(site, one);
+    const here = `handle=${encodeURIComponent(handle)}`;
+    field("distribution").href = `${root}${await version()}distribution.html?${here}`;
+    field("compare").href = `${root}compare.html?h=${encodeURIComponent(handle)}`;
+    draw(figure, site, [one]);
+  } catch (error) {
+    notice.textContent = `The data cannot be read: ${error.message}. Reload the page to try again.`;
+    console.error(error);
+  }
+}
+
+main();

@@ -1,0 +1,99 @@
+// On every page: search as you type, filters of tables, and the links of pages that belong to no version.
+import { element, fold, kind, manifest, format, playerAddress, search, version, visible, root } from "./data.js";
+
+const form = document.querySelector("[data-search]");
+const input = form.querySelector("input");
+const list = form.querySelector("ul");
+let chosen = -1;
+let asked = 0;
+
+function close() {
+  list.hidden = true;
+  chosen = -1;
+  input.setAttribute("aria-expanded", "false");
+  input.removeAttribute("aria-activedescendant");
+}
+
+function choose(at) {
+  const options = list.querySelectorAll("[role=option]");
+  if (!options.length) return;
+  chosen = (at + options.length) % options.length;
+  options.forEach((option, i) => option.setAttribute("aria-selected", String(i === chosen)));
+  input.setAttribute("aria-activedescendant", options[chosen].id);
+  options[chosen].scrollIntoView({ block: "nearest" });
+}
+
+async function show() {
+  const text = input.value.trim();
+  const number = ++asked;
+  if (!text) return close();
+  let found = [];
+  let show = { tier: () => "t", number: (value) => Math.round(value).toString() };
+  try {
+    found = await search(text);
+    if (kind === "site") show = format(await manifest());
+  } catch (error) {
+    console.error(error);
+  }
+  if (number !== asked) return; // a later text has been typed
+  list.replaceChildren(...found.map(([handle, rating], i) => element("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
+    element("a", { href: playerAddress(handle), class: show.tier(rating), tabindex: "-1" },
+      element("span", {}, visible(handle)), element("span", {}, show.number(rating))))));
+  if (!found.length) list.append(element("li", { role: "presentation" }, element("p", {}, "No such player")));
+  list.hidden = false;
+  chosen = -1;
+  input.setAttribute("aria-expanded", "true");
+}
+
+let waiting = 0;
+input.addEventListener("input", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(show, 60);
+});
+input.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") close();
+  else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    event.preventDefault();
+    if (list.hidden) show();
+    else choose(chosen < 0 ? (event.key === "ArrowDown" ? 0 : -1) : chosen + (event.key === "ArrowDown" ? 1 : -1));
+  }
+});
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const text = input.value.trim();
+  if (!text) return;
+  const option = list.querySelectorAll("a")[Math.max(chosen, 0)];
+  if (!list.hidden && option) location.assign(option.href);
+  else {
+    const found = await search(text).catch(() => []);
+    location.assign(playerAddress(found.length ? found[0][0] : text));
+  }
+});
+form.addEventListener("focusout", (event) => {
+  if (!form.contains(event.relatedTarget)) close();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "/" && !/^(INPUT|TEXTAREA)$/.test(document.activeElement.tagName)) {
+    event.preventDefault();
+    input.focus();
+  }
+});
+
+for (const filter of document.querySelectorAll("[data-filter]")) {
+  filter.closest("label").hidden = false;
+  filter.addEventListener("input", () => {
+    const wanted = fold(filter.value.trim());
+    for (const row of document.getElementById(filter.dataset.filter).tBodies[0].rows) {
+      row.hidden = wanted !== "" && !fold(row.cells[1].textContent).includes(wanted);
+    }
+  });
+}
+
+if (kind === "site") {
+  for (const page of ["contests", "distribution"]) {
+    const link = document.querySelector(`nav [data-page=${page}]`);
+    if (link.getAttribute("href").endsWith("index.html")) {
+      version().then((folder) => { link.href = `${root}${folder}${page}.html`; }, console.error);
+    }
+  }
+}

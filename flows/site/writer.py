@@ -1,0 +1,202 @@
+"""Files of a site, written beside those of the version that readers have; one switch at the end.
+
+A file whose name has a digest is never changed: if it exists it is kept. Pages of a version are in a folder of their
+own. ``index.html`` names the version; replacing it is the switch. Files of the version before stay for readers that
+have its pages open; older ones are removed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Self
+
+import msgspec
+
+from ranklake.storage import Lake, LakeError, MissingError
+
+__all__ = ["SiteFiles", "compress"]
+
+MARKER = "ranklake-site.json"  # written first: the folder is a site
+SWITCH = "index.html"
+SHARED = ("data", "contests", "static")  # folders of files whose names have digests
+VERSIONS = "v"
+_LEVEL = 6  # of gzip
+_VERSION = re.compile(rb'<meta name="ranklake-version" content="v/(\d+)/">')
+_THREADS = {True: 4, False: 16}  # on a disk, in an object store
+_WAITING = 64  # files in memory that are not written yet
+
+
+class SiteFiles:
+    """The files of one version of a site; a context manager.
+
+    Parameters
+    ----------
+    folder
+        Folder or address of the site.
+    run
+        Name of the run.
+    rebuild
+        Write every file again, and replace the site of another run.
+
+    Attributes
+    ----------
+    version : str
+        Folder of the new version, ``v/000007/``.
+    previous : str
+        Folder of the version that readers have; empty without one.
+    written, kept : int
+        Number of files written, and of those that existed.
+    bytes_written : int
+        Bytes of the files written.
+
+    Raises
+    ------
+    LakeError
+        The folder has files of something else, or the site of another run.
+    """
+
+    def __init__(self, folder: str, run: str, rebuild: bool = False) -> None:
+        self._site = Lake.open(folder, create=True)
+        self._check(run, rebuild)
+        self._number = self._current()
+        self.previous = f"{VERSIONS}/{self._number:06}/" if self._number else ""
+        self.version = f"{VERSIONS}/{self._number + 1:06}/"
+        existing = {f"{name}/{path}": size for name in SHARED for path, size in self._sizes(name).items()}
+        self._found = set(existing)
+        self._existing = set() if rebuild else {path for path, size in existing.items() if size}
+        self._used: dict[str, None] = {}
+        self._new: list[str] = []
+        self.written = self.kept = self.bytes_written = 0
+        self._pool = ThreadPoolExecutor(_THREADS[self._site.local], thread_name_prefix="ranklake-site")
+        self._waiting: deque[Future[tuple[str, int]]] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def manifest(self) -> dict[str, Any]:
+        """The manifest of the version that readers have; empty without one."""
+        if not self.previous:
+            return {}
+        try:
+            return dict(msgspec.json.decode(self._site.read_bytes(f"{self.previous}manifest.json")))
+        except (MissingError, ValueError, TypeError):
+            return {}
+
+    def start(self, run: str) -> None:
+        """Mark the folder as a site, and remove what an interrupted publish left of this version."""
+        self._site.write_bytes(MARKER, msgspec.json.encode({"format": 1, "run": run}))
+        self._site.delete_folder(self.version.rstrip("/"))
+
+    def has(self, path: str) -> bool:
+        """Whether a file with a digest in its name exists; it then belongs to this version, too."""
+        if path in self._existing:
+            if path not in self._used:
+                self.kept += 1
+            self._used[path] = None
+            return True
+        return False
+
+    def put(self, path: str, make: Callable[[], bytes]) -> str:
+        """Write a file with a digest in its name unless it exists; returns its path. ``make`` runs in a thread."""
+        if path not in self._used and not self.has(path):
+            self._used[path] = None
+            self._write(path, make)
+        return path
+
+    def page(self, path: str, content: str | bytes) -> None:
+        """Write a page of this version; its path is relative to the folder of the version."""
+        data = content.encode() if isinstance(content, str) else content
+        self._write(f"{self.version}{path}", lambda: data)
+
+    def switch(self, shells: dict[str, str], index: str) -> None:
+        """Finish the version: all its files are complete on the disk before ``index.html`` names it.
+
+        Parameters
+        ----------
+        shells
+            Pages at the root that belong to no version.
+        """
+        self._write(f"{self.version}files.json", lambda: msgspec.json.encode(list(self._used)))
+        self._wait(0)
+        self._site.flush(self._new)
+        for path, text in shells.items():
+            if self._read(path) != text.encode():
+                self._site.write_bytes(path, text.encode())
+        self._site.write_bytes(SWITCH, index.encode())
+        self._site.flush([SWITCH])
+
+    def clean(self) -> int:
+        """Remove the files that neither this version nor the one before uses; returns their number."""
+        used = {*self._used, *self._files_of(self.previous)}
+        unused = sorted(path for path in self._found if path not in used)
+        keep = {self.version.split("/")[1], *self.previous.split("/")[1:2]}
+        old = [name for name in self._site.list(VERSIONS) if name not in keep]
+        for path in unused:
+            self._site.delete(path)
+        for name in old:
+            self._site.delete_folder(f"{VERSIONS}/{name}")
+        return len(unused) + len(old)
+
+    def _check(self, run: str, rebuild: bool) -> None:
+        url = self._site.url
+        marker = self._read(MARKER)
+        if marker is None:
+            if self._site.list(""):
+                raise LakeError(f"{url}: is not empty and is no site of ranklake; name another folder", path="")
+            return
+        try:
+            other = str(msgspec.json.decode(marker)["run"])
+        except (msgspec.DecodeError, KeyError, TypeError):
+            other = run
+        if other != run and not rebuild:
+            remedy = "name another folder, or replace the site with --afresh"
+            raise LakeError(f"{url}: is the site of run {other}, not of {run}; {remedy}", path=MARKER)
+
+    def _current(self) -> int:
+        found = _VERSION.search(self._read(SWITCH) or b"")
+        return int(found[1]) if found else 0
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            return self._site.read_bytes(path)
+        except MissingError:
+            return None
+
+    def _sizes(self, folder: str) -> dict[str, int]:
+        try:
+            return self._site.sizes_below(folder)
+        except MissingError:
+            return {}
+
+    def _files_of(self, version: str) -> list[str]:
+        data = self._read(f"{version}files.json") if version else None
+        return msgspec.json.decode(data, type=list[str]) if data else []
+
+    def _write(self, path: str, make: Callable[[], bytes]) -> None:
+        def write() -> tuple[str, int]:
+            data = make()
+            self._site.write_bytes(path, data)
+            return path, len(data)
+
+        self._waiting.append(self._pool.submit(write))
+        self._wait(_WAITING)
+
+    def _wait(self, most: int) -> None:
+        """Wait until at most so many files are not written."""
+        while len(self._waiting) > most:
+            path, size = self._waiting.popleft().result()
+            self._new.append(path)
+            self.written += 1
+            self.bytes_written += size
+
+
+def compress(data: bytes) -> bytes:
+    """Gzip, the same bytes for the same data."""
+    return gzip.compress(data, _LEVEL, mtime=0)

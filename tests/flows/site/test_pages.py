@@ -1,0 +1,225 @@
+"""Pages from templates: every text from outside is escaped, and the policy of content allows all that they use."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles
+from ranklake.flows.results.rating_format import RatingFormat
+from ranklake.flows.site.colours import CONTRAST, DARK, LIGHT, contrast, legible, title_styles
+from ranklake.flows.site.graph import Series, history_graph
+from ranklake.flows.site.histogram import histogram_graph, histogram_of, nice_width
+from ranklake.flows.site.links import Links, ServerLinks, SiteLinks
+from ranklake.flows.site.names import day, short
+from ranklake.flows.site.pages import POLICY, RunFacts, Templates, static_files
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"'><img src=x onerror=alert(1)>",
+    "' onmouseover='alert(1)",
+    "javascript:alert(1)",
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "a\u202egnp.exe",
+    "line\nbreak\rand\ttab\x00\x1b[31m",
+    "\u2028\u2029\u200b\ufeff",
+    "&lt;b&gt;&#0;",
+    "x" * 10_000,
+    "{{ 7 * 7 }}{% raw %}",
+]
+LINKS: list[Links] = [SiteLinks("../", "v/000001/", "static/a/"), ServerLinks("", "run")]
+SAFE_TAGS = {
+    *("html", "head", "meta", "title", "link", "script", "body", "a", "header", "svg", "path", "span", "nav", "form"),
+    *("input", "ul", "main", "h1", "h2", "p", "dl", "div", "dt", "dd", "abbr", "figure", "figcaption", "g", "rect"),
+    *("text", "circle", "table", "thead", "tbody", "tr", "th", "td", "small", "footer", "noscript", "label", "button"),
+    *("section", "details", "summary"),
+}
+
+
+class Page(HTMLParser):
+    """The tags, attributes and texts of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def facts(name: str = "run", titles: Titles = CODEFORCES) -> RunFacts:
+    return RunFacts(name, "elo-mmr", "games", 3, 2, 1_600_000_000, RatingFormat(titles, 0))
+
+
+def player(handle: str, rating: float = 1500.0) -> dict[str, Any]:
+    return {"handle": handle, "place": 1, "rating": rating, "mu": 1600.0, "sigma": 100.0, "max_rating": 1500.0,
+            "n_rounds": 2, "below": 0.5}  # fmt: skip
+
+
+def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str]:
+    """Every page with a name from outside wherever there is one."""
+    run, templates = run or facts(name), Templates.shared()
+    series = Series(name, [0, 86_400 * 900], [1400.0, 1500.0], [1500.0, 1600.0], [100.0, 90.0], [1450.0, None])
+    played = {"contest_id": name, "name": name, "time_seconds": 1_600_000_000, "place": 1, "n_players": 2}
+    rounds = [played | {"perf": None, "mu": 1600.0, "sigma": 100.0, "rating": 1500.0, "change": None}]
+    board = {"place": [1], "handle": [name], "rating": [1500], "sigma": [100], "n_rounds": [2], "max_rating": [1500],
+             "last_time_seconds": [0]}  # fmt: skip
+    rows = {"place": [1, 2], "handle": [name, "b"], "perf": [None, 1500], "rating": [1500, 1400], "change": [None, -9]}
+    about = {"contest_id": name, "name": name, "url": name, "time_seconds": None, "n_players": 2}
+    pair = {"a": name, "b": name, "rounds": 1, "a_first": 1, "b_first": 0, "ties": 1, "chance": 0.5}
+    bins, history = histogram_of(np.array([1400.0, 1500.0])), {"players": [name]}
+    titles = [{"name": name, "minimum": None, "class": "t t0", "n": 2, "below": 0.0}]
+    listed = {"name": name, "time_seconds": 0, "n_players": 2, "address": links.contest(name)}
+    both = {
+        "players": [player(name), player(name)],
+        "all_series": [series, series],
+        "pairs": [pair],
+        "history": history,
+    }
+    one = {"player": player(name), "rounds": rounds, "series": series, "history": history}
+    return {
+        "leaderboard": templates.render("leaderboard", run, links, board=board, start=0, page=0, n_pages=2, version=""),
+        "player": templates.render("player", run, links, **one),
+        "compare": templates.render("compare", run, links, **both),
+        "contests": templates.render("contests", run, links, contests=[listed]),
+        "contest": templates.render("contest", run, links, contest=about, rows=rows, data=""),
+        "distribution": templates.render("distribution", run, links, bins=bins, titles=titles, player=player(name)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("links", LINKS, ids=["site", "server"])
+def test_pages__no_name_becomes_markup_or_an_address(name: str, links: Links) -> None:
+    for html in pages(name, links).values():
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\u200b-\u200f\u2028-\u202e\ufeff]", html)
+        page = Page(html)
+        assert {tag for tag, _ in page.tags} <= SAFE_TAGS
+        for tag, attributes in page.tags:
+            assert not any(key.startswith("on") or key == "style" for key in attributes)
+            assert not (attributes.get("href") or "").strip().lower().startswith(("javascript", "data", "//"))
+            assert tag != "script" or attributes.get("type") in ("module", "application/json")
+        assert html.count("<script") == sum(tag == "script" for tag, _ in page.tags)
+
+
+def test_policy__forbids_scripts_in_pages_and_other_hosts() -> None:
+    assert "unsafe" not in POLICY
+    assert POLICY.startswith("default-src 'none'; script-src 'self'; style-src 'self';")
+
+
+def test_pages__use_nothing_that_their_policy_forbids() -> None:
+    for name, html in pages("ada", LINKS[0]).items():
+        page = Page(html)
+        assert [found["content"] for _, found in page.tags if "http-equiv" in found] == [POLICY]
+        for tag, attributes in page.tags:
+            if tag == "script" and attributes.get("type") == "module":
+                assert attributes["src"] in {f"../static/a/{file}" for file in static_files()}
+            for key in ("href", "src", "action"):
+                assert "://" not in (attributes.get(key) or ""), name
+        assert "<style" not in html
+
+
+def test_pages__are_relative_to_the_page_or_below_the_root_of_the_server() -> None:
+    for html in pages("ada", ServerLinks("/ratings", "run")).values():
+        addresses = [
+            attributes[key] or ""
+            for _, attributes in Page(html).tags
+            for key in ("href", "src", "action")
+            if key in attributes
+        ]
+        assert all(address.startswith(("/ratings/", "#")) or address == "ada" for address in addresses)
+
+
+def test_contest__links_only_to_web_addresses() -> None:
+    templates, rows = Templates.shared(), {name: [] for name in ("place", "handle", "perf", "rating", "change")}
+    for url, linked in (("https://a.example/1", True), ("javascript:alert(1)", False), (None, False)):
+        about = {"contest_id": "1", "name": "One", "url": url, "time_seconds": 0, "n_players": 0}
+        html = templates.render("contest", facts(), LINKS[0], contest=about, rows=rows, data="")
+        assert ("contest page" in html) is linked
+
+
+def test_short__cuts_long_names_and_shows_controls() -> None:
+    assert short("ada") == "ada"
+    assert len(short("x" * 10_000)) == len(short("\u202e" * 10_000)) == 80
+    assert short("a\u202eb") == r"a\u202eb"
+
+
+def test_day__is_a_date_or_a_dash() -> None:
+    assert [day(value) for value in (None, 0, 1_600_000_000, -86_400, 10**15)] == [
+        "–", "–", "2020-09-13", "1969-12-31", "–"]  # fmt: skip
+
+
+@pytest.mark.parametrize("background", [LIGHT, DARK])
+@pytest.mark.parametrize("colour", [*(title.colour for title in CODEFORCES.ladder), "#ffff00", "#000000", "#ffffff"])
+def test_title_colours__have_the_contrast_of_text(colour: str, background: str) -> None:
+    assert contrast(legible(colour, background), background) >= CONTRAST
+
+
+def test_contrast__is_that_of_the_guidelines() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)  # a known example
+
+
+def test_styles__have_both_backgrounds() -> None:
+    css = static_files()["site.css"].decode()
+    assert f"--surface:{LIGHT}" in css
+    assert f"--surface:{DARK}" in css
+    assert title_styles(NONE).count("{") == 1
+
+
+def test_graph__has_bands_and_both_edges_of_the_belief() -> None:
+    series = Series("ada", [0, 10**8], [1500.0, 1700.0], [1600.0, 1700.0], [50.0, 20.0], [1900.0, math.nan])
+    graph = history_graph([series], RatingFormat(CODEFORCES, 0))
+    assert [band["name"] for band in graph["bands"]] == ["specialist", "expert", "candidate master"]
+    assert graph["belief"].count("L") == 3
+    assert len(graph["dots"]) == 1
+    assert [text["text"] for text in graph["along"]] == ["1971", "1972", "1973"]
+    assert all(graph["top"] <= y <= graph["bottom"] for _, y in graph["points"])
+    assert history_graph([series], RatingFormat(NONE, 0))["bands"] == []
+
+
+def test_graph__of_one_round_and_of_none_is_drawn() -> None:
+    one = Series("ada", [0], [1500.0], [1500.0], [0.0], [None])
+    none = Series("bob", [], [], [], [], [])
+    for series in ([one], [none], [one, none]):
+        assert "NaN" not in str(history_graph(series, RatingFormat(CODEFORCES, 0)))
+
+
+def test_histogram__has_every_player_in_a_bin_of_round_width() -> None:
+    ratings = np.random.default_rng(7).normal(1500, 300, 5_000)
+    bins = histogram_of(np.append(ratings, np.nan))
+    assert bins.total == 5_000
+    assert bins.width == nice_width((ratings.max() - ratings.min()) / 50) == 50
+    assert bins.start % bins.width == 0
+    below = np.mean(ratings < bins.rows()[3][0])
+    assert bins.rows()[3][2] == pytest.approx(below)
+    assert dict(bins.quantiles)[0.5] == pytest.approx(np.median(ratings))
+    assert len(histogram_graph(bins, RatingFormat(NONE, 0))["bars"]) == len(bins.counts)
+
+
+def test_titles__of_a_file_colour_the_pages() -> None:
+    titles = Titles("mine", (Title("low", -math.inf, "#123456"), Title("high", 1450.0, "#fedcba")))
+    html = pages("ada", LINKS[0], facts(titles=titles))["leaderboard"]
+    assert "<tr class=t1><td>1<td>" in html
+
+
+def test_package__has_its_templates_and_static_files() -> None:
+    root = Path(__file__).parents[3]
+    setup = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    folder = root / "flows" / "site"
+    installed = {file for pattern in setup["package-data"]["ranklake.flows.site"] for file in folder.glob(pattern)}
+    assert installed == {file for name in ("templates", "static") for file in (folder / name).iterdir()}
+    assert {"site.css", "graph.js", "base.html"} <= {file.name for file in installed}

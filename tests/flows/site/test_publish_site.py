@@ -1,0 +1,297 @@
+"""A published site: complete, of one version, written again only where it changed, and switched at once."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
+
+from ranklake.flows.cli.main import cli
+from ranklake.flows.common.extras import MissingExtraError
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.site.publish import SiteReport, publish_site
+from ranklake.flows.site.writer import SiteFiles
+from ranklake.storage import Lake, LakeError, Run
+
+CONTESTS = synthetic(24)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = lake_of(tmp_path / "lake", CONTESTS[:20])
+    rate_run(lake)
+    return lake
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file of a site."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def unpacked(folder: Path, path: str) -> Any:
+    return json.loads(gzip.decompress((folder / path).read_bytes()))
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    version = re.search(r'name="ranklake-version" content="(v/\d+/)"', (folder / "index.html").read_text("utf-8"))
+    assert version is not None
+    found: dict[str, Any] = json.loads((folder / version[1] / "manifest.json").read_bytes())
+    return found
+
+
+def add_round(lake: Lake, number: int) -> None:
+    ingest(lake, CONTESTS[number : number + 1])
+    rate_run(lake)
+
+
+def test_site__has_every_player_and_contest(lake: Lake, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    report = publish_site(lake, "run", str(site))
+    board, about = leaderboard(lake, "run"), manifest(site)
+    assert report.rounds == about["rounds"] == 20
+    assert about["players"] == board.num_rows
+    (key,) = about["leaderboard"]["files"]
+    page = unpacked(site, f"data/leaderboard/000-{key}.json.gz")
+    assert page["handle"] == board.column("handle").to_pylist()
+    assert page["rating"] == [round(value) for value in board.column("rating").to_pylist()]
+    html = (site / "v/000001/leaderboard/000.html").read_text("utf-8")
+    assert [name for name in page["handle"] if f">{name}</a>" not in html] == []
+    contests = unpacked(site, about["contests"])
+    assert contests["contest_id"] == [str(i) for i in range(20)]
+    skipped = {index for segment in Run.open(lake, "run").segments().segments for index in segment.skipped}
+    assert {i for i, address in enumerate(contests["page"]) if not address} == skipped
+    assert all((site / address).is_file() for address in contests["page"] if address)
+
+
+def test_site__every_link_of_a_page_leads_to_a_file(lake: Lake, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    publish_site(lake, "run", str(site))
+    for page in site.rglob("*.html"):
+        for address in re.findall(r'(?:href|src|action|data-rows)="([^"#]*)"', page.read_text("utf-8")):
+            if address and "://" not in address:
+                assert (page.parent / address.partition("?")[0]).resolve().is_file(), f"{page}: {address}"
+
+
+def test_site__contest_has_changes_of_the_shown_ratings(lake: Lake, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    publish_site(lake, "run", str(site))
+    last: dict[str, int] = {}
+    files = {path.name.partition("-")[0]: path for path in (site / "data/contests").iterdir()}
+    for number in sorted(files, key=int):
+        rows = json.loads(gzip.decompress(files[number].read_bytes()))
+        for handle, rating, change in zip(rows["handle"], rows["rating"], rows["change"], strict=True):
+            assert change == (rating - last[handle] if handle in last else None)
+            last[handle] = rating
+
+
+def test_publish__without_a_change_writes_nothing(lake: Lake, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    publish_site(lake, "run", str(site))
+    before = {path: path.stat().st_mtime_ns for path in site.rglob("*")}
+    report = publish_site(lake, "run", str(site))
+    assert report.written == 0
+    assert "already" in report.line()
+    assert {path: path.stat().st_mtime_ns for path in site.rglob("*")} == before
+
+
+def test_publish__of_one_more_round_rewrites_only_what_changed(lake: Lake, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    publish_site(lake, "run", str(site))
+    before = {path: path.stat().st_mtime_ns for path in (site / "data/contests").iterdir()}
+    add_round(lake, 21)
+    publish_site(lake, "run", str(site))
+    after = {path: path.stat().st_mtime_ns for path in (site / "data/contests").iterdir()}
+    assert before.items() <= after.items()
+    assert [path.name.partition("-")[0] for path in after.keys() - before.keys()] == ["21"]
+
+
+def test_publish__keeps_old_levels_of_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ranklake.flows.site.shards._SHARD_ROWS", 16)
+    lake = lake_of(tmp_path / "lake", CONTESTS[:20])
+    rate_run(lake)
+    site = tmp_path / "site"
+    publish_site(lake, "run", str(site))
+    first = manifest(site)["histories"]
+    add_round(lake, 21)
+    report = publish_site(lake, "run", str(site))
+    second = manifest(site)["histories"]
+    assert len(first) == len(second) == 2
+    assert first[0] == second[0]
+    assert first[1] != second[1]
+    assert report.kept >= first[0]["shards"]
+
+
+def test_publish__again_equals_a_new_site(lake: Lake, tmp_path: Path) -> None:
+    publish_site(lake, "run", str(tmp_path / "site"))
+    add_round(lake, 20)
+    add_round(lake, 21)
+    publish_site(lake, "run", str(tmp_path / "site"))
+    publish_site(lake, "run", str(tmp_path / "new"))
+    grown, new = manifest(tmp_path / "site"), manifest(tmp_path / "new")
+    assert grown == new
+    files = content(tmp_path / "site")
+    shared = {path: data for path, data in content(tmp_path / "new").items() if not path.startswith(("v/", "index"))}
+    assert shared.items() <= files.items()
+
+
+def test_publish__after_a_correction_replaces_later_contests(lake: Lake, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    publish_site(lake, "run", str(site))
+    before = set(content(site / "data/contests"))
+    changed = contest("10", "player 1", "player 2", "player 3", time_seconds=CONTESTS[10].time_seconds)
+    ingest(lake, [changed])
+    rate_run(lake)
+    publish_site(lake, "run", str(site))
+    after = set(content(site / "data/contests"))
+    kept = {int(path.partition("-")[0]) for path in before & after}
+    assert max(path for path in kept if path < 10) == 9
+    pages = unpacked(site, manifest(site)["contests"])["page"]
+    assert all((site / page).is_file() for page in pages if page)
+
+
+class Stopped(Exception):
+    """A publish was stopped."""
+
+
+def test_publish__switches_versions_at_once(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / "site"
+    publish_site(lake, "run", str(site))
+    before = content(site)
+    add_round(lake, 20)
+    add_round(lake, 21)
+    write = Lake.write_bytes
+    for last in ("ranklake-site.json", "manifest.json", "files.json", "index.html"):
+
+        def stop(self: Lake, path: str, data: Any, *, last: str = last, **more: Any) -> None:
+            if self.url.endswith("site") and path.endswith(last):
+                raise Stopped
+            write(self, path, data, **more)
+
+        monkeypatch.setattr(Lake, "write_bytes", stop)
+        with pytest.raises(Stopped):
+            publish_site(lake, "run", str(site))
+        assert before.items() <= content(site).items()  # readers see the version before, complete
+    monkeypatch.setattr(Lake, "write_bytes", write)
+    report = publish_site(lake, "run", str(site))
+    assert report.version == "v/000002"
+    publish_site(lake, "run", str(tmp_path / "new"))
+    assert manifest(site) == manifest(tmp_path / "new")
+
+
+def test_publish__last_write_is_the_switch(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths: list[str] = []
+    write = Lake.write_bytes
+    monkeypatch.setattr(
+        Lake,
+        "write_bytes",
+        lambda self, path, data, **more: (
+            (paths.append(path) if self.url.endswith("site") else None) or write(self, path, data, **more)
+        ),
+    )
+    publish_site(lake, "run", str(tmp_path / "site"))
+    assert paths[0] == "ranklake-site.json"
+    assert paths[-1] == "index.html"
+    assert paths.count("index.html") == 1
+
+
+def test_publish__keeps_the_version_before_and_removes_older_ones(lake: Lake, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    publish_site(lake, "run", str(site))
+    first = content(site)
+    add_round(lake, 20)
+    add_round(lake, 21)
+    publish_site(lake, "run", str(site))
+    stable = {path for path in first if path.startswith(("data/", "v/", "contests/", "static/"))}
+    assert stable <= content(site).keys()
+    add_round(lake, 22)
+    add_round(lake, 23)
+    report = publish_site(lake, "run", str(site))
+    assert report.removed > 0
+    assert sorted(path.name for path in (site / "v").iterdir()) == ["000002", "000003"]
+    assert not (stable <= content(site).keys())
+
+
+def test_publish__refuses_a_folder_of_something_else(lake: Lake, tmp_path: Path) -> None:
+    (tmp_path / "site/data").mkdir(parents=True)
+    (tmp_path / "site/data/mine.txt").write_text("precious")
+    with pytest.raises(LakeError, match="is no site of ranklake; name another folder"):
+        publish_site(lake, "run", str(tmp_path / "site"))
+    assert (tmp_path / "site/data/mine.txt").read_text() == "precious"
+
+
+def test_publish__refuses_the_site_of_another_run(lake: Lake, tmp_path: Path) -> None:
+    publish_site(lake, "run", str(tmp_path / "site"))
+    rate_run(lake, run="other", system="elo")
+    with pytest.raises(LakeError, match=r"is the site of run run, not of other; .*--afresh"):
+        publish_site(lake, "other", str(tmp_path / "site"))
+    publish_site(lake, "other", str(tmp_path / "site"), rebuild=True)
+    assert manifest(tmp_path / "site")["run"] == "other"
+
+
+def test_publish__afresh_repairs_a_damaged_file(lake: Lake, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    publish_site(lake, "run", str(site))
+    good = content(site)
+    damaged = next((site / "data/histories").rglob("*.gz"))
+    damaged.write_bytes(b"damaged")
+    publish_site(lake, "run", str(site), rebuild=True)
+    assert damaged.read_bytes() == good[damaged.relative_to(site).as_posix()]
+
+
+def test_publish__escapes_hostile_names(tmp_path: Path) -> None:
+    names = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a\u202eb", "x" * 10_000, "ada"]
+    lake = lake_of(tmp_path / "lake", [contest(name[:200], *names, time_seconds=i) for i, name in enumerate(names)])
+    rate_run(lake)
+    publish_site(lake, "run", str(tmp_path / "site"))
+    for page in (tmp_path / "site").rglob("*.html"):
+        text = page.read_text("utf-8")
+        assert "<script>" not in text
+        assert "<img" not in text
+        assert "\u202e" not in text
+
+
+def test_publish__without_jinja_names_the_extra(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'ranklake\[serve\]'"):
+        publish_site(lake, "run", str(tmp_path / "site"))
+
+
+def test_command__publishes_a_site(lake: Lake, tmp_path: Path) -> None:
+    arguments = ["publish", "--run", "run", "--site", str(tmp_path / "site"), "--lake", lake.url]
+    done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "site of 20 rounds written in" in done.output
+    assert (tmp_path / "site/index.html").is_file()
+    assert CliRunner().invoke(cli, [*arguments, "--maintain"]).exit_code == 2
+
+
+def test_report__is_one_line() -> None:
+    report = SiteReport(1_194, "v/000002", 30, 5_000, 12, 4_500_000, 3.21)
+    assert report.line() == (
+        "site of 1,194 rounds written in 3.2 s: 30 files (4.5 MB), 5,000 unchanged, 12 old ones removed; "
+        "version v/000002"
+    )
+
+
+def test_site__of_no_titles_and_decimals_is_written(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS[:6])
+    rate_run(lake, system="trueskill")
+    publish_site(lake, "run", str(tmp_path / "site"))
+    about = manifest(tmp_path / "site")
+    assert about["titles"] == []
+    assert isinstance(about["decimals"], int)
+
+
+def test_files__of_one_name_are_written_once(tmp_path: Path) -> None:
+    with SiteFiles(str(tmp_path / "site"), "run") as files:
+        files.start("run")
+        for _ in range(3):
+            files.put("data/a-1.json.gz", lambda: b"a")
+        files.switch({}, "<html>")
+    assert files.written == 2  # and the list of files
