@@ -16,7 +16,7 @@ import pytest
 from helpers.fields import KINDS, Table, field, groups, plan_for
 from helpers.histories import C3, SYSTEM, factors, four_steps, rate, set_ratings, to_rounds
 from helpers.strategies import POOL, Belief, Contest, elo_mmr_params, histories, populations, repeatable
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from twins.elo_mmr import Outcome, Twin
 
@@ -89,6 +89,7 @@ def test_history__agrees_with_the_twin(contests, initial_beliefs, chosen) -> Non
     st.sampled_from([0.0, 0.04, 1.0, 5.0]),
     st.sampled_from(["full", "split"]),
 )
+@example([1500.0 + 40.0 * (i % 11) for i in range(250)], 5.0, "full")  # the common factor of weights falls to 1e-100
 @repeatable(25)
 def test_long_career__agrees_with_the_twin(performances, rho, tie_mode) -> None:
     """Histories of dozens of factors, old and new, near and far: the mode's series, its polish and its fallback."""
