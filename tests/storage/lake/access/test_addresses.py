@@ -11,7 +11,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from helpers.builders import contest, ingest
 
 from ranklake.storage import Dataset, Lake, LakeError
-from ranklake.storage.lake.access.object_stores import bucket_of
+from ranklake.storage.lake.access.object_stores import Conditional, bucket_of
 from ranklake.storage.lake.errors import AddressError
 
 WRONG = {
@@ -81,6 +81,7 @@ def test_bucket__is_the_first_part_of_a_path_in_an_object_store(protocol: object
     filesystem = MemoryFileSystem(skip_instance_cache=True)
     filesystem.protocol = protocol
     assert bucket_of(filesystem, "b/lake") == bucket
+    assert Conditional.offered_by(filesystem) == ("s3" in protocol)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("create", [False, True])
