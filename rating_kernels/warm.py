@@ -27,6 +27,7 @@ from .core.standings import Floats, Ints, Rounds
 from .core.system import Outcome, PerformanceLaw, System, select_rows
 from .metrics.metrics import keep, score
 from .metrics.rank_information import rank_information
+from .smoothing.evidence import LEAST
 from .smoothing.params import Smoothing
 from .smoothing.sweeps import Smoother
 
@@ -71,10 +72,11 @@ def _score() -> None:
 
 
 def _smooth() -> None:
-    """Two sweeps over one round."""
-    smoother = Smoother(Smoothing(), _round(np.arange(_FEW)), _FEW)
+    """Two sweeps over one round, and its hyperparameters."""
+    smoother = Smoother(Smoothing(), _round(np.arange(LEAST)), LEAST)
     smoother.sweep()
     smoother.sweep()
+    smoother.estimate()
 
 
 def _small(system: System) -> None:

@@ -61,9 +61,9 @@ def search(
         For each hyperparameter the values to try, or a range as ``--space`` takes it, such as ``"0.1:2:log"``; by
         default the space of ``ranklake search``.
     method
-        ``grid``, ``random`` or ``bayes`` (with Optuna, from the extra ``search``).
+        ``grid``, ``random``, ``bayes`` (with Optuna, from the extra ``search``) or ``em`` (expectation-maximisation).
     trials
-        Number of trials; None for all points of a grid.
+        Number of trials; None for all points of a grid, and for four steps of ``em``.
     metric, filter
         What is to be best: ``pair_inversion``, ``rank_deviation`` or ``rank_information``, among ``everyone``,
         ``experienced`` or ``top100``.
@@ -103,6 +103,7 @@ def search(
         raise ValueError(f"{counts} are for tuning; it needs at least {RUNGS}, and one to test on")
     train = history.first(n_train)
     compile_parts([*parts_for(system, np.diff(history.rounds.offsets)), SCORES])
+    proposals.begin(train)
     done: list[Trial] = []
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
         for first in range(0, proposals.total, proposals.batch):

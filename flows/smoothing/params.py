@@ -1,21 +1,24 @@
-"""The hyperparameters of a run's smoothing: those of its system that have the same meaning, and defaults."""
+"""The hyperparameters of smoothing that correspond to those of a system, and the reverse."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from ranklake.rating_kernels.inference.elo_mm import EloMMParams, rates
 from ranklake.rating_kernels.inference.skewed import noise_variance
+from ranklake.rating_kernels.smoothing.estimation import ESTIMATED
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.systems.elo_mms import EloMMS
 
 from ..common.settings import convert_fields
 
-__all__ = ["params_of"]
+__all__ = ["estimated_of", "params_of", "settings_of"]
 
 _SHARED = ("tie_mode", "mu_init", "sigma_init", "practice", "practice_rounds")
 _DEFAULTS = Smoothing()
+_LEAST_GAMMA = 0.1  # rating points: without any drift sig_limit would be 0
 
 
 def params_of(system_params: Any, settings: Mapping[str, Any]) -> Smoothing:
@@ -49,3 +52,35 @@ def params_of(system_params: Any, settings: Mapping[str, Any]) -> Smoothing:
             given[name] = value
     given["tie_mode"] = given.get("tie_mode") if given.get("tie_mode") in ("full", "split") else "full"
     return Smoothing(**given | convert_fields(Smoothing, settings, "smoothing"))
+
+
+def estimated_of(system_params: Any) -> tuple[str, ...]:
+    """The hyperparameters of smoothing that also determine those of the system.
+
+    Raises
+    ------
+    ValueError
+        The system has another model.
+    """
+    if isinstance(system_params, EloMMS):
+        return ESTIMATED
+    if isinstance(system_params, EloMMParams) and system_params.beta is None:
+        return tuple(name for name in ESTIMATED if name != "practice")
+    if isinstance(system_params, EloMMParams):
+        raise ValueError("estimates are for weight_limit, sig_limit and drift_per_day; beta and gamma exclude these")
+    raise ValueError("only the hyperparameters of elo-mmr, elo-mmx and elo-mms can be estimated by smoothing")
+
+
+def settings_of(system_params: Any, params: Smoothing) -> dict[str, float]:
+    """The hyperparameters of the system for which :func:`params_of` gives ``params``, of those that it estimates.
+
+    Six digits, so that settings are short. A skew stays as it is.
+    """
+    if isinstance(system_params, EloMMS):
+        beta = system_params.beta * params.beta / params_of(system_params, {}).beta
+        values = {"beta": beta} | {name: getattr(params, name) for name in ("gamma", "drift_per_day", "practice")}
+    else:  # beta^2 = s^2 + (s^2 + d) / u and gamma^2 = u s^2, with u = weight_limit, s = sig_limit
+        beta2, gamma2, drift = params.beta**2, max(params.gamma, _LEAST_GAMMA) ** 2, params.drift_per_day
+        u = (gamma2 + drift + math.sqrt((gamma2 + drift) ** 2 + 4.0 * beta2 * gamma2)) / (2.0 * beta2)
+        values = {"weight_limit": u, "sig_limit": math.sqrt(gamma2 / u), "drift_per_day": drift}
+    return {name: float(f"{value:.6g}") for name, value in values.items()}

@@ -23,7 +23,7 @@ from ..core.jit import exact
 from ..core.standings import Floats, Longs
 from .recursion import step
 
-__all__ = ["CommonLevel"]
+__all__ = ["CommonLevel", "between_nodes"]
 
 NODES = 16
 _BLOCKS = 64  # of players, whose sums are added in order: bits do not depend on the number of workers
@@ -43,10 +43,8 @@ class CommonLevel:
 
     def __init__(self, offsets: Longs, players: tuple[Any, ...], variance: float, map: Map) -> None:
         rounds, sizes, starts = len(offsets) - 1, np.diff(offsets), players[0]
-        nodes = min(NODES, rounds)
-        place = np.arange(rounds) * ((nodes - 1) / max(rounds - 1, 1))
-        self._node = np.minimum(np.floor(place).astype(np.int64), max(nodes - 2, 0))
-        self._share, self._sizes, self._nodes = place - self._node, sizes.astype(np.float64), nodes
+        nodes, self._node, self._share = between_nodes(rounds)
+        self._sizes, self._nodes = sizes.astype(np.float64), nodes
         cuts = np.searchsorted(starts, np.linspace(0, offsets[-1], _BLOCKS + 1).astype(np.int64))
         cuts[-1] = len(starts) - 1
         sums = np.zeros((_BLOCKS, nodes + 1, nodes + 1))
@@ -75,6 +73,14 @@ class CommonLevel:
         d = np.append(np.linalg.solve(self._matrix, moves[: self._nodes]), 0.0)
         shift: Floats = (1.0 - self._share) * d[self._node] + self._share * d[self._node + 1]
         return shift
+
+
+def between_nodes(rounds: int) -> tuple[int, Longs, Floats]:
+    """The number of nodes, and for each round the node before it and the share of the next node."""
+    nodes = min(NODES, rounds)
+    place = np.arange(rounds) * ((nodes - 1) / max(rounds - 1, 1))
+    node = np.minimum(np.floor(place).astype(np.int64), max(nodes - 2, 0))
+    return nodes, node, place - node
 
 
 @exact

@@ -9,7 +9,7 @@ the sweeps converge fast: the common level is solved for (:mod:`.common_level`),
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,8 @@ from ..core.beliefs import Map, serial_map
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError
 from .common_level import CommonLevel
+from .estimation import ESTIMATED, estimate
+from .evidence import Evidence
 from .mixing import Mixing
 from .params import Smoothing, model
 from .recursion import smooth_players
@@ -161,6 +163,14 @@ class Smoother:
             self._perf + start, smooth + start, np.sqrt(noise * gain),
             self._image + start, np.sqrt(self._cavity_variance),
         )  # fmt: skip
+
+    def estimate(self, estimated: Container[str] = ESTIMATED) -> Smoothing:
+        """Hyperparameters that explain the performances of the last sweep better; see :func:`.estimation.estimate`."""
+        params, players = self.params, self._players[:6]
+        evidence = Evidence(
+            self.rounds, players, self._perf, params.practice_rounds, params.sigma_init, self._map
+        )  # fmt: skip
+        return estimate(params, evidence, estimated)
 
     def _filter(self) -> None:
         rounds, params = self.rounds, self.params

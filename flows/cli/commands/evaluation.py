@@ -163,11 +163,14 @@ def evaluate(
               default="pair_inversion", show_default=True, help="The metric to optimise.")  # fmt: skip
 @click.option("--filter", "players", type=click.Choice(["everyone", "experienced", "top100"]), default="experienced",
               show_default=True, help="The group that is scored.")  # fmt: skip
-@click.option("--method", type=click.Choice(["grid", "random", "bayes"]), default="grid", show_default=True,
-              help="A full grid, random draws, or proposals by Optuna.")  # fmt: skip
-@click.option("--trials", type=click.IntRange(min=1), help="Number of trials; of a grid, a random sample of this size.")
+@click.option("--method", type=click.Choice(["grid", "random", "bayes", "em"]), default="grid", show_default=True,
+              help="A full grid, random draws, proposals by Optuna, or estimates of noise, drift and practice from "
+              "smoothed skills.")  # fmt: skip
+@click.option("--trials", type=click.IntRange(min=1), help="Number of trials; of a grid, a random sample of this size; "
+              "of em, the steps and the beginning, 5 by default.")  # fmt: skip
 @click.option("--space", multiple=True, metavar="KEY=SPEC", help="Values a,b,c or a range lo:hi[:log], for a grid "
-              "lo:hi[:log]:COUNT; repeatable. By default the grid of the Elo-MMR paper, or a fixed one.")  # fmt: skip
+              "lo:hi[:log]:COUNT; repeatable. By default the grid of the Elo-MMR paper, or a fixed one. For em "
+              "the value to begin with.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the proposals.")
 @click.option("--prune", is_flag=True, help="Stop trials early that are worse than half of the others.")
 @click.option(

@@ -10,7 +10,8 @@ from ranklake.storage.lake import layout
 
 from ...common.settings import find_system
 from ...rating.config import default_run
-from .proposals import Proposals, open_proposals
+from .proposals import open_proposals
+from .protocol import Proposals
 
 __all__ = ["METRICS", "SearchConfig"]
 

@@ -1,4 +1,4 @@
-"""Proposals of a search: a grid, random draws, or Optuna; a seed determines them.
+"""Proposals of a search: a grid, random draws, Optuna, or expectation-maximisation; a seed determines them.
 
 Proposals come in batches of a size that does not depend on the number of workers. A Bayesian search receives
 the scores of a batch before it proposes the next: neither the number of workers nor interruptions change the trials.
@@ -7,34 +7,22 @@ the scores of a batch before it proposes the next: neither the number of workers
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from ...common.extras import need
+from .expectation import ExpectationMaximisation
+from .protocol import Proposals, Settings
 from .published_grids import RANGES, SPACES, published_grid
-from .spaces import Range, Space, as_texts, check_settings, draw, grid, parse_space
+from .spaces import Range, Space, as_settings, check_settings, draw, grid, parse_space
 from .trials import Trial
 
-__all__ = ["METHODS", "Proposals", "open_proposals"]
+__all__ = ["METHODS", "open_proposals"]
 
-METHODS = ("grid", "random", "bayes")
-Settings = dict[str, str]
-
-
-class Proposals(Protocol):
-    """Attributes: ``batch``, the number of trials in a batch; ``total``, the number of all trials."""
-
-    batch: int
-    total: int
-
-    def ask(self, first: int, n: int) -> list[Settings]:
-        """Settings of ``n`` trials from number ``first`` on; called in order."""
-
-    def tell(self, trials: Sequence[Trial]) -> None:
-        """Receive the results of the proposals since the last call, in their order."""
+METHODS = ("grid", "random", "bayes", "em")
 
 
 def open_proposals(
@@ -51,6 +39,8 @@ def open_proposals(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if method == "em":
+        return ExpectationMaximisation(system, parse_space(system, space), trials)
     if method == "grid":
         space = space or SPACES.get(system.name, ())
         points = grid(parse_space(system, space)) if space else published_grid(system.name)
@@ -62,11 +52,7 @@ def open_proposals(
     return _Random(axes, seed, trials) if method == "random" else _Bayes(axes, seed, trials, metric)
 
 
-def _settings(values: dict[str, Any]) -> Settings:
-    return dict(text.split("=", 1) for text in as_texts(values))
-
-
-class _Grid:
+class _Grid(Proposals):
     """All points of a grid, or a random sample of them; a larger sample begins with the smaller one."""
 
     batch = 32
@@ -75,29 +61,23 @@ class _Grid:
         self.total = len(points) if trials is None else min(trials, len(points))
         sampled = self.total < len(points)
         order = np.random.default_rng(seed).permutation(len(points)) if sampled else range(len(points))
-        self._points = [_settings(points[at]) for at in order]
+        self._points = [as_settings(points[at]) for at in order]
 
     def ask(self, first: int, n: int) -> list[Settings]:
         return self._points[first : first + n]
 
-    def tell(self, trials: Sequence[Trial]) -> None:
-        pass
 
-
-class _Random:
+class _Random(Proposals):
     batch = 32
 
     def __init__(self, space: Space, seed: int, trials: int) -> None:
         self.total, self._space, self._seed = trials, space, seed
 
     def ask(self, first: int, n: int) -> list[Settings]:
-        return [_settings(draw(self._space, self._seed, trial)) for trial in range(first, first + n)]
-
-    def tell(self, trials: Sequence[Trial]) -> None:
-        pass
+        return [as_settings(draw(self._space, self._seed, trial)) for trial in range(first, first + n)]
 
 
-class _Bayes:
+class _Bayes(Proposals):
     """Optuna's tree-structured Parzen estimator."""
 
     batch = 8
@@ -115,7 +95,7 @@ class _Bayes:
         for name, axis in space.items():
             if not isinstance(axis, Range):
                 self._axes[name] = optuna.distributions.CategoricalDistribution(
-                    [_settings({name: v})[name] for v in axis]
+                    [as_settings({name: v})[name] for v in axis]
                 )
             elif axis.whole:
                 low, high = int(axis.at(0.0)), int(axis.at(1.0))
@@ -126,7 +106,7 @@ class _Bayes:
     def ask(self, first: int, n: int) -> list[Settings]:
         self._asked = [self._study.ask(self._axes) for _ in range(n)]
         return [
-            _settings({name: self._value(name, trial.params[name]) for name in self._space}) for trial in self._asked
+            as_settings({name: self._value(name, trial.params[name]) for name in self._space}) for trial in self._asked
         ]
 
     def _value(self, name: str, value: Any) -> Any:

@@ -26,7 +26,7 @@ from ...compilation.compile import compile_parts, parts_for
 from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
 from .config import SearchConfig
-from .proposals import Proposals
+from .protocol import Proposals
 from .record import SearchRecord, settings_key
 from .trials import RUNGS, History, Trial, held_out_scores, load_history, run_trial
 
@@ -134,6 +134,7 @@ def _try_all(
 ) -> tuple[list[Trial], int]:
     trials: list[Trial] = []
     n_new = 0
+    proposals.begin(train)
     for batch, first in enumerate(range(0, proposals.total, proposals.batch)):
         asked = proposals.ask(first, min(proposals.batch, proposals.total - first))
         done = {at: record.tried[key] for at, one in enumerate(asked) if (key := settings_key(one)) in record.tried}

@@ -15,7 +15,7 @@ from ranklake.rating_kernels import System
 
 from ...common.settings import build_params, convert_fields, parse_settings
 
-__all__ = ["Axis", "Range", "Space", "as_texts", "check_settings", "draw", "grid", "parse_space"]
+__all__ = ["Axis", "Range", "Space", "as_settings", "as_texts", "check_settings", "draw", "grid", "parse_space"]
 
 _CORNERS = 4096  # maximum number of combinations passed to the checks of the system
 
@@ -113,6 +113,11 @@ def draw(space: Space, seed: int, trial: int) -> dict[str, Any]:
 def as_texts(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Settings as exact texts for ``--set``."""
     return tuple(f"{name}={_text(value)}" for name, value in settings.items())
+
+
+def as_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Settings as the texts of a trial."""
+    return dict(text.split("=", 1) for text in as_texts(settings))
 
 
 def _text(value: Any) -> str:
