@@ -46,7 +46,8 @@ def advised() -> Iterator[tuple[str, str]]:
     """The commands in all messages, docstrings and help texts, each with its module."""
     for folder in ("ranklake", "flows", "storage", "rating_kernels"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            for text in texts(ast.parse(path.read_text(encoding="utf-8"))):
+            source = path.read_text(encoding="utf-8")
+            for text in texts(ast.parse(source)) if "`ranklake" in source else ():
                 for command in COMMAND.findall(text):
                     yield str(path.relative_to(ROOT)), " ".join(command.split())
 

@@ -57,6 +57,7 @@ def test_readme__is_short_and_its_links_exist() -> None:
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
+@pytest.mark.slow
 def test_readme__first_command_rates_the_synthetic_history(tmp_path: Path) -> None:
     ingested, rated, board = (run(arguments, tmp_path) for arguments in commands("--preset paper"))
     assert "50 new" in ingested

@@ -189,7 +189,7 @@ def rounds(draw: st.DrawFn) -> tuple[Rounds, int, int]:
     return Rounds.from_columns([0, n], players, lo, hi), draw(st.integers(0, n - 1)), draw(st.integers(0, n - 1))
 
 
-@repeatable(150)
+@repeatable(80)
 @given(rounds())
 def test_move__keeps_the_order_of_the_others(case: tuple[Rounds, int, int]) -> None:
     round, player, place = case

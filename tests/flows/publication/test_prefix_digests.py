@@ -35,7 +35,7 @@ def test_prefix_digests__locate_the_first_changed_row(before: list[int], after: 
     assert digests.kept(sequence(before)) == len(before)
 
 
-@repeatable(200)
+@repeatable(100)
 @given(before=values, data=st.data())
 def test_prefix_digests__of_a_long_sequence_show_a_change_at_most_a_step_early_and_never_late(
     before: list[int], data: st.DataObject

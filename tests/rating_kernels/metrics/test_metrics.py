@@ -62,7 +62,7 @@ def large(n: int, tied: bool = True, seed: int = 3) -> list[tuple[float, int, in
 
 
 @given(st.lists(rounds(), min_size=1, max_size=4))
-@repeatable(150)
+@repeatable(80)
 def test_score__is_that_of_all_pairs_one_by_one(contests: list[Any]) -> None:
     scores = scored(*contests)
     informative = [contest for contest in contests if told_apart(contest)]

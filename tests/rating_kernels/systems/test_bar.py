@@ -54,7 +54,7 @@ def rated(params: BAR, mu: Any, sigma: Any, round: Rounds) -> Outcome:
 
 
 @given(histories(), populations(extreme=True, max_performances=0), engine_form | paper_form)
-@repeatable(150)
+@repeatable(80)
 def test_bar__agrees_with_the_twin(contests, initial_beliefs, chosen) -> None:
     known = {name: [belief.mu, belief.sigma, belief.n] for name, belief in initial_beliefs.items()}
     twin, params = Twin(initial_state=known, **chosen), BAR(**chosen)

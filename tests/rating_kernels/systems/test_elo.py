@@ -123,7 +123,7 @@ def some_params(rounding: bool = True) -> st.SearchStrategy[dict[str, Any]]:
     st.dictionaries(st.sampled_from(POOL), ratings(extreme=True), max_size=8),
     st.dictionaries(st.sampled_from(POOL), st.sampled_from([0.0, 10.1234, 55.1234]), max_size=3),
 )
-@repeatable(150)
+@repeatable(80)
 def test_history__agrees_with_the_twin(contests, chosen, initial_beliefs, own) -> None:
     initial_beliefs = {**dict.fromkeys(POOL, 1500.0), **initial_beliefs}
     slow = Twin(initial_ratings=initial_beliefs, initial_k=own, **chosen)

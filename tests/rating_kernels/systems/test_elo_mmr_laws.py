@@ -172,7 +172,7 @@ def test_performance__better_place_is_strictly_higher_and_ties_share_one(rows, p
 
 
 @given(standings(min_size=2), populations(), TIE_MODES, st.data())
-@repeatable(100)
+@repeatable(60)
 def test_performance__rises_with_the_own_rating(rows, players, tie_mode, data) -> None:
     """It also increases with all ratings, by no more than the rating does."""
     name, _, _ = data.draw(st.sampled_from(rows))
@@ -189,7 +189,7 @@ def test_performance__rises_with_the_own_rating(rows, players, tie_mode, data) -
 
 
 @given(standings(min_size=2), populations(), TIE_MODES, st.data())
-@repeatable(100)
+@repeatable(60)
 def test_performance__rises_with_the_own_place(rows, players, tie_mode, data) -> None:
     row = data.draw(st.integers(1, len(rows) - 1))
     assume(rows[row][1] > 0)

@@ -59,7 +59,7 @@ def absorbed(
 # --- the twin ---
 
 
-@repeatable(150)
+@repeatable(100)
 @given(histories(), populations(), elo_mms_params())
 def test_history__agrees_with_the_twin(
     contests: list[Contest], people: dict[Any, Belief], chosen: dict[str, Any]

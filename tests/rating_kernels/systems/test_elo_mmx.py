@@ -133,7 +133,7 @@ def test_vector__is_answered(path: Path, large: bool) -> None:
 
 
 @given(histories(), populations(max_performances=0), elo_mmr_params(gaussian=True), st.booleans())
-@repeatable(120)
+@repeatable(80)
 def test_history__agrees_with_the_twin(contests, initial_beliefs, chosen, ceiling_gaussian) -> None:
     chosen = chosen | {"ceiling_gaussian": ceiling_gaussian}
     twin = Twin(variant="gaussian", initial_state={name: b.state for name, b in initial_beliefs.items()}, **chosen)

@@ -356,7 +356,7 @@ def test_ceiling__limits_one_performance_and_changes_no_other() -> None:
 
 
 @given(populations(extreme=True), elo_r_params(), st.floats(0, 5000), st.floats(0.1, 2000))
-@repeatable(100)
+@repeatable(60)
 def test_rating__rises_with_the_newest_performance(initial_beliefs, chosen, shown, more) -> None:
     params = SYSTEM.params(**chosen)
     players = twin_of(initial_beliefs, chosen).players

@@ -124,7 +124,7 @@ some_params = st.fixed_dictionaries(
     some_params,
     st.dictionaries(st.sampled_from(POOL), st.tuples(ratings(extreme=True), st.integers(1, 99))),
 )
-@repeatable(120)
+@repeatable(80)
 def test_history__of_events_and_divisions_agrees_with_the_twin(events, chosen, players) -> None:
     params = SYSTEM.params(**chosen)
     names = ("k", "c", "m", "b", "n_inflation", "use_weight", "mu_init")

@@ -54,7 +54,7 @@ def rated(params: TopCoder, beliefs: Beliefs, round: Rounds) -> Outcome:
 
 
 @given(histories(), populations(extreme=True, max_performances=0), forms)
-@repeatable(150)
+@repeatable(80)
 def test_topcoder__agrees_with_the_twin(contests, initial_beliefs, chosen) -> None:
     known = {name: [belief.mu, belief.sigma, belief.n] for name, belief in initial_beliefs.items()}
     twin, params = Twin(initial_state=known, **chosen), TopCoder(**chosen)

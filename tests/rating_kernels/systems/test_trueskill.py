@@ -188,7 +188,7 @@ def compare(contests: Any, initial_beliefs: dict[str, Belief], chosen: dict[str,
 
 
 @given(histories(max_rounds=3), populations(extreme=True, max_performances=0), chosen_params())
-@repeatable(120)
+@repeatable(80)
 def test_history__agrees_with_the_twin(contests, players, chosen) -> None:
     compare(contests, players, chosen)
 

@@ -313,6 +313,7 @@ def test_ingest__a_broken_list_is_an_error(lake: Lake, site: FakeCodeforces, res
 # Rules for single contests
 
 
+@pytest.mark.slow  # the round is in the middle of a large archive
 def test_parse__a_recorded_round_is_the_one_of_the_authors_data_set() -> None:
     recorded = json.loads(gzip.decompress(sample("codeforces/rating-changes-917.json.gz").read_bytes()))
     (ours,) = parse(917, recorded)
