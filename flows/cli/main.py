@@ -39,6 +39,7 @@ SECTIONS = {
         "plot": (".commands.plot:plot", "Draw players' histories or the distribution of ratings."),
         "export": (".commands.export:export", "Export ratings or the leaderboard of a run as one file."),
         "publish": (".commands.publish:publish", "Publish a run as tables or as a web site."),
+        "serve": (".commands.publish:serve", "Serve published runs by HTTP."),
     },
     "Evaluate": {
         "evaluate": (".commands.evaluation:evaluate", "Score how well ratings predicted results; compare runs."),

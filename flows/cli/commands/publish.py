@@ -1,4 +1,4 @@
-"""The command that publishes a run as tables or as a site."""
+"""The commands that publish a run as tables or as a site, and serve published runs by HTTP."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..terminal.parameters import LakeAddress
+from ..terminal.parameters import RUN, LakeAddress
 from ..terminal.terminal import (
     deviations_option,
     lake_option,
@@ -16,12 +16,13 @@ from ..terminal.terminal import (
     run_option,
     steal_option,
     titles_option,
+    usage,
 )
 
 if TYPE_CHECKING:
     from ...common.titles import TitlesChoice
 
-__all__ = ["publish"]
+__all__ = ["publish", "serve"]
 
 
 @click.command()
@@ -75,3 +76,25 @@ def publish(
     published = publish_run(opened, run, deviations, maintain, steal, rebuild, titles, not no_index)
     print_freshness(opened, run)
     print_line(f"run {run}: {published.line()}")
+
+
+@click.command()
+@click.option("--run", "runs", type=RUN, multiple=True, help="A published run; repeatable.  [default: all]")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is all.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="0 takes a free port.")
+@click.option(
+    "--root-path", default="", metavar="PATH", help="Path below which a proxy shows the server, for example /ratings."
+)
+@lake_option
+def serve(runs: tuple[str, ...], host: str, port: int, root_path: str, lake: LakeAddress) -> None:
+    """Serve published runs by HTTP, read-only; new versions are taken up without a restart."""
+    from ...serving.server import serve as serve_runs
+
+    with usage():
+        if root_path and (not root_path.startswith("/") or root_path.endswith("/")):
+            raise ValueError(f"--root-path must begin with / and not end with it, got {root_path!r}")
+
+    def started(address: str, names: list[str]) -> None:
+        print_line(f"serving {', '.join(names) or 'no run yet'} at {address}/api/v1/runs")
+
+    serve_runs(lake.open(), runs, host, port, root_path, on_start=started)

@@ -1,0 +1,229 @@
+"""The ASGI application: routes of the API, errors, and the headers of every answer."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from ..published.run import NoPlayerError, PublishedRun
+from .conditional import is_unchanged, validators
+from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
+from .metrics import Metrics
+from .openapi import openapi
+from .parameters import parse
+from .problems import Problem
+from .rendering import Body, BodyCache, encoding_for, render
+from .state import ServedRuns
+
+__all__ = ["create_app"]
+
+_LOG = logging.getLogger(__name__)
+_API = "/api/v1/runs"
+MOST_CACHED = 64 << 20  # of cached answers
+MOST_BODY = 1 << 20  # bytes of a request with handles
+_SAFE = {"x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def create_app(served: ServedRuns, refresh_seconds: float = 2.0, more_routes: Sequence[BaseRoute] = ()) -> Starlette:
+    """The application over published runs.
+
+    Parameters
+    ----------
+    served
+        The runs, opened.
+    refresh_seconds
+        Interval at which the lake is asked for a new version; 0 never asks.
+    more_routes
+        Routes of pages, before those of the API.
+    """
+    return _Api(served, refresh_seconds).app(more_routes)
+
+
+class _Api:
+    def __init__(self, served: ServedRuns, refresh_seconds: float) -> None:
+        self._served, self._refresh_seconds = served, refresh_seconds
+        self._cache, self._metrics = BodyCache(MOST_CACHED), Metrics()
+
+    def app(self, more_routes: Sequence[BaseRoute]) -> Starlette:
+        routes = [
+            *more_routes,
+            self._route("/healthz", self._health),
+            self._route("/metrics", self._show_metrics),
+            self._route("/openapi.json", self._openapi),
+            self._route(_API, self._runs),
+            *(self._route(_path(endpoint), self._of_run(endpoint)) for endpoint in ENDPOINTS),
+            Route(f"{_API}/{{run}}/players", self._counted("players", self._post_players), methods=["POST"]),
+        ]
+        cors = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "HEAD", "POST"],
+                          expose_headers=["ETag", "Last-Modified"])  # fmt: skip
+        errors: Any = {Problem: _on_problem, HTTPException: _on_http, Exception: _on_bug}
+        return Starlette(routes=routes, middleware=[cors], exception_handlers=errors, lifespan=self._lifespan)
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        if self._refresh_seconds:
+            self._served.start(self._refresh_seconds)
+        try:
+            yield
+        finally:
+            await run_in_threadpool(self._served.close)
+
+    def _route(self, path: str, handler: Handler) -> Route:
+        return Route(path, self._counted(path, handler), methods=["GET"])  # and HEAD
+
+    def _counted(self, name: str, handler: Handler) -> Handler:
+        async def counted(request: Request) -> Response:
+            began, status = time.perf_counter(), 500
+            try:
+                response = await handler(request)
+                status = response.status_code
+            except Problem as problem:
+                status = problem.status
+                raise
+            finally:
+                self._metrics.add(name, status, time.perf_counter() - began)
+            return response
+
+        return counted
+
+    def _of_run(self, endpoint: Endpoint) -> Handler:
+        async def answer(request: Request) -> Response:
+            run = self._run(request)
+            values = dict(parse(endpoint.parameters, request.query_params.multi_items()))
+            if endpoint.variable:
+                values[endpoint.variable] = request.path_params[endpoint.variable]
+            try:
+                return await self._conditional(
+                    request,
+                    (run.name, endpoint.path, tuple((key, _key(value)) for key, value in values.items())),
+                    run.manifest.etag,
+                    run.manifest.time_seconds,
+                    lambda: render(endpoint.answer(run, values), values.get("format") or "json", _about(run)),
+                )
+            except Moved as moved:
+                path = endpoint.path.replace("{handle}", quote(moved.handle, safe=""))
+                query = f"?{request.url.query}" if request.url.query else ""
+                root = request.scope.get("root_path", "")
+                return RedirectResponse(f"{root}{_API}/{run.name}{path}{query}", 301, _SAFE)
+            except NoPlayerError as error:
+                raise Problem(404, f"{error} in run {run.name}", near=error.near) from None
+
+        return answer
+
+    async def _conditional(
+        self, request: Request, key: tuple[Any, ...], etag: str, time_seconds: float, make: Callable[[], Body]
+    ) -> Response:
+        """The answer, or 304 if the client has it; made in a thread unless it is in the cache."""
+        headers = validators(etag, time_seconds) | _SAFE
+        if is_unchanged(request.headers, etag, time_seconds):
+            return Response(status_code=304, headers=headers)
+        encoding = encoding_for(request.headers.get("accept-encoding", ""))
+        place = (etag, encoding, *key)
+        body = self._cache.get(place)
+        if body is None:
+            body = await run_in_threadpool(lambda: make().compressed(encoding))
+            self._cache.put(place, body)
+        if body.encoding:
+            headers["content-encoding"] = body.encoding
+        return Response(body.data, headers=headers, media_type=body.media_type)
+
+    async def _runs(self, request: Request) -> Response:
+        parse((), request.query_params.multi_items())
+        runs = self._served.runs
+        return await self._conditional(
+            request, ("runs",), self._served.etag, self._served.time_seconds,
+            lambda: render({"runs": [run.facts() for run in runs.values()]}, "json", {}),
+        )  # fmt: skip
+
+    async def _post_players(self, request: Request) -> Response:
+        """The same as GET for more handles than an address has room for."""
+        run, data = self._run(request), b""
+        async for part in request.stream():
+            data += part
+            if len(data) > MOST_BODY:
+                raise Problem(413, f"the body must have at most {MOST_BODY:,} bytes")
+        rule = f"must be a JSON object with a list `handles` of 1 to {MOST_HANDLES} texts"
+        try:
+            handles = msgspec.json.decode(data, type=_Handles).handles
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise Problem(400, f"the body {rule}: {error}", rule=rule) from None
+        if not 1 <= len(handles) <= MOST_HANDLES:
+            raise Problem.of_parameter("handles", f"{len(handles)} handles", rule)
+        body = await run_in_threadpool(lambda: render(many_players(run, handles), "json", _about(run)))
+        return Response(body.data, headers=_SAFE | {"cache-control": "no-store"}, media_type=body.media_type)
+
+    async def _health(self, request: Request) -> Response:
+        body = render({"status": "ok", "runs": len(self._served.runs)}, "json", {})
+        return Response(body.data, headers=_SAFE | {"cache-control": "no-store"}, media_type=body.media_type)
+
+    async def _show_metrics(self, request: Request) -> Response:
+        text = self._metrics.text(self._served, self._cache)
+        return Response(text, headers=_SAFE | {"cache-control": "no-store"}, media_type="text/plain; version=0.0.4")
+
+    async def _openapi(self, request: Request) -> Response:
+        root = request.scope.get("root_path", "")
+        return await self._conditional(
+            request, ("openapi", root), self._served.etag, self._served.time_seconds,
+            lambda: render(openapi(root), "json", {}),
+        )  # fmt: skip
+
+    def _run(self, request: Request) -> PublishedRun:
+        name = request.path_params["run"]
+        runs = self._served.runs
+        if name not in runs:
+            command = f"; `ranklake publish --run {name}` publishes a run" if name.isascii() and len(name) < 100 else ""
+            raise Problem(404, f"run {name[:100]!r} is not published{command}", runs=list(runs))
+        return runs[name]
+
+
+class _Handles(msgspec.Struct):
+    handles: list[str]
+
+
+def _path(endpoint: Endpoint) -> str:
+    """The route; a variable may have slashes, which some handles have."""
+    return f"{_API}/{{run}}" + endpoint.path.replace("}", ":path}")
+
+
+def _key(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _about(run: PublishedRun) -> dict[str, Any]:
+    return {"run": run.name, "version": run.manifest.etag}
+
+
+async def _on_problem(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, Problem)
+    body = msgspec.json.encode(problem.document())
+    headers = _SAFE | {"cache-control": "no-store"}
+    return Response(body, problem.status, headers, media_type="application/problem+json")
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    detail = {404: "there is no such address; /openapi.json lists all", 405: f"{request.method} is not possible here"}
+    response = await _on_problem(request, Problem(error.status_code, detail.get(error.status_code, error.detail)))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _on_bug(request: Request, error: Exception) -> Response:
+    _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return await _on_problem(request, Problem(500, "the server failed; its log has the reason"))

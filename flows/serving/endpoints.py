@@ -1,0 +1,208 @@
+"""The endpoints about one run: their parameters and their answers. They know no HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ..published.leaderboard import ORDERS, Page
+from ..published.run import NoPlayerError, PublishedRun
+from .parameters import Parameter
+from .problems import Problem
+
+__all__ = [
+    "ENDPOINTS",
+    "FORMATS",
+    "MOST_COMPARED",
+    "MOST_HANDLES",
+    "MOST_ROWS",
+    "Endpoint",
+    "Moved",
+    "Rows",
+    "many_players",
+]
+
+FORMATS = ("json", "csv", "ndjson", "arrow")
+MOST_HANDLES = 200
+MOST_COMPARED = 20
+MOST_ROWS = 1_000
+
+Values = Mapping[str, Any]
+
+
+class Moved(Exception):
+    """The player has another handle now."""
+
+    def __init__(self, handle: str) -> None:
+        super().__init__(handle)
+        self.handle = handle
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An answer of many rows, in any of ``FORMATS``; in JSON they are the member ``rows`` beside the ``facts``."""
+
+    table: pa.Table
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An endpoint about one run.
+
+    Attributes
+    ----------
+    path : str
+        Below ``/api/v1/runs/{run}``; at most one variable.
+    answer
+        The result for a run and the values of all parameters: a JSON value or :class:`Rows`.
+    """
+
+    path: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    answer: Callable[[PublishedRun, Values], Any]
+
+    @property
+    def variable(self) -> str:
+        """The variable in the path; empty if there is none."""
+        return self.path.partition("{")[2].partition("}")[0]
+
+
+_START = Parameter("start", "integer", "Rows to skip.", 0, 0, 1e9)
+_FORMAT = Parameter("format", "text", "Format of the answer.", "json", choices=FORMATS)
+_ACTIVE = Parameter("active_since", "integer", "Only players with a contest since then, UTC seconds.", None, 0, 1e12)
+_SINCE = Parameter("since", "integer", "Only contests since then, UTC seconds.", None, -1e15, 1e15)
+_UNTIL = Parameter("until", "integer", "Only contests before then, UTC seconds.", None, -1e15, 1e15)
+
+
+def _limit(default: int) -> Parameter:
+    return Parameter("limit", "integer", "Number of rows at most.", default, 1, MOST_ROWS)
+
+
+def _handles(most: int) -> Parameter:
+    return Parameter("handles", "handles", "Handles with commas between them.", None, 1, most, required=True)
+
+
+def _about_run(run: PublishedRun, values: Values) -> Any:
+    return run.facts()
+
+
+def _leaderboard(run: PublishedRun, values: Values) -> Rows:
+    titles = [title.name for title in run.titles.ladder]
+    if values["title"] is not None and values["title"] not in titles:
+        rule = f"must be one of {', '.join(titles)}" if titles else "is not possible: the run has no titles"
+        raise Problem.of_parameter("title", values["title"], rule)
+    names = ("start", "limit", "order", "active_since", "title")
+    return _page(run.leaderboard(**{name: values[name] for name in names}), values)
+
+
+def _player(run: PublishedRun, values: Values) -> Any:
+    return run.player(_current(run, values["handle"]))
+
+
+def _history(run: PublishedRun, values: Values) -> Rows:
+    handle = _current(run, values["handle"])
+    return Rows(run.history(handle, values["since"]), {"handle": handle})
+
+
+def _players(run: PublishedRun, values: Values) -> Any:
+    return many_players(run, values["handles"])
+
+
+def many_players(run: PublishedRun, handles: list[str]) -> Any:
+    """Several players; an entry of ``missing`` for each handle without one."""
+    players, missing = [], []
+    for handle in dict.fromkeys(handles):
+        try:
+            players.append({"requested": handle, **run.player(handle)})
+        except NoPlayerError as error:
+            missing.append({"requested": handle, "near": error.near})
+    return {"players": players, "missing": missing}
+
+
+def _compare(run: PublishedRun, values: Values) -> Any:
+    return run.compare(values["handles"])
+
+
+def _distribution(run: PublishedRun, values: Values) -> Any:
+    try:
+        return run.distribution(values["width"], values["active_since"], values["handle"])
+    except ValueError as error:
+        raise Problem.of_parameter("width", str(values["width"]), str(error)) from error
+
+
+def _count(run: PublishedRun, values: Values) -> Any:
+    return {"min": values["min"], "max": values["max"], "count": run.count(values["min"], values["max"])}
+
+
+def _contests(run: PublishedRun, values: Values) -> Rows:
+    names = ("start", "limit", "q", "since", "until")
+    return _page(run.contests(**{name: values[name] for name in names}), values)
+
+
+def _contest(run: PublishedRun, values: Values) -> Rows:
+    try:
+        facts, rows = run.contest(values["contest_id"])
+    except KeyError:
+        contest_id = values["contest_id"]
+        found = run.contests(0, 5, contest_id[:100]).rows.column("contest_id").to_pylist()
+        hint = f"; near it are {', '.join(map(repr, found))}" if found else ""
+        raise Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}{hint}", near=found) from None
+    return Rows(rows, facts)
+
+
+def _search(run: PublishedRun, values: Values) -> Rows:
+    return Rows(run.search(values["q"], values["limit"]), {"q": values["q"]})
+
+
+def _page(page: Page, values: Values) -> Rows:
+    return Rows(page.rows, {"total": page.total, "start": values["start"], "next": page.next})
+
+
+def _current(run: PublishedRun, handle: str) -> str:
+    """The handle, if it is the current one.
+
+    Raises
+    ------
+    Moved
+        The player has another handle now.
+    """
+    current = run.handles.handle(run.handles.row(handle))
+    if current != handle:
+        raise Moved(current)
+    return handle
+
+
+ENDPOINTS = (
+    Endpoint("", "The run: system, hyperparameters, titles, rounds, version.", (), _about_run),
+    Endpoint("/leaderboard", "Players, best first.", (
+        _START, _limit(100),
+        Parameter("order", "text", "Descending order of the rows.", "rating", choices=ORDERS),
+        _ACTIVE, Parameter("title", "text", "Only players with this title.", None, 1, 100), _FORMAT,
+    ), _leaderboard),
+    Endpoint("/players/{handle}/history", "One row per rated round of a player.", (_SINCE, _FORMAT), _history),
+    Endpoint("/players/{handle}", "One player: place, percentile, rating, first and last contest.", (), _player),
+    Endpoint("/players", "Several players.", (_handles(MOST_HANDLES),), _players),
+    Endpoint("/compare", "Common contests of several players, and the score of each pair.",
+             (_handles(MOST_COMPARED),), _compare),
+    Endpoint("/distribution", "Distribution of the ratings: bins and quantiles.", (
+        Parameter("width", "number", "Width of a bin, rating points; by default a round number.", None, 1e-6, 1e6),
+        _ACTIVE, Parameter("handle", "text", "A player whose percentile is wanted.", None, 1, 1000),
+    ), _distribution),
+    Endpoint("/count", "Number of players with a rating from `min` to below `max`.", (
+        Parameter("min", "number", "Lowest rating.", None, -1e12, 1e12),
+        Parameter("max", "number", "Ratings below this one.", None, -1e12, 1e12),
+    ), _count),
+    Endpoint("/contests", "Contests, latest first.", (
+        Parameter("q", "text", "Part of the name or id.", "", 0, 100), _SINCE, _UNTIL, _START, _limit(100), _FORMAT,
+    ), _contests),
+    Endpoint("/contests/{contest_id}", "Standings of a contest with the change of each rating.", (_FORMAT,), _contest),
+    Endpoint("/search", "Players by a part of the handle, without case and accents.", (
+        Parameter("q", "text", "Part of a handle.", None, 1, 100, required=True),
+        Parameter("limit", "integer", "Number of rows at most.", 10, 1, 100), _FORMAT,
+    ), _search),
+)  # fmt: skip

@@ -1,0 +1,93 @@
+"""The OpenAPI document, made from the endpoints and the rules of their parameters."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Any
+
+from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint
+
+__all__ = ["openapi"]
+
+_PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "parameter": {"type": "string"},
+        "value": {"type": ["string", "null"]},
+        "rule": {"type": "string"},
+        "near": {"type": "array", "items": {"type": "string"}},
+        "runs": {"type": "array", "items": {"type": "string"}},
+    },
+}
+_MEDIA = ("application/json", "text/csv", "application/x-ndjson", "application/vnd.apache.arrow.stream")
+
+
+def openapi(root_path: str = "") -> dict[str, Any]:
+    """The document, for a server below ``root_path``."""
+    paths: dict[str, Any] = {
+        "/api/v1/runs": {"get": _operation("All published runs.", [], _answers(_MEDIA[:1]))},
+        "/healthz": {"get": _operation("Whether the server works.", [], {"200": _answer("It works.", _MEDIA[:1])})},
+        "/metrics": {"get": _operation("Metrics for Prometheus.", [], {"200": _answer("Metrics.", ("text/plain",))})},
+        "/openapi.json": {"get": _operation("This document.", [], {"200": _answer("The document.", _MEDIA[:1])})},
+    }
+    for endpoint in ENDPOINTS:
+        paths[f"/api/v1/runs/{{run}}{endpoint.path}"] = {"get": _of_run(endpoint)}
+    paths["/api/v1/runs/{run}/players"]["post"] = _post_players()
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "ranklake", "version": metadata.version("ranklake"), "description": "Published ratings."},
+        "servers": [{"url": root_path or "/"}],
+        "paths": paths,
+        "components": {"schemas": {"Problem": _PROBLEM}},
+    }
+
+
+def _of_run(endpoint: Endpoint) -> dict[str, Any]:
+    parameters = [_in_path("run"), *([_in_path(endpoint.variable)] if endpoint.variable else [])]
+    parameters += [parameter.openapi() for parameter in endpoint.parameters]
+    formats = any(parameter.name == "format" for parameter in endpoint.parameters)
+    answers = _answers(_MEDIA if formats else _MEDIA[:1])
+    if endpoint.variable == "handle":
+        answers["301"] = {"description": "The player has another handle now."}
+    return _operation(endpoint.summary, parameters, answers)
+
+
+def _post_players() -> dict[str, Any]:
+    handles = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_HANDLES}
+    schema = {"type": "object", "required": ["handles"], "properties": {"handles": handles}}
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    answers = {key: answer for key, answer in _answers(_MEDIA[:1]).items() if key != "304"}
+    answers["413"] = _problem("The body is too large.")
+    return {**_operation("Several players.", [_in_path("run")], answers), "requestBody": body}
+
+
+def _in_path(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+
+
+def _operation(summary: str, parameters: list[dict[str, Any]], answers: dict[str, Any]) -> dict[str, Any]:
+    return {"summary": summary, "parameters": parameters, "responses": answers}
+
+
+def _answers(media: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "200": _answer("The answer.", media),
+        "304": {"description": "The client has this version."},
+        "400": _problem("A parameter breaks its rule."),
+        "404": _problem("There is no such run, player or contest."),
+    }
+
+
+def _answer(description: str, media: tuple[str, ...]) -> dict[str, Any]:
+    content = {kind: {"schema": {"type": "object"} if kind == _MEDIA[0] else {}} for kind in media}
+    return {"description": description, "content": content}
+
+
+def _problem(description: str) -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {"description": description, "content": {"application/problem+json": {"schema": schema}}}

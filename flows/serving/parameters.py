@@ -1,0 +1,136 @@
+"""Parameters of the API: their rules, which both check a request and describe it in the OpenAPI document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .problems import Problem
+
+__all__ = ["Parameter", "parse"]
+
+LONGEST = 4_000  # characters of any value
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a query.
+
+    Attributes
+    ----------
+    kind
+        ``handles`` is a list of texts with commas between them.
+    default
+        The value without the parameter; None if there is none.
+    low, high
+        Limits of a number, or of the length of a text or a list; both inclusive.
+    """
+
+    name: str
+    kind: Literal["integer", "number", "text", "handles"]
+    description: str
+    default: Any = None
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+    required: bool = False
+
+    def rule(self) -> str:
+        """The rule in words, after the name."""
+        if self.choices:
+            return f"must be {', '.join(self.choices[:-1])} or {self.choices[-1]}"
+        if self.kind == "handles":
+            return f"must be {self.low:.0f} to {self.high:.0f} handles with commas between them"
+        if self.kind == "text":
+            return f"must have at most {min(self.high, LONGEST):.0f} characters"
+        what = "an integer" if self.kind == "integer" else "a finite number"
+        limits = [
+            f"{sign} {_text(limit)}" for sign, limit in ((">=", self.low), ("<=", self.high)) if math.isfinite(limit)
+        ]
+        return f"must be {what}" + (f" {' and '.join(limits)}" if limits else "")
+
+    def read(self, text: str) -> Any:
+        """The value of a text.
+
+        Raises
+        ------
+        Problem
+            It breaks the rule.
+        """
+        value: Any = text
+        fits = len(text) <= LONGEST
+        if fits and self.kind in ("integer", "number"):
+            try:
+                value = int(text) if self.kind == "integer" else float(text)
+            except ValueError:
+                fits = False
+            fits = fits and text.isascii() and math.isfinite(value) and self.low <= value <= self.high
+        elif fits and self.kind == "handles":
+            value = [handle for handle in text.split(",") if handle]
+            fits = self.low <= len(value) <= self.high
+        elif fits:
+            fits = self.low <= len(text) <= self.high and (not self.choices or text in self.choices)
+        if not fits:
+            raise Problem.of_parameter(self.name, text, self.rule())
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the value."""
+        if self.kind == "handles":
+            items = {"type": "string", "minLength": 1, "pattern": "^[^,]+$"}
+            return {"type": "array", "items": items, "minItems": int(self.low), "maxItems": int(self.high)}
+        if self.kind == "text":
+            schema: dict[str, Any] = {"type": "string"}
+            if self.choices:
+                return schema | {"enum": list(self.choices)} | self._default()
+            low = {"minLength": int(self.low)} if math.isfinite(self.low) else {}
+            return schema | low | {"maxLength": int(min(self.high, LONGEST))}
+        limits = {key: _number(limit, self.kind) for key, limit in (("minimum", self.low), ("maximum", self.high))
+                  if math.isfinite(limit)}  # fmt: skip
+        return {"type": self.kind} | limits | self._default()
+
+    def openapi(self) -> dict[str, Any]:
+        """The parameter in the OpenAPI document."""
+        lists = {"style": "form", "explode": False} if self.kind == "handles" else {}
+        return {
+            "name": self.name, "in": "query", "description": self.description, "required": self.required,
+            "schema": self.schema(), **lists,
+        }  # fmt: skip
+
+    def _default(self) -> dict[str, Any]:
+        return {} if self.default is None else {"default": self.default}
+
+
+def parse(parameters: Sequence[Parameter], query: Iterable[tuple[str, str]]) -> Mapping[str, Any]:
+    """The values of all parameters of a query.
+
+    Raises
+    ------
+    Problem
+        A parameter is unknown, missing, given twice, or breaks its rule.
+    """
+    known = {parameter.name: parameter for parameter in parameters}
+    given: dict[str, Any] = {}
+    for name, text in query:
+        if name not in known:
+            rule = (
+                f"is not a parameter; there are: {', '.join(known)}" if known else "is not a parameter; there are none"
+            )
+            raise Problem.of_parameter(name[:100], text, rule)
+        if name in given:
+            raise Problem.of_parameter(name, text, "must be given once")
+        given[name] = known[name].read(text)
+    for parameter in parameters:
+        if parameter.required and parameter.name not in given:
+            raise Problem.of_parameter(parameter.name, None, parameter.rule())
+    return {parameter.name: given.get(parameter.name, parameter.default) for parameter in parameters}
+
+
+def _text(limit: float) -> str:
+    return f"{limit:,.0f}" if limit == int(limit) else str(limit)
+
+
+def _number(limit: float, kind: str) -> float:
+    return int(limit) if kind == "integer" else limit

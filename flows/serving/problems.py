@@ -1,0 +1,46 @@
+"""Errors of the API as ``application/problem+json`` (RFC 9457)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["Problem"]
+
+_TITLES = {
+    400: "Bad request",
+    404: "Not found",
+    405: "Method not allowed",
+    413: "Content too large",
+    429: "Too many requests",
+    500: "Internal error",
+    503: "Not available",
+}
+
+
+class Problem(Exception):
+    """An error with its status and what the client needs to correct the request.
+
+    Attributes
+    ----------
+    status : int
+        Status code.
+    detail : str
+        What was wrong and what to do, for people.
+    facts : dict
+        More members of the document, for programs: ``parameter, value, rule`` or ``near``.
+    """
+
+    def __init__(self, status: int, detail: str, **facts: Any) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.facts = status, detail, facts
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document."""
+        title = _TITLES.get(self.status, "Error")
+        return {"type": "about:blank", "title": title, "status": self.status, "detail": self.detail, **self.facts}
+
+    @classmethod
+    def of_parameter(cls, name: str, value: str | None, rule: str) -> Problem:
+        """A parameter that breaks a rule."""
+        shown = None if value is None else value[:200]
+        return cls(400, f"{name} {rule}, got {shown!r}", parameter=name, value=shown, rule=rule)

@@ -1,0 +1,72 @@
+"""Run the server in this process until it is stopped."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+
+from ranklake.storage import Lake, LakeError
+
+from ..common.extras import need
+
+__all__ = ["serve"]
+
+_GRACE_SECONDS = 5  # for requests under way when the server is stopped
+
+
+def serve(
+    lake: Lake,
+    runs: Sequence[str] = (),
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    root_path: str = "",
+    refresh_seconds: float = 2.0,
+    on_start: Callable[[str, list[str]], None] = lambda address, runs: None,
+) -> None:
+    """Serve published runs by HTTP until SIGINT or SIGTERM.
+
+    Parameters
+    ----------
+    runs
+        Names; all published runs of the lake if empty.
+    port
+        0 takes a free one.
+    root_path
+        Path below which a proxy shows the server; the proxy removes it from requests.
+    on_start
+        Called with the address and the names of the runs when the server accepts connections.
+
+    Raises
+    ------
+    LakeError
+        A run is not published, an index is damaged, or the address is in use.
+    MissingExtraError
+        A package of the extra ``serve`` is not installed.
+    """
+    for package in ("starlette", "uvicorn"):
+        need(package, "serve", "serving")
+    import uvicorn
+
+    from .app import create_app
+    from .state import ServedRuns
+
+    served = ServedRuns(lake, runs)
+    served.open()
+    with _listen(host, port) as listener:
+        address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{root_path}"
+        config = uvicorn.Config(
+            create_app(served, refresh_seconds), root_path=root_path, log_level="warning", access_log=False,
+            server_header=False, timeout_graceful_shutdown=_GRACE_SECONDS, lifespan="on", ws="none",
+        )  # fmt: skip
+        on_start(address, list(served.runs))
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise LakeError(
+            f"cannot listen on {host} port {port}: {error.strerror or error}; choose another --port"
+        ) from error

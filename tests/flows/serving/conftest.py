@@ -1,0 +1,45 @@
+"""A small published lake, and a client of the API over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from helpers.lakes import commit_often, contest, lake_of, rate_run, synthetic
+from helpers.tables import over_years
+
+from ranklake.flows.publication import index_parts
+from ranklake.flows.publication.publish import publish
+from ranklake.storage import Dataset, Lake
+
+pytest.importorskip("starlette")
+from helpers.api import TestClient
+
+from ranklake.flows.serving.app import create_app
+from ranklake.flows.serving.state import ServedRuns
+
+STRANGE = ["=1+1", "<script>", "a/b c?d#e", "Zoë"]
+
+
+@pytest.fixture(scope="package")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """Run ``run`` is published, run ``hidden`` is not."""
+    contests = [*over_years(synthetic(30)), contest("last/1", *STRANGE, "player 1", time_seconds=10**9)]
+    with pytest.MonkeyPatch.context() as patch:
+        commit_often(patch, segment_rows=40)
+        patch.setattr(index_parts, "PART_ROWS", 64)
+        lake = lake_of(tmp_path_factory.mktemp("serving") / "lake", contests)
+        with Dataset.ingest(lake, "games") as changing:
+            changing.alias("old one", "player 1", None, "renamed")
+        for run in ("run", "hidden"):
+            rate_run(lake, run=run)
+        publish(lake, "run")
+        return lake
+
+
+@pytest.fixture(scope="package")
+def client(lake: Lake) -> Iterator[TestClient]:
+    served = ServedRuns(lake)
+    served.open()
+    with TestClient(create_app(served, refresh_seconds=0), follow_redirects=False) as client:
+        yield client

@@ -1,0 +1,275 @@
+"""The HTTP API: every endpoint, its validators, its errors, its limits."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+import pytest
+from helpers.documents import ROOT
+from helpers.lakes import same_tables
+from pyarrow import csv
+
+pytest.importorskip("starlette")
+from helpers.api import TestClient
+
+from ranklake.flows.publication.publish import publish
+from ranklake.flows.published.run import open_published
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.serving.app import create_app
+from ranklake.flows.serving.endpoints import ENDPOINTS
+from ranklake.flows.serving.parameters import Parameter
+from ranklake.flows.serving.state import ServedRuns
+from ranklake.storage import Lake
+
+API = "/api/v1/runs"
+RUN = f"{API}/run"
+
+
+def get(client: TestClient, path: str, **query: Any) -> Any:
+    response = client.get(path, params=query)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def problem(client: TestClient, path: str, status: int, **query: Any) -> Any:
+    response = client.get(path, params=query)
+    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
+    document = response.json()
+    assert document["status"] == status
+    return document
+
+
+# Answers
+
+
+def test_runs__lists_published_runs_only(client: TestClient) -> None:
+    (run,) = get(client, API)["runs"]
+    assert (run["run"], run["system"], run["n_rounds"]) == ("run", "elo-mmr", 31)
+    assert get(client, RUN)["params"] == run["params"]
+
+
+def test_leaderboard__formats_have_the_same_rows(client: TestClient, lake: Lake) -> None:
+    board = leaderboard(lake, "run")
+    document = get(client, f"{RUN}/leaderboard", limit=1000)
+    assert document["rows"] == board.to_pylist()
+    assert (document["run"], document["total"], document["next"]) == ("run", board.num_rows, None)
+    response = client.get(f"{RUN}/leaderboard", params={"format": "arrow", "limit": 1000})
+    assert same_tables(pa.ipc.open_stream(response.content).read_all(), board)
+    lines = client.get(f"{RUN}/leaderboard", params={"format": "ndjson", "limit": 1000}).text.splitlines()
+    assert len(lines) == board.num_rows
+    response = client.get(f"{RUN}/leaderboard", params={"format": "csv", "limit": 1000})
+    table = csv.read_csv(io.BytesIO(response.content))
+    assert table.column("rating").to_pylist() == board.column("rating").to_pylist()
+    assert "'=1+1" in table.column("handle").to_pylist()  # a spreadsheet reads no formula
+
+
+def test_leaderboard__pages_follow_next(client: TestClient) -> None:
+    first = get(client, f"{RUN}/leaderboard", limit=7)
+    second = get(client, f"{RUN}/leaderboard", limit=7, start=first["next"])
+    assert [row["place"] for row in first["rows"] + second["rows"]] == list(range(1, 15))
+
+
+@pytest.mark.parametrize("handle", ["player 1", "=1+1", "<script>", "a/b c?d#e", "Zoë"])
+def test_player__every_handle_has_an_address(client: TestClient, handle: str) -> None:
+    path = f"{RUN}/players/{quote(handle, safe='')}"
+    assert get(client, path)["handle"] == handle
+    rows = get(client, f"{path}/history")["rows"]
+    assert rows[-1]["contest_id"] == "last/1"
+
+
+@pytest.mark.parametrize("below", ["", "/history"])
+def test_player__an_old_name_moves_to_the_current_one(client: TestClient, below: str) -> None:
+    response = client.get(f"{RUN}/players/old%20one{below}", params={"since": 5} if below else {})
+    assert response.status_code == 301
+    assert response.headers["location"] == f"{RUN}/players/player%201{below}" + ("?since=5" if below else "")
+
+
+def test_players__by_get_and_by_post(client: TestClient) -> None:
+    document = get(client, f"{RUN}/players", handles="player 2,old one,nobody")
+    assert [player["handle"] for player in document["players"]] == ["player 2", "player 1"]
+    assert [one["requested"] for one in document["missing"]] == ["nobody"]
+    posted = client.post(f"{RUN}/players", json={"handles": ["player 2", "old one", "nobody"]})
+    assert posted.json() == document
+
+
+def test_contest__has_standings_with_changes(client: TestClient, lake: Lake) -> None:
+    assert get(client, f"{RUN}/contests", q="LAST")["rows"][0]["contest_id"] == "last/1"
+    document = get(client, f"{RUN}/contests/last%2F1")
+    assert [row["handle"] for row in document["rows"]][-1] == "player 1"
+    last = get(client, f"{RUN}/players/player%201/history")["rows"][-1]
+    assert (document["rows"][-1]["rating"], document["rows"][-1]["change"]) == (last["rating"], last["change"])
+
+
+def test_other_answers(client: TestClient, lake: Lake) -> None:
+    n_players = open_published(lake, "run").leaderboard_table.num_rows
+    assert get(client, f"{RUN}/count")["count"] == n_players
+    distribution = get(client, f"{RUN}/distribution", width=100, handle="player 1")
+    assert sum(one["count"] for one in distribution["bins"]) == n_players
+    assert distribution["player"]["handle"] == "player 1"
+    assert [row["handle"] for row in get(client, f"{RUN}/search", q="zoe")["rows"]] == ["Zoë"]
+    assert get(client, f"{RUN}/compare", handles="player 1,player 2")["pairs"][0]["against"] == "player 2"
+    assert get(client, "/healthz") == {"status": "ok", "runs": 1}
+    assert 'ranklake_rounds{run="run"} 31' in client.get("/metrics").text
+
+
+# Caching
+
+
+def addresses() -> list[str]:
+    fill = {"{handle}": "player%201", "{contest_id}": "3"}
+    query = {"/players": "?handles=Zo%C3%AB", "/compare": "?handles=Zo%C3%AB", "/search": "?q=pl"}
+    paths = []
+    for endpoint in ENDPOINTS:
+        path = endpoint.path
+        for variable, value in fill.items():
+            path = path.replace(variable, value)
+        paths.append(f"{RUN}{path}{query.get(endpoint.path, '')}")
+    return [API, "/openapi.json", *paths]
+
+
+@pytest.mark.parametrize("address", addresses())
+def test_get__has_validators_and_answers_304(client: TestClient, address: str) -> None:
+    response = client.get(address)
+    assert response.status_code == 200
+    headers = response.headers
+    assert headers["cache-control"].startswith("public, max-age=")
+    assert headers["x-content-type-options"] == "nosniff"
+    for known in ({"if-none-match": headers["etag"]}, {"if-modified-since": headers["last-modified"]},
+                  {"if-none-match": f'"other", {headers["etag"]}'}):  # fmt: skip
+        again = client.get(address, headers=known)
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", headers["etag"])
+    assert client.get(address, headers={"if-none-match": 'W/"other"'}).status_code == 200
+    head = client.head(address)
+    assert (head.status_code, head.content, head.headers["etag"]) == (200, b"", headers["etag"])
+    crossed = client.get(address, headers={"origin": "https://example.org"})
+    assert crossed.headers["access-control-allow-origin"] == "*"
+
+
+def test_get__is_compressed_on_request(client: TestClient) -> None:
+    plain = client.get(f"{RUN}/leaderboard", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    for accepted, encoding in (("gzip", "gzip"), ("gzip, zstd;q=0", "gzip"), ("br, zstd, gzip", "zstd")):
+        with client.stream("GET", f"{RUN}/leaderboard", headers={"accept-encoding": accepted}) as response:
+            data = b"".join(response.iter_raw())
+        assert response.headers["content-encoding"] == encoding
+        size = len(plain.content)
+        unpacked = (
+            gzip.decompress(data) if encoding == "gzip" else pa.Codec("zstd").decompress(data, size, asbytes=True)
+        )
+        assert unpacked == plain.content
+
+
+# Errors
+
+
+def test_errors__name_the_parameter_its_value_and_the_rule(client: TestClient) -> None:
+    document = problem(client, f"{RUN}/leaderboard", 400, limit=5000)
+    assert (document["parameter"], document["value"]) == ("limit", "5000")
+    assert document["rule"] == "must be an integer >= 1 and <= 1,000"
+    assert document["detail"] == "limit must be an integer >= 1 and <= 1,000, got '5000'"
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "parameter"),
+    [
+        ("/leaderboard", {"limit": "ten"}, "limit"),
+        ("/leaderboard", {"start": "-1"}, "start"),
+        ("/leaderboard", {"start": "١"}, "start"),
+        ("/leaderboard", {"order": "sigma"}, "order"),
+        ("/leaderboard", {"title": "boss"}, "title"),
+        ("/leaderboard", {"format": "xml"}, "format"),
+        ("/leaderboard", {"limits": "1"}, "limits"),
+        ("/leaderboard", [("limit", "1"), ("limit", "2")], "limit"),
+        ("/distribution", {"width": "nan"}, "width"),
+        ("/distribution", {"width": "1e-5"}, "width"),
+        ("/count", {"min": "inf"}, "min"),
+        ("/players", {}, "handles"),
+        ("/players", {"handles": ",".join(map(str, range(201)))}, "handles"),
+        ("/compare", {"handles": ",".join(map(str, range(21)))}, "handles"),
+        ("/search", {"q": ""}, "q"),
+        ("/search", {"q": "x" * 101}, "q"),
+        ("", {"x": "1"}, "x"),
+    ],
+)
+def test_errors__wrong_parameters_are_refused(client: TestClient, path: str, query: Any, parameter: str) -> None:
+    response = client.get(f"{RUN}{path}", params=query)
+    assert (response.status_code, response.json()["parameter"]) == (400, parameter), response.text
+
+
+def test_errors__missing_things_name_what_is_near(client: TestClient) -> None:
+    assert "player 1" in problem(client, f"{RUN}/players/PLAYER%201", 404)["near"]
+    assert "player 1" in problem(client, f"{RUN}/compare", 404, handles="PLAYER 1")["near"]
+    assert problem(client, f"{RUN}/contests/last", 404)["near"] == ["last/1"]
+    hidden = problem(client, f"{API}/hidden/leaderboard", 404)
+    assert "`ranklake publish --run hidden`" in hidden["detail"]
+    assert hidden["runs"] == ["run"]
+    assert "openapi.json" in problem(client, "/nothing", 404)["detail"]
+
+
+def test_errors__methods_and_bodies(client: TestClient) -> None:
+    assert client.delete(f"{RUN}/leaderboard").status_code == 405
+    for body in (b"", b"[]", b'{"handles": "a"}', b'{"handles": []}', b"[" * 10_000, b"\xff"):
+        response = client.post(f"{RUN}/players", content=body)
+        assert (response.status_code, response.headers["content-type"]) == (400, "application/problem+json")
+    assert client.post(f"{RUN}/players", content=b" " * (2 << 20)).status_code == 413
+
+
+def test_parameter__description_and_rule_agree() -> None:
+    for parameter in (p for endpoint in ENDPOINTS for p in endpoint.parameters):
+        assert isinstance(parameter, Parameter)
+        schema = parameter.openapi()["schema"]
+        if parameter.default not in (None, ""):
+            assert parameter.read(str(parameter.default)) == parameter.default == schema["default"]
+
+
+def test_openapi__describes_every_endpoint(client: TestClient) -> None:
+    document = get(client, "/openapi.json")
+    paths = {f"{API}/{{run}}{endpoint.path}" for endpoint in ENDPOINTS}
+    assert paths <= document["paths"].keys()
+
+
+def test_documentation__lists_every_endpoint_with_its_parameters() -> None:
+    page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `")]
+    documented = {path.strip().strip("`"): names.strip().strip("`") for path, names in rows}
+    assert documented == {one.path: ", ".join(p.name for p in one.parameters) for one in ENDPOINTS}
+
+
+# Versions
+
+
+def test_refresh__takes_up_a_new_version_and_keeps_the_old_one_on_damage(
+    tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    from pathlib import Path
+
+    from helpers.lakes import ingest, lake_of, rate_run, synthetic
+
+    contests = synthetic(12)
+    lake = lake_of(tmp_path / "lake", contests[:8])
+    rate_run(lake)
+    publish(lake, "run")
+    served = ServedRuns(lake)
+    served.open()
+    client = TestClient(create_app(served, refresh_seconds=0))
+    before = client.get(f"{RUN}/leaderboard")
+    assert not served.refresh()
+    ingest(lake, contests)
+    rate_run(lake)
+    publish(lake, "run")
+    assert served.refresh()
+    after = client.get(f"{RUN}/leaderboard", headers={"if-none-match": before.headers["etag"]})
+    assert (after.status_code, after.json()["version"][:2]) == (200, "2-")
+    Path(lake.uri("published/run/index.json")).write_bytes(b"torn")
+    assert not served.refresh()
+    assert served.n_failures == 1
+    assert "the server goes on with the state it has" in caplog.text
+    assert client.get(f"{RUN}/leaderboard").content == after.content
+    rate_run(lake, run="second")
+    publish(lake, "second")
+    assert served.refresh()
+    assert [run["run"] for run in client.get(API).json()["runs"]] == ["run", "second"]

@@ -1,0 +1,115 @@
+"""The server as a process: a publish in the middle of requests fails none of them, and is seen."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from helpers.lakes import contest, ingest, lake_of, rate_run, start, synthetic
+
+from ranklake.flows.cli.main import cli
+from ranklake.flows.publication.publish import publish
+from ranklake.storage import Lake
+
+pytest.importorskip("uvicorn")
+
+CONTESTS = [contest("first", "100% a%2Fb", "player 1"), *synthetic(40)]
+TIMEOUT = 60.0  # seconds
+
+
+@contextmanager
+def serving(lake: Lake, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A server on a free port, and its address."""
+    with start("serve", "--lake", lake.url, "--port", "0", *options) as process:
+        try:
+            yield process, _address(process)
+        finally:
+            process.kill()
+
+
+def _address(process: subprocess.Popen[bytes]) -> str:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    line = process.stdout.readline().decode()
+    found = re.fullmatch(r"serving (.*) at (http://127\.0\.0\.1:\d+\S*)\n", line)
+    assert found, (line, process.stderr.read())
+    return found[2]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = lake_of(tmp_path / "lake", CONTESTS[:20])
+    rate_run(lake)
+    publish(lake, "run")
+    return lake
+
+
+@pytest.mark.slow
+def test_serve__publishes_in_the_middle_of_requests_fail_none_and_are_seen(lake: Lake) -> None:
+    failures: list[str] = []
+    versions: list[str] = []
+    ended = threading.Event()
+
+    def ask(address: str) -> None:
+        paths = ("leaderboard", "players/player%201", "players/player%201/history", "contests/3", "search?q=pl")
+        with httpx.Client(timeout=TIMEOUT) as client:
+            n = 0
+            while not ended.is_set():
+                response = client.get(f"{address}/run/{paths[n % len(paths)]}")
+                n += 1
+                if response.status_code != 200:
+                    failures.append(f"{response.status_code} {response.text}")
+                elif response.json()["version"] not in versions:
+                    versions.append(response.json()["version"])
+
+    with serving(lake) as (process, address):
+        threads = [threading.Thread(target=ask, args=(address,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            for stop in (25, 30, 35):
+                ingest(lake, CONTESTS[:stop])
+                rate_run(lake)
+                publish(lake, "run")
+                rounds = 0
+                with httpx.Client(timeout=TIMEOUT) as client:
+                    while rounds != stop:
+                        rounds = client.get(f"{address}/run").json()["n_rounds"]
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join()
+        assert failures == []
+        assert [version.partition("-")[0] for version in versions] == ["1", "2", "3", "4"]
+        name = quote("100% a%2Fb", safe="")
+        assert httpx.get(f"{address}/run/players/{name}", timeout=TIMEOUT).json()["handle"] == "100% a%2Fb"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(TIMEOUT) in (0, -signal.SIGTERM, 1)
+        assert process.stderr is not None
+        assert b"Traceback" not in process.stderr.read()
+
+
+@pytest.mark.slow
+def test_serve__below_a_path_of_a_proxy(lake: Lake) -> None:
+    with serving(lake, "--root-path", "/ratings", "--run", "run") as (_, address):
+        assert address.endswith("/ratings/api/v1/runs")
+        inner = address.replace("/ratings", "", 1)  # as the proxy asks
+        assert httpx.get(inner, timeout=TIMEOUT).json()["runs"][0]["run"] == "run"
+        document = httpx.get(inner.replace("/api/v1/runs", "/openapi.json"), timeout=TIMEOUT).json()
+        assert document["servers"] == [{"url": "/ratings"}]
+
+
+def test_serve__errors_name_the_remedy(lake: Lake) -> None:
+    result = CliRunner().invoke(cli, ["serve", "--lake", lake.url, "--run", "other"])
+    assert "`ranklake publish --run other` publishes it" in str(result.exception)
+    result = CliRunner().invoke(cli, ["serve", "--lake", lake.url, "--root-path", "x"])
+    assert (result.exit_code, "--root-path must begin with /" in result.output) == (2, True)
