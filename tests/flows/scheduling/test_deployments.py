@@ -55,6 +55,13 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
     return site
 
 
+def test_schemas__offer_the_engines_and_sources() -> None:
+    for one in (deployments.rate_run, deployments.follow):
+        assert one.parameters.properties["engine"]["anyOf"][0]["enum"] == ["serial", "threads", "dask"]
+    for one in (deployments.ingest_source, deployments.follow):
+        assert {"codeforces", "ctftime", "files"} <= set(one.parameters.properties["source"]["enum"])
+
+
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     return Lake.open(tmp_path / "lake", create=True)

@@ -208,6 +208,16 @@ def test_performances__by_table_agree_with_direct_sums(n, beta, sigmas, kind, ti
     assert np.abs(perf - gaussian.performances(mu, rate, first, split, Serial().map)).max() <= POINTS
 
 
+@pytest.mark.parametrize("by", [-4096.0, 4096.0])
+@pytest.mark.parametrize("split", [False, True], ids=["full", "split"])
+def test_performances__by_table_shift_with_all_ratings(split: bool, by: float) -> None:
+    mu, rate, first = field(400, 196.0, (80, 350), "upset", 0.3)
+    perf, shifted = (np.empty(len(first) - 1) for _ in range(2))
+    assert gaussian.solve_round(mu, rate, first, split, perf) == -1
+    assert gaussian.solve_round(mu + by, rate, first, split, shifted) == -1
+    assert np.abs(shifted - by - perf).max() <= POINTS
+
+
 @pytest.mark.parametrize("split", [False, True], ids=["full", "split"])
 def test_performances__of_a_lone_winner_and_a_lone_loser_keep_their_digits(split: bool) -> None:
     n = 3000

@@ -79,6 +79,18 @@ def test_schema__fixed_columns_come_first_and_explain_themselves(name):
 
 
 @pytest.mark.parametrize("name", TABLES)
+def test_schema__measured_columns_have_a_unit(name):
+    units = {field.name: field.metadata.get(b"unit") for field in TABLES[name]}
+    for column, unit in units.items():
+        if {"mu", "sigma", "perf"} & set(column.split("_")):
+            assert unit == b"rating points"
+        if column.endswith("_seconds"):
+            assert unit == b"UTC seconds since the epoch"
+        if column in ("lo", "hi"):
+            assert unit == b"place"
+
+
+@pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("n_rows", [0, 2])
 def test_table__round_trip_keeps_every_value_and_type(lake, name, n_rows):
     columns = {column: values[:n_rows] for column, values in EXAMPLES[name].items()}

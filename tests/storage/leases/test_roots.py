@@ -51,6 +51,17 @@ def test_delete_root__leaves_a_tombstone_only_if_a_writer_may_come_back(lake: La
             assert lake.exists(path) == (lease.predecessor == 0)
 
 
+def test_delete_root__deletes_only_the_version_that_it_has_read(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a store with versions."""
+    deleted = []
+    monkeypatch.setattr(Lake, "read_versioned", lambda lake, path: (lake.read_bytes(path), "7"))
+    monkeypatch.setattr(Lake, "delete_version", lambda lake, path, version: deleted.append((path, version)))
+    lake.write_bytes(ROOT, b"{}")
+    with hold_lease(lake, RUN, "delete") as lease:
+        delete_root(lake, ROOT, lease)
+    assert deleted == [(ROOT, "7")]
+
+
 def test_take_over__copies_rounds_and_the_newest_snapshot_into_an_epoch(lake: Lake) -> None:
     run = run_of(lake, [[3, 2], [4]])
     run.write_snapshot(2, {"mu": np.arange(3.0)}, "ab")

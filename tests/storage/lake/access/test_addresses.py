@@ -84,6 +84,33 @@ def test_bucket__is_the_first_part_of_a_path_in_an_object_store(protocol: object
     assert Conditional.offered_by(filesystem) == ("s3" in protocol)  # type: ignore[operator]
 
 
+class Versions:
+    """The requests of a client of S3 for the deletion of one object."""
+
+    def __init__(self, version: str) -> None:
+        self.objects = {("bucket", "lake/root"): version}
+
+    def split_path(self, full: str) -> tuple[str, str, None]:
+        bucket, _, key = full.partition("/")
+        return bucket, key, None
+
+    def call_s3(self, method: str, *, Bucket: str, Key: str, IfMatch: str | None = None) -> None:
+        assert method == "delete_object"
+        if IfMatch not in (None, self.objects[Bucket, Key]):
+            raise OSError("PreconditionFailed")
+        del self.objects[Bucket, Key]
+
+
+def test_conditional__an_object_of_another_version_is_not_deleted() -> None:
+    store = Versions("new")
+    at = Conditional(store)
+    with pytest.raises(OSError, match="PreconditionFailed"):
+        at.delete("bucket/lake/root", "old")
+    assert store.objects
+    at.delete("bucket/lake/root", "new")
+    assert not store.objects
+
+
 @pytest.mark.parametrize("create", [False, True])
 @pytest.mark.parametrize("below", ["", "/x"])
 def test_open__of_a_file_is_an_error(tmp_path: Path, create: bool, below: str) -> None:
