@@ -191,8 +191,7 @@ def _from_calendar(values: Longs) -> tuple[Longs, Bools]:
     year, month, day = values // 10_000, values // 100 % 100, values % 100
     good = (year >= 1900) & (year <= 2100) & (month >= 1) & (month <= 12)
     months = np.where(good, (year - 1970) * 12 + month - 1, 0)
-    start, stop = (months.astype("M8[M]") + k for k in (0, 1))
-    start, stop = start.astype("M8[D]").astype(np.int64), stop.astype("M8[D]").astype(np.int64)
+    start, stop = ((months + k).astype("M8[M]").astype("M8[D]").astype(np.int64) for k in (0, 1))
     good &= (day >= 1) & (day <= stop - start)
     return np.where(good, (start + day - 1) * 86_400, 0), good
 
