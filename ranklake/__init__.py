@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ranklake.flows.frames.history import rate_history
     from ranklake.flows.frames.prediction import predict
     from ranklake.flows.frames.smoothing import smooth_history
+    from ranklake.flows.preview.frames import preview
     from ranklake.flows.ratings.comparison import compare
     from ranklake.flows.ratings.lakes import Lake, Run
     from ranklake.flows.ratings.ratings import Ratings
@@ -33,6 +34,7 @@ __all__ = [
     "evaluate",
     "evaluate_history",
     "predict",
+    "preview",
     "rate_history",
     "search",
     "smooth_history",
@@ -49,6 +51,7 @@ _MODULES = {
     "evaluate": "ranklake.flows.evaluation.evaluate",
     "evaluate_history": "ranklake.flows.evaluation.frames",
     "predict": "ranklake.flows.frames.prediction",
+    "preview": "ranklake.flows.preview.frames",
     "rate_history": "ranklake.flows.frames.history",
     "search": "ranklake.flows.ratings.tuning",
     "smooth_history": "ranklake.flows.frames.smoothing",

@@ -123,6 +123,13 @@ class Titles:
         """The title of each display rating; None below the lowest title."""
         return [self.ladder[step] if step >= 0 else None for step in self._steps(rating).tolist()]
 
+    def above(self, rating: npt.NDArray[np.float64]) -> tuple[pa.StringArray, npt.NDArray[np.float64]]:
+        """The name and the minimum of the next title above each display rating; null and NaN if there is none."""
+        step = self._steps(rating) + 1
+        names, none = pa.array([title.name for title in self.ladder], pa.string()), step == len(self.ladder)
+        minimum = np.array([*(title.minimum for title in self.ladder), np.nan])
+        return names.take(pa.array(step, mask=none)), minimum[step]
+
     def bands(self) -> Iterator[tuple[float, float, Title]]:
         """Every title with its lowest rating and the lowest rating of the next title."""
         for i, title in enumerate(self.ladder):

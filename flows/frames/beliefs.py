@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, System
-from ranklake.rating_kernels.core.beliefs import Column
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 
@@ -26,7 +25,6 @@ __all__ = [
     "build_store",
     "choose_system",
     "read_beliefs",
-    "select_beliefs",
     "warn_of_lost_record",
 ]
 
@@ -292,19 +290,3 @@ def _state_column(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any])
         player, value = given.index[wrong[0]], given[name].iloc[wrong[0]]
         raise ValueError(f"beliefs of player {player!r}: {name} must be a number, got {value!r}")
     return np.where(values.isna(), default, values.to_numpy(dtype=np.float64))
-
-
-def select_beliefs(
-    system: System, params: Any, columns: Mapping[str, Column | Ragged], rows: npt.NDArray[np.int64]
-) -> dict[str, Column | Ragged]:
-    """The beliefs in some rows of the columns; row -1, and any beyond the last, is a newcomer."""
-    selected = system.newcomers(params, len(rows)).columns()
-    known = (rows >= 0) & (rows < len(columns["mu"]))
-    at = rows[known]
-    for name, column in columns.items():
-        newcomers = selected[name]
-        if isinstance(column, Ragged) and isinstance(newcomers, Ragged):
-            selected[name] = newcomers.put(np.flatnonzero(known), column.take(at))
-        else:
-            newcomers[known] = column[at]  # type: ignore[index]
-    return selected

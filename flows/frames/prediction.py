@@ -28,6 +28,7 @@ from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rounds import rate_rounds
+from ..execution.selection import select_beliefs
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from .beliefs import (
@@ -36,7 +37,6 @@ from .beliefs import (
     build_store,
     choose_system,
     read_beliefs,
-    select_beliefs,
     warn_of_lost_record,
 )
 from .html import titled_table

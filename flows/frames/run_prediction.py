@@ -8,9 +8,9 @@ import numpy as np
 
 from ranklake.storage import Lake, Run
 
+from ..execution.selection import select_beliefs
 from ..results.display import Display
 from ..results.player_names import candidate_names
-from .beliefs import select_beliefs
 from .prediction import Prediction
 from .run_state import RunState
 

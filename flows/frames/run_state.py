@@ -29,28 +29,39 @@ class RunState:
     dataset : Dataset
         The data set of the run.
     columns : dict of str to array
-        The belief about each player, by the player's number in the data set; as from ``Beliefs.columns``.
+        The belief about each player, by the player's number in the data set; as from ``Beliefs.columns``. Only those of
+        ``players`` if these were given.
     ends : int64[rounds]
         The end of each round, rated or skipped, UTC seconds; 0 if unknown.
     n_events : int
         Events rated or skipped; consecutive rounds of one time are one event. Excluded contests do not count.
+    last_time : int
+        End of the last round that counts, UTC seconds; 0 if unknown.
     """
 
     dataset: Dataset
     columns: BeliefColumns
     ends: npt.NDArray[np.int64]
     n_events: int
+    last_time: int
 
     @classmethod
-    def read(cls, run: Run) -> Self:
+    def read(cls, run: Run, dataset: Dataset | None = None, players: npt.NDArray[np.int64] | None = None) -> Self:
         """The state of a run.
+
+        Parameters
+        ----------
+        dataset
+            The data set of the run, if it is open.
+        players
+            Read the beliefs of these players only: distinct numbers, ascending. Players without beliefs are left out.
 
         Raises
         ------
         LakeError
             The run has no ratings or was interrupted.
         """
-        dataset, chain = Dataset.open(run.lake, run.config["dataset"]), run.segments()
+        dataset, chain = dataset or Dataset.open(run.lake, run.config["dataset"]), run.segments()
         check_rated(run, chain)
         last = chain.stop_round - 1
         if last not in run.snapshots() or run.snapshot_digest(last) != chain.last_digest:
@@ -60,6 +71,7 @@ class RunState:
         contests = rated_contests(chain, dataset)
         excluded = pc.is_in(contests.column("contest_id"), pa.array(run.config.get("exclude", []), pa.string()))
         ends = contests.column("time_seconds").fill_null(0).to_numpy()
-        events = count_events(ends[~excluded.to_numpy()])
-        n_events = int(events[-1]) + 1 if len(events) else 0
-        return cls(dataset, from_stored(run.read_snapshot(last)[0]), ends, n_events)
+        counted = ends[~excluded.to_numpy()]
+        n_events = int(count_events(counted)[-1]) + 1 if len(counted) else 0
+        columns = from_stored(run.read_snapshot(last, players)[0])
+        return cls(dataset, columns, ends, n_events, int(counted[-1]) if len(counted) else 0)

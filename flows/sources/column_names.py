@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any
 
@@ -51,6 +51,8 @@ class Columns:
     ``time_seconds`` or ``time``, ``contest_name`` or ``name``, ``weight``, ``perf_ceiling``, ``url``. Upper case and
     blanks around a name are ignored if only one column matches. A column that is named in the settings must exist; an
     empty name means that no column is used for the key.
+
+    With ``single`` the column ``contest`` may be missing: the table is then one contest.
     """
 
     contest: str = "contest"
@@ -65,6 +67,7 @@ class Columns:
     name: str = "contest_name"
     url: str = "url"
     named: frozenset[str] = frozenset()  # keys with a setting, even if its value is the default
+    single: bool = field(default=False, compare=False)  # no setting of tables alone
 
     def __post_init__(self) -> None:
         changed = {key for key in _KEYS if getattr(self, key) != getattr(Columns, key)}
@@ -113,7 +116,7 @@ class Columns:
             names.
         """
         columns = {key: column for key in _KEYS if (column := self._match(key, present, source))}
-        required = {"contest", "player", *self._places(columns)}
+        required = {"player", *self._places(columns)} | (set() if self.single else {"contest"})
         missing = [key for key in _KEYS if key not in columns and (key in required or self._requires(key))]
         if missing:
             raise SourceError(self._missing(missing, columns, present, frame), source)
@@ -196,7 +199,7 @@ class Columns:
         return rule + f"; name it with {' '.join(f'--column {key}=...' for key in missing)}"
 
 
-_KEYS = tuple(field.name for field in fields(Columns) if field.name != "named")
+_KEYS = tuple(field.name for field in fields(Columns) if field.name not in ("named", "single"))
 _PLACES = ("rank", "lo", "hi", "score")
 _OFFERED = 80  # maximum length of a column's name in an option that a message suggests
 

@@ -23,7 +23,7 @@ from .options import ReadOptions
 from .places import Ints
 from .result_table import ResultTable, encode
 
-__all__ = ["contests_from_results", "rounds_from_results"]
+__all__ = ["contests_from_results", "rounds_from_results", "with_contest"]
 
 CHUNK_ROWS = 2**16  # rows whose names are gathered at a time: this bounds the memory and the cost of a small contest
 
@@ -150,6 +150,15 @@ def rounds_from_results(
         rounds = replace(rounds, event=count_events(rounds.time_seconds))
     numbers, first_row = _renumber(rounds.player, rows, len(player_of))
     return replace(rounds, player=numbers), rows, first_row, faults
+
+
+def with_contest(table: pa.Table, columns: Mapping[str, str], contest_id: str) -> tuple[pa.Table, dict[str, str]]:
+    """A table of one contest with a column for it, and its columns by key."""
+    name = "contest"
+    while name in table.column_names:
+        name += "_"
+    ids = pa.DictionaryArray.from_arrays(np.zeros(table.num_rows, np.int32), pa.array([contest_id], pa.string()))
+    return table.append_column(name, ids), {"contest": name, **columns}
 
 
 def _read(

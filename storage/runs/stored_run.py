@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ..lake import layout, parquet
@@ -141,9 +143,11 @@ class StoredRun:
         """Folder of a snapshot, inside the lake."""
         return layout.snapshot_folder(self.name, last_round, self._epoch)
 
-    def read_snapshot(self, last_round: int) -> tuple[dict[str, Column], str]:
-        """Every player's belief after ``last_round``; see ``snapshots.read_snapshot``."""
-        return snapshots.read_snapshot(self.lake, self.path_of_snapshot(last_round), last_round)
+    def read_snapshot(
+        self, last_round: int, players: npt.NDArray[np.int64] | None = None
+    ) -> tuple[dict[str, Column], str]:
+        """The belief about every player, or some, after ``last_round``; see ``snapshots.read_snapshot``."""
+        return snapshots.read_snapshot(self.lake, self.path_of_snapshot(last_round), last_round, players)
 
     def snapshot_digest(self, last_round: int) -> str:
         """Chain digest of the snapshot after ``last_round``; see ``snapshots.read_digest``."""

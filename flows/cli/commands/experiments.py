@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..terminal.file_options import read_options, table_options
 from ..terminal.parameters import LAKE, LakeAddress
 from ..terminal.terminal import print_line, print_table, progress, usage, wide_option
-from .file_options import read_options, table_options
 
 if TYPE_CHECKING:
     from pathlib import Path

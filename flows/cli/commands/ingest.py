@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..terminal.file_options import read_options, table_options
 from ..terminal.parameters import DATASET, LakeAddress
 from ..terminal.terminal import dataset_option, lake_option, print_line, print_wait, progress, steal_option, usage
-from .file_options import read_options, table_options
 
 if TYPE_CHECKING:
     from ranklake.storage import Contest

@@ -30,6 +30,7 @@ __all__ = [
     "log_table",
     "outcomes_table",
     "pairs_table",
+    "percent",
     "player_table",
     "runs_tables",
 ]
@@ -122,7 +123,7 @@ def entrants_table(prediction: Prediction, matrix: int) -> Table:
         table.add_column(heading, max_width=_MATRIX_NAME, **NUMBER)
     chances = prediction.chances()[rows.index][:, rows.index] if few else None
     for i, (name, row) in enumerate(zip(names, rows.to_dict("records"), strict=True)):
-        chance = [] if chances is None else ["" if i == j else _percent(p) for j, p in enumerate(chances[i])]
+        chance = [] if chances is None else ["" if i == j else percent(p) for j, p in enumerate(chances[i])]
         table.add_row(
             f"{row['expected_place']:,.1f}",
             form.rating(row["rating"]),
@@ -139,7 +140,7 @@ def pairs_table(rows: pa.Table) -> Table:
     """Chances of pairs."""
     table = new_table({"handle": NAME, "before": NAME, "chance": NUMBER})
     for row in rows.to_pylist():
-        table.add_row(Text(cell(row["handle"])), Text(cell(row["against"])), _percent(row["chance"]))
+        table.add_row(Text(cell(row["handle"])), Text(cell(row["against"])), percent(row["chance"]))
     return table
 
 
@@ -222,7 +223,7 @@ def _number(count: int | None) -> str:
     return "" if count is None else f"{count:,}"
 
 
-def _percent(chance: float) -> str:
+def percent(chance: float) -> str:
     """A chance in percent; values near 0 and 1 are not rounded to 0 % and 100 %."""
     return "> 99.9 %" if chance > 0.999 else "< 0.1 %" if chance < 0.001 else f"{chance:.1%}".replace("%", " %")
 

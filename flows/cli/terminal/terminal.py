@@ -214,8 +214,5 @@ def write_rows(table: pa.Table, form: str, safe: bool = False) -> None:
 
 def write_json(value: Any, indent: int | None = None) -> None:
     """Write a value as JSON to stdout, with a line end; on a terminal, control characters are escaped."""
-    if sys.stdout.isatty():
-        sys.stdout.write(json_visible(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)))
-    else:
-        json.dump(value, sys.stdout, ensure_ascii=False, allow_nan=False, indent=indent)
-    sys.stdout.write("\n")
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    sys.stdout.write((json_visible(text) if sys.stdout.isatty() else text) + "\n")

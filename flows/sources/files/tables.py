@@ -15,7 +15,7 @@ from ..base import IngestReport, SourceError
 from ..column_names import Columns
 from ..columns import decoded
 from ..options import ReadOptions
-from ..results import contests_from_results
+from ..results import contests_from_results, with_contest
 from .inputs import Input, damage_of
 from .json_tables import read_json
 from .parquet_tables import read_parquet
@@ -48,6 +48,8 @@ def read_tables(
         column or has one of another type than the others.
     """
     table, columns, parts, offsets = _read(inputs, options, report)
+    if "contest" not in columns:  # of a table that is one contest
+        table, columns = with_contest(table, columns, inputs[0].stem)
     notes: list[str] = []
     faults = {
         offset + row: rule

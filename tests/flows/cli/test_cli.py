@@ -27,7 +27,7 @@ from ranklake.storage import Contest, Dataset, Lake, Run
 TIMEOUT = 120.0
 COMMANDS = [(), ("ingest",), ("ingest", "files"), ("ingest", "synthetic"), ("rate",), ("leaderboard",), ("player",)]
 COMMANDS += [("runs",), ("evaluate",), ("search",), ("export",)]
-COMMANDS += [("predict",), ("plot",), ("plot", "player"), ("plot", "distribution"), ("experiment",)]
+COMMANDS += [("predict",), ("preview",), ("plot",), ("plot", "player"), ("plot", "distribution"), ("experiment",)]
 FOLDER = "FOLDER"  # replaced by an existing folder
 
 

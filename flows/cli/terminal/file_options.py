@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..terminal.terminal import usage
+from .terminal import usage
 
 if TYPE_CHECKING:
     from ...sources.options import ReadOptions

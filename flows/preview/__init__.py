@@ -1,0 +1,1 @@
+"""Preview of a contest: everybody's change from standings, nothing written."""

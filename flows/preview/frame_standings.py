@@ -1,0 +1,57 @@
+"""The standings of one contest from a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..frames.kinds import Frame
+from ..sources.base import SourceError
+from ..sources.column_names import Columns
+from ..sources.options import Duplicates, ReadOptions
+from ..sources.results import rounds_from_results, with_contest
+from .standings import Standings
+
+__all__ = ["standings_from_frame"]
+
+
+def standings_from_frame(
+    frame: Frame,
+    columns: Mapping[str, str | None] | None = None,
+    duplicates: Duplicates = "error",
+    entrants: Iterable[Any] = (),
+    time_seconds: int | None = None,
+) -> Standings:
+    """The standings of the one contest in a frame; the players keep their types.
+
+    Raises
+    ------
+    ValueError
+        The standings are invalid, or the frame has several contests.
+    """
+    named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items() if column is not None)
+    named = replace(named, single=True)
+    try:
+        found = named.find(frame.names, "standings", frame=True)
+        found = {key: column for key, column in found.items() if key not in ("name", "url")}
+        table = frame.arrow(list(dict.fromkeys(found.values())))
+        keys = found
+        if "contest" not in found:
+            table, keys = with_contest(table, found, "of the preview")
+        options = ReadOptions(columns=named, duplicates=duplicates)
+        rounds, rows, _, _ = rounds_from_results(table, keys, "standings", options)
+    except SourceError as error:
+        raise ValueError(str(error)) from None
+    if len(rounds) != 1:
+        raise ValueError(f"standings: a preview takes one contest, got {len(rounds):,}")
+    time = int(rounds.time_seconds[0]) if "time" in found else None
+    return Standings.of(
+        frame.take(found["player"], rows).tolist(),
+        rounds.lo,
+        rounds.hi,
+        entrants=list(entrants),
+        time_seconds=time if time_seconds is None else time_seconds,
+        weight=float(rounds.weight[0]),
+        perf_ceiling=float(rounds.perf_ceiling[0]),
+    )

@@ -1,0 +1,127 @@
+"""Preview of a contest in Python: standings as a frame, beliefs from a run, from ratings or from a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranklake.rating_kernels.core.beliefs import NEVER
+from ranklake.storage.runs.stored_run import StoredRun
+
+from ..common.skipping import Skipping
+from ..common.title_files import parse_titles
+from ..common.titles import NONE, Titles
+from ..execution.selection import select_beliefs
+from ..frames.beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs
+from ..frames.kinds import as_kind, open_frame
+from ..frames.prediction import as_seconds
+from ..results.display import Display
+from ..sources.options import Duplicates
+from .frame_standings import standings_from_frame
+from .preview import Preview, Rules, preview_round
+from .run_preview import RunPreview
+from .standings import Standings
+
+__all__ = ["preview"]
+
+
+def preview(
+    ratings: StoredRun | HasBeliefs | Mapping[Any, float] | pd.DataFrame | None,
+    standings: Any,
+    *,
+    entrants: Iterable[Any] = (),
+    columns: Mapping[str, str] | None = None,
+    duplicates: Duplicates = "error",
+    time: Any = None,
+    titles: Titles | str | None = None,
+    deviations: float | None = None,
+    system: str | None = None,
+    **hyperparameters: Any,
+) -> Any:
+    """Preview a contest: everybody's change of rating from its standings, which may be partial. Nothing is written.
+
+    The ratings are equal to the bit to those of the contest when it is rated.
+
+    Parameters
+    ----------
+    ratings
+        A run (``Lake.open(path).run(name)``), :class:`ranklake.Ratings`, or beliefs as :func:`ranklake.predict` takes
+        them. Players without beliefs are newcomers.
+    standings
+        A frame of any kind with one row a participant: ``player`` and ``rank``, ``score``, or ``lo`` and ``hi``, as for
+        :func:`ranklake.rate_history`; ``contest`` may be missing.
+    entrants
+        Who has entered. Those who are not in the standings count in the field: they share the place after all others.
+    columns, duplicates
+        As for :func:`ranklake.rate_history`.
+    time
+        End of the contest: UTC seconds, a date or a datetime; default: the time in the standings, else the end of the
+        last round.
+    titles
+        ``codeforces``, ``none``, a file of titles or :class:`Titles`; default: those of the run, none for beliefs.
+    deviations
+        The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
+    system, **hyperparameters
+        Of beliefs that do not tell them, as for :func:`ranklake.predict`.
+
+    Returns
+    -------
+    frame
+        Of the kind of ``standings``, in their order, then the entrants without a place: ``place, player, perf,
+        mu_prior, sigma_prior, mu, sigma, rating_before, rating, change, expected_place, next_title, next_title_chance,
+        next_title_place``. ``expected_place`` is 1 + the sum of the win probabilities of all others.
+        ``next_title_place`` is the worst place after which the rating has the next title, with the others in their
+        order: missing if no place suffices, and in rounds of more than 100 participants of some systems.
+        ``next_title_chance`` is the chance of this place or a better one before the round.
+
+    Raises
+    ------
+    ValueError
+        Invalid standings or beliefs, a player twice, or a contest that is not rated, as one of one participant.
+    ConvergenceError
+        The contest cannot be rated.
+    LakeError
+        The run has no ratings or was interrupted.
+    """
+    frame = open_frame(standings, "standings")
+    seconds = None if time is None else as_seconds(time)
+    read = standings_from_frame(frame, columns, duplicates, entrants, seconds)
+    choice = parse_titles(titles) if isinstance(titles, str) else titles
+    if isinstance(ratings, StoredRun):
+        if system is not None or hyperparameters:
+            raise ValueError("a run has its own system and hyperparameters; leave them out")
+        found = RunPreview.open(ratings.lake, ratings.name, deviations, choice, read.players).preview(read)
+    else:
+        ladder = choice if isinstance(choice, Titles) else NONE
+        found = _preview_beliefs(ratings, read, ladder, deviations, system, hyperparameters)
+    table = found.table().rename_columns({"handle": "player"})
+    return as_kind(table, frame.kind)
+
+
+def _preview_beliefs(
+    ratings: Any,
+    standings: Standings,
+    titles: Titles,
+    deviations: float | None,
+    system: str | None,
+    hyperparameters: Mapping[str, Any],
+) -> Preview:
+    initial = read_beliefs(ratings)
+    rating_system, params = choose_system(system, hyperparameters, initial)
+    names = list(standings.players)
+    store, _ = build_store(rating_system, params, names, initial, "the standings")
+    known = store.last_time[store.last_time != NEVER]
+    facts: Mapping[Any, Any] = {} if initial is None or isinstance(initial, PlayerBeliefs) else initial.attrs
+    events, last = facts.get("events", 0), facts.get("time_seconds", 0)
+    if isinstance(initial, PlayerBeliefs):
+        events, last = initial.n_events, initial.last_time
+    given = standings.time_seconds
+    events -= given not in (None, 0) and given == last and events > 0  # a division of the last event
+    time = (int(known.max()) if len(known) else 0) if given is None else given
+    beliefs = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
+    factor = rating_system.deviations if deviations is None else deviations
+    rules = Rules(Display(rating_system, params, factor), titles, Skipping.of(rating_system))
+    return preview_round(rules, standings.at(time), beliefs, events)

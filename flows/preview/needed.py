@@ -1,0 +1,201 @@
+"""The place that each participant of a round needs for a rating: the worst place after which the rating is reached.
+
+The participant finishes alone at the place, and all others keep their order and their ties. In rounds of up to
+:data:`EXACT` participants each such round is rated, many at a time, and the place is found by bisection: in one round,
+no system rates a better place lower. In larger rounds the place is found for
+
+    elo-mmr, elo-mmx, elo-mms, elo-r    from the performances of the round: the participant gets the performance of
+                                        those at the place, which differs from the own one by one of n terms
+    codeforces                          from the rule, with the correction against inflation of the given standings
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.rating_kernels.systems.codeforces import Codeforces
+
+from ..engines.protocols import LocalEngine
+from ..execution.rater import BeliefColumns
+from ..execution.rounds import rate_rounds
+from ..execution.selection import select_beliefs
+from ..results.display import Display
+from .codeforces_places import codeforces_places
+
+__all__ = ["EXACT", "UNKNOWN", "places_needed"]
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+
+EXACT = 100
+UNKNOWN = -1
+_BY_PERFORMANCE = ("elo-mmr", "elo-mmx", "elo-mms", "elo-r")  # a performance depends on the place and the field only
+_ROWS = 1 << 16  # participations of hypothetical rounds in memory at a time
+
+
+def places_needed(
+    display: Display,
+    beliefs: BeliefColumns,
+    round: Rounds,
+    outcome: Outcome,
+    rows: Longs,
+    goals: Floats,
+    engine: LocalEngine,
+    exact: bool = False,
+) -> Longs:
+    """The worst place, from 1, after which each of some participants has a display rating; 0 if no place suffices.
+
+    Parameters
+    ----------
+    beliefs
+        About all participants, row ``i`` about player ``i`` of the round; not changed.
+    outcome
+        Of the round.
+    rows, goals
+        Participants, and the display rating of each.
+    exact
+        Rate the hypothetical rounds, however large the round is.
+
+    Returns
+    -------
+    int64[rows]
+        :data:`UNKNOWN` in larger rounds of other systems.
+    """
+    if exact or round.n_rows <= EXACT:
+        return _by_rounds(display, beliefs, round, rows, goals, engine)
+    if display.system.name in _BY_PERFORMANCE:
+        return _by_performance(display, beliefs, round, outcome, rows, goals)
+    if isinstance(display.params, Codeforces):
+        return codeforces_places(display, outcome, rows, goals)
+    return np.full(len(rows), UNKNOWN)
+
+
+def _by_rounds(
+    display: Display, beliefs: BeliefColumns, round: Rounds, rows: Longs, goals: Floats, engine: LocalEngine
+) -> Longs:
+    """Bisection by rating a round for each participant and step."""
+    n, system, params = round.n_rows, display.system, display.params
+    first, group = np.unique(round.lo, return_inverse=True)
+    n_before = np.asarray(beliefs["n_rounds"])[rows]
+
+    def excess(at: Longs, before: Longs) -> Floats:
+        """The rating above the goal of some of the rows, alone before the others of a tie group."""
+        above = np.empty(len(at))
+        step = max(1, _ROWS // n)
+        for start in range(0, len(at), step):
+            some = at[start : start + step]
+            m, row = len(some), rows[some]
+            key = np.tile(2 * group + 1, (m, 1))
+            key[np.arange(m), row] = 2 * before[start : start + step]
+            order = np.argsort(key, axis=1, kind="stable")
+            moved = _moved(round, np.take_along_axis(key, order, 1), order)
+            store = system.newcomers(params, m * n)
+            store.restore(select_beliefs(system, params, beliefs, np.tile(np.arange(n), m)))
+            rated = rate_rounds(system, params, store, moved, engine)
+            own = np.flatnonzero((order == row[:, None]).ravel())
+            rating = display.rating(rated.mu[own], rated.sigma[own], n_before[some] + np.int32(1))
+            above[start : start + step] = rating - goals[some]
+        return above
+
+    before = _last_sufficient(len(rows), len(first), excess, -np.arange(len(first) + 1.0))
+    ahead = np.append(first, n)[np.maximum(before, 0)]
+    place = 1 + ahead - (group[rows] < before)  # without the participant's own old place
+    return np.where(before < 0, 0, place)
+
+
+def _moved(round: Rounds, key: Longs, order: Longs) -> Rounds:
+    """One round for each row of ``order``, on copies of all participants; equal keys tie."""
+    m, n = order.shape
+    opens = np.ones((m, n), dtype=np.bool_)
+    opens[:, 1:] = key[:, 1:] != key[:, :-1]
+    starts = np.flatnonzero(opens)
+    sizes = np.diff(starts, append=m * n)
+    lo = np.repeat(starts % n, sizes).astype(np.int32)
+    players = (order + n * np.arange(m)[:, None]).astype(np.int32)
+    hi = lo + np.repeat(sizes - 1, sizes).astype(np.int32)
+    return Rounds(
+        n * np.arange(m + 1),
+        players.ravel(),
+        lo,
+        hi,
+        np.repeat(round.time_seconds, m),
+        np.repeat(round.weight, m),
+        np.repeat(round.perf_ceiling, m),
+        np.repeat(round.event, m),
+    )
+
+
+def _by_performance(
+    display: Display, beliefs: BeliefColumns, round: Rounds, outcome: Outcome, rows: Longs, goals: Floats
+) -> Longs:
+    """Bisection with the performances of the round: only the last step is computed again, for all participants."""
+    system, params, n = display.system, display.params, round.n_rows
+    diffused, prior = system.newcomers(params, n), Outcome.empty(n).prior
+    diffused.restore(beliefs)
+    system.prior(params, diffused, round, 0, n, prior)
+    columns = diffused.columns()
+    first = np.unique(round.lo)
+    perf = outcome.perf[first]
+
+    def excess(at: Longs, place: Longs) -> Floats:
+        row, m = rows[at], len(at)
+        store = system.newcomers(params, m)
+        store.restore(select_beliefs(system, params, columns, row))
+        one = np.arange(m, dtype=np.int32)
+        some = Rounds(
+            np.array([0, m]), one, one, one, round.time_seconds, round.weight, round.perf_ceiling, round.event,
+            round.participants,
+        )  # fmt: skip
+        store.reserve(one)
+        after = Outcome.empty(m)
+        after.perf[:] = perf[np.minimum(place, len(perf) - 1)]
+        part = type(prior)(prior.mu[row], prior.sigma[row], prior.beta[row], prior.n_before[row])
+        nothing: Any = None  # no system of this kind reads the summary in this step
+        system.absorb(params, store, some, part, nothing, 0, m, after)
+        above: Floats = display.rating(after.mu, after.sigma, prior.n_before[row] + np.int32(1)) - goals[at]
+        return above
+
+    place = _last_sufficient(len(rows), len(first) - 1, excess, perf)
+    return np.where(place < 0, 0, first[np.maximum(place, 0)] + 1)
+
+
+def _last_sufficient(n: int, most: int, excess: Callable[[Longs, Longs], Floats], level: Floats) -> Longs:
+    """For each of ``n`` searches the last position from 0 to ``most`` with an excess >= 0; -1 if there is none.
+
+    Parameters
+    ----------
+    excess
+        ``excess(searches, positions)``, not increasing with the position, and nearly linear in the level.
+    level : float64[most + 1]
+        The level of each position, not increasing.
+
+    Notes
+    -----
+    Regula falsi in the level, with a bisection at every third step. The ends are tried first.
+    """
+    good, bad = np.full(n, -1), np.full(n, most + 1)
+    above, below = np.full(n, np.nan), np.full(n, np.nan)  # the excess at both
+    step = 0
+    while len(open_searches := np.flatnonzero(bad - good > 1)):
+        a, b = good[open_searches], bad[open_searches]
+        middle = (a + b) // 2
+        if step < 2:
+            middle = np.where(a < 0, 0, middle) if step == 0 else np.where(b > most, most, middle)
+        elif step % 3 < 2:
+            known = (a >= 0) & (b <= most)
+            share = above[open_searches] / (above[open_searches] - below[open_searches])
+            ends = level[np.maximum(a, 0)], level[np.minimum(b, most)]
+            wanted = np.where(known, ends[0] + share * (ends[1] - ends[0]), ends[0])
+            guess = np.searchsorted(-level, -wanted, side="right") - 1
+            middle = np.where(known, np.clip(guess + (step % 3), a + 1, b - 1), middle)
+        found = excess(open_searches, middle)
+        enough = found >= 0.0
+        good[open_searches[enough]], above[open_searches[enough]] = middle[enough], found[enough]
+        bad[open_searches[~enough]], below[open_searches[~enough]] = middle[~enough], found[~enough]
+        step += 1
+    return good

@@ -1,0 +1,160 @@
+"""Preview of a contest: each participant's change, expected place and way to the next title, from standings.
+
+The round is rated on a store that holds copies of the participants' beliefs, by the function that rates the rounds of a
+run. The ratings are therefore equal to the bit to those of the contest after it is ingested and rated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ranklake.rating_kernels import Outcome, Rounds
+
+from ..common.skipping import REASONS, Skipping
+from ..common.titles import Titles
+from ..compilation.compile import announce_compilation, compile_kernels
+from ..engines.protocols import LocalEngine
+from ..engines.serial import Serial
+from ..execution.outcomes import RoundError, named_error
+from ..execution.rater import BeliefColumns
+from ..execution.rounds import rate_rounds
+from ..results.display import Display
+from ..results.rating_format import RatingFormat
+from .needed import places_needed
+from .places import PlaceModel
+from .standings import Standings
+
+__all__ = ["COLUMNS", "Preview", "Rules", "preview_round"]
+
+COLUMNS = (
+    "place", "handle", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "rating_before", "rating", "change",
+    "expected_place", "next_title", "next_title_chance", "next_title_place",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a contest is rated and shown.
+
+    Attributes
+    ----------
+    display : Display
+        The system, its hyperparameters, and how it shows ratings.
+    titles : Titles
+        The titles.
+    skipping : Skipping
+        The contests that are not rated.
+    """
+
+    display: Display
+    titles: Titles
+    skipping: Skipping
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preview:
+    """A contest, as if it were rated.
+
+    Attributes
+    ----------
+    standings : Standings
+        The participants, best first, then the entrants without a place.
+    columns : dict of str to array
+        By the names of :data:`COLUMNS` without ``handle``; one entry a participant of the standings. NaN and 0 stand
+        for none. An entrant without a place has no performance, posterior and change.
+    format : RatingFormat
+        The format of the ratings.
+    """
+
+    standings: Standings
+    columns: dict[str, Any]
+    format: RatingFormat
+
+    def __len__(self) -> int:
+        return len(self.standings)
+
+    def table(self) -> pa.Table:
+        """The columns :data:`COLUMNS` as a table, in the order of the standings; null for none."""
+        arrays: dict[str, Any] = {"handle": pa.array(self.standings.players)}
+        for name, values in self.columns.items():
+            if name.endswith("place") and name != "expected_place":
+                arrays[name] = pa.array(values, pa.int32(), mask=values == 0)
+            else:
+                arrays[name] = pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else values
+        return pa.table([arrays[name] for name in COLUMNS], list(COLUMNS))
+
+
+def preview_round(
+    rules: Rules, standings: Standings, beliefs: BeliefColumns, event: int, engine: LocalEngine | None = None
+) -> Preview:
+    """Rate a contest on copies of beliefs. A pure function: nothing is changed.
+
+    Parameters
+    ----------
+    standings
+        The contest; without a time no day passes before it.
+    beliefs
+        Beliefs about the participants, in the order of the standings; as from ``Beliefs.columns``.
+    event
+        Number of events before the contest.
+    engine
+        Default: one thread. No bit depends on it.
+
+    Raises
+    ------
+    ValueError
+        The system or the run skips a contest with these places.
+    ConvergenceError
+        The contest cannot be rated; the message names the player.
+    """
+    display, n, placed = rules.display, len(standings), standings.n_placed
+    system, params, engine = display.system, display.params, engine or Serial()
+    round = Rounds.from_columns(
+        [0, n], np.arange(n), standings.lo, standings.hi, [standings.time_seconds or 0], [standings.weight],
+        [standings.perf_ceiling], [event],
+    )  # fmt: skip
+    if reason := int(rules.skipping.reasons(round)[0]):
+        raise ValueError(f"such a contest is not rated: {REASONS[reason]}")
+    compile_kernels(system.name, [n])
+    outcome = _rate(rules, standings, beliefs, round, engine)
+    n_rounds, new = np.asarray(beliefs["n_rounds"]), np.asarray(beliefs["n_rounds"]) == 0
+    mu = np.where(new, outcome.mu_prior, beliefs["mu"])  # some systems start late newcomers at another mu
+    before = display.rating(mu, np.asarray(beliefs["sigma"]), n_rounds)
+    rating = display.rating(outcome.mu, outcome.sigma, n_rounds + np.int32(1))
+    titles, minimum = rules.titles.above(before)
+    titled = np.flatnonzero(~np.isnan(minimum))
+    needed, chance = np.zeros(n, dtype=np.int64), np.full(n, np.nan)
+    with announce_compilation(system.name):
+        model = PlaceModel(system, params, standings.weight, outcome.prior)
+        expected = model.expected_places()
+        if len(titled):
+            found = places_needed(display, beliefs, round, outcome, titled, minimum[titled], engine)
+            needed[titled] = np.maximum(found, 0)
+            reachable = found > 0
+            chance[titled] = np.where(found == 0, 0.0, np.nan)
+            chance[titled[reachable]] = model.chances(titled[reachable], found[reachable])
+    columns = {
+        "place": standings.lo + 1, "perf": outcome.perf, "mu_prior": outcome.mu_prior,
+        "sigma_prior": outcome.sigma_prior, "mu": outcome.mu, "sigma": outcome.sigma, "rating_before": before,
+        "rating": rating, "change": rating - before, "expected_place": expected, "next_title": titles,
+        "next_title_chance": chance, "next_title_place": needed,
+    }  # fmt: skip
+    for name in ("perf", "mu", "sigma", "rating", "change"):
+        columns[name][placed:] = np.nan
+    columns["place"][placed:] = 0
+    return Preview(standings, columns, RatingFormat(rules.titles, display.decimals))
+
+
+def _rate(rules: Rules, standings: Standings, beliefs: BeliefColumns, round: Rounds, engine: LocalEngine) -> Outcome:
+    system, params = rules.display.system, rules.display.params
+    store = system.newcomers(params, len(standings))
+    store.restore(beliefs)
+    try:
+        return rate_rounds(system, params, store, round, engine)
+    except RoundError as error:
+        player = None if error.player is None else str(standings.players[error.player])
+        raise named_error(error, system, params, round, "of the preview", 0, player, "correct the standings") from error

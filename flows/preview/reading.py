@@ -1,0 +1,60 @@
+"""The standings of one contest from a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..sources.base import SourceError
+from ..sources.files.contests import read_contests
+from ..sources.options import ReadOptions
+from .standings import Standings
+
+__all__ = ["standings_from_file"]
+
+_SHOWN = 3  # contests named in an error
+
+
+def standings_from_file(
+    path: str | os.PathLike[str],
+    options: ReadOptions | None = None,
+    entrants: Sequence[str] = (),
+    time_seconds: int | None = None,
+) -> Standings:
+    """The standings of the one contest in a file.
+
+    Parameters
+    ----------
+    path, options
+        As for :func:`ranklake.flows.sources.files.contests.read_contests`; a table needs no column ``contest``.
+    entrants
+        Who has entered, placed or not.
+    time_seconds
+        End of the contest; default: that of the file, where 0 is unknown.
+
+    Raises
+    ------
+    SourceError
+        The file cannot be read, its contest has a fault, or there are several contests.
+    ValueError
+        A player is listed twice among the entrants.
+    """
+    options = options or ReadOptions()
+    options = replace(options, columns=replace(options.columns, single=True))
+    contests = list(read_contests(path, options=options))
+    if len(contests) != 1:
+        ids = ", ".join(contest.contest_id for contest in contests[:_SHOWN])
+        more = ", ..." if len(contests) > _SHOWN else ""
+        rule = f"a preview takes one contest, got {len(contests):,}" + (f": {ids}{more}" if ids else "")
+        raise SourceError(f"{rule}; --column contest= takes a table as one contest", os.fspath(path))
+    (contest,) = contests
+    return Standings.of(
+        contest.handles.to_pylist(),
+        contest.lo,
+        contest.hi,
+        entrants=entrants,
+        time_seconds=(contest.time_seconds or None) if time_seconds is None else time_seconds,
+        weight=contest.weight,
+        perf_ceiling=contest.perf_ceiling,
+    )

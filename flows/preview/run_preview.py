@@ -1,0 +1,161 @@
+"""Preview of a contest with the ratings of a run in the lake: its system, hyperparameters, aliases and titles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage.datasets.tables.aliases import Alias, canonical
+
+from ..common.skipping import Skipping
+from ..common.titles import TitlesChoice
+from ..engines.protocols import LocalEngine
+from ..execution.rater import BeliefColumns
+from ..execution.selection import select_beliefs
+from ..frames.run_state import RunState
+from ..results.display import Display
+from ..results.run_titles import titles_of
+from .preview import Preview, Rules, preview_round
+from .standings import Standings
+
+__all__ = ["RunPreview"]
+
+Longs = npt.NDArray[np.int64]
+
+_NONE = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunPreview:
+    """A run in memory, ready for previews; it never changes.
+
+    Attributes
+    ----------
+    run : str
+        The name of the run.
+    rules : Rules
+        The system with the hyperparameters of the run, the titles, and the contests that the run skips.
+    handles : pa.StringArray
+        The names of the players with beliefs.
+    columns : dict of str to array
+        The belief about each of them, as from ``Beliefs.columns``.
+    aliases : dict of str to Alias
+        The aliases of the data set.
+    n_events, last_time, latest : int
+        Events before the contest; end of the last round that counts, and of the latest round, UTC seconds.
+    """
+
+    run: str
+    rules: Rules
+    handles: pa.StringArray
+    columns: BeliefColumns
+    aliases: Mapping[str, Alias]
+    n_events: int
+    last_time: int
+    latest: int
+
+    @classmethod
+    def open(
+        cls,
+        lake: Lake,
+        run_name: str,
+        deviations: float | None = None,
+        titles: TitlesChoice = None,
+        among: Sequence[str] | None = None,
+    ) -> Self:
+        """The state of a run after its last round.
+
+        Parameters
+        ----------
+        deviations, titles
+            As for :func:`ranklake.flows.results.leaderboard.leaderboard`.
+        among
+            Names of all participants of the contests to preview: only their beliefs are kept in memory.
+
+        Raises
+        ------
+        LakeError
+            There is no such run, or it has no ratings or was interrupted.
+        ValueError
+            ``deviations`` is no finite number.
+        """
+        run = Run.open(lake, run_name)
+        display, dataset = Display.of(run, deviations), Dataset.open(lake, run.config["dataset"])
+        handles, aliases, players = dataset.handles(), dataset.log().aliases, None
+        if among is not None:
+            possible = _possible_names(aliases, among)
+            players = np.flatnonzero(pc.is_in(handles, pa.array(possible, pa.string())).to_numpy(zero_copy_only=False))
+            handles = handles.take(pa.array(players))
+        state = RunState.read(run, dataset, players)
+        rules = Rules(display, titles_of(run, dataset, display.params.mu_init, titles), Skipping.from_json(run.config))
+        known = handles.slice(0, len(state.columns["mu"]))
+        latest = int(state.ends.max())
+        return cls(run_name, rules, known, state.columns, aliases, state.n_events, state.last_time, latest)
+
+    def preview(self, standings: Standings, engine: LocalEngine | None = None) -> Preview:
+        """The contest as the next one of the run. A pure function, safe in several threads.
+
+        Parameters
+        ----------
+        standings
+            Names of the data set, old ones too; other players are newcomers. Without a time, the contest ends with the
+            latest round.
+        engine
+            Default: one thread. No bit depends on it.
+
+        Raises
+        ------
+        ValueError
+            Two names are those of one player, or the run does not rate such a contest.
+        ConvergenceError
+            The contest cannot be rated.
+        """
+        time = self.latest if standings.time_seconds is None else standings.time_seconds
+        same_event = standings.time_seconds not in (None, 0) and time == self.last_time and self.n_events > 0
+        rows = self._rows(standings.players, time)
+        display = self.rules.display
+        beliefs = select_beliefs(display.system, display.params, self.columns, rows)
+        return preview_round(self.rules, standings.at(time), beliefs, self.n_events - same_event, engine)
+
+    def _rows(self, names: Sequence[str], time_seconds: int) -> Longs:
+        """The row of each player; -1 for newcomers."""
+        current = [canonical(self.aliases, name, time_seconds) for name in names] if self.aliases else list(names)
+        if len(set(current)) < len(current):
+            first: dict[str, str] = {}
+            for name, player in zip(names, current, strict=True):
+                if (other := first.setdefault(player, name)) != name:
+                    raise ValueError(f"player {player!r} is listed twice in the standings: as {other!r} and {name!r}")
+        rows = self._find(current)
+        renamed = [i for i, (name, player) in enumerate(zip(names, current, strict=True)) if name != player]
+        if renamed:  # a run that is older than the alias has the player under the old name
+            n_rounds = np.append(np.asarray(self.columns["n_rounds"]), 0)
+            new = [i for i in renamed if not n_rounds[rows[i]]]
+            rows[new] = self._find([names[i] for i in new])
+        return rows
+
+    def _find(self, names: Sequence[str]) -> Longs:
+        """The row of each of different names; -1 for unknown ones."""
+        at = pc.index_in(self.handles, pa.array(names, pa.string()))  # few names, and perhaps a million handles
+        known = np.flatnonzero(at.is_valid().to_numpy(zero_copy_only=False))
+        rows = np.full(len(names), _NONE, dtype=np.int64)
+        rows[at.take(pa.array(known)).to_numpy()] = known
+        return rows
+
+
+def _possible_names(aliases: Mapping[str, Alias], names: Sequence[str]) -> list[str]:
+    """The names, and all names to which their aliases lead at any time."""
+    found = dict.fromkeys(names)
+    ahead = [name for name in names if name in aliases]
+    while ahead:
+        new = aliases[ahead.pop()].new
+        if new not in found:
+            found[new] = None
+            ahead += [new] if new in aliases else []
+    return list(found)

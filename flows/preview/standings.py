@@ -1,0 +1,106 @@
+"""The standings of one contest, perhaps partial: who is placed, and who has entered and is not placed yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ranklake.rating_kernels.core.limits import Limits
+from ranklake.rating_kernels.core.standings import ROUND_LIMITS, check_places
+
+__all__ = ["Standings"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standings:
+    """The standings of one contest.
+
+    Attributes
+    ----------
+    players : list
+        The participants' names, all different, best place first; then the entrants without a place.
+    lo, hi : int32[n]
+        First and last position of the tie group, from 0. The entrants without a place are one tie group, the last.
+    n_placed : int
+        Participants with a place.
+    time_seconds : int or None
+        End of the contest, UTC; None if unknown.
+    weight, perf_ceiling : float
+        As for a contest of a data set.
+    """
+
+    players: Sequence[Any]
+    lo: npt.NDArray[np.int32]
+    hi: npt.NDArray[np.int32]
+    n_placed: int
+    time_seconds: int | None = None
+    weight: float = 1.0
+    perf_ceiling: float = np.inf
+
+    def __len__(self) -> int:
+        return len(self.players)
+
+    def at(self, time_seconds: int) -> Standings:
+        """The same standings with another time."""
+        return replace(self, time_seconds=time_seconds)
+
+    @classmethod
+    def of(
+        cls,
+        players: Sequence[Any],
+        lo: npt.NDArray[np.integer],
+        hi: npt.NDArray[np.integer],
+        *,
+        entrants: Sequence[Any] = (),
+        time_seconds: int | None = None,
+        weight: float = 1.0,
+        perf_ceiling: float = np.inf,
+    ) -> Self:
+        """Checked standings.
+
+        Parameters
+        ----------
+        players, lo, hi
+            The placed participants, best first.
+        entrants
+            Who has entered; those among ``players`` are placed already.
+
+        Raises
+        ------
+        StandingsError
+            The places are no result.
+        ValueError
+            Nobody is placed, a player is listed twice, or the time, the weight or the ceiling is out of range.
+        """
+        if not len(players):
+            raise ValueError("the standings are empty; a preview needs a placed participant")
+        check_places(lo, hi)
+        placed = set(players)
+        if len(placed) < len(players):
+            raise ValueError(f"player {_repeated(players)!r} is listed twice in the standings")
+        if len(set(entrants)) < len(entrants):
+            raise ValueError(f"player {_repeated(entrants)!r} is listed twice among the entrants")
+        waiting = [one for one in entrants if one not in placed]
+        for name, value in (("time_seconds", time_seconds), ("weight", weight), ("perf_ceiling", perf_ceiling)):
+            limits: Limits = ROUND_LIMITS[name]
+            if value is not None and not limits.contains(value):
+                raise ValueError(f"{name} must be {limits.rule}, got {value}")
+        n, k = len(players), len(waiting)
+        return cls(
+            [*players, *waiting],
+            np.concatenate([lo, np.full(k, n)]).astype(np.int32),
+            np.concatenate([hi, np.full(k, n + k - 1)]).astype(np.int32),
+            n,
+            time_seconds,
+            weight,
+            perf_ceiling,
+        )
+
+
+def _repeated(names: Sequence[Any]) -> Any:
+    seen: set[Any] = set()
+    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
