@@ -13,6 +13,14 @@ class Links(Protocol):
     """Addresses for the templates."""
 
     @property
+    def here(self) -> str:
+        """The page itself, if its addresses are relative to ``base``; else empty."""
+
+    @property
+    def base(self) -> str:
+        """What addresses are relative to, from the page; empty for the page itself."""
+
+    @property
     def home(self) -> str:
         """The first page of the run."""
 
@@ -55,46 +63,51 @@ class SiteLinks:
 
     Parameters
     ----------
-    root
-        The way from the page to the root of the site: ``""``, ``../`` or ``../../``.
+    here
+        The page, from the root of the site. All addresses are relative to the root, see :attr:`base`.
     version
         Folder of the version, from the root; empty on pages that belong to no version, whose links a script completes.
     assets
         Folder of the style sheets and scripts, from the root.
     """
 
-    root: str
+    here: str
     version: str
     assets: str
     data: str = "site"
+    root: str = ""
+
+    @property
+    def base(self) -> str:
+        return "../" * self.here.count("/") or "./"
 
     @property
     def home(self) -> str:
-        return f"{self.root}index.html"
+        return "index.html"
 
     @property
     def contests(self) -> str:
-        return f"{self.root}{self.version}contests.html" if self.version else self.home
+        return f"{self.version}contests.html" if self.version else self.home
 
     @property
     def distribution(self) -> str:
-        return f"{self.root}{self.version}distribution.html" if self.version else self.home
+        return f"{self.version}distribution.html" if self.version else self.home
 
     @property
     def compare(self) -> str:
-        return f"{self.root}compare.html"
+        return "compare.html"
 
     def leaderboard(self, page: int) -> str:
-        return f"{self.root}{self.version}leaderboard/{page:03}.html" if self.version else self.home
+        return f"{self.version}leaderboard/{page:03}.html" if self.version else self.home
 
     def player(self, handle: str) -> str:
-        return f"{self.root}player.html?h={quote(handle, '')}"
+        return f"player.html?h={quote(handle, '')}"
 
     def contest(self, contest_id: str) -> str:
-        return f"{self.root}contest.html?id={quote(contest_id, '')}"
+        return f"contest.html?id={quote(contest_id, '')}"
 
     def static(self, name: str) -> str:
-        return f"{self.root}{self.assets}{name}"
+        return f"{self.assets}{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +125,8 @@ class ServerLinks:
     root: str
     run: str
     data: str = "server"
+    here: str = ""
+    base: str = ""
 
     @property
     def home(self) -> str:

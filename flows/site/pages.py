@@ -28,7 +28,7 @@ __all__ = ["POLICY", "RunFacts", "Templates", "static_files"]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "manifest-src 'self'; base-uri 'none'; form-action 'self'"
+    "manifest-src 'self'; base-uri 'self'; form-action 'self'"
 )
 
 

@@ -35,6 +35,8 @@ FIRST_ROWS = 100  # of the leaderboard on the first page of the site
 CONTEST_ROWS = 50  # of the standings on a contest's page; a script adds the others
 MAX_CONTESTS = 20_000  # the newest ones have pages
 
+SHELLS = ("player.html", "compare.html", "contest.html")  # pages that a script fills
+
 Progress = Callable[[int, int | None, str], None]
 
 
@@ -83,18 +85,18 @@ class SiteParts:
             if not all(known):
                 shown = contest_rows(content, index, rows, before, builder.rating[player])
                 self._files.put(data, partial(_packed, shown))
-                html = self._contest_page(shown, data)
+                html = self._contest_page(shown, page, data)
                 self._files.put(page, html.encode)
         return content.leaderboard(builder), pages, np.maximum.accumulate(most).tolist()
 
-    def _contest_page(self, shown: dict[str, Any], data: str) -> str:
+    def _contest_page(self, shown: dict[str, Any], page: str, data: str) -> str:
         first = {name: shown[name][:CONTEST_ROWS] for name in ("place", "handle", "perf", "rating", "change")}
         contest = {name: shown[name] for name in ("contest_id", "name", "url", "time_seconds", "n_players")}
         contest["name"] = shown["name"] if shown["name"] is not None else shown["contest_id"]
         contest["n_players"] = len(shown["handle"])
-        more = f"../{data}" if len(shown["handle"]) > CONTEST_ROWS else ""
+        more = data if len(shown["handle"]) > CONTEST_ROWS else ""
         facts = self._timeless()
-        links = SiteLinks("../", "", self._assets)
+        links = SiteLinks(page, "", self._assets)
         return self._templates.render("contest", facts, links, contest=contest, rows=first, data=more)
 
     def facts(self, board: pa.Table) -> RunFacts:
@@ -127,9 +129,9 @@ class SiteParts:
         names = [
             name if name is not None else key for name, key in zip(about["name"], about["contest_id"], strict=True)
         ]
-        links = SiteLinks("../../", self._files.version, self._assets)
+        links = SiteLinks(f"{self._files.version}contests.html", self._files.version, self._assets)
         rows = [
-            {"name": name, "time_seconds": time, "n_players": n or 0, "address": f"../../{page}" if page else ""}
+            {"name": name, "time_seconds": time, "n_players": n or 0, "address": page}
             for name, time, n, page in zip(names, about["time_seconds"], about["n_players"], pages, strict=True)
         ][-MAX_CONTESTS:]
         html = self._templates.render("contests", facts, links, contests=rows[::-1])
@@ -139,21 +141,21 @@ class SiteParts:
 
     def leaderboard(self, board: pa.Table, facts: RunFacts) -> dict[str, Any]:
         """Every page of the leaderboard, as data and as a page; what the scripts need to find a player's page."""
-        links = SiteLinks("../../../", self._files.version, self._assets)
         pages = list(board_pages(board, self._content.format.decimals))
         keys = []
         for number, page in enumerate(pages):
             key = self._named(f"data/leaderboard/{number:03}", page).rpartition("-")[2].partition(".")[0]
             keys.append(key)
-            html = self._board_page(page, number, number, facts, links, "", len(pages))
-            self._files.page(f"leaderboard/{number:03}.html", html)
+            path = f"leaderboard/{number:03}.html"
+            links = SiteLinks(f"{self._files.version}{path}", self._files.version, self._assets)
+            self._files.page(path, self._board_page(page, number, number, facts, links, "", len(pages)))
         return {"rows": PAGE_ROWS, "files": keys, "first": [page["rating"][0] for page in pages]}
 
     def index(self, board: pa.Table, facts: RunFacts) -> str:
         """The first page of the site, which names the version: the best players."""
         page = next(board_pages(board.slice(0, FIRST_ROWS), self._content.format.decimals))
         version = self._files.version
-        return self._board_page(page, 0, -1, facts, SiteLinks("", version, self._assets), version)
+        return self._board_page(page, 0, -1, facts, SiteLinks("index.html", version, self._assets), version)
 
     def _board_page(
         self,
@@ -173,7 +175,7 @@ class SiteParts:
         content = self._content
         rating = board.column("rating").to_numpy()
         bins = histogram_of(rating)
-        links = SiteLinks("../../", self._files.version, self._assets)
+        links = SiteLinks(f"{self._files.version}distribution.html", self._files.version, self._assets)
         titles = title_counts(content, rating)
         html = self._templates.render("distribution", facts, links, bins=bins, titles=titles, player=None)
         self._files.page("distribution.html", html)
@@ -191,12 +193,12 @@ class SiteParts:
 
     def shells(self) -> dict[str, str]:
         """Pages that a script fills; they belong to no version, so that their addresses stay."""
-        links, timeless = SiteLinks("", "", self._assets), self._timeless()
+        timeless, links = self._timeless(), [SiteLinks(page, "", self._assets) for page in SHELLS]
         render = self._templates.render
         return {
-            "player.html": render("player", timeless, links, player=None, rounds=[]),
-            "compare.html": render("compare", timeless, links, players=[], pairs=[]),
-            "contest.html": render("contest", timeless, links, contest=None),
+            SHELLS[0]: render("player", timeless, links[0], player=None, rounds=[]),
+            SHELLS[1]: render("compare", timeless, links[1], players=[], pairs=[]),
+            SHELLS[2]: render("contest", timeless, links[2], contest=None),
         }
 
     def _named(self, stem: str, value: Any) -> str:

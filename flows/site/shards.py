@@ -33,7 +33,7 @@ __all__ = [
     "shard_count",
 ]
 
-HISTORY = ("contest", "place", "perf", "mu", "sigma", "rating")  # columns of a player
+HISTORY = ("contest", "place", "perf", "sigma", "change", "margin")  # columns of a player
 PAGE_ROWS = 1_000  # of a page of the leaderboard
 _SHARD_ROWS = 4_096  # participations in a file of histories, about
 _LEVEL_SHARE = 8  # newer rounds, which every new round rewrites, are at most this part of all participations
@@ -107,8 +107,8 @@ def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> 
     """Histories in the rounds from ``start`` to ``stop``: each file's number, and its players.
 
     A player is in the file whose number is the CRC-32 of the handle, modulo the number of files. A player's value is a
-    list for each of :data:`HISTORY`, oldest round first. ``contest`` is the index of the first round, then the
-    differences from round to round.
+    list for each of :data:`HISTORY`, oldest round first. ``contest`` and ``change`` are the index of the round and the
+    rating in the first round, then the differences from round to round; ``margin`` is mu less the rating.
     """
     columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
     parts: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
@@ -123,12 +123,17 @@ def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> 
     mu, sigma = joined["mu"], joined["sigma"]
     rating = content.display.rating(mu, sigma, joined["n_before"] + np.int32(1))
     decimals = content.format.decimals
-    contest = joined["contest"][order]
-    steps = np.diff(contest, prepend=0)
     newly = np.diff(player, prepend=-1) != 0
-    steps[newly] = contest[newly]
-    lists: list[list[Any]] = [steps.tolist(), (joined["lo"][order] + 1).tolist()]
-    lists += [numbers(values[order], decimals) for values in (joined["perf"], mu, sigma, rating)]
+    scale = 10.0**decimals
+    shown = {name: np.round(values[order] * scale) for name, values in (("mu", mu), ("rating", rating))}
+    lists: list[list[Any]] = [
+        _differences(joined["contest"][order], newly).tolist(),
+        (joined["lo"][order] + 1).tolist(),
+        numbers(joined["perf"][order], decimals),
+        numbers(sigma[order], decimals),
+        numbers(_differences(shown["rating"], newly) / scale, decimals),
+        numbers((shown["mu"] - shown["rating"]) / scale, decimals),
+    ]
     first = np.flatnonzero(newly)  # of each player
     edges = [*first.tolist(), len(player)]
     names = [content.handles[index] for index in player[first].tolist()]
@@ -139,6 +144,11 @@ def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> 
             for i in range(bounds[number], bounds[number + 1])
         }
         yield number, {"columns": HISTORY, "players": players}
+
+
+def _differences(values: npt.NDArray[Any], newly: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """The differences from row to row; where a player is new, the value itself."""
+    return np.where(newly, values, np.diff(values, prepend=0))
 
 
 def search_buckets(handles: list[str], ratings: list[Any]) -> dict[str, dict[str, list[Any]]]:

@@ -96,16 +96,14 @@ export async function player(handle) {
     const shard = String(crc32(handle) % shards).padStart(4, "0");
     const file = await once(`${root}${folder}${shard}.json.gz`);
     if (!Object.hasOwn(file.players, handle)) continue;
-    let round = 0;
-    file.players[handle].forEach((values, i) => {
-      if (file.columns[i] !== "contest") columns[file.columns[i]].push(...values);
-      else for (const step of values) {
-        round += step;
-        columns.ids.push(contests.contest_id[round]);
-        columns.names.push(contests.name[round]);
-        columns.times.push(contests.time_seconds[round] ?? 0);
-        columns.n.push(contests.n_players[round]);
-      }
+    const rows = Object.fromEntries(file.columns.map((name, i) => [name, file.players[handle][i]]));
+    let [round, rating] = [0, 0];
+    rows.contest.forEach((step, i) => {
+      round += step;
+      rating = Number((rating + rows.change[i]).toFixed(site.decimals));
+      const mu = Number((rating + rows.margin[i]).toFixed(site.decimals));
+      const values = { ids: contests.contest_id[round], names: contests.name[round], times: contests.time_seconds[round] ?? 0, n: contests.n_players[round], place: rows.place[i], perf: rows.perf[i], mu, sigma: rows.sigma[i], rating };
+      for (const [name, value] of Object.entries(values)) columns[name].push(value);
     });
   }
   if (!columns.rating.length) return null;

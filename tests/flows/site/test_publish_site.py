@@ -73,9 +73,14 @@ def test_site__every_link_of_a_page_leads_to_a_file(lake: Lake, tmp_path: Path) 
     site = tmp_path / "site"
     publish_site(lake, "run", str(site))
     for page in site.rglob("*.html"):
-        for address in re.findall(r'(?:href|src|action|data-rows)="([^"#]*)"', page.read_text("utf-8")):
+        text = page.read_text("utf-8")
+        base = re.search(r'<base href="([^"]*)">', text)
+        assert base is not None
+        root = (page.parent / base[1]).resolve()
+        assert root == site
+        for address in re.findall(r'(?:href|src|action|data-rows)="([^"#]*)', text.replace(base[0], "")):
             if address and "://" not in address:
-                assert (page.parent / address.partition("?")[0]).resolve().is_file(), f"{page}: {address}"
+                assert (root / address.partition("?")[0]).is_file(), f"{page}: {address}"
 
 
 def test_site__contest_has_changes_of_the_shown_ratings(lake: Lake, tmp_path: Path) -> None:

@@ -72,7 +72,10 @@ def test_history__equals_the_history_of_the_player(content: SiteContent, lake_pa
         rows = player_history(lake, "run", handle).rows
         assert np.cumsum(found[handle]["contest"]).tolist() == rows.column("round_index").to_pylist()
         assert found[handle]["place"] == [lo + 1 for lo in rows.column("lo").to_pylist()]
-        for name in ("rating", "mu", "sigma", "perf"):
+        rating = np.cumsum(found[handle]["change"])
+        assert rating.tolist() == [round(value) for value in rows.column("rating").to_pylist()]
+        assert (rating + found[handle]["margin"]).tolist() == [round(value) for value in rows.column("mu").to_pylist()]
+        for name in ("sigma", "perf"):
             np.testing.assert_allclose(found[handle][name], rows.column(name), atol=0.5001)
 
 

@@ -1,0 +1,207 @@
+"""A published site in a browser: Chromium of the system, driven by Playwright."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from helpers.lakes import contest, lake_of, rate_run
+
+from ranklake.flows.common.titles import CODEFORCES
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.site.publish import publish_site
+from ranklake.storage import Lake
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
+]
+HOSTILE = "<img src=x onerror=alert(1)>\u202e\"'&é"
+PAGES = {  # and what is there when a page is complete
+    "index.html": "tbody tr",
+    "{v}leaderboard/000.html": "tbody tr",
+    "{v}contests.html": "label.filter:not([hidden])",
+    "{v}distribution.html": "form.ask:not([hidden])",
+    "player.html?h=player%207": "svg.graph .line",
+    "compare.html?h=player%207,player%208": "svg.graph .line",
+    "contest.html?id=39": "table.standings",
+}
+
+
+class Site:
+    """A site on the loopback interface, and the errors of its pages."""
+
+    def __init__(self, address: str, folder: Path, browser: Any, lake: Lake) -> None:
+        self.address, self.browser, self.lake = address, browser, lake
+        found = re.search(r'"ranklake-version" content="(v/\d+/)"', (folder / "index.html").read_text("utf-8"))
+        assert found is not None
+        self.version = found[1]
+        self.errors: list[str] = []
+
+    def open(self, page: str, **context: Any) -> Any:
+        """A page in a new window; its errors, and its requests to other hosts, are kept."""
+        opened = self.browser.new_context(**context).new_page()
+        opened.on("console", lambda m: self.errors.append(m.text) if m.type in ("error", "warning") else None)
+        opened.on("pageerror", lambda error: self.errors.append(str(error)))
+        opened.on("dialog", lambda dialog: (self.errors.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        opened.on("request", lambda r: None if r.url.startswith(self.address) else self.errors.append(r.url))
+        opened.goto(self.address + page.format(v=self.version))
+        return opened
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Log nothing."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    rng, contests = np.random.default_rng(5), []
+    names = [HOSTILE, *(f"player {i}" for i in range(1, 80))]
+    for i in range(40):
+        order = rng.permutation(80) if i == 39 else rng.permutation(80)[:30]
+        contests.append(contest(str(i), *(names[k] for k in order), time_seconds=1_500_000_000 + i * 40 * 86_400))
+    folder = tmp_path_factory.mktemp("site")
+    lake = lake_of(folder / "lake", contests)
+    rate_run(lake)
+    publish_site(lake, "run", str(folder / "site"), titles=CODEFORCES)
+    handler = functools.partial(_Quiet, directory=str(folder / "site"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        with sync_api.sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            yield Site(f"http://127.0.0.1:{server.server_port}/", folder / "site", browser, lake)
+            browser.close()
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_pages__fit_the_window_without_an_error(site: Site, scheme: Any, width: int) -> None:
+    for page, complete in PAGES.items():
+        opened = site.open(page, color_scheme=scheme, viewport={"width": width, "height": 800})
+        opened.wait_for_selector(complete)
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width, page
+        assert opened.locator("h1").inner_text() not in ("", "Player", "Contest"), page
+        opened.context.close()
+    assert site.errors == []
+
+
+def test_search__finds_players_as_the_text_is_typed(site: Site) -> None:
+    page = site.open("index.html")
+    page.wait_for_load_state("networkidle")
+    page.keyboard.press("/")
+    page.keyboard.type("PLAYER 7")
+    page.wait_for_selector("#found a")
+    found = page.locator("#found a span:first-child").all_inner_texts()
+    board = leaderboard(site.lake, "run").column("handle").to_pylist()
+    assert found == [handle for handle in board if handle.startswith("player 7")][:10]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#found [aria-selected=true]").inner_text().startswith(found[1])
+    page.keyboard.press("Enter")
+    page.wait_for_selector("svg.graph .line")
+    assert page.locator("h1").inner_text() == found[1]
+
+
+def test_player__has_the_values_of_the_leaderboard(site: Site) -> None:
+    board = leaderboard(site.lake, "run").to_pylist()
+    page = site.open("player.html?h=player%207")
+    page.wait_for_selector("svg.graph .line")
+    (row,) = (row for row in board if row["handle"] == "player 7")
+    field = lambda name: page.locator(f"[data-field={name}]").inner_text()  # noqa: E731
+    assert field("rating") == f"{row['rating']:.0f}"
+    assert field("place") == str(row["place"])
+    assert field("max_rating") == f"{row['max_rating']:.0f}"
+    assert field("n_rounds") == str(row["n_rounds"]) == str(page.locator("tbody tr").count())
+
+
+def test_graph__shows_rounds_under_the_pointer_and_zooms(site: Site) -> None:
+    page = site.open("player.html?h=player%207", viewport={"width": 1280, "height": 900})
+    page.wait_for_selector("svg.graph .line")
+    box = page.locator("svg.graph").bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 100)
+    assert "Rating" in page.locator(".tip").inner_text()
+    before = page.locator(".axes text").all_inner_texts()
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 100, steps=4)
+    page.mouse.up()
+    assert page.locator(".axes text").all_inner_texts() != before
+    page.locator(".zoom button", has_text="All").click()
+    assert page.locator(".axes text").all_inner_texts() == before
+
+
+def test_graph__leads_to_the_contest_by_keyboard(site: Site) -> None:
+    page = site.open("player.html?h=player%207")
+    page.wait_for_selector("svg.graph .line")
+    page.locator("svg.graph").focus()
+    page.keyboard.press("ArrowLeft")
+    name = page.locator(".tip b").inner_text()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("table.standings")
+    assert page.locator("h1").inner_text() == name
+
+
+def test_contest__shows_the_other_rows_on_request(site: Site) -> None:
+    page = site.open("contest.html?id=39")
+    page.wait_for_selector("table.standings")
+    assert page.locator("tbody tr").count() == 50
+    page.locator("[data-more] button").click()
+    page.wait_for_selector("tbody tr:nth-child(80)")
+    assert page.locator("tbody tr").count() == 80
+    page.locator("[data-filter]").fill("player 7")
+    assert page.locator("tbody tr:visible").count() == 11
+
+
+def test_distribution__marks_a_player(site: Site) -> None:
+    page = site.open("{v}distribution.html?handle=player%207")
+    page.wait_for_selector(".here")
+    assert page.locator("[data-notice]").inner_text().startswith("player 7: rating ")
+
+
+def test_compare__counts_common_contests(site: Site) -> None:
+    page = site.open("compare.html?h=player%207, player%208,nobody")
+    page.wait_for_selector("[data-pairs] tbody tr")
+    assert page.locator("svg .line").count() == 2
+    assert "nobody" in page.locator("[data-notice]").inner_text()
+
+
+def test_hostile_handle__is_a_text_everywhere(site: Site) -> None:
+    page = site.open(f"player.html?h={quote(HOSTILE)}")
+    page.wait_for_selector("svg.graph .line")
+    shown = page.locator("h1").inner_text()
+    assert shown.startswith("<img src=x onerror=alert(1)>")
+    assert "\u202e" not in page.content()
+    page.locator("[role=combobox]").fill("<img")
+    page.wait_for_selector("#found a")
+    assert page.locator("main img, header img").count() == 0
+    assert site.errors == []
+
+
+def test_tables__need_no_script(site: Site) -> None:
+    for path, rows in (("index.html", 80), ("{v}leaderboard/000.html", 80), ("{v}contests.html", 40)):
+        page = site.open(path, java_script_enabled=False)
+        assert page.locator("tbody tr").count() == rows
+        page.locator("tbody a").first.click()
+        assert page.locator("h1").count() == 1
+    page = site.open("{v}contests.html", java_script_enabled=False)
+    page.locator("tbody a").first.click()
+    assert page.locator("table.standings tbody tr").count() == 50
+    page = site.open("{v}distribution.html", java_script_enabled=False)
+    assert page.locator("svg .bars rect").count() > 5
