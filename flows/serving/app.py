@@ -16,12 +16,14 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from ..published.run import NoPlayerError, PublishedRun
 from .conditional import is_unchanged, validators
+from .data_files import data_file
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
+from .events import Listeners
 from .metrics import Metrics
 from .openapi import openapi
 from .parameters import parse
@@ -58,7 +60,7 @@ def create_app(served: ServedRuns, refresh_seconds: float = 2.0, more_routes: Se
 class _Api:
     def __init__(self, served: ServedRuns, refresh_seconds: float) -> None:
         self._served, self._refresh_seconds = served, refresh_seconds
-        self._cache, self._metrics = BodyCache(MOST_CACHED), Metrics()
+        self._cache, self._metrics, self._listeners = BodyCache(MOST_CACHED), Metrics(), Listeners()
 
     def app(self, more_routes: Sequence[BaseRoute]) -> Starlette:
         routes = [
@@ -68,12 +70,16 @@ class _Api:
             self._route("/openapi.json", self._openapi),
             self._route(_API, self._runs),
             *(self._route(_path(endpoint), self._of_run(endpoint)) for endpoint in ENDPOINTS),
+            self._route(f"{_API}/{{run}}/events", self._events),
+            self._route("/data/{run}/{path:path}", self._data),
             Route(f"{_API}/{{run}}/players", self._counted("players", self._post_players), methods=["POST"]),
         ]
         cors = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "HEAD", "POST"],
                           expose_headers=["ETag", "Last-Modified"])  # fmt: skip
         errors: Any = {Problem: _on_problem, HTTPException: _on_http, Exception: _on_bug}
-        return Starlette(routes=routes, middleware=[cors], exception_handlers=errors, lifespan=self._lifespan)
+        app = Starlette(routes=routes, middleware=[cors], exception_handlers=errors, lifespan=self._lifespan)
+        app.state.end_streams = self._listeners.close
+        return app
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -82,6 +88,7 @@ class _Api:
         try:
             yield
         finally:
+            self._listeners.close()
             await run_in_threadpool(self._served.close)
 
     def _route(self, path: str, handler: Handler) -> Route:
@@ -167,6 +174,22 @@ class _Api:
             raise Problem.of_parameter("handles", f"{len(handles)} handles", rule)
         body = await run_in_threadpool(lambda: render(many_players(run, handles), "json", _about(run)))
         return Response(body.data, headers=_SAFE | {"cache-control": "no-store"}, media_type=body.media_type)
+
+    async def _events(self, request: Request) -> Response:
+        """A stream of events, one for each new version."""
+        parse((), request.query_params.multi_items())
+        name = self._run(request).name
+        if self._listeners.full:
+            raise Problem(503, "too many connections wait for events; ask again later")
+        stream = self._listeners.stream(lambda: self._served.runs.get(name))
+        headers = _SAFE | {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
+
+    async def _data(self, request: Request) -> Response:
+        path = request.path_params["path"]
+        response = data_file(self._served.lake, self._run(request).name, path, request.headers)
+        response.headers.update(_SAFE)
+        return response
 
     async def _health(self, request: Request) -> Response:
         body = render({"status": "ok", "runs": len(self._served.runs)}, "json", {})

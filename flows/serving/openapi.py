@@ -37,6 +37,14 @@ def openapi(root_path: str = "") -> dict[str, Any]:
     }
     for endpoint in ENDPOINTS:
         paths[f"/api/v1/runs/{{run}}{endpoint.path}"] = {"get": _of_run(endpoint)}
+    events = {
+        "200": _answer("Events `version`, the current one first.", ("text/event-stream",)),
+        "404": _problem("No run."),
+    }
+    paths["/api/v1/runs/{run}/events"] = {"get": _operation("New versions, as they come.", [_in_path("run")], events)}
+    data = {"200": _answer("The file.", ("application/vnd.apache.parquet", "application/json"))}
+    data |= {"206": _answer("A part.", ("application/vnd.apache.parquet",)), "404": _problem("No such file.")}
+    paths["/data/{run}/{path}"] = {"get": _operation("A published file.", [_in_path("run"), _in_path("path")], data)}
     paths["/api/v1/runs/{run}/players"]["post"] = _post_players()
     return {
         "openapi": "3.1.0",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Sequence
+from types import FrameType
 
 from ranklake.storage import Lake, LakeError
 
@@ -54,12 +55,21 @@ def serve(
     served.open()
     with _listen(host, port) as listener:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{root_path}"
+        app = create_app(served, refresh_seconds)
         config = uvicorn.Config(
-            create_app(served, refresh_seconds), root_path=root_path, log_level="warning", access_log=False,
+            app, root_path=root_path, log_level="warning", access_log=False,
             server_header=False, timeout_graceful_shutdown=_GRACE_SECONDS, lifespan="on", ws="none",
         )  # fmt: skip
         on_start(address, list(served.runs))
-        uvicorn.Server(config).run(sockets=[listener])
+        server = uvicorn.Server(config)
+        handle_exit = server.handle_exit
+
+        def end(sig: int, frame: FrameType | None) -> None:
+            app.state.end_streams()  # the server waits for open connections before it ends the application
+            handle_exit(sig, frame)
+
+        server.handle_exit = end  # type: ignore[method-assign]
+        server.run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -114,6 +115,41 @@ def test_other_answers(client: TestClient, lake: Lake) -> None:
     assert get(client, f"{RUN}/compare", handles="player 1,player 2")["pairs"][0]["against"] == "player 2"
     assert get(client, "/healthz") == {"status": "ok", "runs": 1}
     assert 'ranklake_rounds{run="run"} 31' in client.get("/metrics").text
+
+
+# Files
+
+
+def test_data__files_are_served_by_ranges(client: TestClient, lake: Lake) -> None:
+    folder = Path(lake.uri("published/run"))
+    for path in [folder / "latest.parquet", *folder.glob("ratings/**/*.parquet"), *folder.glob("*/_delta_log/*.json")]:
+        address = f"/data/run/{path.relative_to(folder).as_posix()}"
+        assert client.get(address).content == path.read_bytes()
+        part = client.get(address, headers={"range": "bytes=4-11"})
+        assert (part.status_code, part.content) == (206, path.read_bytes()[4:12])
+    whole = client.get("/data/run/latest.parquet")
+    assert client.get("/data/run/latest.parquet", headers={"if-none-match": whole.headers["etag"]}).status_code == 304
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "ratings", "ratings/", "../../runs/run/run.json", "..%2F..%2Fruns/run/run.json",
+     "ratings/%2e%2e%2flatest.json", "ratings/%2e%2e/%2e%2e/hidden/latest.parquet", "//etc/passwd", "index.json",
+     "ratings/.tmp", "ratings/none.parquet", "ratings/%00", "lease-000000.json"],
+)  # fmt: skip
+def test_data__nothing_else_is_reachable(client: TestClient, path: str) -> None:
+    response = client.get(f"/data/run/{path}")
+    assert response.status_code == 404, response.text
+    assert problem(client, "/data/hidden/latest.parquet", 404)["runs"] == ["run"]
+
+
+def test_data__a_link_out_of_the_folder_is_not_followed(client: TestClient, lake: Lake) -> None:
+    link = Path(lake.uri("published/run/players/outside.parquet"))
+    link.symlink_to(lake.uri("runs/run/run.json"))
+    try:
+        assert client.get("/data/run/players/outside.parquet").status_code == 404
+    finally:
+        link.unlink()
 
 
 # Caching
@@ -245,8 +281,6 @@ def test_documentation__lists_every_endpoint_with_its_parameters() -> None:
 def test_refresh__takes_up_a_new_version_and_keeps_the_old_one_on_damage(
     tmp_path: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from pathlib import Path
-
     from helpers.lakes import ingest, lake_of, rate_run, synthetic
 
     contests = synthetic(12)

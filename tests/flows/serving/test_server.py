@@ -57,6 +57,7 @@ def lake(tmp_path: Path) -> Lake:
 def test_serve__publishes_in_the_middle_of_requests_fail_none_and_are_seen(lake: Lake) -> None:
     failures: list[str] = []
     versions: list[str] = []
+    events: list[str] = []
     ended = threading.Event()
 
     def ask(address: str) -> None:
@@ -71,8 +72,15 @@ def test_serve__publishes_in_the_middle_of_requests_fail_none_and_are_seen(lake:
                 elif response.json()["version"] not in versions:
                     versions.append(response.json()["version"])
 
+    def listen(address: str) -> None:
+        with httpx.stream("GET", f"{address}/run/events", timeout=TIMEOUT) as response:
+            for line in response.iter_lines():
+                if line.startswith("id: "):
+                    events.append(line.removeprefix("id: "))
+
     with serving(lake) as (process, address):
         threads = [threading.Thread(target=ask, args=(address,)) for _ in range(2)]
+        threads.append(threading.Thread(target=listen, args=(address,)))
         for thread in threads:
             thread.start()
         try:
@@ -84,15 +92,17 @@ def test_serve__publishes_in_the_middle_of_requests_fail_none_and_are_seen(lake:
                 with httpx.Client(timeout=TIMEOUT) as client:
                     while rounds != stop:
                         rounds = client.get(f"{address}/run").json()["n_rounds"]
+            name = quote("100% a%2Fb", safe="")
+            assert httpx.get(f"{address}/run/players/{name}", timeout=TIMEOUT).json()["handle"] == "100% a%2Fb"
         finally:
             ended.set()
-            for thread in threads:
+            for thread in threads[:-1]:
                 thread.join()
+            process.send_signal(signal.SIGTERM)
+            threads[-1].join()
         assert failures == []
         assert [version.partition("-")[0] for version in versions] == ["1", "2", "3", "4"]
-        name = quote("100% a%2Fb", safe="")
-        assert httpx.get(f"{address}/run/players/{name}", timeout=TIMEOUT).json()["handle"] == "100% a%2Fb"
-        process.send_signal(signal.SIGTERM)
+        assert events == versions
         assert process.wait(TIMEOUT) in (0, -signal.SIGTERM, 1)
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()

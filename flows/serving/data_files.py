@@ -1,0 +1,47 @@
+"""The published files of a run, as they are: Parquet and the logs of the Delta tables, by byte ranges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from starlette.responses import FileResponse, Response
+
+from ranklake.storage import Lake
+from ranklake.storage.lake import layout
+from ranklake.storage.lake.schemas import PUBLISHED
+
+from ..publication.files import LATEST
+from .problems import Problem
+
+__all__ = ["data_file"]
+
+_PART = re.compile(r"[A-Za-z0-9_=][A-Za-z0-9_=.-]*")  # a folder or file of a Delta table
+
+
+def data_file(lake: Lake, run_name: str, path: str, headers: Mapping[str, str]) -> Response:
+    """A file of a published run, ``latest.parquet`` or ``<table>/...``; supports byte ranges. There are no listings.
+
+    ``headers`` are those of the request.
+
+    Raises
+    ------
+    Problem
+        There is no such file, or the lake is not on a disk.
+    """
+    parts = path.split("/")
+    known = path == LATEST or (parts[0] in PUBLISHED and len(parts) > 1)
+    if not (known and all(map(_PART.fullmatch, parts))):
+        rule = f"must be {LATEST} or a file of {', '.join(PUBLISHED)}"
+        raise Problem(404, f"{path[:200]!r} is not a published file: a path {rule}", rule=rule)
+    folder = layout.published_folder(run_name)
+    if not lake.local:
+        raise Problem(404, f"the lake is in an object store: read the tables there, at {lake.uri(folder)}")
+    root, file = Path(lake.uri(folder)).resolve(), Path(lake.uri(f"{folder}/{path}"))
+    if not file.is_file() or root not in file.resolve().parents:
+        raise Problem(404, f"{path[:200]!r} is not a published file of run {run_name}")
+    media_type = (
+        "application/json" if path.endswith((".json", "_last_checkpoint")) else "application/vnd.apache.parquet"
+    )
+    return FileResponse(file, media_type=media_type)
