@@ -29,7 +29,6 @@ class KernelCache(_Cache):
         if function.__closure__ is not None:
             raise TypeError(f"{function.__qualname__}: a kernel must not depend on variables of another function")
         self._name = f"{kind}{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
-        self._enabled = True
 
     @property
     def cache_path(self) -> str | None:
@@ -39,12 +38,12 @@ class KernelCache(_Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled signature, or None."""
         target_context.refresh()  # numba's registries must be complete before code is linked
-        data = cache_folder.read(self._file(sig)) if self._enabled else None
+        data = cache_folder.read(self._file(sig))
         return None if data is None else CompileResult._rebuild(target_context, *pickle.loads(data))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write a compiled signature."""
-        if self._enabled and not data.library.has_dynamic_globals:  # addresses are valid in this process only
+        if not data.library.has_dynamic_globals:  # addresses are valid in this process only
             cache_folder.write(self._file(sig), dumps(data._reduce()))
 
     def _file(self, signature: Any) -> str:
@@ -52,10 +51,10 @@ class KernelCache(_Cache):
         return f"{self._name}-{blake2b(arguments.encode(), digest_size=8).hexdigest()}.kernel"
 
     def enable(self) -> None:
-        self._enabled = True
+        """No effect: kernels are always cached."""
 
     def disable(self) -> None:
-        self._enabled = False
+        raise NotImplementedError("kernels are always cached")
 
     def flush(self) -> None:
         """No effect: files of this release are never stale."""
