@@ -94,3 +94,49 @@ def test_smooth__says_what_still_moves(monkeypatch) -> None:
     monkeypatch.setattr(sweeps, "SWEEPS", 2)
     with pytest.raises(ConvergenceError, match="not converged after 2 sweeps"):
         smooth_history(FRAME)
+
+
+def small(*contests: list[int], times: list[int] | None = None) -> pd.DataFrame:
+    """Contests by the ranks of players 0, 1, 2 and so on."""
+    rows = [
+        {"contest": at, "player": player, "rank": rank, "time_seconds": times[at] if times else 86_400 * at}
+        for at, ranks in enumerate(contests)
+        for player, rank in enumerate(ranks)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_smooth__skips_a_contest_in_which_three_tie_unless_told_otherwise() -> None:
+    results = small([1, 2, 3], [1, 1, 1], [2, 1, 3])
+    history = smooth_history(results, mu_init=0.0)
+    assert (history["contest"].unique().tolist(), history.attrs["skipped"]) == ([0, 2], 1)
+    assert list(history.attrs["reasons"].values()) == [1]
+    whole = smooth_history(results, mu_init=0.0, skip_uninformative=False)
+    assert whole["contest"].unique().tolist() == [0, 1, 2]
+    middle = whole[whole["contest"] == 1]
+    assert middle["perf"].nunique() == 1  # the tie draws all three together
+    assert np.ptp(middle["smooth_mu"]) < np.ptp(middle["cavity_mu"])
+
+
+def test_smooth__counts_a_draw_of_two() -> None:
+    history = smooth_history(small([1, 1], [1, 2]), practice=0.0)
+    assert history["contest"].tolist() == [0, 0, 1, 1]
+    first, second = history["cavity_mu"][2:]
+    assert first == pytest.approx(second, abs=2.0)  # equal but for the tolerance of the sweeps
+
+
+def test_smooth__adds_no_drift_where_time_goes_back() -> None:
+    ranks = [1, 2, 3], [2, 1, 3], [1, 3, 2]
+    with pytest.warns(UserWarning, match="time goes back at 1 contest"):
+        back = smooth_history(small(*ranks, times=[800_000_000, 0, 0]), drift_per_day=500.0)
+    still = smooth_history(small(*ranks, times=[0, 0, 0]), drift_per_day=500.0)
+    assert bits(back) == bits(still)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("gamma", -1.0), ("drift_per_day", float("nan")), ("practice", float("inf")),
+                        ("sigma_init", 0.0), ("practice_rounds", 0.0), ("tie_mode", "none")]
+)  # fmt: skip
+def test_smooth__names_a_hyperparameter_out_of_range(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        smooth_history(FRAME, **{name: value})
