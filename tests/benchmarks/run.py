@@ -28,7 +28,7 @@ from phases import profile
 from prediction import evaluation, grid_search, paper_table_2
 from rich.console import Console
 from rich.table import Table
-from smoothing import smoothing, smoothing_duels
+from smoothing import smoothing, smoothing_doubling, smoothing_duels
 from systems import elo_mms, systems_200, systems_all, systems_others
 from timing import Options, Result, SkippedRow
 from with_lake import codeforces_lake, start, tennis_lake
@@ -57,6 +57,7 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "frames": frames,
     "cluster": cluster,
     "smoothing": smoothing,
+    "smoothing-doubling": smoothing_doubling,
     "smoothing-duels": smoothing_duels,
     "start": start,
     "profile": profile,

@@ -1,8 +1,9 @@
-"""Rows that smooth real histories: a sweep beside a rating pass, all of it, and TrueSkill Through Time on tennis."""
+"""Rows that smooth real histories: beside a rating pass, twice as long, and beside TrueSkill Through Time on tennis."""
 
 from __future__ import annotations
 
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -14,7 +15,7 @@ from ranklake.flows.engines.factory import open_engine
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoothed, Smoother
 
-__all__ = ["smoothing", "smoothing_duels"]
+__all__ = ["smoothing", "smoothing_doubling", "smoothing_duels"]
 
 DUELS = 4_000  # matches that the peer is given
 PEER_SWEEPS = 10  # as in its authors' article
@@ -39,6 +40,37 @@ def smoothing(options: Options) -> Iterator[Result]:
         figures |= {"sweep_ratio": float(np.median(seconds[2:])) / rating, "whole_ratio": sum(seconds) / rating}
         passes = f"{figures['whole_ratio']:.1f} rating passes of processor time, a sweep {figures['sweep_ratio']:.2f}"
         yield Result("smoothing", f"{history}; {smoother.sweeps} sweeps: {passes}", wall, figures=figures)
+
+
+def smoothing_doubling(options: Options) -> Iterator[Result]:
+    """The first rounds of Codeforces with a quarter, half, and all of its participations; the memory of a quarter."""
+    history = _informative(load(options.file(CODEFORCES), options.limit, ()))
+    _smooth(_informative(history, 3))  # compiles
+    rounds, before = history.rounds, 0.0
+    for share in (0.25, 0.5, 1.0):
+        stop = int(np.searchsorted(rounds.offsets, share * rounds.n_rows))
+        part = History(rounds.part(0, stop), history.handles)
+        seconds, smoother = _smooth(part, clock=time.process_time)
+        each = sum(seconds) / smoother.sweeps / part.rounds.n_rows
+        figures = {"sweeps": float(smoother.sweeps), "ns_each": 1e9 * each}
+        what = f"{part}; {smoother.sweeps} sweeps, {1e9 * each:.0f} ns of processor time a participation and sweep"
+        if before:
+            figures["growth"] = sum(seconds) / before
+            what += f", {figures['growth']:.2f} times the time of half of it"
+        else:
+            figures["bytes_each"] = _peak(part)
+            what += f", at the peak {figures['bytes_each']:.0f} bytes a participation"
+        before = sum(seconds)
+        yield Result("smoothing-doubling", what, before, figures=figures)
+
+
+def _peak(history: History) -> float:
+    """Bytes of memory at the peak of a smoothing, for each participation, beside the input."""
+    tracemalloc.start()
+    _smooth(history)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / history.rounds.n_rows
 
 
 def smoothing_duels(options: Options) -> Iterator[Result]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from twins import smoothing as twin
@@ -9,9 +11,10 @@ from twins import smoothing as twin
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.rating_kernels import ConvergenceError, Rounds
+from ranklake.rating_kernels.core.beliefs import serial_map
 from ranklake.rating_kernels.smoothing import sweeps
 from ranklake.rating_kernels.smoothing.params import Smoothing
-from ranklake.rating_kernels.smoothing.sweeps import Smoothed, Smoother
+from ranklake.rating_kernels.smoothing.sweeps import Smoothed, Smoother, solve_performances
 
 COLUMNS = Smoothed.__slots__
 
@@ -116,6 +119,29 @@ def test_sweeps__go_on_from_a_checkpoint_with_the_same_bits(monkeypatch) -> None
             resumed.sweep()
         assert resumed.sweeps == whole.sweeps
         assert bits(resumed.result()) == bits(whole.result())
+
+
+@pytest.mark.slow
+def test_sweeps__twice_the_history_is_twice_the_work() -> None:
+    """Work is counted: performances found in all sweeps. Twice the contests, twice the players, all of them active."""
+
+    def work(n_rounds: int) -> int:
+        rounds, params, found = history([100] * n_rounds, 5 * n_rounds), Smoothing(), [0]
+
+        def solve(mean: np.ndarray, variance: np.ndarray, perf: np.ndarray) -> None:
+            found[0] += len(perf)
+            solve_performances(params, rounds, serial_map, mean, variance, perf)
+
+        smoother = Smoother(params, rounds, 5 * n_rounds, solve=solve)
+        while not smoother.converged:
+            smoother.sweep()
+        assert found[0] == (smoother.sweeps - 1) * rounds.n_rows  # the first sweep is the filter
+        return smoother.sweeps * rounds.n_rows
+
+    counts = [work(n) for n in (40, 80, 160, 320)]
+    for half, whole in itertools.pairwise(counts):
+        assert whole < 2.3 * half
+    assert counts[-1] < 8.8 * counts[0]
 
 
 def test_sweeps__shift_with_the_level_of_newcomers() -> None:
