@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ranklake.rating_kernels.core.ragged import Ragged
@@ -52,6 +53,7 @@ def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBe
         "last_time": beliefs.last_time,
         "history": base64.b64encode(rows.schema.serialize()).decode(),
         "types": _types(history),
+        "categories": _categories(rows),
         **facts,
     }
     table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(metadata, allow_nan=False).encode()})
@@ -90,7 +92,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], PlayerBeliefs, A
     rows = table.column(_ROUNDS).combine_chunks().flatten()
     order = np.argsort(rows.field(_ORDER).to_numpy(), kind="stable")
     schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(facts["history"])))
-    arrays = [rows.field(i).take(pa.array(order)) for i in range(len(schema))]
+    categories = pa.ipc.open_stream(base64.b64decode(facts["categories"])).read_all()
+    arrays = [_decoded(rows.field(i).take(pa.array(order)), schema.field(i), categories) for i in range(len(schema))]
     history = pa.Table.from_arrays(arrays, names=schema.names).cast(schema)
     columns = {
         name: _ragged(table.column(name)) if pa.types.is_list(table.schema.field(name).type) else _numbers(table, name)
@@ -128,6 +131,34 @@ def _types(history: Any) -> dict[str, list[str]]:
         elif pd.api.types.is_object_dtype(kind):
             types[str(name)] = ["object"]
     return types
+
+
+def _categories(rows: pa.Table) -> str:
+    """One row of the columns of categories that are no text, as an Arrow stream: Parquet stores the values alone."""
+    names = [field.name for field in rows.schema if _is_lost(field.type)]
+    sink = pa.BufferOutputStream()
+    first = rows.slice(0, 1).select(names).combine_chunks()
+    with pa.ipc.new_stream(sink, first.schema) as stream:
+        stream.write_table(first)
+    return base64.b64encode(sink.getvalue()).decode()
+
+
+def _decoded(array: pa.Array, field: pa.Field, categories: pa.Table) -> pa.Array:
+    """The values of a column with its categories."""
+    if not _is_lost(field.type) or not len(array):
+        return array
+    known = categories.column(field.name).chunk(0).dictionary
+    indices = pc.index_in(array, known).cast(field.type.index_type)
+    return pa.DictionaryArray.from_arrays(indices, known, ordered=field.type.ordered)
+
+
+def _is_lost(kind: pa.DataType) -> bool:
+    """Whether Parquet does not store the categories of a type."""
+    return bool(pa.types.is_dictionary(kind) and not _is_text(kind.value_type))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _type(field: pa.Field, kind: str, storage: str = "", missing: str = "NA") -> Any:

@@ -68,9 +68,16 @@ def test_pickle__holds_a_history_of_duckdb() -> None:
         assert one.history.fetchall() == ratings.history.fetchall()
 
 
-def test_save__keeps_types_of_objects_and_text(tmp_path: Path) -> None:
-    for types in ({"rank": object}, {"player": "string[python]"}, {"player": "string[pyarrow]", "contest": object}):
-        ratings = Ratings.rate(RACES.astype(types))
+def test_save__keeps_types_of_objects_text_and_categories(tmp_path: Path) -> None:
+    days = pd.to_datetime(["2024-03-01"] * 3 + ["2024-09-01"] * 3)
+    ordered = pd.CategoricalDtype([4, 3, 2, 1], ordered=True)
+    for types in (
+        {"rank": object},
+        {"player": "string[python]"},
+        {"player": "string[pyarrow]", "contest": object},
+        {"rank": ordered, "day": "category"},
+    ):
+        ratings = Ratings.rate(RACES.assign(day=days).astype(types))
         ratings.save(tmp_path / "ratings.parquet")
         pd.testing.assert_frame_equal(Ratings.load(tmp_path / "ratings.parquet").history, ratings.history)
 
