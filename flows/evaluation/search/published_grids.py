@@ -109,6 +109,7 @@ SPACES: dict[str, tuple[str, ...]] = {
         "drift_per_day=0:40:3",
         "practice=0:12:3",
         "practice_rounds=10:40:log:2",
+        "sigma_init=200:600:log:2",
         "tie_mode=full,split",
     ),
     "elo-r": ("gamma=125:500:log:8", "sigma_star=20:110:log:8", "tie_mode=half,full"),
