@@ -71,7 +71,7 @@ class Evaluation:
     def by_era(self, filter: str) -> dict[str, dict[str, Any]]:
         """Summaries by year."""
         years = np.unique(self.year).tolist()
-        return {str(one or "unknown"): self.filters[filter].summary(self.year == one) for one in years}
+        return {str(year or "unknown"): self.filters[filter].summary(self.year == year) for year in years}
 
     def by_size(self, filter: str) -> dict[str, dict[str, Any]]:
         """Summaries by the number of participants."""
@@ -79,10 +79,10 @@ class Evaluation:
 
     def sizes(self) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
         """The size classes with rounds, and masks of their rounds."""
-        found = np.searchsorted(list(SIZES.values()), self.n_players, side="right") - 1
+        size_class = np.searchsorted(list(SIZES.values()), self.n_players, side="right") - 1
         for at, name in enumerate(SIZES):
-            if np.any(found == at):
-                yield name, found == at
+            if np.any(size_class == at):
+                yield name, size_class == at
 
     def rank_errors(self) -> list[RankErrors]:
         """The breakdown of log2 rank errors."""
@@ -162,7 +162,7 @@ def evaluate(
             f"run {name} has {chain.stop_round:,} rounds, and the first {first_round:,} are skipped: no round is "
             "left to score; rate more rounds or skip fewer"
         )
-    contest_ids = [one for segment in chain.segments for one in segment.contest_ids][first_round:]
+    contest_ids = [contest_id for segment in chain.segments for contest_id in segment.contest_ids][first_round:]
     year, division, weight = _contest_facts(Dataset.open(lake, run.config["dataset"]), contest_ids, name)
     system = find_system(run.config["system"])
     params = build_params(system, run.config["params"])
@@ -180,7 +180,7 @@ def evaluate(
                 on_progress(pieces[done - 1].stop_round - first_round, chain.stop_round - first_round)
         finally:
             pool.shutdown(cancel_futures=True)
-    filters = {one: RoundScores.joined([part.filters[one] for part in scored]) for one in scored[0].filters}
+    filters = {filter: RoundScores.joined([part.filters[filter] for part in scored]) for filter in scored[0].filters}
     n_players = np.concatenate([part.n_players for part in scored])
     errors = np.concatenate([part.errors for part in scored])
     return Evaluation(
@@ -223,15 +223,15 @@ class _Piece:
 
 def _pieces(chain: Chain, first_round: int) -> Iterator[Chain]:
     """Split a chain into consecutive segments of about ``_PIECE_ROWS`` rows."""
-    some: list[Segment] = []
+    piece: list[Segment] = []
     for segment in chain.segments:
         if segment.stop_round > first_round:
-            some.append(segment)
-            if sum(one.n_rows for one in some) >= _PIECE_ROWS:
-                yield Chain(tuple(some), (), "")
-                some = []
-    if some:
-        yield Chain(tuple(some), (), "")
+            piece.append(segment)
+            if sum(part.n_rows for part in piece) >= _PIECE_ROWS:
+                yield Chain(tuple(piece), (), "")
+                piece = []
+    if piece:
+        yield Chain(tuple(piece), (), "")
 
 
 def _score_piece(
@@ -273,14 +273,14 @@ def _contest_facts(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Year, division and weight of each contest."""
     contests = dataset.contests
-    place = {one: at for at, one in enumerate(contests.column("contest_id").to_pylist())}
-    gone = next((one for one in contest_ids if one not in place), None)
+    place = {contest_id: at for at, contest_id in enumerate(contests.column("contest_id").to_pylist())}
+    gone = next((contest_id for contest_id in contest_ids if contest_id not in place), None)
     if gone is not None:
         raise LakeError(
             f"contest {gone} of run {run} is no longer in data set {dataset.name}; "
             f"`ranklake rate --dataset {dataset.name} --run {run}` brings the run up to date"
         )
-    at = np.array([place[one] for one in contest_ids], dtype=np.int64)
+    at = np.array([place[contest_id] for contest_id in contest_ids], dtype=np.int64)
     time_seconds = contests.column("time_seconds").to_numpy()[at]
     year = time_seconds.astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + 1970
     names = contests.column("name").take(pa.array(at)).to_pylist()

@@ -147,7 +147,7 @@ def contest_classes(names: Sequence[str], pattern: str = CLASSES) -> list[str]:
     return [_one_spelling(match.group()) if match and match.group() else "other" for match in found]
 
 
-def breakdowns(some: Surprises, classes: Sequence[str], counts: Mask) -> Iterator[tuple[str, list[BinSummary]]]:
+def breakdowns(measured: Surprises, classes: Sequence[str], counts: Mask) -> Iterator[tuple[str, list[BinSummary]]]:
     """Summaries by rounds before, days, class, level and last surprise; groups without participations are left out.
 
     Parameters
@@ -157,42 +157,43 @@ def breakdowns(some: Surprises, classes: Sequence[str], counts: Mask) -> Iterato
     counts : bool[n]
         Participations to count. All but the first summary have players of at least :data:`EXPERIENCED` rounds only.
     """
-    counts = counts & np.isfinite(some.surprise)
-    experienced = counts & (some.rounds_before >= EXPERIENCED)
-    yield "rounds", _grouped(some, counts, np.searchsorted(_ROUNDS, some.rounds_before, side="right") - 1, _counts())
-    dated = experienced & np.isfinite(some.days)
-    if np.ptp(some.days[dated]) > 0.0 if dated.any() else False:
-        yield "days", _grouped(some, dated, _at(_DAYS, some.days), _ranges(_DAYS, "< 2", "365+"))
+    counts = counts & np.isfinite(measured.surprise)
+    experienced = counts & (measured.rounds_before >= EXPERIENCED)
+    rounds = np.searchsorted(_ROUNDS, measured.rounds_before, side="right") - 1
+    yield "rounds", _grouped(measured, counts, rounds, _counts())
+    dated = experienced & np.isfinite(measured.days)
+    if np.ptp(measured.days[dated]) > 0.0 if dated.any() else False:
+        yield "days", _grouped(measured, dated, _at(_DAYS, measured.days), _ranges(_DAYS, "< 2", "365+"))
     labels = _labels(classes)
     class_of = np.array([labels.index(name) if name in labels else labels.index("other") for name in classes])
-    yield "class", _grouped(some, experienced, class_of[some.contest], labels)
+    yield "class", _grouped(measured, experienced, class_of[measured.contest], labels)
     if experienced.any():
-        edges = np.quantile(some.level[experienced], np.linspace(0.0, 1.0, _LEVELS + 1)[1:-1])
+        edges = np.quantile(measured.level[experienced], np.linspace(0.0, 1.0, _LEVELS + 1)[1:-1])
         names = [f"tenth {i + 1}, to {edge:.0f}" for i, edge in enumerate(edges)] + [f"tenth {_LEVELS}"]
-        yield "level", _grouped(some, experienced, np.searchsorted(edges, some.level, side="left"), names)
-    known = experienced & np.isfinite(some.last)
+        yield "level", _grouped(measured, experienced, np.searchsorted(edges, measured.level, side="left"), names)
+    known = experienced & np.isfinite(measured.last)
     names = ["< −2", *(f"{a:g} to {b:g}".replace("-", "−") for a, b in pairwise(_LAST)), "2+"]
-    yield "last", _grouped(some, known, np.searchsorted(_LAST, some.last, side="right"), names)
+    yield "last", _grouped(measured, known, np.searchsorted(_LAST, measured.last, side="right"), names)
 
 
-def summarise(some: Surprises, counts: Mask, group: str) -> BinSummary:
+def summarise(measured: Surprises, counts: Mask, group: str) -> BinSummary:
     """The summary of some participations."""
-    counts = counts & np.isfinite(some.surprise)
-    surprise, deviation = some.surprise[counts], some.deviation[counts]
+    counts = counts & np.isfinite(measured.surprise)
+    surprise, deviation = measured.surprise[counts], measured.deviation[counts]
     n = len(surprise)
     if n == 0:
         return BinSummary(group, 0, *[float("nan")] * 5)
     mean, spread = float(surprise.mean()), float(surprise.std())
-    pairs = np.isfinite(some.last[counts])
-    one, other = (surprise / deviation)[pairs], some.last[counts][pairs]
-    related = len(one) > 2 and one.std() > 0.0 and other.std() > 0.0
-    correlation = float(np.corrcoef(one, other)[0, 1]) if related else float("nan")
+    pairs = np.isfinite(measured.last[counts])
+    latest, last = (surprise / deviation)[pairs], measured.last[counts][pairs]
+    related = len(latest) > 2 and latest.std() > 0.0 and last.std() > 0.0
+    correlation = float(np.corrcoef(latest, last)[0, 1]) if related else float("nan")
     return BinSummary(group, n, mean, spread / n**0.5, spread, float(np.sqrt(np.mean(deviation**2))), correlation)
 
 
-def _grouped(some: Surprises, counts: Mask, of_row: npt.NDArray[Any], labels: Sequence[str]) -> list[BinSummary]:
-    found = [summarise(some, counts & (of_row == at), label) for at, label in enumerate(labels)]
-    return [one for one in found if one.participations]
+def _grouped(measured: Surprises, counts: Mask, of_row: npt.NDArray[Any], labels: Sequence[str]) -> list[BinSummary]:
+    summaries = [summarise(measured, counts & (of_row == at), label) for at, label in enumerate(labels)]
+    return [summary for summary in summaries if summary.participations]
 
 
 def _row_before(player: Ints) -> Longs:

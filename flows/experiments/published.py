@@ -198,18 +198,19 @@ def contenders(data: str, metric: int) -> list[Contender]:
         0: tuned for pair inversion; 1: for rank deviation.
     """
     data = "synthetic" if data == "synth-la" else data  # hyperparameters exist for the engine's larger set
-    found: dict[str, Mapping[str, Any]] = {name: pair[metric] for name, pair in TUNED.get(data, {}).items()}
+    tuned: dict[str, Mapping[str, Any]] = {name: pair[metric] for name, pair in TUNED.get(data, {}).items()}
     for name, pair in zip(("glicko-allpairs", "bar"), _BASELINES.get(data, ()), strict=False):
-        found[name] = dict(zip(("beta", "sig_drift"), pair[metric], strict=True))
-    trueskill = found.pop("trueskill", {"model": "place", "convention": "half_variance"})
+        tuned[name] = dict(zip(("beta", "sig_drift"), pair[metric], strict=True))
+    trueskill = tuned.pop("trueskill", {"model": "place", "convention": "half_variance"})
     exact = {name: value for name, value in trueskill.items() if name != "convention"}
     rows = [
         Contender("trueskill, as the engine", "trueskill", trueskill, True),
         Contender("trueskill, exact", "trueskill", exact),
     ]
-    others = [Contender(name, name, found.get(name, {}), name in NAMES) for name in SYSTEMS if name != "trueskill"]
+    others = [Contender(name, name, tuned.get(name, {}), name in NAMES) for name in SYSTEMS if name != "trueskill"]
     # the paper's rows first, in its order
-    return sorted(rows[:1] + others, key=lambda one: (not one.printed, [*NAMES, *SYSTEMS].index(one.system))) + rows[1:]
+    order = [*NAMES, *SYSTEMS]
+    return sorted(rows[:1] + others, key=lambda row: (not row.printed, order.index(row.system))) + rows[1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +243,12 @@ def table_2(dataset: str, history: History, first_round: int, engine: Engine) ->
         All contests, and the first round that is scored; see :func:`.trials.load_history`.
     """
     for system, printed in PRINTED[dataset].items():
-        for_inversion, for_deviation = (_texts(one) for one in TUNED[dataset][system])
-        one = held_out_scores(history, first_round, system, for_inversion, engine)
+        for_inversion, for_deviation = (_texts(settings) for settings in TUNED[dataset][system])
+        inversion = held_out_scores(history, first_round, system, for_inversion, engine)
         same = for_inversion == for_deviation
-        other = one if same else held_out_scores(history, first_round, system, for_deviation, engine)
-        found = one["pair_inversion"], other["rank_deviation"]
-        yield Row(dataset, system, (for_inversion, for_deviation), printed, found)
+        deviation = inversion if same else held_out_scores(history, first_round, system, for_deviation, engine)
+        computed = inversion["pair_inversion"], deviation["rank_deviation"]
+        yield Row(dataset, system, (for_inversion, for_deviation), printed, computed)
 
 
 def _texts(settings: Mapping[str, Any]) -> dict[str, str]:

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Callable
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -109,49 +110,50 @@ def evaluate(
     print_freshness(opened, *runs)
     skips = [skip_rounds or 0 if skip_share is None else rounds_to_skip(opened, run, skip_share) for run in runs]
     n_threads = workers or available_cpus()
-    found: list[Evaluation] = []
+    evaluations: list[Evaluation] = []
     with progress("scoring") as update:
         for run, skip in zip(runs, skips, strict=True):
             on_progress = partial(_report, update, run)
-            one = score_run(opened, run, skip, workers=n_threads, scale=scale, on_progress=on_progress)
-            if one.damage:
-                print_line(f"run {run}: scored up to round {skip + len(one) - 1:,}; {one.damage}", err=True)
-            if found:
-                check_comparable(found[0], one)
-            found.append(one)
-    wanted = [(one, other) for at, one in enumerate(found) for other in found[at + 1 :] if pairs or form == "json"]
-    rates = [(one.run, other.run, list(win_rates(one, other))) for one, other in wanted]
+            evaluation = score_run(opened, run, skip, workers=n_threads, scale=scale, on_progress=on_progress)
+            if evaluation.damage:
+                last = skip + len(evaluation) - 1
+                print_line(f"run {run}: scored up to round {last:,}; {evaluation.damage}", err=True)
+            if evaluations:
+                check_comparable(evaluations[0], evaluation)
+            evaluations.append(evaluation)
+    wanted = combinations(evaluations, 2) if pairs or form == "json" else ()
+    rates = [(first.run, second.run, list(win_rates(first, second))) for first, second in wanted]
     if output is not None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        pq.write_table(pa.concat_tables([one.to_table() for one in found]), output)
+        pq.write_table(pa.concat_tables([evaluation.to_table() for evaluation in evaluations]), output)
     if form == "json":
-        documents = [one.to_json() for one in found]
+        documents = [evaluation.to_json() for evaluation in evaluations]
         several = {
             "runs": documents,
             "win_rates": [
-                {"run": one, "other": other, **finite_json(rate._asdict())}
-                for one, other, some in rates
-                for rate in some
+                {"run": run, "other": second, **finite_json(rate._asdict())}
+                for run, second, rates_of_pair in rates
+                for rate in rates_of_pair
             ],
-            "differences": [finite_json(one._asdict()) for one in differences(found, FILTERS)],
+            "differences": [finite_json(difference._asdict()) for difference in differences(evaluations, FILTERS)],
             "confidence": CONFIDENCE,
         }
         write_json(documents[0] if len(documents) == 1 else several)
         return
-    shown = [filter for filter in FILTERS if filter in (chosen or (FILTERS if len(found) == 1 else FILTERS[:1]))]
-    if len(found) == 1:
-        print_table(scores_table(found[0], shown))
+    shown = [filter for filter in FILTERS if filter in (chosen or (FILTERS if len(evaluations) == 1 else FILTERS[:1]))]
+    if len(evaluations) == 1:
+        print_table(scores_table(evaluations[0], shown))
     else:
         for filter in shown:
-            print_table(comparison_table(found, filter))
-    for one in found:
-        for table in breakdown_tables(one, breakdowns, shown):
+            print_table(comparison_table(evaluations, filter))
+    for evaluation in evaluations:
+        for table in breakdown_tables(evaluation, breakdowns, shown):
             print_table(table)
-    for run, other, rates_of_pair in rates:
+    for run, second, rates_of_pair in rates:
         for filter in shown:
-            print_table(win_table(run, other, rates_of_pair, filter))
+            print_table(win_table(run, second, rates_of_pair, filter))
 
 
 @click.command()

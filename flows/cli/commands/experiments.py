@@ -124,13 +124,13 @@ def _list() -> None:
         "given": "given",
     }
     for name in EXPERIMENTS:
-        one = find_experiment(name)
-        table.add_row(name, Text(one.title), Text(one.source), inputs[one.data])
+        experiment = find_experiment(name)
+        table.add_row(name, Text(experiment.title), Text(experiment.source), inputs[experiment.data])
     print_table(table)
 
 
 def _histories(
-    found: Experiment,
+    experiment: Experiment,
     files: list[Path],
     datasets: tuple[str, ...],
     lake: LakeAddress | None,
@@ -148,35 +148,35 @@ def _histories(
 
     from ...experiments.data import from_file, from_lake, name_of, synthetic
 
-    if found.data == "none":
+    if experiment.data == "none":
         with usage():
             if files or datasets:
-                raise ValueError(f"experiment {found.name} uses no data: omit --data and --dataset")
+                raise ValueError(f"experiment {experiment.name} uses no data: omit --data and --dataset")
         return []
     opened = None if lake is None else lake.open()
     chosen = list(datasets) if datasets or opened is None or files else Dataset.names(opened)
     with usage():
         names = [*map(name_of, files), *chosen]
-        twice = next((one for i, one in enumerate(names) if one in names[:i]), None)
+        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if twice is not None:
             raise ValueError(f"two data sets are called {twice!r}")
-        if not names and found.data == "given":
+        if not names and experiment.data == "given":
             raise ValueError(
-                f"experiment {found.name} needs a real history: --data codeforces.tar.xz, or a --lake that has one"
+                f"experiment {experiment.name} needs a real history: --data codeforces.tar.xz, or a --lake that has one"
             )
     histories = [from_file(path, options) for path in files]
     if opened is not None:
-        histories += [from_lake(opened, one) for one in chosen]
-    if found.data == "beside" or (found.data == "instead" and not histories):
+        histories += [from_lake(opened, name) for name in chosen]
+    if experiment.data == "beside" or (experiment.data == "instead" and not histories):
         histories.append(synthetic(_SYNTHETIC, seed))
     with usage():
-        for one in histories:
-            if len(one.rounds) < found.least:
+        for history in histories:
+            if len(history.rounds) < experiment.least:
                 raise ValueError(
-                    f"experiment {found.name} needs at least {found.least:,} rated contests; "
-                    f"data set {one.name} has {len(one.rounds):,}"
+                    f"experiment {experiment.name} needs at least {experiment.least:,} rated contests; "
+                    f"data set {history.name} has {len(history.rounds):,}"
                 )
-            found.check(one)
+            experiment.check(history)
     return histories
 
 

@@ -31,16 +31,16 @@ def systems(name: str | None, form: str) -> None:
     if name is None:
         every = [describe(system) for system in SYSTEMS.values()]
         if form == "json":
-            write_json([one.to_json(parameters=False) for one in every], 1)
+            write_json([description.to_json(parameters=False) for description in every], 1)
         else:
             _list(every)
         return
     with usage():
-        found = describe(find_system(name))
+        description = describe(find_system(name))
     if form == "json":
-        write_json(found.to_json(), 1)
+        write_json(description.to_json(), 1)
     else:
-        _show(found)
+        _show(description)
 
 
 def _list(every: list[Description]) -> None:
@@ -49,12 +49,12 @@ def _list(every: list[Description]) -> None:
     table = Table(caption="`ranklake systems NAME` lists the hyperparameters of one")
     table.add_column("system", no_wrap=True)
     table.add_column("description")
-    for one in every:
-        table.add_row(one.name, one.text)
+    for description in every:
+        table.add_row(description.name, description.text)
     print_table(table)
 
 
-def _show(one: Description) -> None:
+def _show(description: Description) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -63,10 +63,10 @@ def _show(one: Description) -> None:
     table.add_column("default", overflow="fold")
     table.add_column("range", overflow="fold", max_width=20)
     table.add_column("meaning", ratio=1)
-    for parameter in one.parameters:
+    for parameter in description.parameters:
         table.add_row(parameter.name, _value(parameter.default), Text(_range(parameter)), Text(parameter.text))
-    print_line(f"{one.name}: {one.text}.")
-    print_line(f"Source: {one.source}.")
+    print_line(f"{description.name}: {description.text}.")
+    print_line(f"Source: {description.source}.")
     print_table(table)
 
 

@@ -43,17 +43,17 @@ _PERCENT = frozenset({"pair_inversion", "pair_inversion_equal_half", "rank_devia
 _ARROWS = "↑ higher is better, ↓ lower"
 
 
-def scores_table(found: Evaluation, filters: Sequence[str]) -> Table:
+def scores_table(evaluation: Evaluation, filters: Sequence[str]) -> Table:
     """One run: a row a filter."""
-    rows = {name: found.filters[name].summary() for name in filters}
-    return _scores(f"{found.run}: {_rounds(found)}", "filter", rows, caption=_ARROWS)
+    rows = {name: evaluation.filters[name].summary() for name in filters}
+    return _scores(f"{evaluation.run}: {_rounds(evaluation)}", "filter", rows, caption=_ARROWS)
 
 
-def comparison_table(found: Sequence[Evaluation], filter: str) -> Table:
+def comparison_table(evaluations: Sequence[Evaluation], filter: str) -> Table:
     """Several runs: one row a run; below each value, its difference to the best run with the confidence interval."""
-    weights = {int(one.filters[filter].weight.sum()) for one in found}
+    weights = {int(evaluation.filters[filter].weight.sum()) for evaluation in evaluations}
     alike = len(weights) == 1
-    title = f"{filter}{f', {weights.pop():,} participations' if alike else ''}: {_rounds(found[0])}"
+    title = f"{filter}{f', {weights.pop():,} participations' if alike else ''}: {_rounds(evaluations[0])}"
     columns = {"run": NAME} | ({} if alike else {"participations": NUMBER})
     columns |= {_HEADS[metric]: NUMBER for metric in METRICS}
     hide = ("participations", *(_HEADS[metric] for metric in _HIDE))
@@ -61,53 +61,54 @@ def comparison_table(found: Sequence[Evaluation], filter: str) -> Table:
         f"* best; below the others: difference to the best ± {CONFIDENCE:.0%} interval, paired by round; {_ARROWS}"
     )
     table = new_table(columns, hide, title=title, caption=caption.replace("%", " %"))
-    by_cell = {(one.run, one.metric): one for one in differences(found, [filter])}
-    for one in found:
-        weight = [] if alike else [f"{int(one.filters[filter].weight.sum()):,}"]
+    by_cell = {(difference.run, difference.metric): difference for difference in differences(evaluations, [filter])}
+    for evaluation in evaluations:
+        weight = [] if alike else [f"{int(evaluation.filters[filter].weight.sum()):,}"]
         cells = []
         for metric in METRICS:
-            value, difference = _number(metric, one.filters[filter].mean(metric)), by_cell.get((one.run, metric))
+            value = _number(metric, evaluation.filters[filter].mean(metric))
+            difference = by_cell.get((evaluation.run, metric))
             if difference is None or not value:
                 cells.append(Text(value))
-            elif difference.best == one.run:
+            elif difference.best == evaluation.run:
                 cells.append(Text(f"*{value}", "bold"))
             else:
                 half = _number(metric, difference.high - difference.difference)
                 change = f"{difference.difference:+.{_decimals(metric)}f}{f' ±{half}' if half else ''}"
                 cells.append(Text(f"{value}\n").append(change, "dim"))
-        table.add_row(one.run, *weight, *cells)
+        table.add_row(evaluation.run, *weight, *cells)
     return table
 
 
-def breakdown_tables(found: Evaluation, breakdowns: Sequence[str], filters: Sequence[str]) -> Iterator[Table]:
+def breakdown_tables(evaluation: Evaluation, breakdowns: Sequence[str], filters: Sequence[str]) -> Iterator[Table]:
     """The requested breakdowns, each under every filter."""
     for breakdown in (name for name in BREAKDOWNS if name in breakdowns):
         if breakdown == "rank-error":
-            yield _rank_errors(found)
+            yield _rank_errors(evaluation)
             continue
         head = {"era": "year", "size": "players", "experience": "rounds before"}[breakdown]
         for name in filters:
             rows = (
-                found.filters[name].experience() if breakdown == "experience"
-                else found.by_era(name) if breakdown == "era"
-                else found.by_size(name)
+                evaluation.filters[name].experience() if breakdown == "experience"
+                else evaluation.by_era(name) if breakdown == "era"
+                else evaluation.by_size(name)
             )  # fmt: skip
-            yield _scores(f"{found.run}, {name}, by {head}", head, rows)
+            yield _scores(f"{evaluation.run}, {name}, by {head}", head, rows)
 
 
-def win_table(one: str, other: str, rates: Sequence[WinRate], filter: str) -> Table:
+def win_table(run: str, second: str, rates: Sequence[WinRate], filter: str) -> Table:
     """How often one run is better than another, under one filter."""
     columns = {"rounds": WHOLE, "number": NUMBER} | {_NAMES[metric].removesuffix(" %"): NUMBER for metric in METRICS}
     hide = [_NAMES[metric].removesuffix(" %") for metric in _HIDE]
-    title = f"{filter}: % of rounds that {one} predicted better than {other}; equal rounds count half"
+    title = f"{filter}: % of rounds that {run} predicted better than {second}; equal rounds count half"
     table = new_table(columns, hide, title=title)
     by_class: dict[str, dict[str, WinRate]] = {}
     for rate in rates:
         if rate.filter == filter:
             by_class.setdefault(rate.rounds, {})[rate.metric] = rate
-    for name, found in by_class.items():
-        values = [f"{found[metric].percent:.1f}" if metric in found else "" for metric in METRICS]
-        table.add_row(name, f"{max(rate.n_rounds for rate in found.values()):,}", *values)
+    for name, by_metric in by_class.items():
+        values = [f"{by_metric[metric].percent:.1f}" if metric in by_metric else "" for metric in METRICS]
+        table.add_row(name, f"{max(rate.n_rounds for rate in by_metric.values()):,}", *values)
     return table
 
 
@@ -120,10 +121,10 @@ def search_table(report: SearchReport, metric: str) -> Table:
         for name in shown:
             columns[f"{_NAMES[name].removesuffix(' %')}, {part}"] = NUMBER
     table = new_table(columns, title=f"best {_HEADS[metric]}, {share}")
-    for place, found in enumerate(report.best, 1):
-        scores = [(part.get(name), name in _PERCENT) for part in (found.train, found.test) for name in shown]
+    for place, trial in enumerate(report.best, 1):
+        scores = [(part.get(name), name in _PERCENT) for part in (trial.train, trial.test) for name in shown]
         values = ["diverged" if score is None else f"{score:.{3 if percent else 5}f}" for score, percent in scores]
-        table.add_row(str(place), " ".join(f"{name}={value}" for name, value in found.settings.items()), *values)
+        table.add_row(str(place), " ".join(f"{name}={value}" for name, value in trial.settings.items()), *values)
     return table
 
 
@@ -135,11 +136,11 @@ def _scores(title: str, head: str, rows: Mapping[str, Mapping[str, Any]], captio
     return table
 
 
-def _rank_errors(found: Evaluation) -> Table:
+def _rank_errors(evaluation: Evaluation) -> Table:
     columns = {"rounds, current included": WHOLE}
     columns |= dict.fromkeys(("participations", "mean change", "mean P", "mean E"), NUMBER)
-    table = new_table(columns, title=f"{found.run}, log2 rank errors of all players, newcomers included")
-    for row in found.rank_errors():
+    table = new_table(columns, title=f"{evaluation.run}, log2 rank errors of all players, newcomers included")
+    for row in evaluation.rank_errors():
         if row.participations:
             table.add_row(
                 row.name, f"{row.participations:,}", f"{row.gain:.2f}", f"{row.performance:.4f}", f"{row.error:.4f}"
@@ -147,9 +148,9 @@ def _rank_errors(found: Evaluation) -> Table:
     return table
 
 
-def _rounds(found: Evaluation) -> str:
-    last = found.first_round + len(found) - 1
-    return f"rounds {found.first_round:,} to {last:,}, predicted by the ratings before them"
+def _rounds(evaluation: Evaluation) -> str:
+    last = evaluation.first_round + len(evaluation) - 1
+    return f"rounds {evaluation.first_round:,} to {last:,}, predicted by the ratings before them"
 
 
 def _decimals(metric: str) -> int:

@@ -66,26 +66,28 @@ def _of_history(context: ExperimentContext, history: History, of_paper: str) -> 
     rows: list[dict[str, Any]] = []
     evidence: list[dict[str, Any]] = []
     for_inversion, for_deviation = (list(context.systems) or contenders(of_paper, metric) for metric in (0, 1))
-    for one, other in zip(for_inversion, for_deviation, strict=True):
-        context.on_step(f"{history.name}: {one.label}")
+    for contender, for_rank in zip(for_inversion, for_deviation, strict=True):
+        context.on_step(f"{history.name}: {contender.label}")
         tested = history.index >= history.n_contests // 10
-        found = _scores(history, one)
-        evidence += _evidence(one.label, found, tested)
-        both = (found if one == other else _scores(history, other))["experienced"]
-        scores = tuple(found["experienced"].mean(metric, tested) for metric in _METRICS)
+        groups = _scores(history, contender)
+        evidence += _evidence(contender.label, groups, tested)
+        both = (groups if contender == for_rank else _scores(history, for_rank))["experienced"]
+        scores = tuple(groups["experienced"].mean(metric, tested) for metric in _METRICS)
         rank = tuple(both.mean(metric, tested) for metric in _METRICS)
-        in_paper = printed.get(one.system, (None, None)) if one.printed else (None, None)
+        in_paper = printed.get(contender.system, (None, None)) if contender.printed else (None, None)
         rows.append(
             {
-                "system": one.label,
-                "in the paper": NAMES[one.system] if one.printed else None,
+                "system": contender.label,
+                "in the paper": NAMES[contender.system] if contender.printed else None,
                 "pair inversion, %": scores[0],
                 "pair inversion, printed": in_paper[0],
                 "pair inversion, difference": None if in_paper[0] is None else scores[0] - in_paper[0],
                 "rank deviation, %": rank[1],
                 "rank deviation, printed": in_paper[1],
                 "rank deviation, difference": None if in_paper[1] is None else rank[1] - in_paper[1],
-                "hyperparameters": _words(one) if one == other else f"{_words(one)}; {_words(other)}",
+                "hyperparameters": _words(contender)
+                if contender == for_rank
+                else f"{_words(contender)}; {_words(for_rank)}",
             }
         )
     columns = {heading: [row[heading] for row in rows] for heading in rows[0]}
@@ -110,12 +112,12 @@ def _of_history(context: ExperimentContext, history: History, of_paper: str) -> 
 
 def _skew_and_practice(history: History, of_paper: str) -> Table:
     """Elo-MMS with and without its parts, and Elo-MMR: by default and with published hyperparameters."""
-    (published,) = [one for one in contenders(of_paper, 0) if one.system == "elo-mmr"]
+    (published,) = [contender for contender in contenders(of_paper, 0) if contender.system == "elo-mmr"]
     rows: dict[str, tuple[str, Mapping[str, Any]]] = {"elo-mmr": ("elo-mmr", {})}
     if published.settings:
         rows["elo-mmr, tuned"] = ("elo-mmr", published.settings)
     rows |= {label: ("elo-mms", settings) for label, settings in _ABLATIONS.items()}
-    found: dict[str, dict[str, float]] = {}
+    by_label: dict[str, dict[str, float]] = {}
     tested, rounds = history.index >= history.n_contests // 10, history.rounds
     for label, (system, settings) in rows.items():
         outcome = rate_history(history, system, **settings).outcome
@@ -123,15 +125,15 @@ def _skew_and_practice(history: History, of_paper: str) -> Table:
             rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before,
             filters=[FILTERS[name] for name in ("experienced", "everyone")], probabilities=False,
         )  # fmt: skip
-        found[label] = {
-            f"{name}, {part}: {heading}": one.mean(metric, mask)
-            for name, one in scores.items()
+        by_label[label] = {
+            f"{name}, {part}: {heading}": scored.mean(metric, mask)
+            for name, scored in scores.items()
             for part, mask in (("first tenth", ~tested), ("rest", tested))
             for metric, heading in zip(_EQUAL_HALF, _HEADINGS, strict=True)
         }
-    columns: dict[str, list[Any]] = {"system": list(found)}
-    for heading in found["elo-mmr"]:
-        columns[heading] = [one[heading] for one in found.values()]
+    columns: dict[str, list[Any]] = {"system": list(by_label)}
+    for heading in by_label["elo-mmr"]:
+        columns[heading] = [values[heading] for values in by_label.values()]
     return Table(
         f"{slug_of(history.name)}-skew",
         f"{history.name}: what skew and practice add; equal ratings count half",
@@ -140,11 +142,11 @@ def _skew_and_practice(history: History, of_paper: str) -> Table:
     )
 
 
-def _scores(history: History, one: Contender) -> dict[str, RoundScores]:
-    outcome = rate_history(history, one.system, **one.settings).outcome
+def _scores(history: History, contender: Contender) -> dict[str, RoundScores]:
+    outcome = rate_history(history, contender.system, **contender.settings).outcome
     rounds, prior = history.rounds, outcome.prior
-    system, sizes = find_system(one.system), np.diff(history.rounds.offsets)
-    params = build_params(system, one.settings)
+    system, sizes = find_system(contender.system), np.diff(history.rounds.offsets)
+    params = build_params(system, contender.settings)
     law = laws_of(system, params, sizes, rounds.weight, prior.mu, prior.sigma, prior.n_before)
     filters = [FILTERS[name] for name in _GROUPS]
     return score_rounds(
@@ -152,11 +154,11 @@ def _scores(history: History, one: Contender) -> dict[str, RoundScores]:
     )
 
 
-def _evidence(label: str, found: dict[str, RoundScores], tested: npt.NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
+def _evidence(label: str, groups: dict[str, RoundScores], tested: npt.NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
     """A row for each part of the history and group of players."""
     for part, rounds in zip(_PARTS, (~tested, tested), strict=True):
         for group in _GROUPS:
-            scores = found[group]
+            scores = groups[group]
             yield {
                 "system": label,
                 "part": part,
@@ -168,9 +170,10 @@ def _evidence(label: str, found: dict[str, RoundScores], tested: npt.NDArray[np.
             }
 
 
-def _words(one: Contender) -> str:
+def _words(contender: Contender) -> str:
     settings = (
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in one.settings.items()
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in contender.settings.items()
     )
     return ", ".join(settings) or "defaults"
 

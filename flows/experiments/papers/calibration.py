@@ -83,15 +83,15 @@ def calibrate(
     system_name: str, params: Any, rounds: Rounds, outcome: Outcome, pairs: tuple[Any, Any, Any]
 ) -> Calibration:
     """Compare a system's chances with the results of pairs of rows."""
-    one, other, of_round = pairs
+    first, second, of_round = pairs
 
     def prior(rows: npt.NDArray[np.int64]) -> Prior:
         nothing = np.full(len(rows), np.nan)
         return Prior(outcome.mu_prior[rows], outcome.sigma_prior[rows], nothing, outcome.n_before[rows])
 
     weight, participants = rounds.weight[of_round], rounds.participants[of_round]
-    chance = SYSTEMS[system_name].beats(params, weight, participants, prior(one), prior(other))
-    result = 0.5 + 0.5 * np.sign(rounds.lo[other].astype(np.int64) - rounds.lo[one])
+    chance = SYSTEMS[system_name].beats(params, weight, participants, prior(first), prior(second))
+    result = 0.5 + 0.5 * np.sign(rounds.lo[second].astype(np.int64) - rounds.lo[first])
     brier = float(np.mean(result * (1.0 - chance) ** 2 + (1.0 - result) * chance**2))
     safe = np.clip(chance, 1e-15, 1.0 - 1e-15)
     bits = float(-np.mean(result * np.log2(safe) + (1.0 - result) * np.log2(1.0 - safe)))
@@ -124,7 +124,7 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     rounds = history.rounds
     tested = np.repeat(history.index >= history.n_contests // 10, np.diff(rounds.offsets))
     pairs: tuple[Any, Any, Any] | None = None
-    found: dict[str, Calibration] = {}
+    calibrations: dict[str, Calibration] = {}
     jobs: list[tuple[str, str, dict[str, Any]]] = [(name, name, {}) for name in SYSTEMS]
     of_paper = LIKE.get(history.name, history.name)
     for row in contenders(of_paper, 0) if of_paper in TUNED else ():
@@ -137,26 +137,27 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
             pairs = draw_pairs(rounds, tested & (outcome.n_before >= EXPERIENCE), context.seed)
             if not len(pairs[0]):
                 return [f"{history.name}: no contest after the first tenth has two players with {EXPERIENCE} rounds."]
-        found[label] = calibrate(name, SYSTEMS[name].params(**settings), rounds, outcome, pairs)
+        calibrations[label] = calibrate(name, SYSTEMS[name].params(**settings), rounds, outcome, pairs)
     assert pairs is not None
     slug = slug_of(history.name)
     columns: dict[str, list[Any]] = {
-        "system": list(found),
-        "error, %": [one.error for one in found.values()],
-        "Brier score": [one.brier for one in found.values()],
-        "logarithmic loss, bits": [one.bits for one in found.values()],
-        "favourites' mean chance, %": [one.sharpness for one in found.values()],
+        "system": list(calibrations),
+        "error, %": [calibration.error for calibration in calibrations.values()],
+        "Brier score": [calibration.brier for calibration in calibrations.values()],
+        "logarithmic loss, bits": [calibration.bits for calibration in calibrations.values()],
+        "favourites' mean chance, %": [calibration.sharpness for calibration in calibrations.values()],
         "favourites before, %": [
-            100.0 * float(np.nansum(one.pairs * one.seen) / one.pairs.sum()) for one in found.values()
+            100.0 * float(np.nansum(calibration.pairs * calibration.seen) / calibration.pairs.sum())
+            for calibration in calibrations.values()
         ],
     }
     bins: dict[str, list[Any]] = {"favourite's chance, %": [f"{100 * a:.0f}–{100 * b:.0f}" for a, b in pairwise(BINS)]}
-    for label, one in found.items():
-        bins[label] = [None if np.isnan(seen) else 100.0 * float(seen) for seen in one.seen]
+    for label, calibration in calibrations.items():
+        bins[label] = [None if np.isnan(seen) else 100.0 * float(seen) for seen in calibration.seen]
     caption = f"{history.name}: {len(pairs[0]):,} pairs"
     digits = {"error, %": 2, "Brier score": 4, "logarithmic loss, bits": 4}
     return [
-        Picture.of(slug, f"{caption}: chances and results", _figure(found)),
+        Picture.of(slug, f"{caption}: chances and results", _figure(calibrations)),
         Table(slug, f"{caption}: calibration", columns, digits),
         Table(
             f"{slug}-bins",
@@ -166,19 +167,19 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     ]
 
 
-def _figure(found: dict[str, Calibration]) -> Any:
+def _figure(calibrations: dict[str, Calibration]) -> Any:
     """Two panels: systems with their defaults, and the tuned or remaining ones."""
     figure, axes = new_figure(11.0, 5.0, columns=2, sharey=True)
-    plain = [label for label in found if "tuned" not in label]
+    plain = [label for label in calibrations if "tuned" not in label]
     groups = (plain[: (len(plain) + 1) // 2], plain[(len(plain) + 1) // 2 :])
     for panel, labels in zip(axes, groups, strict=True):
         panel.plot([50, 100], [50, 100], color="#999999", linewidth=0.8, linestyle=":")
         for label, colour in zip(labels, SERIES, strict=False):
-            one = found[label]
-            there = one.pairs >= 30
+            calibration = calibrations[label]
+            there = calibration.pairs >= 30
             panel.plot(
-                100 * one.predicted[there],
-                100 * one.seen[there],
+                100 * calibration.predicted[there],
+                100 * calibration.seen[there],
                 color=colour,
                 label=label,
                 marker="o",

@@ -51,21 +51,21 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     rounds = history.rounds
     tested = np.repeat(history.index >= history.n_contests // 10, np.diff(rounds.offsets))
     overall: list[tuple[str, BinSummary]] = []
-    found: dict[str, dict[str, list[BinSummary]]] = {}
-    for one in context.systems or [parse_contender(name) for name in _COMPARED if name in SYSTEMS]:
-        context.on_step(f"{history.name}: {one.label}")
-        system = find_system(one.system)
-        params = build_params(system, one.settings)
-        outcome = rate_history(history, one.system, **one.settings).outcome
-        some = surprises(system, params, rounds, outcome)
-        overall.append((one.label, summarise(some, tested, "everyone")))
-        experienced = tested & (some.rounds_before >= EXPERIENCED)
-        overall.append((one.label, summarise(some, experienced, "experienced")))
-        for name, groups in breakdowns(some, classes, tested):
-            found.setdefault(name, {})[one.label] = groups
+    by_breakdown: dict[str, dict[str, list[BinSummary]]] = {}
+    for contender in context.systems or [parse_contender(name) for name in _COMPARED if name in SYSTEMS]:
+        context.on_step(f"{history.name}: {contender.label}")
+        system = find_system(contender.system)
+        params = build_params(system, contender.settings)
+        outcome = rate_history(history, contender.system, **contender.settings).outcome
+        measured = surprises(system, params, rounds, outcome)
+        overall.append((contender.label, summarise(measured, tested, "everyone")))
+        experienced = tested & (measured.rounds_before >= EXPERIENCED)
+        overall.append((contender.label, summarise(measured, experienced, "experienced")))
+        for name, groups in breakdowns(measured, classes, tested):
+            by_breakdown.setdefault(name, {})[contender.label] = groups
     slug = slug_of(history.name)
     parts: list[str | Table | Picture] = [_table(slug, f"{history.name}: all participations", "players", overall)]
-    for name, by_system in found.items():
+    for name, by_system in by_breakdown.items():
         caption = f"{history.name}: surprises by {_AXES[name]}"
         rows = [(label, group) for label, groups in by_system.items() for group in groups]
         parts.append(Picture.of(f"{slug}-{name}", caption, _figure(name, by_system)))
@@ -76,14 +76,14 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
 def _table(name: str, caption: str, heading: str, rows: list[tuple[str, BinSummary]]) -> Table:
     columns: dict[str, list[Any]] = {
         "system": [label for label, _ in rows],
-        heading: [one.group for _, one in rows],
-        "participations": [one.participations for _, one in rows],
-        "mean surprise": [one.mean for _, one in rows],
-        "standard error": [one.error for _, one in rows],
-        "spread": [one.spread for _, one in rows],
-        "predicted spread": [one.predicted for _, one in rows],
-        "spread over predicted": [one.spread / one.predicted for _, one in rows],
-        "correlation with the last surprise": [one.correlation for _, one in rows],
+        heading: [summary.group for _, summary in rows],
+        "participations": [summary.participations for _, summary in rows],
+        "mean surprise": [summary.mean for _, summary in rows],
+        "standard error": [summary.error for _, summary in rows],
+        "spread": [summary.spread for _, summary in rows],
+        "predicted spread": [summary.predicted for _, summary in rows],
+        "spread over predicted": [summary.spread / summary.predicted for _, summary in rows],
+        "correlation with the last surprise": [summary.correlation for _, summary in rows],
     }
     return Table(name, caption, columns, {"spread over predicted": 3, "correlation with the last surprise": 3})
 
@@ -97,20 +97,20 @@ def _figure(name: str, by_system: dict[str, list[BinSummary]]) -> Any:
     figure, panels = new_figure(12.0, 3.6, columns=3)
     groups: list[str] = []  # of all systems: levels are named by each system's own ratings
     for summaries in by_system.values():
-        own = [one.group.partition(",")[0] for one in summaries]
+        own = [summary.group.partition(",")[0] for summary in summaries]
         groups += [group for group in own if group not in groups and group != hidden]
     width = 0.16 * (len(by_system) - 1)
     for (label, summaries), shift, colour in zip(
         by_system.items(), np.linspace(-width, width, len(by_system)), SERIES, strict=False
     ):
-        shown = [one for one in summaries if one.participations >= _LEAST and one.group != hidden]
-        x = np.array([groups.index(one.group.partition(",")[0]) for one in shown]) + shift
-        n = np.array([one.participations for one in shown], dtype=np.float64)
-        ratio = np.array([one.spread / one.predicted for one in shown])
+        shown = [summary for summary in summaries if summary.participations >= _LEAST and summary.group != hidden]
+        x = np.array([groups.index(summary.group.partition(",")[0]) for summary in shown]) + shift
+        n = np.array([summary.participations for summary in shown], dtype=np.float64)
+        ratio = np.array([summary.spread / summary.predicted for summary in shown])
         values = (
-            (np.array([one.mean for one in shown]), np.array([2.0 * one.error for one in shown])),
+            (np.array([summary.mean for summary in shown]), np.array([2.0 * summary.error for summary in shown])),
             (ratio, ratio * np.sqrt(2.0 / n)),
-            (np.array([one.correlation for one in shown]), 2.0 / np.sqrt(n)),
+            (np.array([summary.correlation for summary in shown]), 2.0 / np.sqrt(n)),
         )
         for panel, (value, error) in zip(panels, values, strict=True):
             panel.errorbar(
