@@ -97,8 +97,8 @@ def test_table__shows_numbers_in_full_or_hides_their_column(
         assert max(cell_len(line) for line in text.splitlines() if not line.startswith("ranklake ")) <= width
         assert numbers(text) <= numbers(full), width
         hidden = sum(map(int, re.findall(r"^(\d+) columns? hidden", text, re.MULTILINE)))
-        # empty columns are hidden without a note: of evaluate, rank information in each of its tables
-        empty = {"log": 6, "alias": 6, "amend": 6, "evaluate": 12}.get(command[0], 0)
+        # empty columns are hidden without a note: of runs, smoothing; of evaluate, rank information in each table
+        empty = {"runs": 1, "log": 6, "alias": 6, "amend": 6, "evaluate": 12}.get(command[0], 0)
         assert columns(text) + hidden <= columns(full) <= columns(text) + hidden + empty
         if width == 200:
             assert hidden == 0
