@@ -27,6 +27,7 @@ from .events import Listeners
 from .metrics import Metrics
 from .openapi import openapi
 from .parameters import parse
+from .previews import MOST_STANDINGS, Previews
 from .problems import Problem
 from .rendering import Body, BodyCache, encoding_for, render
 from .state import ServedRuns
@@ -61,6 +62,7 @@ class _Api:
     def __init__(self, served: ServedRuns, refresh_seconds: float) -> None:
         self._served, self._refresh_seconds = served, refresh_seconds
         self._cache, self._metrics, self._listeners = BodyCache(MOST_CACHED), Metrics(), Listeners()
+        self._previews = Previews(served.lake, self._cache)
 
     def app(self, more_routes: Sequence[BaseRoute]) -> Starlette:
         routes = [
@@ -73,6 +75,7 @@ class _Api:
             self._route(f"{_API}/{{run}}/events", self._events),
             self._route("/data/{run}/{path:path}", self._data),
             Route(f"{_API}/{{run}}/players", self._counted("players", self._post_players), methods=["POST"]),
+            Route(f"{_API}/{{run}}/preview", self._counted("preview", self._preview), methods=["POST"]),
         ]
         cors = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "HEAD", "POST"],
                           expose_headers=["ETag", "Last-Modified"])  # fmt: skip
@@ -160,11 +163,7 @@ class _Api:
 
     async def _post_players(self, request: Request) -> Response:
         """The same as GET for more handles than an address has room for."""
-        run, data = self._run(request), b""
-        async for part in request.stream():
-            data += part
-            if len(data) > MOST_BODY:
-                raise Problem(413, f"the body must have at most {MOST_BODY:,} bytes")
+        run, data = self._run(request), await _body(request, MOST_BODY)
         rule = f"must be a JSON object with a list `handles` of 1 to {MOST_HANDLES} texts"
         try:
             handles = msgspec.json.decode(data, type=_Handles).handles
@@ -174,6 +173,18 @@ class _Api:
             raise Problem.of_parameter("handles", f"{len(handles)} handles", rule)
         body = await run_in_threadpool(lambda: render(many_players(run, handles), "json", _about(run)))
         return Response(body.data, headers=_SAFE | {"cache-control": "no-store"}, media_type=body.media_type)
+
+    async def _preview(self, request: Request) -> Response:
+        """The change of every participant of a contest that is not rated yet."""
+        parse((), request.query_params.multi_items())
+        run, data = self._run(request), await _body(request, MOST_STANDINGS)
+        body = await run_in_threadpool(self._previews.answer, run, data)
+        encoding = encoding_for(request.headers.get("accept-encoding", ""))
+        body = await run_in_threadpool(body.compressed, encoding)
+        headers = _SAFE | {"cache-control": "no-store", "vary": "Accept-Encoding"}
+        if body.encoding:
+            headers["content-encoding"] = body.encoding
+        return Response(body.data, headers=headers, media_type=body.media_type)
 
     async def _events(self, request: Request) -> Response:
         """A stream of events, one for each new version."""
@@ -213,6 +224,16 @@ class _Api:
             command = f"; `ranklake publish --run {name}` publishes a run" if name.isascii() and len(name) < 100 else ""
             raise Problem(404, f"run {name[:100]!r} is not published{command}", runs=list(runs))
         return runs[name]
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """The body of a request, of limited size."""
+    data = bytearray()
+    async for part in request.stream():
+        data += part
+        if len(data) > most:
+            raise Problem(413, f"the body must have at most {most:,} bytes")
+    return bytes(data)
 
 
 class _Handles(msgspec.Struct):

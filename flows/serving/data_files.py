@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from email.utils import formatdate
 from pathlib import Path
 
 from starlette.responses import FileResponse, Response
@@ -13,6 +14,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import PUBLISHED
 
 from ..publication.files import LATEST
+from .conditional import is_unchanged
 from .problems import Problem
 
 __all__ = ["data_file"]
@@ -41,7 +43,15 @@ def data_file(lake: Lake, run_name: str, path: str, headers: Mapping[str, str]) 
     root, file = Path(lake.uri(folder)).resolve(), Path(lake.uri(f"{folder}/{path}"))
     if not file.is_file() or root not in file.resolve().parents:
         raise Problem(404, f"{path[:200]!r} is not a published file of run {run_name}")
-    media_type = (
-        "application/json" if path.endswith((".json", "_last_checkpoint")) else "application/vnd.apache.parquet"
-    )
-    return FileResponse(file, media_type=media_type)
+    is_json = path.endswith((".json", "_last_checkpoint"))
+    media_type = "application/json" if is_json else "application/vnd.apache.parquet"
+    stat = file.stat()
+    etag = f"{stat.st_mtime_ns:x}-{stat.st_size:x}"
+    validators = {
+        "etag": f'"{etag}"',
+        "last-modified": formatdate(int(stat.st_mtime), usegmt=True),
+        "cache-control": "no-cache",
+    }
+    if is_unchanged(headers, etag, stat.st_mtime):
+        return Response(status_code=304, headers=validators)
+    return FileResponse(file, media_type=media_type, headers=validators, stat_result=stat)

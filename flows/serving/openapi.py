@@ -45,6 +45,7 @@ def openapi(root_path: str = "") -> dict[str, Any]:
     data = {"200": _answer("The file.", ("application/vnd.apache.parquet", "application/json"))}
     data |= {"206": _answer("A part.", ("application/vnd.apache.parquet",)), "404": _problem("No such file.")}
     paths["/data/{run}/{path}"] = {"get": _operation("A published file.", [_in_path("run"), _in_path("path")], data)}
+    paths["/api/v1/runs/{run}/preview"] = {"post": _post_preview()}
     paths["/api/v1/runs/{run}/players"]["post"] = _post_players()
     return {
         "openapi": "3.1.0",
@@ -72,6 +73,23 @@ def _post_players() -> dict[str, Any]:
     answers = {key: answer for key, answer in _answers(_MEDIA[:1]).items() if key != "304"}
     answers["413"] = _problem("The body is too large.")
     return {**_operation("Several players.", [_in_path("run")], answers), "requestBody": body}
+
+
+def _post_preview() -> dict[str, Any]:
+    row = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer", "minimum": 1}], "minItems": 2}
+    properties = {
+        "standings": {"type": "array", "items": row | {"maxItems": 2}, "minItems": 1},
+        "entrants": {"type": "array", "items": {"type": "string"}},
+        "time_seconds": {"type": ["integer", "null"]},
+        "weight": {"type": "number", "exclusiveMinimum": 0},
+    }
+    schema = {"type": "object", "required": ["standings"], "properties": properties, "additionalProperties": False}
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    answers = {key: answer for key, answer in _answers(_MEDIA[:1]).items() if key != "304"}
+    answers |= {"413": _problem("The body is too large."), "429": _problem("All cores are busy.")}
+    answers["503"] = _problem("The run cannot be read now.")
+    operation = _operation("Changes of a contest that is not rated yet.", [_in_path("run")], answers)
+    return {**operation, "requestBody": body}
 
 
 def _in_path(name: str) -> dict[str, Any]:

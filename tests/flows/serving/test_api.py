@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import threading
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from helpers.documents import ROOT
@@ -17,9 +19,13 @@ from pyarrow import csv
 pytest.importorskip("starlette")
 from helpers.api import TestClient
 
+from ranklake.flows.common.finite import finite_rows
+from ranklake.flows.preview.run_preview import RunPreview
+from ranklake.flows.preview.standings import Standings
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.published.run import open_published
 from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.serving import previews
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS
 from ranklake.flows.serving.parameters import Parameter
@@ -115,6 +121,40 @@ def test_other_answers(client: TestClient, lake: Lake) -> None:
     assert get(client, f"{RUN}/compare", handles="player 1,player 2")["pairs"][0]["against"] == "player 2"
     assert get(client, "/healthz") == {"status": "ok", "runs": 1}
     assert 'ranklake_rounds{run="run"} 31' in client.get("/metrics").text
+
+
+# Previews
+
+
+def test_preview__is_that_of_the_function(client: TestClient, lake: Lake) -> None:
+    standings = [["player 3", 2], ["=1+1", 1], ["newcomer", 2]]
+    response = client.post(f"{RUN}/preview", json={"standings": standings, "entrants": ["player 1"]})
+    assert response.status_code == 200, response.text
+    lo, hi = np.array([0, 1, 1], np.int32), np.array([0, 2, 2], np.int32)
+    expected = Standings.of(["=1+1", "player 3", "newcomer"], lo, hi, entrants=["player 1"])
+    table = RunPreview.open(lake, "run").preview(expected).table()
+    assert response.json()["rows"] == finite_rows(table).to_pylist()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{}", b'{"standings": []}', b'{"standings": [["a", 0]]}', b'{"standings": [["a", 1], ["a", 2]]}',
+     b'{"standings": [["a", 1], ["b", 2]], "weight": -1}', b'{"standings": [["a", 1], ["b", 2]], "x": 1}',
+     b'{"standings": [["player 1", 1], ["old one", 2]]}', b"[" * 10_000, b"\xff"],
+)  # fmt: skip
+def test_preview__refuses_a_wrong_contest(client: TestClient, body: bytes) -> None:
+    response = client.post(f"{RUN}/preview", content=body)
+    assert (response.status_code, response.headers["content-type"]) == (400, "application/problem+json"), response.text
+
+
+def test_preview__has_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert client.post(f"{RUN}/preview", content=b" " * (9 << 20)).status_code == 413
+    monkeypatch.setattr(previews, "MOST_PREVIEWED", 2)
+    body = {"standings": [["a", 1], ["b", 2], ["c", 3]]}
+    assert client.post(f"{RUN}/preview", json=body).status_code == 413
+    monkeypatch.setattr(previews, "MOST_PREVIEWED", 3)
+    monkeypatch.setattr(threading.Semaphore, "acquire", lambda *_, **__: False)
+    assert client.post(f"{RUN}/preview", json=body).status_code == 429
 
 
 # Files

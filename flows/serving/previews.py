@@ -1,0 +1,119 @@
+"""Previews of contests for the server: the state of a run is read at its first preview, and again after a publish."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from ranklake.storage import Lake, LakeError
+
+from ..published.run import PublishedRun
+from .endpoints import Rows
+from .problems import Problem
+from .rendering import Body, BodyCache, render
+
+if TYPE_CHECKING:
+    from ..preview.run_preview import RunPreview
+
+__all__ = ["MOST_PREVIEWED", "MOST_STANDINGS", "Previews"]
+
+MOST_PREVIEWED = 50_000  # participants
+MOST_STANDINGS = 8 << 20  # bytes of a request
+_RULE = (
+    "the body must be a JSON object with `standings`, a list of [handle, place] with places from 1; it may have "
+    "`entrants`, a list of handles, `time_seconds` and `weight`"
+)
+
+
+class _Contest(msgspec.Struct, forbid_unknown_fields=True):
+    standings: list[tuple[str, int]]
+    entrants: list[str] = []
+    time_seconds: int | None = None
+    weight: float = 1.0
+
+
+class Previews:
+    """Previews with at most one computation for each core; answers of the same body are those of the cache."""
+
+    def __init__(self, lake: Lake, cache: BodyCache) -> None:
+        self._lake, self._cache = lake, cache
+        self._states: dict[str, tuple[str, RunPreview]] = {}
+        self._lock = threading.Lock()
+        self._free = threading.Semaphore(os.cpu_count() or 1)
+
+    def answer(self, run: PublishedRun, data: bytes) -> Body:
+        """The changes of all participants of the contest in a request.
+
+        Raises
+        ------
+        Problem
+            The contest is invalid or cannot be rated, or all cores are busy.
+        """
+        key = ("preview", run.name, run.manifest.etag, blake2b(data, digest_size=16).digest())
+        body = self._cache.get(key)
+        if body is None:
+            contest = _read(data)
+            if not self._free.acquire(blocking=False):
+                raise Problem(429, "all cores compute previews; ask again in a second")
+            try:
+                body = self._compute(run, contest)
+            finally:
+                self._free.release()
+            self._cache.put(key, body)
+        return body
+
+    def _compute(self, run: PublishedRun, contest: _Contest) -> Body:
+        from ..preview.standings import Standings
+
+        players, lo, hi = _tie_groups(contest.standings)
+        try:
+            standings = Standings.of(
+                players, lo, hi, entrants=contest.entrants, time_seconds=contest.time_seconds, weight=contest.weight
+            )
+            table = self._state(run).preview(standings).table()
+        except LakeError as error:
+            raise Problem(503, str(error)) from error
+        except (ValueError, ArithmeticError) as error:
+            raise Problem(400, str(error)) from error
+        return render(Rows(table, {}), "json", {"run": run.name, "version": run.manifest.etag})
+
+    def _state(self, run: PublishedRun) -> RunPreview:
+        """The run after its last round, as it was when its version was first previewed."""
+        from ..preview.run_preview import RunPreview
+
+        manifest = run.manifest
+        with self._lock:
+            version, state = self._states.get(run.name, ("", None))
+            if state is None or version != manifest.etag:
+                deviations = None if manifest.default_deviations else manifest.deviations
+                state = RunPreview.open(self._lake, run.name, deviations, run.titles)
+                self._states[run.name] = manifest.etag, state
+            return state
+
+
+def _read(data: bytes) -> _Contest:
+    try:
+        contest = msgspec.json.decode(data, type=_Contest)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise Problem(400, f"{_RULE}: {error}", rule=_RULE) from None
+    if len(contest.standings) + len(contest.entrants) > MOST_PREVIEWED:
+        raise Problem(413, f"a preview takes at most {MOST_PREVIEWED:,} participants")
+    if not all(1 <= place < 1 << 31 for _, place in contest.standings):
+        raise Problem(400, _RULE, rule=_RULE)
+    return contest
+
+
+def _tie_groups(standings: Sequence[tuple[str, int]]) -> tuple[list[str], Any, Any]:
+    """The players best first, with the first and last position of each tie group; equal places tie."""
+    places = np.array([place for _, place in standings], dtype=np.int64)
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    lo = np.searchsorted(ordered, ordered).astype(np.int32)
+    hi = (np.searchsorted(ordered, ordered, side="right") - 1).astype(np.int32)
+    return [standings[i][0] for i in order.tolist()], lo, hi
