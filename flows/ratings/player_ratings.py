@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..common.settings import params_to_json
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
 from ..frames.prediction import Prediction, as_seconds, predict
+from ..preview.frames import preview
 from ..results.display import Display
 from .figures import distribution_of
 from .leaderboard import leaderboard_of
@@ -118,6 +119,18 @@ class PlayerRatings(Generic[FrameT]):
     ) -> Prediction:
         """Predict a round among some players; see :func:`ranklake.predict`."""
         return predict(self, players, time=time, weight=weight, perf_ceiling=perf_ceiling, deviations=deviations)
+
+    def preview(
+        self,
+        standings: Any,
+        *,
+        entrants: Iterable[Any] = (),
+        time: Any = None,
+        titles: str | None = None,
+        deviations: float | None = None,
+    ) -> Any:
+        """Preview a contest: everybody's change of rating from its standings; see :func:`ranklake.preview`."""
+        return preview(self, standings, entrants=entrants, time=time, titles=titles, deviations=deviations)
 
     def plot_distribution(self) -> Figure:
         """A histogram of the ratings of all players.

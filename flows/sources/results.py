@@ -157,7 +157,7 @@ def with_contest(table: pa.Table, columns: Mapping[str, str], contest_id: str) -
     name = "contest"
     while name in table.column_names:
         name += "_"
-    ids = pa.DictionaryArray.from_arrays(np.zeros(table.num_rows, np.int32), pa.array([contest_id], pa.string()))
+    ids = pa.chunked_array([pa.repeat(contest_id, table.num_rows)])
     return table.append_column(name, ids), {"contest": name, **columns}
 
 

@@ -8,11 +8,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from against_peer import CODEFORCES
+from pyarrow import csv
 from timing import Options, Result, best_of, invoke, run_command
 
+from ranklake.flows.common.titles import CODEFORCES as CODEFORCES_TITLES
 from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation.search.config import SearchConfig
@@ -21,14 +25,17 @@ from ranklake.flows.evaluation.search.search import SearchReport, search
 from ranklake.flows.evaluation.search.spaces import as_texts
 from ranklake.flows.evaluation.search.trials import load_history, run_trial
 from ranklake.flows.experiments.published import PRINTED, table_2
+from ranklake.flows.preview.run_preview import RunPreview
+from ranklake.flows.preview.standings import Standings
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.storage import Dataset, Lake
 
-__all__ = ["evaluation", "grid_search", "paper_table_2"]
+__all__ = ["evaluation", "grid_search", "paper_table_2", "previews"]
 
 PAPER_ROUNDS, TRAIN_ROUNDS = 1087, 109
 POINTS, POINTS_SECONDS = 200, 15.0
 EVALUATE_SECONDS = 10.0
+PREVIEWED, PREVIEW_SECONDS, PREVIEW_IN_MEMORY = 25_000, 1.0, 0.05
 # Hyperparameters of Elo-MMR in the search.
 SPACE = ("weight_limit=0.05:0.5:log", "sig_limit=25:120:log", "rho=0,0.04,0.2,1", "drift_per_day=0:30")
 TRIALS = 80
@@ -70,6 +77,33 @@ def evaluation(options: Options) -> Iterator[Result]:
         done.seconds,
         targets={f"at most {EVALUATE_SECONDS:g} s: {done.seconds:.1f} s": done.seconds <= EVALUATE_SECONDS},
         figures={"cpu_seconds": done.cpu_seconds, "peak_bytes": done.peak_bytes},
+    )
+
+
+def previews(options: Options) -> Iterator[Result]:
+    """`ranklake preview` of 25,000 participants with a full Codeforces run, the whole command; then in memory."""
+    with _lake(options, None) as lake, tempfile.TemporaryDirectory() as folder:
+        run_command(invoke(), "rate", "--dataset", "d", "--run", "r", "--lake", lake.url)
+        handles = Dataset.open(lake, "d").handles()
+        n = min(options.least(PREVIEWED), len(handles))
+        players = handles.take(pa.array(np.random.default_rng(0).permutation(len(handles))[:n])).to_pylist()
+        path = Path(folder, "standings.csv")
+        csv.write_csv(pa.table({"player": players, "rank": np.arange(n)}), path)
+        words = (invoke(), "preview", path, "--run", "r", "--titles", "codeforces", "--format", "csv")
+        done = min((run_command(*words, "--lake", lake.url) for _ in range(3)), key=lambda command: command.seconds)
+        state = RunPreview.open(lake, "r", titles=CODEFORCES_TITLES)
+        standings = Standings.of(players, np.arange(n), np.arange(n))
+        inside, _ = best_of(3, lambda _: state.preview(standings))
+    yield Result(
+        "preview",
+        f"ranklake preview of {n:,} participants, with titles; {done.cpu_seconds:.1f} s of all cores; "
+        f"{inside:.3f} s with the run in memory",
+        done.seconds,
+        targets={
+            f"at most {PREVIEW_SECONDS:g} s: {done.seconds:.2f} s": done.seconds <= PREVIEW_SECONDS,
+            f"at most {PREVIEW_IN_MEMORY:g} s in memory: {inside:.3f} s": inside <= PREVIEW_IN_MEMORY,
+        },
+        figures={"cpu_seconds": done.cpu_seconds, "in_memory_seconds": inside},
     )
 
 

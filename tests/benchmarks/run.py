@@ -25,7 +25,7 @@ from from_sites import normalise
 from million import million, systems_million
 from on_cluster import cluster
 from phases import profile
-from prediction import evaluation, grid_search, paper_table_2
+from prediction import evaluation, grid_search, paper_table_2, previews
 from rich.console import Console
 from rich.table import Table
 from smoothing import smoothing, smoothing_doubling, smoothing_duels
@@ -46,6 +46,7 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "tennis": tennis,
     "tennis-lake": tennis_lake,
     "evaluate": evaluation,
+    "preview": previews,
     "search-grid": grid_search,
     "table-2": paper_table_2,
     "choosing": choosing,

@@ -107,6 +107,7 @@ def test_safe__is_refused_if_it_has_no_effect(invoke: Command, made: HostileLake
     lake = ("--lake", made.lake.url, *RUN, "--safe")
     for arguments in (("leaderboard",), ("player", "x", "--format", "json"), ("predict", "x", "y")):
         assert "--safe is for --format csv" in invoke.refuses(*arguments, *lake, code=2)
+    assert "--safe is for --format csv" in invoke.refuses("preview", "x.csv", *lake, code=2)
     assert "--safe is for --format csv" in invoke.refuses("export", "--what", "ratings", "--format", "jsonl", *lake,
                                                             code=2)  # fmt: skip
 

@@ -73,7 +73,7 @@ def test_preview__equals_the_rating_of_the_contest(name: str, contests: list[Con
 def test_preview__of_a_large_contest_equals_its_rating(name: str, contests: list[Contest]) -> None:
     ratings = Ratings.rate(frame_of(contests), name, engine="serial")
     standings = drawn(np.random.default_rng(6), 700, LATER)
-    found = preview(ratings, standings)
+    found = ratings.preview(standings)
     same_bits(found, rated(standings, ratings))
     assert found["rating"].tolist() == ratings.update(standings.assign(contest="n")).history["rating"].tolist()[-700:]
 

@@ -172,3 +172,11 @@ def test_command__names_the_runs_that_exist(lake: Lake, invoke: Command, tmp_pat
     refused = invoke.refuses("preview", tmp_path / "s.csv", "--run", "ruin", "--lake", lake.url)
     assert "no run 'ruin'" in refused
     assert "there are: run" in refused
+
+
+def test_command__safe_csv_has_no_formulas(lake: Lake, invoke: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("player,rank\n=1+1,1\nplayer 2,2\n", encoding="utf-8")
+    there = ("--run", "run", "--lake", lake.url, "--format", "csv")
+    exact, safe = (invoke("preview", tmp_path / "s.csv", *there, *more).out for more in ((), ("--safe",)))
+    assert '"=1+1"' in exact
+    assert '"\'=1+1"' in safe
