@@ -22,6 +22,7 @@ from changes import corrections, publish
 from choosing import choosing
 from frames import frames
 from from_sites import normalise
+from ideas import elo_mms_ideas
 from million import million, systems_million
 from on_cluster import cluster
 from phases import profile
@@ -53,6 +54,7 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "systems-200": systems_200,
     "systems-all": systems_all,
     "elo-mms": elo_mms,
+    "elo-mms-ideas": elo_mms_ideas,
     "systems-million": systems_million,
     "systems-others": systems_others,
     "frames": frames,

@@ -1,0 +1,215 @@
+"""Extensions of Elo-MMS that were tried and not kept; each value is chosen on the first tenth of a history.
+
+The rating pass below is that of ``elo-mms`` with default hyperparameters, full ties, no ceilings, and one more
+parameter for each idea, which has no effect at 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from timing import Options, Result
+
+from ranklake.flows.evaluation.residuals import contest_classes
+from ranklake.flows.evaluation.scores import score_rounds
+from ranklake.flows.experiments.data import History, from_file
+from ranklake.flows.sources.column_names import Columns
+from ranklake.flows.sources.options import ReadOptions
+from ranklake.rating_kernels.core.numerics import C3
+from ranklake.rating_kernels.inference.diffusion import elapsed_days, practice_gain
+from ranklake.rating_kernels.inference.logistic_field import solve_round
+from ranklake.rating_kernels.inference.skewed import _tanh_root, _variance, share_of_skew, shift_of_mean
+from ranklake.rating_kernels.metrics.metrics import FILTERS
+
+__all__ = ["elo_mms_ideas"]
+
+HISTORIES = (
+    ("elo-datasets/codeforces.tar.xz", (), 1087),
+    ("elo-datasets/ctf.tar.xz", (), None),
+    ("f1_races.parquet", ("contest=contest_id",), None),
+)
+
+
+class Ideas(NamedTuple):
+    """Parameters of the ideas.
+
+    Attributes
+    ----------
+    debut, debut_by_class : float
+        1 / number of debuts that a newcomer's prior of 1,500 counts as, when averaged with the performances in earlier
+        debuts, of all contests or of the contest's class.
+    pool : float
+        Share of the distance from 1,500 to the mean rating of the other participants, added to a newcomer's prior.
+    class_noise : float
+        Power of the noise's factor by class: beta_t^2 = (V S / C)^2 - V - mean sigma^2, with the variance V of prior
+        means, the deviation S of performances and their covariance C, averaged over earlier rounds of the class.
+    level, field_level : float
+        Logarithm of the noise's factor by 1,000 points of a player's rating, of the field's mean rating.
+    tail : float
+        Share of the normal law in the lower side.
+    rest : float
+        Points gained by a long break: ``rest`` (1 - e^(-days / 60)).
+    days_gain : float
+        Points gained by a day, up to a year.
+    practice_level : float
+        Relative change of practice by 500 points of rating.
+    early_drift : float
+        Deviation of an additional drift, halved in variance after five rounds.
+    early_noise : float
+        Relative additional noise of newcomers, halved after three rounds.
+    """
+
+    debut: float = 0.0
+    debut_by_class: float = 0.0
+    pool: float = 0.0
+    class_noise: float = 0.0
+    level: float = 0.0
+    field_level: float = 0.0
+    tail: float = 0.0
+    rest: float = 0.0
+    days_gain: float = 0.0
+    practice_level: float = 0.0
+    early_drift: float = 0.0
+    early_noise: float = 0.0
+
+
+VALUES = {
+    "debut": (0.002, 0.01, 0.05),
+    "debut_by_class": (0.002, 0.01, 0.05),
+    "pool": (0.25, 0.5, 1.0),
+    "class_noise": (0.5, 1.0),
+    "level": (0.1, 0.2, 0.3, 0.45),
+    "field_level": (-0.2, 0.2, 0.4),
+    "tail": (0.05, 0.1, 0.2, 0.4),
+    "rest": (-10.0, 10.0, 20.0),
+    "days_gain": (0.05, 0.1, 0.2),
+    "practice_level": (-0.3, 0.3),
+    "early_drift": (10.0, 20.0, 40.0),
+    "early_noise": (-0.3, -0.15, 0.15, 0.3, 0.6),
+}
+BETA, SKEW, GAMMA, DRIFT, PRACTICE, PRACTICE_ROUNDS, SIGMA_INIT = 130.0, 1.4, 12.0, 12.0, 8.0, 20.0, 350.0
+
+
+def elo_mms_ideas(options: Options) -> Iterator[Result]:
+    """Each idea on each history: the value with most pairs on the first tenth, and its change on the rest."""
+    for file, columns, n in HISTORIES:
+        history = from_file(options.file(file), ReadOptions(columns=Columns.parse(columns)))
+        if (stop := options.least(n or history.n_contests)) < history.n_contests:
+            history = history.first(stop, history.name)
+        train, test = _pairs(history, True, Ideas()), _pairs(history, False, Ideas())
+        yield Result("elo-mms-ideas", f"{history.name}: elo-mms {test[0]:.2f} % experienced, {test[1]:.2f} % everyone")
+        for name, values in VALUES.items():
+            found = {value: _pairs(history, True, Ideas(**{name: value})) for value in values}
+            best = max(values, key=lambda value: found[value][0])
+            gain = _pairs(history, False, Ideas(**{name: best})) - test
+            first = found[best] - train
+            what = f"{history.name}: {name}={best:g} {gain[0]:+.2f} experienced, {gain[1]:+.2f} everyone"
+            tenth = f"on the first tenth {first[0]:+.2f}, {first[1]:+.2f}"
+            figures = {"experienced": float(gain[0]), "everyone": float(gain[1])}
+            yield Result("elo-mms-ideas", f"{what}; {tenth}", figures=figures)
+
+
+def _pairs(history: History, train: bool, ideas: Ideas) -> Any:
+    """Pairs predicted, percent, equal ratings half: experienced, everyone; of the first tenth, or of the rest."""
+    rounds, split = history.rounds, int(np.searchsorted(history.index, history.n_contests // 10))
+    if train:
+        rounds = rounds.part(0, split)
+    labels, of_round = np.unique(contest_classes(history.titles[: len(rounds)]), return_inverse=True)
+    mu, n_before = np.empty(rounds.n_rows), np.empty(rounds.n_rows, np.int32)
+    _rate(
+        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, of_round, len(labels),
+        len(history.handles), ideas, mu, n_before,
+    )  # fmt: skip
+    filters = [FILTERS["experienced"], FILTERS["everyone"]]
+    scores = score_rounds(rounds.offsets, rounds.lo, mu, n_before, filters, probabilities=False)
+    part = slice(0, None) if train else slice(split, None)
+    return np.array([one.mean("pair_inversion_equal_half", part) for one in scores.values()])
+
+
+@numba.njit(error_model="numpy")
+def _rate(offsets, player, lo, time_seconds, weight, of_round, n_classes, n_players, ideas, mu_prior, n_before):
+    mu, sigma = np.full(n_players, 1500.0), np.full(n_players, SIGMA_INIT)
+    n_rounds, last_time = np.zeros(n_players, np.int64), np.zeros(n_players, np.int64)
+    debuts, factors = np.zeros((n_classes, 2)), np.zeros((n_classes, 2))  # sums and numbers
+    for r in range(len(offsets) - 1):
+        a, b = offsets[r], offsets[r + 1]
+        w, one, tau = weight[r], of_round[r], share_of_skew(float(b - a))
+        known, n_known = 0.0, 0
+        for i in range(a, b):
+            if n_rounds[player[i]] > 0:
+                known += mu[player[i]]
+                n_known += 1
+        field = known / n_known if n_known else 1500.0
+        newcomer = 1500.0 + (ideas.pool * (field - 1500.0) if n_known >= 10 else 0.0)
+        if ideas.debut > 0.0:
+            newcomer += debuts[:, 0].sum() / (1.0 / ideas.debut + debuts[:, 1].sum())
+        if ideas.debut_by_class > 0.0:
+            newcomer += debuts[one, 0] / (1.0 / ideas.debut_by_class + debuts[one, 1])
+        mean = factors[:, 0].sum() / max(factors[:, 1].sum(), 1.0)
+        common = math.exp(ideas.class_noise * (factors[one, 0] - mean * factors[one, 1]) / (factors[one, 1] + 3.0))
+        common *= math.exp(ideas.field_level * min(max(field - 1500.0, -1500.0), 1500.0) / 1000.0)
+        beta, noise, spread, centre, omega, perf = np.empty((6, b - a))
+        for q in range(b - a):
+            row = player[a + q]
+            k = n_rounds[row]
+            if k > 0:
+                days = elapsed_days(time_seconds[r], last_time[row])
+                gain = practice_gain(k, PRACTICE, PRACTICE_ROUNDS)
+                gain *= max(0.0, 1.0 + ideas.practice_level * (mu[row] - 1500.0) / 500.0)
+                gain += ideas.days_gain * min(days, 365.0) + ideas.rest * (1.0 - math.exp(-days / 60.0))
+                mu[row] += tau * gain
+                drift = GAMMA**2 * w + DRIFT * days + ideas.early_drift**2 / (1.0 + k / 5.0)
+                sigma[row] = math.sqrt(sigma[row] ** 2 + drift)
+            else:
+                mu[row] = newcomer
+            factor = common * math.exp(ideas.level * min(max(mu[row] - 1500.0, -1500.0), 1500.0) / 1000.0)
+            beta[q] = BETA * factor * (1.0 + ideas.early_noise / (1.0 + k / 3.0))
+            noise[q] = _variance(tau, beta[q], SKEW, w)
+            centre[q] = mu[row] - shift_of_mean(tau, beta[q], SKEW, w)
+            spread[q] = sigma[row] ** 2
+            omega[q] = C3 / math.sqrt(spread[q] + noise[q])
+            mu_prior[a + q], n_before[a + q] = mu[row], k
+        solve_round(centre, omega, lo[a:b], False, math.inf, perf)
+        if ideas.class_noise != 0.0:
+            _estimate(mu_prior[a:b], spread, perf, noise, n_before[a:b], common, factors[one])
+        for q in range(b - a):
+            row, p = player[a + q], w / (beta[q] * beta[q])
+            if n_rounds[row] == 0:
+                debuts[one, 0] += perf[q] + (mu[row] - centre[q]) - 1500.0
+                debuts[one, 1] += 1.0
+            mu[row] += _change(perf[q] - mu[row], spread[q], p, SKEW / (C3 * math.sqrt(p)), tau, ideas.tail)
+            sigma[row] = math.sqrt(spread[q] * noise[q] / (spread[q] + noise[q]))
+            last_time[row] = max(last_time[row], time_seconds[r]) if n_rounds[row] else time_seconds[r]
+            n_rounds[row] += 1
+
+
+@numba.njit(error_model="numpy")
+def _estimate(mu, variance, perf, noise, n_before, common, factor):
+    """Add the logarithm of this round's noise, relative to the assumed one, for players of five rounds."""
+    known = n_before >= 5
+    if known.sum() < 30:
+        return
+    prior, shown = mu[known] - mu[known].mean(), perf[known] - perf[known].mean()
+    v, s, c = (prior**2).mean(), (shown**2).mean(), (prior * shown).mean()
+    found = (v * v * s / (c * c) if c > 0.0 else math.inf) - v - variance[known].mean()
+    assumed = noise[known].mean() / (common * common)
+    factor[0] += 0.5 * math.log(min(max(found / assumed, 0.25), 4.0))
+    factor[1] += 1.0
+
+
+@numba.njit(error_model="numpy")
+def _change(surprise, variance, p, scale, tau, tail):
+    """Change of the rating; ``tail`` is the share of the normal law in the lower side, whose other part is logistic."""
+    share = tau * (1.0 - tail)
+    if surprise >= 0.0:
+        return surprise * variance * p / (1.0 + variance * p)
+    linear = p * (1.0 - tau) + tau * tail * p / (SKEW * SKEW)
+    if share <= 0.0:
+        return surprise * variance * linear / (1.0 + variance * linear)
+    delta = -surprise * scale / (share * variance)
+    u = _tanh_root(2.0 * scale * scale * (1.0 + variance * linear) / (share * variance), delta)
+    return -variance * (linear * 2.0 * scale * u + share * math.tanh(u) / scale)
