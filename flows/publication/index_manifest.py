@@ -143,5 +143,5 @@ def source_digest(run: Run, dataset: Dataset, newest: Segment) -> str:
     The columns become Python values, because their conversion to numpy would import pandas.
     """
     contests = dataset.contests.slice(0, newest.stop_round).select(_CONTESTS).to_pydict()
-    source = json.dumps([run.config, newest.last_digest, contests], sort_keys=True)
+    source = json.dumps([run.config, newest.last_digest, contests], sort_keys=True, allow_nan=False)
     return hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
