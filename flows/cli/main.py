@@ -36,7 +36,7 @@ SECTIONS = {
         "leaderboard": (".commands.results:leaderboard", "Show the players of a run, best first."),
         "player": (".commands.results:player", "Show every rated round of one player."),
         "predict": (".commands.predict:predict", "Predict the result of a future round."),
-        "preview": (".commands.preview:preview", "Show everybody's change from standings; writes nothing."),
+        "preview": (".commands.preview:preview", "Show rating changes from standings; nothing is written."),
         "plot": (".commands.plot:plot", "Draw players' histories or the distribution of ratings."),
         "export": (".commands.export:export", "Export ratings or the leaderboard of a run as one file."),
         "publish": (".commands.publish:publish", "Publish a run as tables or as a web site."),

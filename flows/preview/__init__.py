@@ -1,1 +1,1 @@
-"""Preview of a contest: everybody's change from standings, nothing written."""
+"""Preview of a contest: rating changes from standings, nothing written."""

@@ -41,7 +41,7 @@ def preview(
     system: str | None = None,
     **hyperparameters: Any,
 ) -> Any:
-    """Preview a contest: everybody's change of rating from its standings, which may be partial. Nothing is written.
+    """Preview a contest: the rating changes from its standings, which may be partial. Nothing is written.
 
     The ratings are equal to the bit to those of the contest when it is rated.
 
@@ -54,14 +54,14 @@ def preview(
         A frame of any kind with one row a participant: ``player`` and ``rank``, ``score``, or ``lo`` and ``hi``, as for
         :func:`ranklake.rate_history`; ``contest`` may be missing.
     entrants
-        Who has entered. Those who are not in the standings count in the field: they share the place after all others.
+        All entrants. Those without a row in the standings count in the field: they share the place after all others.
     columns, duplicates
         As for :func:`ranklake.rate_history`.
     time
         End of the contest: UTC seconds, a date or a datetime; default: the time in the standings, else the end of the
         last round.
     titles
-        ``codeforces``, ``none``, a file of titles or :class:`Titles`; default: those of the run, none for beliefs.
+        ``codeforces``, ``none``, a file of titles or ``Titles``; default: those of the run, none for beliefs.
     deviations
         The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
     system, **hyperparameters

@@ -29,7 +29,7 @@ def standings_from_file(
     path, options
         As for :func:`ranklake.flows.sources.files.contests.read_contests`; a table needs no column ``contest``.
     entrants
-        Who has entered, placed or not.
+        All entrants, placed or not.
     time_seconds
         End of the contest; default: that of the file, where 0 is unknown.
 

@@ -1,4 +1,4 @@
-"""The standings of one contest, perhaps partial: who is placed, and who has entered and is not placed yet."""
+"""The standings of one contest, perhaps partial: placed participants, and entrants without a place."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ class Standings:
         players, lo, hi
             The placed participants, best first.
         entrants
-            Who has entered; those among ``players`` are placed already.
+            All entrants; those among ``players`` are placed already.
 
         Raises
         ------
         StandingsError
             The places are no result.
         ValueError
-            Nobody is placed, a player is listed twice, or the time, the weight or the ceiling is out of range.
+            There is no participant, a player is listed twice, or the time, the weight or the ceiling is out of range.
         """
         if not len(players):
             raise ValueError("the standings are empty; a preview needs a placed participant")

@@ -129,7 +129,7 @@ class PlayerRatings(Generic[FrameT]):
         titles: str | None = None,
         deviations: float | None = None,
     ) -> Any:
-        """Preview a contest: everybody's change of rating from its standings; see :func:`ranklake.preview`."""
+        """Preview a contest: the rating changes from its standings; see :func:`ranklake.preview`."""
         return preview(self, standings, entrants=entrants, time=time, titles=titles, deviations=deviations)
 
     def plot_distribution(self) -> Figure:

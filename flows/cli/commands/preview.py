@@ -1,4 +1,4 @@
-"""The command that previews a contest: everybody's change from standings, nothing written."""
+"""The command that previews a contest: rating changes from standings, nothing written."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["preview"]
 @click.command()
 @click.argument("standings", metavar="STANDINGS")
 @run_option
-@click.option("--entrants", type=click.File(encoding="utf-8"), metavar="FILE", help="Who has entered, one handle a "
+@click.option("--entrants", type=click.File(encoding="utf-8"), metavar="FILE", help="All entrants, one handle a "
               "line. Those without a place count in the field, behind all others.")  # fmt: skip
 @click.option("--time", "time_seconds", type=TIME, help="End of the contest, UTC; by default that in the file, else "
               "the end of the last rated round.")  # fmt: skip
@@ -57,7 +57,7 @@ def preview(
     lake: LakeAddress,
     **reading: Any,
 ) -> None:
-    """Show everybody's change of rating from the standings of a contest; nothing is written.
+    """Show the rating changes that follow from the standings of a contest; nothing is written.
 
     STANDINGS is a file of one contest, as `ingest files` reads it, or - for stdin; a table needs no column contest. It
     may be partial. The ratings are those of the run, to the bit as if the contest were ingested and rated.
