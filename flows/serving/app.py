@@ -53,7 +53,7 @@ def create_app(served: ServedRuns, refresh_seconds: float = 2.0, more_routes: Se
     refresh_seconds
         Interval at which the lake is asked for a new version; 0 never asks.
     more_routes
-        Routes of pages, before those of the API.
+        Routes of pages, after those of the API.
     """
     return _Api(served, refresh_seconds).app(more_routes)
 
@@ -66,7 +66,6 @@ class _Api:
 
     def app(self, more_routes: Sequence[BaseRoute]) -> Starlette:
         routes = [
-            *more_routes,
             self._route("/healthz", self._health),
             self._route("/metrics", self._show_metrics),
             self._route("/openapi.json", self._openapi),
@@ -76,6 +75,7 @@ class _Api:
             self._route("/data/{run}/{path:path}", self._data),
             Route(f"{_API}/{{run}}/players", self._counted("players", self._post_players), methods=["POST"]),
             Route(f"{_API}/{{run}}/preview", self._counted("preview", self._preview), methods=["POST"]),
+            *more_routes,
         ]
         cors = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "HEAD", "POST"],
                           expose_headers=["ETag", "Last-Modified"])  # fmt: skip

@@ -44,18 +44,19 @@ def serve(
     MissingExtraError
         A package of the extra ``serve`` is not installed.
     """
-    for package in ("starlette", "uvicorn"):
+    for package in ("starlette", "uvicorn", "jinja2"):
         need(package, "serve", "serving")
     import uvicorn
 
     from .app import create_app
+    from .pages import page_routes
     from .state import ServedRuns
 
     served = ServedRuns(lake, runs)
     served.open()
     with _listen(host, port) as listener:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{root_path}"
-        app = create_app(served, refresh_seconds)
+        app = create_app(served, refresh_seconds, page_routes(served))
         config = uvicorn.Config(
             app, root_path=root_path, log_level="warning", access_log=False,
             server_header=False, timeout_graceful_shutdown=_GRACE_SECONDS, lifespan="on", ws="none",

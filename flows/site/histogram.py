@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..common.titles import Titles
 from ..results.rating_format import RatingFormat
+from .colours import title_class
 
-__all__ = ["Histogram", "histogram_graph", "histogram_of", "nice_width"]
+__all__ = ["Histogram", "histogram_graph", "histogram_of", "nice_width", "title_counts"]
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 _BINS = 50  # about as many
@@ -63,6 +65,21 @@ def histogram_of(ratings: npt.NDArray[np.float64]) -> Histogram:
     bins = np.floor(shown / width).astype(np.int64) - first
     quantiles = [(share, float(value)) for share, value in zip(QUANTILES, np.quantile(shown, QUANTILES), strict=True)]
     return Histogram(first * width, width, np.bincount(bins).tolist(), quantiles)
+
+
+def title_counts(titles: Titles, ratings: npt.NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Players of each title, lowest first, and the share of players below it; the lowest minimum may be None."""
+    n = max(len(ratings), 1)
+    return [
+        {
+            "name": title.name,
+            "minimum": low if math.isfinite(low) else None,
+            "class": title_class(titles, title),
+            "n": int(((ratings >= low) & (ratings < high)).sum()),
+            "below": float((ratings < low).sum() / n),
+        }
+        for low, high, title in titles.bands()
+    ]
 
 
 def nice_width(value: float) -> float:

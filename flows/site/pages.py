@@ -102,6 +102,11 @@ class Templates:
         """
         return "".join(self.stream(template, run, links, **context))
 
+    def plain(self, template: str, **context: Any) -> str:
+        """A page about no run."""
+        page: str = self._environment.get_template(f"{template}.html").render(**context)
+        return page
+
     def stream(self, template: str, run: RunFacts, links: Links, /, **context: Any) -> Iterable[str]:
         """The page in parts."""
         form, markup = run.format, self._markup

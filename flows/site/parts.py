@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from ..common.text import slug
-from .colours import title_class, title_styles
+from .colours import title_styles
 from .content import Round, SiteContent, digest
-from .histogram import Histogram, histogram_of
+from .histogram import Histogram, histogram_of, title_counts
 from .links import SiteLinks
 from .pages import RunFacts, Templates, static_files
 from .shards import (
@@ -176,7 +176,7 @@ class SiteParts:
         rating = board.column("rating").to_numpy()
         bins = histogram_of(rating)
         links = SiteLinks(f"{self._files.version}distribution.html", self._files.version, self._assets)
-        titles = title_counts(content, rating)
+        titles = title_counts(content.format.titles, rating)
         html = self._templates.render("distribution", facts, links, bins=bins, titles=titles, player=None)
         self._files.page("distribution.html", html)
         return self._named("data/distribution", _histogram_json(bins))
@@ -205,22 +205,6 @@ class SiteParts:
         """Write data under a name with its digest; returns the path."""
         data = encode(value)
         return self._files.put(f"{stem}-{digest(data)}.json.gz", partial(compress, data))
-
-
-def title_counts(content: SiteContent, rating: Any) -> list[dict[str, Any]]:
-    """Players of each title, and the share of players with a lower one."""
-    found, n = [], max(len(rating), 1)
-    for low, high, title in content.format.titles.bands():
-        found.append(
-            {
-                "name": title.name,
-                "minimum": low if np.isfinite(low) else None,
-                "class": title_class(content.format.titles, title),
-                "n": int(((rating >= low) & (rating < high)).sum()),
-                "below": float((rating < low).sum() / n),
-            }
-        )
-    return found
 
 
 def _packed(value: Any) -> bytes:

@@ -1,0 +1,178 @@
+"""The routes of the HTML pages: leaderboard, player, comparison, contests, distribution, and their static files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from mimetypes import guess_type
+from typing import Any
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from ..published.run import NoPlayerError, PublishedRun
+from ..site.colours import title_styles
+from ..site.links import ServerLinks
+from ..site.pages import POLICY, Templates, static_files
+from . import views
+from .conditional import is_unchanged, validators
+from .endpoints import MOST_COMPARED
+from .problems import Problem
+from .rendering import Body, BodyCache, encoding_for
+from .state import ServedRuns
+
+__all__ = ["page_routes"]
+
+MOST_CACHED = 64 << 20  # of cached pages
+_HEADERS = {
+    "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+}
+_STATIC_SECONDS = 3600
+
+Context = Callable[[PublishedRun, ServerLinks, Mapping[str, str]], dict[str, Any]]
+
+
+def page_routes(served: ServedRuns) -> list[BaseRoute]:
+    """Routes of all pages, after those of the API: a run may have any name."""
+    return _Pages(served).routes()
+
+
+class _Pages:
+    def __init__(self, served: ServedRuns) -> None:
+        self._served, self._templates, self._cache = served, Templates.shared(), BodyCache(MOST_CACHED)
+        self._files = static_files()
+        self._look = blake2b(b"".join(self._files.values()), digest_size=8).hexdigest()
+
+    def routes(self) -> list[BaseRoute]:
+        return [
+            Route("/", self._runs),
+            Route("/static/titles/{run}.css", self._titles),
+            Route("/static/{name}", self._static),
+            Route("/{run}", self._first),
+            Route("/{run}/contests", self._page("contests", lambda run, links, _: views.contests(run, links))),
+            Route("/{run}/distribution", self._page("distribution", _distribution)),
+            Route("/{run}/compare", self._page("compare", _compare)),
+            Route("/{run}/c/{contest_id:path}", self._page("contest", _contest)),
+            Route("/{run}/p/{handle:path}", self._player),
+        ]
+
+    def _page(self, template: str, context: Context) -> Callable[[Request], Any]:
+        async def answer(request: Request) -> Response:
+            return await self._render(request, template, context)
+
+        return answer
+
+    async def _runs(self, request: Request) -> Response:
+        """All runs; the leaderboard if there is one run."""
+        names, root = list(self._served.runs), request.scope.get("root_path", "")
+        if len(names) == 1:
+            return RedirectResponse(f"{root}/{names[0]}", 307, _HEADERS)
+        runs = [(views.facts(run), ServerLinks(root, name)) for name, run in self._served.runs.items()]
+        html = await run_in_threadpool(lambda: self._templates.plain("runs", runs=runs, root=root))
+        return Response(html, headers=_HEADERS, media_type="text/html")
+
+    async def _first(self, request: Request) -> Response:
+        """The leaderboard, or, with ``q``, the best match of a search without scripts."""
+        run, wanted = self._run(request), request.query_params.get("q", "").strip()
+        if wanted:
+            found = await run_in_threadpool(lambda: run.search(wanted[:100], 1).column("handle").to_pylist())
+            address = ServerLinks(request.scope.get("root_path", ""), run.name).player(found[0] if found else wanted)
+            return RedirectResponse(address, 303, _HEADERS)
+        return await self._render(request, "leaderboard", _leaderboard)
+
+    async def _player(self, request: Request) -> Response:
+        """A player, the same under an old name; several handles with commas are compared."""
+        run, handle = self._run(request), request.path_params["handle"]
+        try:
+            row = run.handles.row(handle)
+        except NoPlayerError:
+            if "," in handle:
+                compare: Context = lambda run, links, given: _compare(run, links, {"h": given["handle"]})  # noqa: E731
+                return await self._render(request, "compare", compare)
+            return await self._render(request, "player", lambda run, links, given: views.player(run, given["handle"]))
+        if (current := run.handles.handle(row)) != handle:
+            root = request.scope.get("root_path", "")
+            return RedirectResponse(f"{root}/{run.name}/p/{quote(current, '')}", 301, _HEADERS)
+        return await self._render(request, "player", lambda run, links, given: views.player(run, given["handle"]))
+
+    async def _render(self, request: Request, template: str, context: Context) -> Response:
+        """A page, or 304 if the client has it; made in a thread unless it is in the cache."""
+        run, root = self._run(request), request.scope.get("root_path", "")
+        etag, time_seconds = f"{run.manifest.etag}-{self._look}", run.manifest.time_seconds
+        headers = validators(etag, time_seconds) | _HEADERS
+        if is_unchanged(request.headers, etag, 0.0 if "if-none-match" in request.headers else time_seconds):
+            return Response(status_code=304, headers=headers)
+        given = dict(request.query_params) | dict(request.path_params)
+        encoding = encoding_for(request.headers.get("accept-encoding", ""))
+        key = (etag, encoding, root, run.name, request.url.path, request.url.query)
+        body = self._cache.get(key)
+        if body is None:
+
+            def make() -> Body:
+                links = ServerLinks(root, run.name)
+                html = self._templates.render(template, views.facts(run), links, **context(run, links, given))
+                return Body(html.encode(), "text/html; charset=utf-8").compressed(encoding)
+
+            try:
+                body = await run_in_threadpool(make)
+            except NoPlayerError as error:
+                raise Problem(404, f"{error} in run {run.name}", near=error.near) from None
+            self._cache.put(key, body)
+        if body.encoding:
+            headers["content-encoding"] = body.encoding
+        return Response(body.data, headers=headers, media_type=body.media_type)
+
+    async def _static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in self._files:
+            raise Problem(404, f"there is no file {name[:100]!r}")
+        return _file(request, name, self._files[name])
+
+    async def _titles(self, request: Request) -> Response:
+        return _file(request, "titles.css", title_styles(self._run(request).titles).encode())
+
+    def _run(self, request: Request) -> PublishedRun:
+        name, runs = request.path_params["run"], self._served.runs
+        if name not in runs:
+            raise Problem(404, f"run {name[:100]!r} is not published", runs=list(runs))
+        return runs[name]
+
+
+def _leaderboard(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> dict[str, Any]:
+    text = given.get("page", "0")
+    if not (text.isascii() and text.isdigit() and len(text) < 8):
+        raise Problem.of_parameter("page", text[:100], "must be a number from 0")
+    return views.leaderboard(run, int(text))
+
+
+def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> dict[str, Any]:
+    return views.distribution(run, given.get("handle", "").strip() or None)
+
+
+def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> dict[str, Any]:
+    handles = list(dict.fromkeys(handle.strip() for handle in given.get("h", "").split(",") if handle.strip()))
+    if len(handles) > MOST_COMPARED:
+        raise Problem.of_parameter("h", f"{len(handles)} handles", f"must have at most {MOST_COMPARED} handles")
+    return views.compare(run, handles)
+
+
+def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> dict[str, Any]:
+    contest_id = given["contest_id"]
+    try:
+        return views.contest(run, contest_id)
+    except KeyError:
+        raise Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}") from None
+
+
+def _file(request: Request, name: str, data: bytes) -> Response:
+    etag = f'"{blake2b(data, digest_size=8).hexdigest()}"'
+    headers = _HEADERS | {"etag": etag, "cache-control": f"public, max-age={_STATIC_SECONDS}"}
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers=headers)
+    kind = "text/javascript" if name.endswith(".js") else guess_type(name)[0] or "application/octet-stream"
+    return Response(data, headers=headers, media_type=kind)

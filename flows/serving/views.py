@@ -1,0 +1,140 @@
+"""What the pages show of a published run, as the templates of ``flows/site`` read it. No HTTP."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyarrow as pa
+
+from ..published.run import PublishedRun
+from ..results.rating_format import RatingFormat
+from ..site.graph import Series
+from ..site.histogram import histogram_of, title_counts
+from ..site.links import ServerLinks
+from ..site.pages import RunFacts
+
+__all__ = ["BOARD_ROWS", "compare", "contest", "contests", "distribution", "facts", "leaderboard", "player"]
+
+BOARD_ROWS = 200  # of a page of the leaderboard
+MOST_CONTESTS = 20_000  # listed, the latest ones
+
+_BOARD = ("place", "handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
+_STANDINGS = ("place", "handle", "perf", "rating", "change")
+
+
+def facts(run: PublishedRun) -> RunFacts:
+    """The run, for every page."""
+    known = run.facts()
+    form = RatingFormat(run.titles, known["decimals"])
+    counts = known["n_players"], known["n_rounds"], known["last_time_seconds"] or 0
+    return RunFacts(run.name, known["system"], known["dataset"], *counts, form)
+
+
+def leaderboard(run: PublishedRun, page: int) -> dict[str, Any]:
+    """Page ``page`` of the leaderboard, from 0."""
+    start = page * BOARD_ROWS
+    found = run.leaderboard(start, BOARD_ROWS)
+    board = {name: found.rows.column(name).to_pylist() for name in _BOARD}
+    n_pages = -(-found.total // BOARD_ROWS)
+    return {"board": board, "start": start, "page": page, "n_pages": n_pages, "version": ""}
+
+
+def player(run: PublishedRun, handle: str) -> dict[str, Any]:
+    """A player with all rounds; raises as :meth:`PublishedRun.player`."""
+    one = _player(run, handle)
+    rows = run.history(one["handle"])
+    columns = _columns(rows)
+    rounds = [
+        {"contest_id": key, "name": name, "time_seconds": time, "place": place, "n_players": n, "perf": perf, "mu": mu,
+         "sigma": sigma, "rating": rating, "change": change}
+        for key, name, time, place, n, perf, mu, sigma, rating, change in zip(
+            *(columns[c] for c in ("ids", "names", "times", "place", "n", "perf", "mu", "sigma", "rating")),
+            rows.column("change").to_pylist(), strict=True,
+        )
+    ]  # fmt: skip
+    return {
+        "player": one,
+        "rounds": rounds,
+        "series": _series(one["handle"], columns),
+        "history": _history(run, [{"handle": one["handle"], **columns}]),
+    }
+
+
+def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
+    """Several players and their pairs; raises as :meth:`PublishedRun.player`."""
+    players = [_player(run, handle) for handle in handles]
+    players = list({one["handle"]: one for one in players}.values())
+    columns = {one["handle"]: _columns(run.history(one["handle"])) for one in players}
+    pairs = [
+        {"a": pair["handle"], "b": pair["against"], "rounds": pair["wins"] + pair["losses"] + pair["draws"],
+         "a_first": pair["wins"], "b_first": pair["losses"], "ties": pair["draws"], "chance": None}
+        for pair in (run.compare(list(columns))["pairs"] if len(columns) > 1 else [])
+    ]  # fmt: skip
+    return {
+        "players": players,
+        "all_series": [_series(handle, values) for handle, values in columns.items()],
+        "pairs": pairs,
+        "history": _history(run, [{"handle": handle, **values} for handle, values in columns.items()]),
+    }
+
+
+def contests(run: PublishedRun, links: ServerLinks) -> dict[str, Any]:
+    """The list of contests, latest first."""
+    names = ["contest_id", "name", "time_seconds", "n_players", "skipped"]
+    listed = [
+        {"name": row["name"] or row["contest_id"], "time_seconds": row["time_seconds"],
+         "n_players": row["n_players"] or 0, "address": "" if row["skipped"] else links.contest(row["contest_id"])}
+        for row in run.contests(0, MOST_CONTESTS).rows.select(names).to_pylist()
+    ]  # fmt: skip
+    return {"contests": listed}
+
+
+def contest(run: PublishedRun, contest_id: str) -> dict[str, Any]:
+    """A contest with all standings; raises as :meth:`PublishedRun.contest`."""
+    about, table = run.contest(contest_id)
+    rows = {name: [_finite(value) for value in table.column(name).to_pylist()] for name in _STANDINGS}
+    about |= {"name": about["name"] or contest_id, "n_players": table.num_rows}
+    return {"contest": about, "rows": rows, "data": ""}
+
+
+def distribution(run: PublishedRun, handle: str | None) -> dict[str, Any]:
+    """The histogram, and one player in it; raises as :meth:`PublishedRun.player`."""
+    ratings = run.leaderboard_table.column("rating").to_numpy()
+    one = None if handle is None else _player(run, handle)
+    return {"bins": histogram_of(ratings), "titles": title_counts(run.titles, ratings), "player": one}
+
+
+def _player(run: PublishedRun, handle: str) -> dict[str, Any]:
+    one = run.player(handle)
+    return one | {"below": one["percentile"] / 100}
+
+
+def _columns(rows: pa.Table) -> dict[str, list[Any]]:
+    """The history of a player, one list a column, as graph.js reads it."""
+    found: dict[str, list[Any]] = {name: rows.column(name).to_pylist() for name in ("mu", "sigma", "rating")}
+    ids, names = rows.column("contest_id").to_pylist(), rows.column("name").to_pylist()
+    return found | {
+        "ids": ids,
+        "names": [key if name is None else name for key, name in zip(ids, names, strict=True)],
+        "times": [time or 0 for time in rows.column("time_seconds").to_pylist()],
+        "n": [n or 0 for n in rows.column("n_players").to_pylist()],
+        "place": [lo + 1 for lo in rows.column("lo").to_pylist()],
+        "perf": [_finite(value) for value in rows.column("perf").to_pylist()],
+    }
+
+
+def _series(handle: str, columns: dict[str, list[Any]]) -> Series:
+    return Series(handle, *(columns[name] for name in ("times", "rating", "mu", "sigma", "perf")))
+
+
+def _history(run: PublishedRun, players: list[dict[str, Any]]) -> dict[str, Any]:
+    """The data of the graph's script."""
+    titles = [
+        {"name": title.name, "minimum": low if math.isfinite(low) else None} for low, _, title in run.titles.bands()
+    ]
+    return {"run": {"titles": titles, "decimals": run.manifest.decimals}, "players": players}
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
