@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.commands import Command
+from helpers.frames import frame_of
 from helpers.lakes import contest, lake_of
 
 from ranklake.flows.common.settings import build_params
@@ -17,6 +18,7 @@ from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation.search.config import SearchConfig
 from ranklake.flows.evaluation.search.search import SearchReport, search
 from ranklake.flows.evaluation.search.trials import load_history
+from ranklake.flows.ratings.tuning import search as search_frame
 from ranklake.flows.smoothing.params import estimated_of, params_of, settings_of
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.smoothing.estimation import ESTIMATED
@@ -80,6 +82,17 @@ def test_search__continues_with_the_same_proposals(lake: Lake) -> None:
     searched(lake, trials=1)
     resumed = searched(lake, trials=3)
     assert (resumed.n_new, repr(resumed.trials), resumed.best) == (2, repr(whole.trials), whole.best)
+
+
+def test_search_of_a_frame__takes_the_same_steps(lake: Lake) -> None:
+    expected = searched(lake, trials=2)
+    frame = search_frame(frame_of(contests()), "elo-mms", method="em", trials=2, train_share=0.75)
+    assert len(frame) == 2
+    for trial in expected.trials:
+        params = build_params(SYSTEMS["elo-mms"], trial.settings)
+        [row] = frame[frame["beta"] == params.beta].to_dict("records")
+        assert all(row[name] == getattr(params, name) for name in ESTIMATED)
+        assert row["train_pair_inversion"] == trial.scores["pair_inversion"]
 
 
 @pytest.mark.parametrize(
