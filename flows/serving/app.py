@@ -211,10 +211,10 @@ class _Api:
         return Response(text, headers=_SAFE | {"cache-control": "no-store"}, media_type="text/plain; version=0.0.4")
 
     async def _openapi(self, request: Request) -> Response:
-        root = request.scope.get("root_path", "")
+        root, runs = request.scope.get("root_path", ""), list(self._served.runs)
         return await self._conditional(
             request, ("openapi", root), self._served.etag, self._served.time_seconds,
-            lambda: render(openapi(root), "json", {}),
+            lambda: render(openapi(root, runs), "json", {}),
         )  # fmt: skip
 
     def _run(self, request: Request) -> PublishedRun:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
@@ -24,11 +25,12 @@ _PROBLEM = {
         "runs": {"type": "array", "items": {"type": "string"}},
     },
 }
+_RUN = {"$ref": "#/components/parameters/run"}
 _MEDIA = ("application/json", "text/csv", "application/x-ndjson", "application/vnd.apache.arrow.stream")
 
 
-def openapi(root_path: str = "") -> dict[str, Any]:
-    """The document, for a server below ``root_path``."""
+def openapi(root_path: str = "", runs: Sequence[str] = ()) -> dict[str, Any]:
+    """The document, for a server of ``runs`` below ``root_path``."""
     paths: dict[str, Any] = {
         "/api/v1/runs": {"get": _operation("All published runs.", [], _answers(_MEDIA[:1]))},
         "/healthz": {"get": _operation("Whether the server works.", [], {"200": _answer("It works.", _MEDIA[:1])})},
@@ -41,10 +43,10 @@ def openapi(root_path: str = "") -> dict[str, Any]:
         "200": _answer("Events `version`, the current one first.", ("text/event-stream",)),
         "404": _problem("No run."),
     }
-    paths["/api/v1/runs/{run}/events"] = {"get": _operation("New versions, as they come.", [_in_path("run")], events)}
+    paths["/api/v1/runs/{run}/events"] = {"get": _operation("New versions, as they come.", [_RUN], events)}
     data = {"200": _answer("The file.", ("application/vnd.apache.parquet", "application/json"))}
     data |= {"206": _answer("A part.", ("application/vnd.apache.parquet",)), "404": _problem("No such file.")}
-    paths["/data/{run}/{path}"] = {"get": _operation("A published file.", [_in_path("run"), _in_path("path")], data)}
+    paths["/data/{run}/{path}"] = {"get": _operation("A published file.", [_RUN, _in_path("path")], data)}
     paths["/api/v1/runs/{run}/preview"] = {"post": _post_preview()}
     paths["/api/v1/runs/{run}/players"]["post"] = _post_players()
     return {
@@ -52,12 +54,12 @@ def openapi(root_path: str = "") -> dict[str, Any]:
         "info": {"title": "ranklake", "version": metadata.version("ranklake"), "description": "Published ratings."},
         "servers": [{"url": root_path or "/"}],
         "paths": paths,
-        "components": {"schemas": {"Problem": _PROBLEM}},
+        "components": {"schemas": {"Problem": _PROBLEM}, "parameters": {"run": _in_path("run", runs)}},
     }
 
 
 def _of_run(endpoint: Endpoint) -> dict[str, Any]:
-    parameters = [_in_path("run"), *([_in_path(endpoint.variable)] if endpoint.variable else [])]
+    parameters = [_RUN, *([_in_path(endpoint.variable)] if endpoint.variable else [])]
     parameters += [parameter.openapi() for parameter in endpoint.parameters]
     formats = any(parameter.name == "format" for parameter in endpoint.parameters)
     answers = _answers(_MEDIA if formats else _MEDIA[:1])
@@ -72,7 +74,7 @@ def _post_players() -> dict[str, Any]:
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
     answers = {key: answer for key, answer in _answers(_MEDIA[:1]).items() if key != "304"}
     answers["413"] = _problem("The body is too large.")
-    return {**_operation("Several players.", [_in_path("run")], answers), "requestBody": body}
+    return {**_operation("Several players.", [_RUN], answers), "requestBody": body}
 
 
 def _post_preview() -> dict[str, Any]:
@@ -88,12 +90,13 @@ def _post_preview() -> dict[str, Any]:
     answers = {key: answer for key, answer in _answers(_MEDIA[:1]).items() if key != "304"}
     answers |= {"413": _problem("The body is too large."), "429": _problem("All cores are busy.")}
     answers["503"] = _problem("The run cannot be read now.")
-    operation = _operation("Changes of a contest that is not rated yet.", [_in_path("run")], answers)
+    operation = _operation("Changes of a contest that is not rated yet.", [_RUN], answers)
     return {**operation, "requestBody": body}
 
 
-def _in_path(name: str) -> dict[str, Any]:
-    return {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+def _in_path(name: str, values: Sequence[str] = ()) -> dict[str, Any]:
+    schema = {"type": "string", "enum": list(values)} if values else {"type": "string", "minLength": 1}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
 def _operation(summary: str, parameters: list[dict[str, Any]], answers: dict[str, Any]) -> dict[str, Any]:

@@ -306,6 +306,7 @@ def test_openapi__describes_every_endpoint(client: TestClient) -> None:
     document = get(client, "/openapi.json")
     paths = {f"{API}/{{run}}{endpoint.path}" for endpoint in ENDPOINTS}
     assert paths <= document["paths"].keys()
+    assert document["components"]["parameters"]["run"]["schema"]["enum"] == ["run"]
 
 
 def test_documentation__lists_every_endpoint_with_its_parameters() -> None:
