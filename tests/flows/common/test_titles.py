@@ -243,3 +243,15 @@ def test_publish__other_titles_are_a_new_version_of_the_leaderboard_only(lake: L
     assert publish(lake, "run", titles=NONE).tables == ()
     assert publish(lake, "run").tables == ("leaderboard", "latest.parquet")
     assert pc.all(pc.is_valid(read(lake, "leaderboard").column("title"))).as_py()
+
+
+def test_above__is_the_next_title_of_each_rating() -> None:
+    names, minimum = LADDER.above(np.array([-1e9, 1499.9, 1500.0, 9000.0]))
+    lower, upper = (title.name for title in LADDER.ladder)
+    assert names.to_pylist() == [upper, upper, None, None]
+    assert minimum[:2].tolist() == [1500.0, 1500.0]
+    assert np.isnan(minimum[2:]).all()
+    assert lower != upper
+    names, minimum = NONE.above(np.array([1500.0]))
+    assert names.to_pylist() == [None]
+    assert np.isnan(minimum).all()

@@ -61,6 +61,25 @@ def test_snapshot__any_number_of_players_reads_back(run, monkeypatch, n):
     assert run.lake.list(FOLDER) == ["manifest.json", *(f"part-{part:04d}.arrow" for part in range(parts))]
 
 
+@pytest.mark.parametrize("players", [[], [0], [3, 7, 8, 20], [15, 16, 40, 99]], ids=str)
+def test_snapshot__reads_some_players(run, monkeypatch, players):
+    """Players of several files, of none, and players that the snapshot does not have."""
+    monkeypatch.setattr(snapshots, "_PART_PLAYERS", 8)
+    columns = beliefs(30)
+    run.write_snapshot(7, columns, "ab" * 16)
+    found, digest = run.read_snapshot(7, np.array(players, dtype=np.int64))
+    assert digest == "ab" * 16
+    known = [player for player in players if player < 30]
+    for name, column in columns.items():
+        if isinstance(column, tuple):
+            offsets, values = column
+            lists = [values[offsets[i] : offsets[i + 1]] for i in known]
+            assert np.diff(found[name][0]).tolist() == [len(one) for one in lists]
+            assert found[name][1].tobytes() == b"".join(one.tobytes() for one in lists)
+        else:
+            assert found[name].tobytes() == column[known].tobytes()
+
+
 # Among any bits: a quiet NaN with a payload, minus infinity, a signalling NaN.
 bits = st.integers(0, 2**64 - 1) | st.sampled_from(
     [0x7FF8_0000_0000_BEEF, 0xFFF0_0000_0000_0000, 0x7FF0_0000_0000_0001]
