@@ -261,10 +261,10 @@ def _score_piece(
     rounds = slice(begin - first_round, begin - first_round + len(sizes))
     law = laws_of(system, params, sizes, weight[rounds], mu_prior, sigma_prior, n_before)
     filters = score_rounds(offsets, lo, mu_prior, n_before, scale=scale, law=law)
-    everybody = keep(offsets, lo, np.ones(len(lo), dtype=bool))
-    rows = everybody.rows
-    performance = score(everybody, mu_prior[rows], scale, places=False).log2_performance
-    errors = rank_errors(everybody, n_before[rows], division[rounds], performance, (mu - mu_prior)[rows])
+    kept = keep(offsets, lo, np.ones(len(lo), dtype=bool))
+    rows = kept.rows
+    performance = score(kept, mu_prior[rows], scale, places=False).log2_performance
+    errors = rank_errors(kept, n_before[rows], division[rounds], performance, (mu - mu_prior)[rows])
     return _Piece(sizes.astype(np.int64), filters, errors)
 
 

@@ -193,9 +193,9 @@ class Prediction:
         return float(self._beats(slice(i, i + 1), slice(j, j + 1))[0, 0]) if i != j else 0.5
 
     def chances(self) -> npt.NDArray[np.float64]:
-        """Everybody's chance (row) to finish before everybody (column); 1/2 against oneself."""
-        everybody = slice(0, len(self))
-        return self._beats(everybody, everybody)
+        """The chance of each entrant (row) to finish before each entrant (column); 1/2 on the diagonal."""
+        entrants = slice(0, len(self))
+        return self._beats(entrants, entrants)
 
     def expected_places(self) -> npt.NDArray[np.float64]:
         """The expected place of each entrant, from 1; they sum to n (n + 1) / 2. O(n^2) time, O(n) memory."""
