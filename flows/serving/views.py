@@ -68,7 +68,7 @@ def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
     columns = {one["handle"]: _columns(run.history(one["handle"])) for one in players}
     pairs = [
         {"a": pair["handle"], "b": pair["against"], "rounds": pair["wins"] + pair["losses"] + pair["draws"],
-         "a_first": pair["wins"], "b_first": pair["losses"], "ties": pair["draws"], "chance": None}
+         "a_first": pair["wins"], "b_first": pair["losses"], "ties": pair["draws"]}
         for pair in (run.compare(list(columns))["pairs"] if len(columns) > 1 else [])
     ]  # fmt: skip
     return {

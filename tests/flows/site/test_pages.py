@@ -113,7 +113,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
              "last_time_seconds": [0]}  # fmt: skip
     rows = {"place": [1, 2], "handle": [name, "b"], "perf": [None, 1500], "rating": [1500, 1400], "change": [None, -9]}
     about = {"contest_id": name, "name": name, "url": name, "time_seconds": None, "n_players": 2}
-    pair = {"a": name, "b": name, "rounds": 1, "a_first": 1, "b_first": 0, "ties": 1, "chance": 0.5}
+    pair = {"a": name, "b": name, "rounds": 1, "a_first": 1, "b_first": 0, "ties": 1}
     bins, history = histogram_of(np.array([1400.0, 1500.0])), {"players": [name]}
     titles = [{"name": name, "minimum": None, "class": "t t0", "n": 2, "below": 0.0}]
     listed = {"name": name, "time_seconds": 0, "n_players": 2, "address": links.contest(name)}
