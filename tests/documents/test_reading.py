@@ -65,8 +65,8 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
 
 
 def publish(lake: Lake) -> None:
-    """Publish with the command of the README."""
-    (command,) = re.findall(rf"^ranklake (publish --run {RUN} --lake .*)$", TEXT, re.MULTILINE)
+    """Publish with the command of the documents."""
+    (command,) = set(re.findall(rf"^ranklake (publish --run {RUN} --lake \S+)$", TEXT, re.MULTILINE))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(Path(lake.url).parent)
         done = CliRunner().invoke(cli, shlex.split(command), catch_exceptions=False)
