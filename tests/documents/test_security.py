@@ -79,10 +79,7 @@ def bounds() -> Iterator[str]:
 
 def test_limits__has_every_bound_of_the_code() -> None:
     listed = {row[2].strip("`") for row in LIMITS}
-    harmless = {  # sizes of output, not limits of input
-        "ranklake.flows.publication.prefix_digests.MAX_DIGESTS",
-        "ranklake.flows.frames.prediction.MAX_SHOWN",
-    }
+    harmless = {"ranklake.flows.publication.prefix_digests.MAX_DIGESTS"}  # the size of a summary, not a limit of input
     assert set(bounds()) - harmless <= listed
     assert len(listed) == len(LIMITS)
 
