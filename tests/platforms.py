@@ -7,6 +7,7 @@ __all__ = ["NOT_ON_WINDOWS", "reason_to_skip"]
 FORK = "Windows has no os.fork, from which these commands start"
 KILL = "Windows has no SIGKILL, whose number is the exit code here"
 INTERRUPT = "Windows has no way to send SIGINT to one process: os.kill would end it"
+TERMINATE = "Windows has no SIGTERM that a process can handle"
 STOP = "Windows has no SIGSTOP and SIGCONT"
 LIMIT = "Windows has no module resource, by which the disk is made full"
 GROUP = "Windows has no process groups, by which the suite of attacks ends what a case started"
@@ -51,6 +52,8 @@ NOT_ON_WINDOWS = {
     "flows/evaluation/test_search.py::test_command__interrupted_keeps_its_finished_trials": INTERRUPT,
     "flows/scheduling/test_follow.py::test_command__continues_after_an_error_and_ends_cleanly": INTERRUPT,
     "flows/ingestion/test_commands.py::test_ingest__interrupted_by_ctrl_c_can_be_continued": INTERRUPT,
+    "flows/serving/test_api.py::test_data__a_link_out_of_the_folder_is_not_followed": LINK,
+    "flows/serving/test_server.py::test_serve__publishes_in_the_middle_of_requests_fail_none_and_are_seen": TERMINATE,
     "flows/smoothing/test_smooth.py::test_command__killed_at_any_write_continues_with_the_same_bits": FORK,
 }
 
