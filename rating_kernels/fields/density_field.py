@@ -16,7 +16,7 @@ from numpy.polynomial import chebyshev
 from ..core.jit import inner_exact, inner_kernel
 from ..core.numerics import exp, upper_hazard
 from ..core.standings import Floats
-from .panels import LEVEL_RATIO, NODES
+from .panels import NODES, level_of
 
 __all__ = ["FINER", "accumulate_densities", "integrate"]
 
@@ -53,11 +53,7 @@ def accumulate_densities(mu, rate, middle, top_rate, half_width, first, offset, 
     step, upper, lower = np.empty(_HALF), np.empty(_HALF), np.empty(_HALF)
     for j in range(len(mu)):
         r = rate[j]
-        level = 0
-        floor_rate = top_rate / LEVEL_RATIO
-        while r < floor_rate and level < len(half_width) - 1:
-            level += 1
-            floor_rate /= LEVEL_RATIO
+        level = level_of(r, top_rate, len(half_width))
         h = half_width[level]
         base = offset[level]
         count = offset[level + 1] - base

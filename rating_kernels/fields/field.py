@@ -25,7 +25,7 @@ from ..core.jit import exact, inner_exact, kernel
 from ..core.numerics import exp
 from ..core.standings import Floats, Longs
 from .blocks import block_starts
-from .panels import LEVEL_RATIO, NODES, Plan
+from .panels import NODES, Plan, level_of, panel_at
 
 __all__ = ["NEAR", "Table", "accumulate", "finish", "read_table", "table_start", "table_sum", "tabulate"]
 
@@ -90,11 +90,7 @@ def accumulate(mu, rate, weight, start, stop, middle, top_rate, half_width, firs
     a = np.empty(offset[-1])
     for j in range(start, stop):
         r = rate[j]
-        level = 0
-        floor_rate = top_rate / LEVEL_RATIO
-        while r < floor_rate and level < len(half_width) - 1:
-            level += 1
-            floor_rate /= LEVEL_RATIO
+        level = level_of(r, top_rate, len(half_width))
         h = half_width[level]
         base = offset[level]
         count = offset[level + 1] - base
@@ -200,11 +196,7 @@ def table_sum(p, side, middle, half_width, first, offset, series):
     slope = 0.0
     for level in range(len(first)):
         h = half_width[level]
-        count = offset[level + 1] - offset[level]
-        i = math.floor((p - middle) / (2 * h))
-        i = min(max(i, 0), count + first[level] - 1) if side > 0 else min(max(i, first[level]), -1)
-        x = (p - middle) / h - (2 * i + 1)
-        panel = offset[level] + i - first[level]
+        panel, x = panel_at(p, side, level, middle, half_width, first, offset)
         x2 = 2 * x
         b1 = 0.0
         b2 = 0.0

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.jit import kernel
 from ..core.numerics import exp, upper_hazard
-from .panels import LEVEL_RATIO, NODES
+from .panels import NODES, level_of
 
 __all__ = ["FINER", "accumulate_normal"]
 
@@ -32,11 +32,7 @@ def accumulate_normal(mu, rate, start, stop, middle, top_rate, half_width, first
     """Add terms ``start`` to ``stop - 1`` to the partial sums of one block, as :func:`.field.accumulate` does."""
     for j in range(start, stop):
         r = rate[j]
-        level = 0
-        floor_rate = top_rate / LEVEL_RATIO
-        while r < floor_rate and level < len(half_width) - 1:
-            level += 1
-            floor_rate /= LEVEL_RATIO
+        level = level_of(r, top_rate, len(half_width))
         h = half_width[level]
         base = offset[level]
         count = offset[level + 1] - base

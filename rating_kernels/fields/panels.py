@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.jit import exact, inner_exact
+from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.standings import Floats, Longs
 
-__all__ = ["HALF_WIDTH", "LEVEL_RATIO", "NODES", "Plan", "check_width", "extremes", "plan", "plan_panels"]
+__all__ = [
+    "HALF_WIDTH", "LEVEL_RATIO", "NODES", "Plan", "check_width", "extremes", "level_of", "panel_at",
+    "plan", "plan_panels",
+]  # fmt: skip
 
 NODES = 32  # of a panel
 HALF_WIDTH = 0.9 * math.pi  # of a panel, over the level's largest rate: the series' error is below 1e-13
@@ -115,3 +118,27 @@ def plan(low, high, middle, top_rate, bottom_rate):
         count = last - first[level] + 1
         offset[level + 1] = offset[level] + count + count % 2  # panels are built in pairs
     return half_width, first, offset
+
+
+@inner_kernel
+def level_of(rate, top_rate, n_levels):
+    """The level of a term by its rate; the last level also has all smaller rates."""
+    level = 0
+    floor_rate = top_rate / LEVEL_RATIO
+    while rate < floor_rate and level < n_levels - 1:
+        level += 1
+        floor_rate /= LEVEL_RATIO
+    return level
+
+
+@inner_exact
+def panel_at(p, side, level, middle, half_width, first, offset):
+    """The row of a level's panel at ``p`` on one ``side`` (+1 or -1) of the middle, and ``p`` in it, -1 to 1.
+
+    Beyond the level's panels it is the last one on this side.
+    """
+    h = half_width[level]
+    count = offset[level + 1] - offset[level]
+    i = math.floor((p - middle) / (2 * h))
+    i = min(max(i, 0), count + first[level] - 1) if side > 0 else min(max(i, first[level]), -1)
+    return offset[level] + i - first[level], (p - middle) / h - (2 * i + 1)

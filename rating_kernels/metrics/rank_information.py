@@ -28,7 +28,7 @@ from ..core.standings import Floats
 from ..core.system import PerformanceLaw
 from ..fields.density_field import FINER, accumulate_densities, integrate
 from ..fields.field import accumulate, finish, table_start
-from ..fields.panels import HALF_WIDTH, NODES, PANELS, RATES, extremes, plan
+from ..fields.panels import HALF_WIDTH, NODES, PANELS, RATES, extremes, panel_at, plan
 from ..inference.performance import TOLERANCE
 from .metrics import Kept
 
@@ -192,11 +192,7 @@ def _curvature(p, side, middle, half_width, first, offset, series):
     value, slope, bend = 0.0, 0.0, 0.0
     for level in range(len(first)):
         h = half_width[level]
-        count = offset[level + 1] - offset[level]
-        i = math.floor((p - middle) / (2 * h))
-        i = min(max(i, 0), count + first[level] - 1) if side > 0 else min(max(i, first[level]), -1)
-        x = (p - middle) / h - (2 * i + 1)
-        panel = offset[level] + i - first[level]
+        panel, x = panel_at(p, side, level, middle, half_width, first, offset)
         x2 = 2 * x
         b1, b2, c1, c2, d1, d2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for m in range(NODES - 1, 0, -1):  # Clenshaw, both derivatives of the recurrence beside it
