@@ -28,7 +28,7 @@ TIMEOUT = 60.0  # seconds
 
 @contextmanager
 def serving(lake: Lake, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A server on a free port, and its address."""
+    """A server on a free port, and the address of its list of runs."""
     with start("serve", "--lake", lake.url, "--port", "0", *options) as process:
         try:
             yield process, _address(process)
@@ -40,9 +40,9 @@ def _address(process: subprocess.Popen[bytes]) -> str:
     assert process.stdout is not None
     assert process.stderr is not None
     line = process.stdout.readline().decode()
-    found = re.fullmatch(r"serving (.*) at (http://127\.0\.0\.1:\d+\S*)\n", line)
+    found = re.fullmatch(r"serving (.*) at (http://127\.0\.0\.1:\d+\S*/)\n", line)
     assert found, (line, process.stderr.read())
-    return found[2]
+    return f"{found[2]}api/v1/runs"
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_serve__publishes_in_the_middle_of_requests_fail_none_and_are_seen(lake:
     failures: list[str] = []
     versions: list[str] = []
     events: list[str] = []
-    ended = threading.Event()
+    ended, lock = threading.Event(), threading.Lock()
 
     def ask(address: str) -> None:
         paths = ("leaderboard", "players/player%201", "players/player%201/history", "contests/3", "search?q=pl")
@@ -69,8 +69,11 @@ def test_serve__publishes_in_the_middle_of_requests_fail_none_and_are_seen(lake:
                 n += 1
                 if response.status_code != 200:
                     failures.append(f"{response.status_code} {response.text}")
-                elif response.json()["version"] not in versions:
-                    versions.append(response.json()["version"])
+                    continue
+                version = response.json()["version"]
+                with lock:
+                    if version not in versions:
+                        versions.append(version)
 
     def listen(address: str) -> None:
         with httpx.stream("GET", f"{address}/run/events", timeout=TIMEOUT) as response:
@@ -84,13 +87,13 @@ def test_serve__publishes_in_the_middle_of_requests_fail_none_and_are_seen(lake:
         for thread in threads:
             thread.start()
         try:
-            for stop in (25, 30, 35):
+            for n_versions, stop in enumerate((25, 30, 35), 2):
                 ingest(lake, CONTESTS[:stop])
                 rate_run(lake)
                 publish(lake, "run")
                 rounds = 0
                 with httpx.Client(timeout=TIMEOUT) as client:
-                    while rounds != stop:
+                    while rounds != stop or (len(versions) < n_versions and not failures):
                         rounds = client.get(f"{address}/run").json()["n_rounds"]
             name = quote("100% a%2Fb", safe="")
             assert httpx.get(f"{address}/run/players/{name}", timeout=TIMEOUT).json()["handle"] == "100% a%2Fb"
