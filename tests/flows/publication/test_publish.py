@@ -57,6 +57,7 @@ from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.publication.content import Content
 from ranklake.flows.publication.delta_table import PublishedTable
 from ranklake.flows.publication.files import LATEST
+from ranklake.flows.publication.index_manifest import index_path, read_manifest
 from ranklake.flows.publication.publish import PublishReport, publish
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, LakeError, Run
 from ranklake.storage.lake.errors import LeaseHeldError
@@ -480,7 +481,13 @@ def dying(at: int, done: bool, error: BaseException) -> Iterator[list[str]]:
         yield steps
 
 
-STEPS = 6  # four tables, the plain file, and the file with its version
+TABLE_STEPS = 6  # four tables, the plain file, and the file with its version
+INDEX_STEPS = 5  # rounds, leaderboard, contests, aliases and the manifest
+
+
+def index_content(lake: Lake) -> str:
+    """The digest of all content of the index; empty if there is no index."""
+    return read_manifest(lake, "run").content if lake.exists(index_path("run")) else ""
 
 
 @pytest.mark.slow
@@ -494,26 +501,29 @@ def test_publish__stopped_at_any_step_leaves_complete_tables_and_the_next_comple
     lake: Lake, change: str, error: BaseException, done: bool
 ) -> None:
     before: dict[str, pa.Table] = {}
+    index_before = ""
     if change != "first":
         publish(lake, "run")
-        before = contents(lake)
+        before, index_before = contents(lake), index_content(lake)
         new = contest("new", "nobody knew", "player 1", time_seconds=10**8)
         ingest(lake, [*CONTESTS[:29], corrected(CONTESTS[29]), new] if change == "corrected" else [*CONTESTS[:30], new])
         rate_run(lake)
     saved = files(folder(lake)) if before else {}
     with dying(-1, False, error) as steps:
         publish(lake, "run")
-    assert len(steps) == STEPS
-    whole = contents(lake)
+    assert len(steps) == TABLE_STEPS + INDEX_STEPS - (change != "first")  # the aliases stay
+    whole, index_whole = contents(lake), index_content(lake)
     before = before or {name: table.slice(0, 0) for name, table in whole.items()}  # a new table is empty at first
-    for at in range(STEPS):
+    for at in range(len(steps)):
         restore(lake, saved)
         with dying(at, done, error), pytest.raises((Killed, LakeError, OSError)):
             publish(lake, "run")
+        assert index_content(lake) in (index_before, index_whole)
         for name, table in contents(lake).items():
             assert any(same_tables(table, known[name]) for known in (before, whole) if name in known)
         publish(lake, "run")
         assert same_content(contents(lake), whole)
+        assert index_content(lake) == index_whole
     assert_published(lake)
 
 
@@ -529,7 +539,7 @@ def restore(lake: Lake, saved: dict[str, bytes]) -> None:
 def test_publish__stopped_before_an_undone_correction_restores_the_tables(lake: Lake) -> None:
     publish(lake, "run")
     whole = contents(lake)
-    for at in range(STEPS - 1):  # the players do not change
+    for at in range(TABLE_STEPS - 1):  # the players do not change
         for done in (False, True):
             ingest(lake, [corrected(CONTESTS[7])])
             rate_run(lake)
