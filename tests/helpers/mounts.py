@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import pytest
 
-__all__ = ["SmallDisk", "small_disks"]
+__all__ = ["SmallDisk", "file_size_limit", "small_disks"]
 
 SmallDisk: TypeAlias = Callable[[str], Path]
 
@@ -34,3 +34,12 @@ def small_disks(folder: Path) -> Iterator[SmallDisk]:
     finally:
         if mounted:
             subprocess.run(["umount", str(folder)], check=True)
+
+
+def file_size_limit(size: int) -> str:
+    """Code before a command: none of its files grows beyond a size in bytes, as on a full disk.
+
+    It also writes no bytecode: Python keeps what the limit has cut, and no later process can import it.
+    """
+    limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
+    return f"import resource, sys\nsys.dont_write_bytecode = True\n{limit}\n"

@@ -35,6 +35,7 @@ from helpers.lakes import (
     start,
     synthetic,
 )
+from helpers.mounts import file_size_limit
 from helpers.strategies import repeatable
 from helpers.tables import (
     TABLES,
@@ -634,8 +635,7 @@ def test_publish__a_full_disk_is_reported_in_one_line_and_a_later_publish_comple
     before = contents(lake)
     ingest(lake, CONTESTS[:40])
     rate_run(lake)
-    full = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
-    with publishing(lake, before=full) as process:
+    with publishing(lake, before=file_size_limit(3000)) as process:
         out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, out) == (1, b"")
     line = err.decode().splitlines()[-1]  # threads of the library may write lines before

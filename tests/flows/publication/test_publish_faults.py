@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from helpers.command_server import CommandServer, Ended
 from helpers.life import Step, assert_as_after, assert_finishes, assert_sound, put
-from helpers.mounts import SmallDisk
+from helpers.mounts import SmallDisk, file_size_limit
 
 pytestmark = pytest.mark.slow
 
 FIRST, AGAIN = 4, 9  # publishes of the life
-FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
 
 
 def assert_reported(ended: Ended, words: str) -> None:
@@ -31,7 +30,7 @@ def test_publish__a_limit_on_file_sizes_leaves_complete_tables(
     sizes = sorted({path.stat().st_size for path in (step.after / "published").rglob("*") if path.is_file()})
     for size in [size - 1 for size in sizes[:: max(len(sizes) // 4, 1)] if size > 512]:  # leases have less
         put(step.before, lake)
-        ended = command_server.run(*step.command, "--lake", str(lake), before=FULL.format(size=size))
+        ended = command_server.run(*step.command, "--lake", str(lake), before=file_size_limit(size))
         if ended.code:
             assert_reported(ended, "File too large")
         assert_sound(lake, step)
