@@ -97,6 +97,7 @@ def test_pages__fit_the_window_without_an_error(site: Site, scheme: Any, width: 
     for page, complete in PAGES.items():
         opened = site.open(page, color_scheme=scheme, viewport={"width": width, "height": 800})
         opened.wait_for_selector(complete)
+        opened.wait_for_load_state("load")  # also of the page to which contest.html leads: its styles
         assert opened.evaluate("document.documentElement.scrollWidth") <= width, page
         assert opened.locator("h1").inner_text() not in ("", "Player", "Contest"), page
         opened.context.close()
