@@ -251,11 +251,20 @@ def test_readme__export_works(tmp_path: Path) -> None:
 def test_readme__search_works(tmp_path: Path) -> None:
     size = ["--set", "n_rounds=60", "--set", "participants=12", "--set", "n_players=30"]
     run(["ingest", "synthetic", "--preset", "synth-sm", *size, "--dataset", "codeforces", "--lake", "lake"], tmp_path)
-    for arguments, trials in zip(commands("search --dataset"), (100, 20, 40), strict=True):
+    for arguments, trials in zip(commands("--trials 100"), (100, 20, 40), strict=True):
         said = run([*arguments, "--train-share", "0.5"], tmp_path)
         assert f"{trials} trials, {trials} of them now" in said
         rated = run(shlex.split(said.splitlines()[-1])[1:], tmp_path)
         assert "rated 60" in rated
+
+
+@pytest.mark.slow
+def test_docs__hyperparameters_are_estimated_from_smoothed_skills(tmp_path: Path) -> None:
+    size = ["--set", "n_rounds=40", "--set", "participants=40", "--set", "n_players=80"]
+    run(["ingest", "synthetic", "--preset", "synth-sm", *size, "--dataset", "codeforces", "--lake", "lake"], tmp_path)
+    ((*arguments,),) = commands("--method em")
+    rated = run(shlex.split(run([*arguments, "--train-share", "0.5"], tmp_path).splitlines()[-1])[1:], tmp_path)
+    assert "rated 40" in rated
 
 
 @pytest.mark.slow

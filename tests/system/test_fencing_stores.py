@@ -38,7 +38,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 @pytest.fixture(scope="module")
 def command_server(store: Proxy) -> Iterator[CommandServer]:
-    with open_command_server(SETTINGS + "import deltalake\n" + SEGMENTS_AS_ON_A_DISK) as made:
+    timeout = 'import os\nos.environ["AWS_TIMEOUT"] = "600s"  # of a request that is held back\n'
+    with open_command_server(SETTINGS + timeout + "import deltalake\n" + SEGMENTS_AS_ON_A_DISK) as made:
         yield made
 
 
