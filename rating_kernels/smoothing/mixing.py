@@ -26,24 +26,32 @@ class Mixing:
         self._last: tuple[Floats, Floats] | None = None
 
     def mix(self, x: Floats, image: Floats) -> Floats:
-        """The next x, given x and its ``image`` g(x): the combination of past images whose residual is smallest."""
+        """The next x, given x and its ``image`` g(x): the combination of past images whose residual is smallest.
+
+        Overwrites x and the image before this one, so that five differences and four arrays are all of the memory.
+        """
         residual = image - x
-        if self._last is not None:
-            self._residuals.append((residual - self._last[0]).astype(np.float32))
-            self._images.append((image - self._last[1]).astype(np.float32))
-            del self._residuals[:-DEPTH], self._images[:-DEPTH]
-        self._last = residual, image
-        if not self._residuals:
+        if self._last is None:
+            self._last = residual, image
             return image
-        products = np.array([[_dot(a, b) for b in self._residuals] for a in self._residuals])
-        right = np.array([_dot(a, residual) for a in self._residuals])
+        space, past = self._last
+        self._last = residual, image
+        del self._residuals[: 1 - DEPTH], self._images[: 1 - DEPTH]
+        self._images.append(np.subtract(image, past, out=past).astype(np.float32))
+        del past
+        self._residuals.append(np.subtract(residual, space, out=space).astype(np.float32))
+        products = np.zeros((len(self._residuals), len(self._residuals)))
+        for i, a in enumerate(self._residuals):
+            for j, b in enumerate(self._residuals[: i + 1]):
+                products[i, j] = products[j, i] = _dot(a, b, space)
+        right = np.array([_dot(a, residual, space) for a in self._residuals])
         share = np.linalg.lstsq(products, right, rcond=_SINGULAR)[0]
-        mixed = image.copy()
+        x[:] = image
         for part, difference in zip(share, self._images, strict=True):
-            mixed -= part * difference
-        return mixed
+            x -= np.multiply(part, difference, out=space, dtype=np.float64)
+        return x
 
 
-def _dot(a: npt.NDArray[np.floating], b: npt.NDArray[np.floating]) -> float:
+def _dot(a: npt.NDArray[np.floating], b: npt.NDArray[np.floating], space: Floats) -> float:
     """Scalar product, summed in an order that does not depend on the number of threads."""
-    return float(np.sum(np.multiply(a, b, dtype=np.float64)))
+    return float(np.sum(np.multiply(a, b, out=space, dtype=np.float64)))
