@@ -72,10 +72,11 @@ def _score() -> None:
 
 
 def _smooth() -> None:
-    """Two sweeps over one round, and its hyperparameters."""
-    smoother = Smoother(Smoothing(), _round(np.arange(LEAST)), LEAST)
+    """Two sweeps over one round with skewed performances, its result, and its hyperparameters."""
+    smoother = Smoother(Smoothing(skew=2.0), _round(np.arange(LEAST)), LEAST)
     smoother.sweep()
     smoother.sweep()
+    smoother.result()
     smoother.estimate()
 
 

@@ -54,8 +54,9 @@ def smooth_history(
     skip_uninformative
         Skip contests of three or more participants in which all tie. Contests of one participant are always skipped.
     **hyperparameters
-        ``tie_mode`` ("full" or "split"), ``beta`` (160), ``gamma`` (12), ``drift_per_day`` (12; 0 if the results have
-        no times), ``practice`` (6), ``practice_rounds`` (20), ``mu_init`` (1500), ``sigma_init`` (350).
+        ``tie_mode`` ("full" or "split"), ``beta`` (160), ``skew`` (1), ``lower`` ("normal" or "logistic"), ``gamma``
+        (12), ``drift_per_day`` (12; 0 if the results have no times), ``practice`` (6), ``practice_rounds`` (20),
+        ``mu_init`` (1500), ``sigma_init`` (350).
 
     Returns
     -------

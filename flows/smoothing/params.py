@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ranklake.rating_kernels.inference.elo_mm import EloMMParams, rates
-from ranklake.rating_kernels.inference.skewed import noise_variance
 from ranklake.rating_kernels.smoothing.estimation import ESTIMATED
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.systems.elo_mms import EloMMS
@@ -17,6 +16,7 @@ from ..common.settings import convert_fields
 __all__ = ["estimated_of", "params_of", "settings_of"]
 
 _SHARED = ("tie_mode", "mu_init", "sigma_init", "practice", "practice_rounds")
+_OF_ELO_MMS = ("beta", "skew", "lower", "gamma", "drift_per_day")
 _DEFAULTS = Smoothing()
 _LEAST_GAMMA = 0.1  # rating points: without any drift sig_limit would be 0
 
@@ -25,9 +25,9 @@ def params_of(system_params: Any, settings: Mapping[str, Any]) -> Smoothing:
     """The hyperparameters of a smoothing.
 
     ``settings`` have precedence over those of the run's system. Elo-MMR and Elo-MMchi determine all: beta and the drift
-    are those in a round of weight 1, and practice is 0. So does Elo-MMS: beta is the standard deviation of its skewed
-    performances in a large round of weight 1, drift and practice are its own. Other systems determine the level and the
-    spread of newcomers; all other values are the defaults of :class:`Smoothing`, scaled to that spread.
+    are those in a round of weight 1, and practice is 0. So does Elo-MMS: noise, drift and practice are its own. Other
+    systems determine the level and the spread of newcomers; all other values are the defaults of :class:`Smoothing`,
+    scaled to that spread.
 
     Raises
     ------
@@ -39,9 +39,7 @@ def params_of(system_params: Any, settings: Mapping[str, Any]) -> Smoothing:
         a, b, c, d, _ = rates(system_params)
         given = {"beta": (a + b) ** 0.5, "gamma": c**0.5, "drift_per_day": d, "practice": 0.0}
     elif isinstance(system_params, EloMMS):
-        variance: float = noise_variance(1.0, system_params.beta, system_params.skew, 1.0)  # type: ignore[no-untyped-call]
-        beta = variance**0.5
-        given = {"beta": beta, "gamma": system_params.gamma, "drift_per_day": system_params.drift_per_day}
+        given = {name: getattr(system_params, name) for name in _OF_ELO_MMS}
     else:
         scale = system_params.sigma_init / _DEFAULTS.sigma_init if system_params.sigma_init > 0.0 else 1.0
         given = {name: getattr(_DEFAULTS, name) * scale for name in ("beta", "gamma", "practice", "sigma_init")}
@@ -74,10 +72,11 @@ def estimated_of(system_params: Any) -> tuple[str, ...]:
 def settings_of(system_params: Any, params: Smoothing) -> dict[str, float]:
     """The hyperparameters of the system for which :func:`params_of` gives ``params``, of those that it estimates.
 
-    Six digits, so that settings are short. A skew stays as it is.
+    Six digits, so that settings are short. A skew stays as it is: noises correspond by their variance.
     """
     if isinstance(system_params, EloMMS):
-        beta = system_params.beta * params.beta / params_of(system_params, {}).beta
+        normal = params.with_normal_noise(), params_of(system_params, {}).with_normal_noise()
+        beta = system_params.beta * normal[0].beta / normal[1].beta
         values = {"beta": beta} | {name: getattr(params, name) for name in ("gamma", "drift_per_day", "practice")}
     else:  # beta^2 = s^2 + (s^2 + d) / u and gamma^2 = u s^2, with u = weight_limit, s = sig_limit
         beta2, gamma2, drift = params.beta**2, max(params.gamma, _LEAST_GAMMA) ** 2, params.drift_per_day

@@ -29,11 +29,13 @@ from .diffusion import elapsed_days, practice_gain
 
 __all__ = [
     "absorb_rows",
+    "change_of_mean",
     "diffuse_rows",
     "mean_shift",
     "noise_variance",
     "share_of_skew",
     "shift_of_mean",
+    "sides",
     "skew_share",
 ]
 
@@ -96,6 +98,36 @@ def _tanh_root(alpha, delta):
         if abs(step) <= _CONVERGED * max(1.0, u):
             return u
     return math.nan
+
+
+@inner_exact
+def sides(weight, tau, beta, skew, normal):
+    """Precision of the upper side; coefficient of the linear terms, bounded share and scale of the lower side."""
+    precision = weight / (beta * beta)
+    scale = skew * beta / (C3 * math.sqrt(weight))
+    linear = precision * (1.0 - tau)
+    bounded = tau
+    if normal:
+        linear += tau * precision / (skew * skew)
+        bounded = 0.0
+    return precision, linear, bounded, scale
+
+
+@inner_exact
+def change_of_mean(surprise, variance, precision, linear, bounded, scale):
+    """Change of the mean of a belief by a performance at the distance ``surprise``, given the :func:`sides`.
+
+    For smoothing. The same as in :func:`absorb_rows`, which does not call it: the bits of ratings would change.
+    """
+    if surprise >= 0.0:
+        return surprise * (variance * precision / (1.0 + variance * precision))
+    if not bounded > 0.0:
+        return surprise * (variance * linear / (1.0 + variance * linear))
+    # y = x - perf = 2 scale u; times variance * scale / tau the equation is  alpha u + tanh u = delta
+    alpha = 2.0 * scale * scale * (1.0 + variance * linear) / (bounded * variance)
+    u = _tanh_root(alpha, -surprise * scale / (bounded * variance))
+    e = exp(-2.0 * u)
+    return -variance * (linear * 2.0 * scale * u + bounded * (1.0 - e) / (1.0 + e) / scale)
 
 
 @exact

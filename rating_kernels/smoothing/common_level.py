@@ -8,7 +8,8 @@ more is the solution of the equations that Galerkin's method gives, one for each
 
     (P' P - P' A P) d = P' r
 
-The matrix does not depend on results and is computed once. Shifts between nodes disappear within a few sweeps, because
+The matrix does not depend on results and is computed once; cavities of skewed performances are nearly linear, and take
+the same matrix. Shifts between nodes disappear within a few sweeps, because
 a player's recursion averages over rounds.
 """
 
@@ -36,7 +37,7 @@ class CommonLevel:
     ----------
     offsets : int64[rounds + 1]
     players : tuple
-        ``starts, order, round_of`` and the model, as :func:`.recursion.smooth_players` takes them.
+        ``starts, order, round_of`` and the model, as :func:`.players.smooth_players` takes them.
     variance : float
         Of a newcomer's skill.
     """
@@ -85,7 +86,7 @@ def between_nodes(rounds: int) -> tuple[int, Longs, Floats]:
 
 @exact
 def _add_responses(
-    start, stop, starts, order, round_of, time, weight, share, beta2, gamma2, drift, practice, practice_rounds,
+    start, stop, starts, order, round_of, time, weight, share, spread, gamma2, drift, practice, practice_rounds,
     variance, node, fraction, sums,
 ):  # fmt: skip
     """Add P' A P of players ``start`` to ``stop - 1``: all nodes' shifts go through one recursion.
@@ -108,7 +109,7 @@ def _add_responses(
         v, last = variance, np.int64(NEVER)
         for k in range(n):
             r = round_of[order[first + k]]
-            precision[k] = weight[r] / beta2
+            precision[k] = weight[r] / spread[r]
             added[k] = step(k, time[r], last, weight[r], share[r], gamma2, drift, practice, practice_rounds)[1]
             last = max(last, time[r])
             v += added[k]

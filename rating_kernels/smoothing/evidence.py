@@ -63,7 +63,7 @@ class Evidence:
     Parameters
     ----------
     players : tuple
-        ``starts, order, round_of, time, weight, share``, as :func:`.recursion.smooth_players` takes them.
+        ``starts, order, round_of, time, weight, share``, as :func:`.players.smooth_players` takes them.
     perf : float64[n]
         Performances, less ``mu_init``.
     spread : float

@@ -1,20 +1,21 @@
-"""Hyperparameters of smoothing, and the drift between two rounds of a player that follows from them.
+"""Hyperparameters of smoothing, and what follows from them for each round: drift, noise.
 
 All ratings in rating points.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..core.limits import POINTS, choice, finite, non_negative, positive
+from ..core.limits import POINTS, at_least, choice, finite, non_negative, positive
 from ..core.standings import Floats, Rounds
 from ..core.system import check_limits
+from ..inference.skewed import mean_shift, noise_variance, skew_share
 
-__all__ = ["Smoothing", "model"]
+__all__ = ["Smoothing", "model", "noise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +24,19 @@ class Smoothing:
 
     Between two rounds of a player, k of which are past, the skill's mean grows by practice / (1 + k / practice_rounds),
     a share 1 - 2 / N of it before a round of N participants, and its variance by gamma^2 w + drift_per_day days before
-    a round of weight w. A performance is normal around the skill with variance beta^2 / w.
+    a round of weight w. A performance is normal around the skill with variance beta^2 / w, or skewed as in Elo-MMS
+    (:mod:`..inference.skewed`): this is its spread above the skill, and below it spreads ``skew`` times as wide.
 
     Attributes
     ----------
     tie_mode : str
         "full": ties are exact coincidences of performance; "split": half a win and half a loss.
     beta : float
-        Standard deviation of a performance around skill, in a round of weight 1.
+        Standard deviation of a performance around skill, in a round of weight 1; above it, if the sides differ.
+    skew : float
+        How many times wider performances spread below the skill than above it; 1 is symmetric.
+    lower : str
+        The law below the skill. "normal", or "logistic": the influence of a bad performance is bounded.
     gamma : float
         Standard deviation of the drift of a skill from round to round.
     drift_per_day : float
@@ -47,6 +53,8 @@ class Smoothing:
 
     tie_mode: str = field(default="full", metadata=choice("full", "split"))
     beta: float = field(default=160.0, metadata=positive(POINTS))
+    skew: float = field(default=1.0, metadata=at_least(1.0))
+    lower: str = field(default="normal", metadata=choice("normal", "logistic"))
     gamma: float = field(default=12.0, metadata=non_negative(POINTS))
     drift_per_day: float = field(default=12.0, metadata=non_negative("squared rating points a day"))
     practice: float = field(default=6.0, metadata=non_negative(POINTS))
@@ -58,13 +66,48 @@ class Smoothing:
         check_limits(self)
 
     @property
-    def numbers(self) -> tuple[float, ...]:
-        """beta^2, gamma^2, drift_per_day, practice, practice_rounds, in the order of the kernels' arguments."""
-        return self.beta**2, self.gamma**2, self.drift_per_day, self.practice, self.practice_rounds
+    def law(self) -> tuple[float, float, bool]:
+        """beta, skew, and whether the lower side is normal, in the order of the kernels' arguments."""
+        return self.beta, self.skew, self.lower == "normal"
+
+    @property
+    def skewed(self) -> bool:
+        """Whether the two sides of a performance differ."""
+        return self.skew > 1.0 or self.lower != "normal"
+
+    def with_normal_noise(self) -> Smoothing:
+        """The same with normal performances, of the variance that skewed ones have in a large round."""
+        if not self.skewed:
+            return self
+        variance: float = noise_variance(1.0, self.beta, self.skew, 1.0)  # type: ignore[no-untyped-call]
+        return replace(self, beta=variance**0.5, skew=1.0, lower="normal")
+
+
+def noise(params: Smoothing, rounds: Rounds) -> tuple[Floats, Floats]:
+    """Of the performances of each round: the variance, and the distance of the mean below the skill."""
+    beta, skew, _ = params.law
+    share, weight = _share(rounds), rounds.weight
+    return _spread(params, share) / weight, mean_shift(share, beta, skew, weight)  # type: ignore[no-untyped-call]
 
 
 def model(params: Smoothing, rounds: Rounds) -> tuple[Any, ...]:
-    """Inputs of the kernels: time, weight and share of practice of each round, and the hyperparameters."""
-    sizes = np.diff(rounds.offsets)
-    share: Floats = np.maximum(1.0 - 2.0 / np.maximum(sizes, 1), 0.0)
-    return (rounds.time_seconds, rounds.weight, share, *params.numbers)
+    """Inputs of the kernels: time, weight, share of practice and skew, and spread of each round, and the drift.
+
+    The spread is the variance of a performance in a round of weight 1. The drift is gamma^2, drift_per_day, practice
+    and practice_rounds.
+    """
+    share = _share(rounds)
+    drift = params.gamma**2, params.drift_per_day, params.practice, params.practice_rounds
+    return (rounds.time_seconds, rounds.weight, share, _spread(params, share), *drift)
+
+
+def _share(rounds: Rounds) -> Floats:
+    """1 - 2 / N: what a round of N participants shows of practice and skew."""
+    share: Floats = skew_share(np.maximum(np.diff(rounds.offsets), 1))  # type: ignore[no-untyped-call]
+    return share
+
+
+def _spread(params: Smoothing, share: Floats) -> Floats:
+    """Variance of a performance in a round of weight 1."""
+    spread: Floats = params.beta**2 * noise_variance(share, 1.0, params.skew, 1.0)  # type: ignore[no-untyped-call]
+    return spread

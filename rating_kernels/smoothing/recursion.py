@@ -15,13 +15,10 @@ All terms are positive: nothing cancels. Means are relative to the mean skill of
 
 from __future__ import annotations
 
-import numpy as np
-
-from ..core.beliefs import NEVER
 from ..core.jit import exact, inner_exact
 from ..inference.diffusion import elapsed_days, practice_gain
 
-__all__ = ["include", "smooth_player", "smooth_players", "step"]
+__all__ = ["include", "smooth_player", "step"]
 
 
 @inner_exact
@@ -71,39 +68,3 @@ def smooth_player(n, variance, perf, precision, growth, added, forward_mean, for
         kept = 1.0 / (1.0 + added[k] * information)
         information *= kept
         pull = pull * kept - information * growth[k]
-
-
-@exact
-def smooth_players(
-    start, stop, starts, order, round_of, time, weight, share, beta2, gamma2, drift, practice, practice_rounds,
-    variance, common, shift, perf, mean, cavity_variance,
-):  # fmt: skip
-    """Write the cavities of all participations of players ``start`` to ``stop - 1``.
-
-    The rows of player i, in time order, are ``order[starts[i]:starts[i + 1]]``; ``round_of`` is the round of a row.
-    With ``common``, the means are those that all performances of a round r equal to ``shift[r]`` would give to skills
-    without practice: a cavity is linear in the performances, so this is its change if all of a round change alike.
-    """
-    longest = 0
-    for i in range(start, stop):
-        longest = max(longest, starts[i + 1] - starts[i])
-    shown, precision, growth, added = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
-    forward, forward_variance = np.empty(longest), np.empty(longest)
-    cavity, spread = np.empty(longest), np.empty(longest)
-    for i in range(start, stop):
-        first, n = starts[i], starts[i + 1] - starts[i]
-        last = np.int64(NEVER)
-        for k in range(n):
-            row = order[first + k]
-            r = round_of[row]
-            precision[k] = weight[r] / beta2
-            growth[k], added[k] = step(k, time[r], last, weight[r], share[r], gamma2, drift, practice, practice_rounds)
-            if common:
-                growth[k] = 0.0
-            shown[k] = shift[r] if common else perf[row]
-            last = max(last, time[r])
-        smooth_player(n, variance, shown, precision, growth, added, forward, forward_variance, cavity, spread)
-        for k in range(n):
-            mean[order[first + k]] = cavity[k]
-            if not common:
-                cavity_variance[order[first + k]] = spread[k]

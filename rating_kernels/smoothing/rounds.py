@@ -1,8 +1,9 @@
 """Performances of many rounds against the beliefs of their participants, and the filter that starts a smoothing.
 
 A performance is the zero of the field's sum (:mod:`..inference.performance`); participant j performs logistically
-around m_j with variance v_j + beta^2 / w. Rounds of up to ``DIRECT`` participants are summed term by
-term, larger ones through the table. Means are relative to the mean skill of newcomers.
+around m_j - shift with variance v_j + noise, those of the law of performances in the round. The shift is
+common to a round: performances are found around m_j and moved afterwards. Rounds of up to ``DIRECT`` participants are
+summed term by term, larger ones through the table. Means are relative to the mean skill of newcomers.
 """
 
 from __future__ import annotations
@@ -15,36 +16,60 @@ from ..core.beliefs import NEVER
 from ..core.jit import exact
 from ..core.numerics import C3
 from ..inference.logistic_field import solve_round
+from ..inference.skewed import change_of_mean, sides
 from .recursion import include, step
 
-__all__ = ["filter_rounds", "measure_moves", "solve_rounds"]
+__all__ = ["filter_rounds", "measure_moves", "solve_rounds", "update_means"]
 
 
 @exact
-def _solve_round(mean, variance, noise, lo, split, ceiling, perf):
+def _solve_round(mean, variance, noise, shift, lo, split, ceiling, perf):
     """Write the performances of one round; returns -1, or the tie group that has no root."""
     n = len(mean)
     omega = np.empty(n)
     for i in range(n):
         omega[i] = C3 / math.sqrt(variance[i] + noise)
-    return solve_round(mean, omega, lo, split, ceiling, perf)
+    failed = solve_round(mean, omega, lo, split, ceiling + shift, perf)
+    for i in range(n):
+        perf[i] -= shift
+    return failed
 
 
 @exact
-def solve_rounds(start, stop, offsets, lo, weight, ceiling, beta2, split, mean, variance, perf):
+def solve_rounds(start, stop, offsets, lo, noise, shift, ceiling, split, mean, variance, perf):
     """Write the performances of rounds ``start`` to ``stop - 1``; returns -1, or the first round without a root."""
     for r in range(start, stop):
         i, j = offsets[r], offsets[r + 1]
-        failed = _solve_round(mean[i:j], variance[i:j], beta2 / weight[r], lo[i:j], split, ceiling[r], perf[i:j])
+        failed = _solve_round(
+            mean[i:j], variance[i:j], noise[r], shift[r], lo[i:j], split, ceiling[r], perf[i:j]
+        )  # fmt: skip
         if failed >= 0:
             return r
     return -1
 
 
 @exact
+def update_means(start, stop, offsets, weight, share, beta, skew, normal, mean, variance, perf, smooth):
+    """Write the mean of each cavity of rounds ``start`` to ``stop - 1`` after its own performance, a skewed one.
+
+    Returns
+    -------
+    int
+        -1, or the first round without a mean.
+    """
+    for r in range(start, stop):
+        law = sides(weight[r], share[r], beta, skew, normal)
+        for row in range(offsets[r], offsets[r + 1]):
+            smooth[row] = mean[row] + change_of_mean(perf[row] - mean[row], variance[row], *law)
+            if not math.isfinite(smooth[row]):
+                return r
+    return -1
+
+
+@exact
 def filter_rounds(
-    offsets, player, lo, ceiling, split, n_players, time, weight, share, beta2, gamma2, drift, practice,
-    practice_rounds, variance, mean, cavity_variance, perf,
+    offsets, player, lo, noise, shift, ceiling, split, n_players, time, weight, share, spread, gamma2, drift, practice,
+    practice_rounds, beta, skew, normal, variance, mean, cavity_variance, perf,
 ):  # fmt: skip
     """Rate all rounds in order: the belief of each participant given the earlier rounds, and its performance.
 
@@ -55,18 +80,24 @@ def filter_rounds(
     """
     m, v = np.zeros(n_players), np.full(n_players, variance)
     k, last = np.zeros(n_players, dtype=np.int64), np.full(n_players, NEVER)
+    skewed = skew > 1.0 or not normal
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         for row in range(i, j):
             p = player[row]
             growth, added = step(k[p], time[r], last[p], weight[r], share[r], gamma2, drift, practice, practice_rounds)
             mean[row], cavity_variance[row] = m[p] + growth, v[p] + added
-        noise = beta2 / weight[r]
-        if _solve_round(mean[i:j], cavity_variance[i:j], noise, lo[i:j], split, ceiling[r], perf[i:j]) >= 0:
+        failed = _solve_round(
+            mean[i:j], cavity_variance[i:j], noise[r], shift[r], lo[i:j], split, ceiling[r], perf[i:j]
+        )  # fmt: skip
+        if failed >= 0:
             return r
+        law = sides(weight[r], share[r], beta, skew, normal)
         for row in range(i, j):
             p = player[row]
-            m[p], v[p] = include(mean[row], cavity_variance[row], perf[row], 1.0 / noise)
+            m[p], v[p] = include(mean[row], cavity_variance[row], perf[row], 1.0 / noise[r])
+            if skewed:
+                m[p] = mean[row] + change_of_mean(perf[row] - mean[row], cavity_variance[row], *law)
             k[p] += 1
             last[p] = max(last[p], time[r])
     return -1

@@ -21,9 +21,9 @@ from .common_level import CommonLevel
 from .estimation import ESTIMATED, estimate
 from .evidence import Evidence
 from .mixing import Mixing
-from .params import Smoothing, model
-from .recursion import smooth_players
-from .rounds import filter_rounds, measure_moves, solve_rounds
+from .params import Smoothing, model, noise
+from .players import smooth_players
+from .rounds import filter_rounds, measure_moves, solve_rounds, update_means
 
 __all__ = ["MEAN_MOVE", "PERIOD", "SPREAD", "SWEEPS", "Smoothed", "Smoother", "Solve", "solve_performances"]
 
@@ -92,7 +92,7 @@ class Smoother:
         starts = np.concatenate(([0], np.cumsum(np.bincount(rounds.player, minlength=n_players))))
         round_of = np.repeat(np.arange(len(rounds), dtype=np.int32), np.diff(rounds.offsets))
         self._players = starts, order, round_of, *model(params, rounds)
-        self._mean, self._spare, self._perf, self._cavity_variance = (np.zeros(rounds.n_rows) for _ in range(4))
+        self._mean, self._perf, self._cavity_variance = (np.zeros(rounds.n_rows) for _ in range(3))
         self._image = self._mean
         self._level: CommonLevel | None = None
         self._mixing = Mixing()
@@ -109,13 +109,13 @@ class Smoother:
 
     @property
     def mean(self) -> Floats:
-        """The cavity means from which the next sweep begins, less ``mu_init``; float64[n], not to be changed."""
+        """The cavity means from which the next sweep begins, less ``mu_init``; float64[n], overwritten by sweeps."""
         return self._mean
 
     def restore(self, sweeps: int, mean: Floats) -> None:
         """Continue after a checkpoint: the number of sweeps, and the :attr:`mean` there."""
         self._mean[:] = mean
-        self._smooth(np.zeros(self.rounds.n_rows), self._spare)
+        self._smooth(np.zeros(self.rounds.n_rows), np.empty(self.rounds.n_rows))
         self.sweeps, self._mixing = sweeps, Mixing()
 
     def sweep(self) -> None:
@@ -124,7 +124,8 @@ class Smoother:
         Raises
         ------
         ConvergenceError
-            A performance was not found, numbers are not finite, or :data:`SWEEPS` sweeps were not enough.
+            A performance or the skills of a player were not found, numbers are not finite, or :data:`SWEEPS` sweeps
+            were not enough.
         """
         if self.sweeps == 0:
             self._filter()
@@ -138,8 +139,7 @@ class Smoother:
         image = np.empty(self.rounds.n_rows)
         self._solve(self._mean, self._cavity_variance, self._perf)
         self._smooth(self._perf, image)
-        self._smooth(self._perf, self._spare, self._level.shift(self._moves(image)[0]))
-        image += self._spare
+        self._smooth(self._perf, image, self._level.shift(self._moves(image)[0]))
         mean_move, spread = self._moves(image)
         self.mean_move, self.spread = float(np.max(np.abs(mean_move))), float(np.max(spread))
         if not np.isfinite(self.mean_move + self.spread):
@@ -151,48 +151,74 @@ class Smoother:
                 f"not converged after {SWEEPS} sweeps: the mean of a round still moves by {self.mean_move:.3g} points "
                 f"(at most {MEAN_MOVE}), the difference of two of its players by {self.spread:.3g} (at most {SPREAD})"
             )
-        self._mean = image if self.converged else self._mixing.mix(self._mean, image)
+        if self.converged:
+            self._mean, self._mixing = image, Mixing()
+        else:
+            self._mean = self._mixing.mix(self._mean, image)
 
     def result(self) -> Smoothed:
         """The beliefs after the last sweep."""
-        noise = self.params.beta**2 / np.repeat(self.rounds.weight, np.diff(self.rounds.offsets))
-        gain = self._cavity_variance / (self._cavity_variance + noise)
-        smooth = self._image + gain * (self._perf - self._image)
+        variance = np.repeat(noise(self.params, self.rounds)[0], np.diff(self.rounds.offsets))
+        gain = self._cavity_variance / (self._cavity_variance + variance)
+        variance *= gain
+        smooth = self._perf - self._image
+        smooth *= gain
+        del gain
+        smooth += self._image
+        if self.params.skewed:
+            self._update(smooth)
         start = self.params.mu_init
+        smooth += start
         return Smoothed(
-            self._perf + start, smooth + start, np.sqrt(noise * gain),
+            self._perf + start, smooth, np.sqrt(variance, out=variance),
             self._image + start, np.sqrt(self._cavity_variance),
         )  # fmt: skip
 
     def estimate(self, estimated: Container[str] = ESTIMATED) -> Smoothing:
-        """Hyperparameters that explain the performances of the last sweep better; see :func:`.estimation.estimate`."""
+        """Hyperparameters that explain the performances of the last sweep better; see :func:`.estimation.estimate`.
+
+        Their noise is normal.
+        """
         params, players = self.params, self._players[:6]
         evidence = Evidence(
             self.rounds, players, self._perf, params.practice_rounds, params.sigma_init, self._map
         )  # fmt: skip
-        return estimate(params, evidence, estimated)
+        return estimate(params.with_normal_noise(), evidence, estimated)
 
     def _filter(self) -> None:
         rounds, params = self.rounds, self.params
         failed = filter_rounds(
-            rounds.offsets, rounds.player, rounds.lo, rounds.perf_ceiling - params.mu_init, params.tie_mode == "split",
-            self._n_players, *self._players[3:], self._variance, self._mean, self._cavity_variance, self._perf,
+            rounds.offsets, rounds.player, rounds.lo, *noise(params, rounds), rounds.perf_ceiling - params.mu_init,
+            params.tie_mode == "split", self._n_players, *self._players[3:], *params.law, self._variance, self._mean,
+            self._cavity_variance, self._perf,
         )  # fmt: skip
         _check(rounds, failed)
 
     def _smooth(self, perf: Floats, mean: Floats, shift: Floats | None = None) -> None:
-        """Write the cavity means from performances; with ``shift`` their change from common shifts of rounds."""
+        """Write the cavity means from performances; with ``shift`` add their change from common shifts of rounds."""
         starts, n = self._players[0], self.rounds.n_rows
         shifts = np.empty(0) if shift is None else shift
 
         def work(first: int, last: int) -> None:  # players whose rows begin in a range of rows
             start, stop = np.searchsorted(starts[:-1], (first, last))
-            smooth_players(
-                start, stop, *self._players, self._variance, shift is not None, shifts, perf, mean,
+            failed = smooth_players(
+                start, stop, *self._players, *self.params.law, self._variance, shift is not None, shifts, perf, mean,
                 self._cavity_variance,
             )  # fmt: skip
+            if failed >= 0:
+                raise ConvergenceError("no skills found", int(self._players[1][starts[failed]]))
 
         self._map(work, n)
+
+    def _update(self, smooth: Floats) -> None:
+        """Write the smoothed means of skewed performances; in one thread, since the engine may be closed."""
+        rounds, share = self.rounds, self._players[5]
+        failed = update_means(
+            0, len(rounds), rounds.offsets, rounds.weight, share, *self.params.law, self._image,
+            self._cavity_variance, self._perf, smooth,
+        )  # fmt: skip
+        if failed >= 0:
+            raise ConvergenceError("no smoothed skill found", int(rounds.offsets[failed]))
 
     def _moves(self, image: Floats) -> tuple[Floats, Floats]:
         mean_move, spread = np.empty(len(self.rounds)), np.empty(len(self.rounds))
@@ -215,11 +241,12 @@ def solve_performances(
         A performance was not found; names the first row of the round.
     """
     starts, ceiling, split = rounds.offsets[:-1], rounds.perf_ceiling - params.mu_init, params.tie_mode == "split"
+    variances, shift = noise(params, rounds)
 
     def work(first: int, last: int) -> None:  # rounds that begin in a range of rows
         start, stop = np.searchsorted(starts, (first, last))
         failed = solve_rounds(
-            start, stop, rounds.offsets, rounds.lo, rounds.weight, ceiling, params.beta**2, split, mean, variance, perf
+            start, stop, rounds.offsets, rounds.lo, variances, shift, ceiling, split, mean, variance, perf
         )
         _check(rounds, failed)
 

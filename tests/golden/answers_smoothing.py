@@ -8,7 +8,8 @@ import numpy as np
 from golden.runner import ABOUT, Answers, Vector, known
 from twins.smoothing import dense
 
-from ranklake.rating_kernels.smoothing.recursion import smooth_player, smooth_players
+from ranklake.rating_kernels.smoothing.players import smooth_players
+from ranklake.rating_kernels.smoothing.recursion import smooth_player
 
 __all__ = ["package", "twin"]
 
@@ -55,8 +56,8 @@ def _many(walk: dict[str, Any]) -> dict[str, list[float]]:
     time = np.cumsum(np.rint(np.array(walk["added"]) * _UNIT).astype(np.int64))
     weight = np.array(walk["beta"]) ** -2.0
     smooth_players(
-        0, 1, np.array([0, n]), rows, rows, time, weight, np.ones(n), 1.0, 0.0, 86400.0 / _UNIT, 0.0, 20.0,
-        walk["sig0"] ** 2, False, np.empty(0), np.array(walk["perf"]) - walk["mu0"], mean, variance,
+        0, 1, np.array([0, n]), rows, rows, time, weight, np.ones(n), np.ones(n), 0.0, 86400.0 / _UNIT, 0.0, 20.0,
+        1.0, 1.0, True, walk["sig0"] ** 2, False, np.empty(0), np.array(walk["perf"]) - walk["mu0"], mean, variance,
     )  # fmt: skip
     return _columns(walk, mean, variance)
 

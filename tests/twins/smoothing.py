@@ -1,7 +1,8 @@
 """Reference implementation of smoothing: dense matrices for a player, pairwise sums for a round, plain sweeps.
 
 Nothing is shared with the fast kernels: no recursion, no tables, no cure for slow convergence. A player's skills are
-jointly normal with a tridiagonal precision matrix; a cavity is the same system without one observation.
+jointly normal with a tridiagonal precision matrix; a cavity is the same system without one observation. With skewed
+performances the skills are the mode, found by Newton's method on the dense matrix with a search along each step.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from twins.elo_mmr import Twin as EloMMRTwin
+from twins.elo_mms import Law
 
-__all__ = ["dense", "sweep"]
+__all__ = ["dense", "skewed_mode", "sweep"]
 
 Standing = tuple[str, int, int]  # player, lo, hi
 
@@ -29,13 +31,7 @@ def dense(
 ) -> dict[str, list[float]]:
     """Smoothed and leave-one-out means and deviations of one player (``mu, sig, mu_out, sig_out``)."""
     n = len(perf)
-    tiny = 1e-9  # squared points: no drift makes the matrix infinite
-    precision, pull = np.zeros((n, n)), np.zeros(n)
-    precision[0, 0] += sig0**-2.0
-    for k in range(1, n):
-        q = 1.0 / max(added[k], tiny)
-        precision[k - 1 : k + 1, k - 1 : k + 1] += q * np.array([[1.0, -1.0], [-1.0, 1.0]])
-        pull[k - 1 : k + 1] += q * growth[k] * np.array([-1.0, 1.0])
+    precision, pull = _chain(sig0, added, growth)
     seen = np.array(beta) ** -2.0
     answer: dict[str, list[float]] = {"mu": [], "sig": [], "mu_out": [], "sig_out": []}
     for name, left_out in (("", [None] * n), ("_out", range(n))):
@@ -48,6 +44,63 @@ def dense(
             answer[f"mu{name}"].append(mu0 + float(mean[k]))
             answer[f"sig{name}"].append(math.sqrt(float(np.linalg.inv(matrix)[k, k])))
     return answer
+
+
+def _chain(sig0: float, added: Sequence[float], growth: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Precision of a player's skills before any result, and precision times mean."""
+    n = len(added)
+    tiny = 1e-9  # squared points: no drift makes the matrix infinite
+    precision, pull = np.zeros((n, n)), np.zeros(n)
+    precision[0, 0] += sig0**-2.0
+    for k in range(1, n):
+        q = 1.0 / max(added[k], tiny)
+        precision[k - 1 : k + 1, k - 1 : k + 1] += q * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        pull[k - 1 : k + 1] += q * growth[k] * np.array([-1.0, 1.0])
+    return precision, pull
+
+
+def skewed_mode(
+    sig0: float,
+    perf: Sequence[float],
+    laws: Sequence[Law],
+    added: Sequence[float],
+    growth: Sequence[float],
+    left_out: int | None = None,
+) -> np.ndarray:
+    """Most probable skills of one player, less the mean of newcomers, given performances with skewed noise."""
+    precision, pull = _chain(sig0, added, growth)
+    seen = [k for k in range(len(perf)) if k != left_out]
+
+    def value(skill: np.ndarray) -> float:
+        return 0.5 * skill @ precision @ skill - pull @ skill + sum(_loss(laws[k], skill[k] - perf[k]) for k in seen)
+
+    skill = np.linalg.solve(precision, pull)
+    for _ in range(200):
+        slope, curve = precision @ skill - pull, precision.copy()
+        for k in seen:
+            y = skill[k] - perf[k]
+            slope[k] += _force(laws[k], y)
+            curve[k, k] += (_force(laws[k], y + 1e-3) - _force(laws[k], y - 1e-3)) / 2e-3
+        move, before = -np.linalg.solve(curve, slope), value(skill)
+        while value(skill + move) > before + 1e-12 * abs(before):
+            move *= 0.5
+        skill = skill + move
+        if np.abs(move).max() < 1e-9:
+            return skill
+    raise AssertionError("no mode found")
+
+
+def _force(law: Law, y: float) -> float:
+    return law.pull(y) if y > 0.0 else y / law.upper**2
+
+
+def _loss(law: Law, y: float) -> float:
+    """Minus the logarithm of the density of a performance ``y`` below the skill, up to a constant: the integral."""
+    if y <= 0.0:
+        return 0.5 * (y / law.upper) ** 2
+    width = math.sqrt(3.0) * law.lower / math.pi
+    skewed = 2.0 * math.log(math.cosh(y / (2.0 * width))) if law.logistic else 0.5 * (y / law.lower) ** 2
+    return (1.0 - law.share) * 0.5 * (y / law.upper) ** 2 + law.share * skewed
 
 
 def sweep(

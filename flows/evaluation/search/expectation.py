@@ -85,6 +85,7 @@ class ExpectationMaximisation(Proposals):
         system_params = build_params(self._system, self._settings)
         compile_parts([SMOOTHING])
         with open_engine() as engine:
-            smoother = smooth_rounds(params_of(system_params, {}), rounds, self._history.n_players, engine)
+            params = params_of(system_params, {}).with_normal_noise()  # as in the evidence
+            smoother = smooth_rounds(params, rounds, self._history.n_players, engine)
             estimated = smoother.estimate(self._estimated)
         return as_settings(settings_of(system_params, estimated))

@@ -58,12 +58,12 @@ def test_search__each_proposal_is_the_estimate_of_a_smoothing_with_the_one_befor
     history, first = load_history(Dataset.open(lake, "games"), 12)
     train = history.first(first)
     for trial in trials[1:]:
-        smoother = Smoother(params_of(params, {}), train.rounds, train.n_players)
+        smoother = Smoother(params_of(params, {}).with_normal_noise(), train.rounds, train.n_players)
         while not smoother.converged:
             smoother.sweep()
         expected = smoother.estimate(estimated_of(params))
         params = build_params(SYSTEMS[system], trial.settings)
-        got = params_of(params, {})
+        got = params_of(params, {}).with_normal_noise()
         for name in ESTIMATED:
             assert getattr(got, name) == pytest.approx(getattr(expected, name), rel=2e-5, abs=0.1), name
     assert trials[1].settings != trials[2].settings

@@ -210,14 +210,22 @@ def test_params__follow_from_every_system(system: str) -> None:
         assert (round(params.beta, 2), round(params.gamma, 2), params.practice) == (195.96, 35.78, 0.0)
 
 
-def test_params__of_elo_mms_are_its_noise_in_a_large_round_its_drift_and_its_practice() -> None:
+def test_params__of_elo_mms_are_its_noise_its_drift_and_its_practice() -> None:
+    names = ("beta", "skew", "lower", "gamma", "drift_per_day", "practice", "practice_rounds", "mu_init", "sigma_init")
+    numbers = (100.0, 2.0, "normal", 9.0, 3.0, 4.0, 11.0, 1000.0, 200.0)
+    params = params_of(EloMMS(**dict(zip(names, numbers, strict=True))), {})
+    assert tuple(getattr(params, name) for name in names) == numbers
+
+
+def test_params__with_normal_noise_have_the_variance_of_skewed_performances_in_a_large_round() -> None:
     system_params = EloMMS(beta=100.0, skew=2.0, gamma=9.0, drift_per_day=3.0, practice=4.0, practice_rounds=11.0)
-    params = params_of(system_params, {})
+    params = params_of(system_params, {}).with_normal_noise()
     draw = np.random.default_rng(3)
     size = np.abs(draw.normal(0.0, 1.0, 400_000))
     below = draw.random(size.size) < 2.0 / 3.0  # a two-piece law has its sides in proportion to their widths
     assert params.beta == pytest.approx(float(np.std(np.where(below, -200.0, 100.0) * size)), rel=0.01)
-    assert (params.gamma, params.drift_per_day, params.practice, params.practice_rounds) == (9.0, 3.0, 4.0, 11.0)
+    assert (params.skew, params.lower, params.gamma, params.practice_rounds) == (1.0, "normal", 9.0, 11.0)
+    assert params.with_normal_noise() == params
 
 
 def test_command__reports_and_refuses_in_words(rated: Lake, monkeypatch, capsys) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
+import tracemalloc
 
 import numpy as np
 import pytest
+from twins import elo_mms
 from twins import smoothing as twin
 
 from ranklake.flows.engines.serial import Serial
@@ -17,6 +20,7 @@ from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoothed, Smoother, solve_performances
 
 COLUMNS = Smoothed.__slots__
+SKEWED = Smoothing(beta=130.0, skew=1.4, lower="logistic", practice=8.0)  # the defaults of Elo-MMS
 
 
 def history(sizes: list[int], n_players: int, seed: int = 3, ties: float = 0.2) -> Rounds:
@@ -72,13 +76,63 @@ def test_sweeps__end_where_plain_sweeps_of_the_twin_end(tie_mode: str) -> None:
             assert smoothed[r][name] == pytest.approx(beliefs[r][name]["mu"], abs=1e-6)
 
 
+@pytest.mark.parametrize(("lower", "weight"), [("logistic", 1.0), ("normal", 2.0)])
+def test_sweeps__begin_with_the_performances_of_elo_mms(lower: str, weight: float) -> None:
+    rounds, names = history([6, 2, 5, 8, 7, 3], 9), ("beta", "skew", "gamma", "drift_per_day", "practice")
+    params = Smoothing(beta=130.0 * weight, skew=1.0 + weight, lower=lower, practice=8.0)
+    system = elo_mms.Twin(lower=lower, **{name: getattr(params, name) for name in names})
+    smoother = Smoother(params, rounds, 9)
+    smoother.sweep()
+    expected = []
+    for a, b, time, share in zip(
+        rounds.offsets[:-1], rounds.offsets[1:], rounds.time_seconds, rounds.weight, strict=True
+    ):
+        players, lo, hi = (column[a:b].tolist() for column in (rounds.player, rounds.lo, rounds.hi))
+        standings = [(str(player), *place) for player, *place in zip(players, lo, hi, strict=True)]
+        expected += [each.performance for each in system.rate(standings, float(time), float(share))]
+    np.testing.assert_allclose(smoother.result().perf, expected, rtol=0, atol=1e-6)
+
+
+def test_sweeps__with_skewed_performances_end_at_the_mode_of_each_player() -> None:
+    """One more sweep moves nothing: performances against the cavities, skills of dense matrices from these."""
+    rounds = history([6, 2, 5, 8, 2, 7, 3, 6], 9)
+    result = smooth(rounds, 9, params=SKEWED, sweeps=60).result()
+    laws = []
+    for a, b, weight in zip(rounds.offsets[:-1], rounds.offsets[1:], rounds.weight.tolist(), strict=True):
+        upper = SKEWED.beta / math.sqrt(weight)
+        law = elo_mms.Law(upper, SKEWED.skew * upper, max(0.0, 1.0 - 2.0 / float(b - a)), logistic=True)
+        laws.append(law)
+        deviation = np.sqrt(result.cavity_sigma[a:b] ** 2 + law.variance)
+        field = list(zip(result.cavity_mu[a:b].tolist(), deviation.tolist(), strict=True))
+        for row in range(a, b):
+            root = elo_mms._performance(field, int(rounds.lo[row]), int(rounds.hi[row]), True)
+            assert result.perf[row] == pytest.approx(root - law.shift, abs=1e-4)
+    round_of = np.repeat(np.arange(len(rounds)), np.diff(rounds.offsets))
+    for player in range(9):
+        rows = np.flatnonzero(rounds.player == player)
+        mine = round_of[rows]
+        days = np.diff(rounds.time_seconds[mine], prepend=0) / 86400.0
+        added = SKEWED.gamma**2 * rounds.weight[mine] + SKEWED.drift_per_day * days
+        shown = np.array([laws[r].share for r in mine])
+        growth = shown * SKEWED.practice / (1.0 + np.arange(len(mine)) / SKEWED.practice_rounds)
+        perf = result.perf[rows] - SKEWED.mu_init
+        mode = twin.skewed_mode(SKEWED.sigma_init, perf, [laws[r] for r in mine], added, growth)
+        np.testing.assert_allclose(result.smooth_mu[rows] - SKEWED.mu_init, mode, rtol=0, atol=1e-3)
+
+
 @pytest.mark.parametrize(
-    ("sizes", "n_players", "factor"), [([300, 40, 150, 2, 500, 97, 96] * 3, 600, 2.0), ([2] * 400, 30, 6.0)]
+    ("sizes", "n_players", "factor", "params"),
+    [
+        ([300, 40, 150, 2, 500, 97, 96] * 3, 600, 2.0, Smoothing()),
+        ([300, 40, 150, 2, 500, 97, 96] * 3, 600, 4.0, SKEWED),
+        ([2] * 400, 30, 6.0, Smoothing()),
+    ],
+    ids=["contests", "skewed", "duels"],
 )
-def test_sweeps__end_near_the_limit(sizes: list[int], n_players: int, factor: float) -> None:
-    """The tolerances are of one sweep; duels, of which each says little, approach the limit more slowly."""
+def test_sweeps__end_near_the_limit(sizes: list[int], n_players: int, factor: float, params: Smoothing) -> None:
+    """The tolerances are of one sweep; duels, of which each says little, and skewed performances are slower."""
     rounds = history(sizes, n_players)
-    smoother = smooth(rounds, n_players)
+    smoother = smooth(rounds, n_players, params=params)
     at_end = smoother.result()
     assert smoother.sweeps < 40
     for _ in range(60):
@@ -94,31 +148,51 @@ def test_sweeps__end_near_the_limit(sizes: list[int], n_players: int, factor: fl
 @pytest.mark.parametrize(
     "engine", [lambda: Serial(7), lambda: Threads(2), lambda: Threads(3, 11)], ids=["pieces", "two", "three"]
 )
-def test_sweeps__have_the_same_bits_however_the_work_is_cut(engine) -> None:
-    rounds = history([300, 40, 150, 2, 500, 97, 96] * 2, 600)
-    expected = smooth(rounds, 600)
+@pytest.mark.parametrize("params", [Smoothing(), SKEWED], ids=["normal", "skewed"])
+def test_sweeps__have_the_same_bits_however_the_work_is_cut(engine, params: Smoothing) -> None:
+    rounds = history([300, 40, 150, 2, 2, 2, 500, 97, 96, 2] * 2, 600)
+    expected = smooth(rounds, 600, params=params)
     with engine() as opened:
-        cut = smooth(rounds, 600, opened)
+        cut = smooth(rounds, 600, opened, params)
     assert cut.sweeps == expected.sweeps
     assert bits(cut.result()) == bits(expected.result())
 
 
-def test_sweeps__go_on_from_a_checkpoint_with_the_same_bits(monkeypatch) -> None:
-    monkeypatch.setattr(sweeps, "PERIOD", 3)
-    rounds = history([2] * 400, 30)
-    whole, checkpoints = Smoother(Smoothing(), rounds, 30), {}
+@pytest.mark.parametrize(
+    ("params", "sizes"), [(Smoothing(), [2] * 400), (SKEWED, [20, 3] * 60)], ids=["normal", "skewed"]
+)
+def test_sweeps__go_on_from_a_checkpoint_with_the_same_bits(monkeypatch, params: Smoothing, sizes: list[int]) -> None:
+    monkeypatch.setattr(sweeps, "PERIOD", 2)
+    rounds = history(sizes, 30)
+    whole, checkpoints = Smoother(params, rounds, 30), {}
     while not whole.converged:
         whole.sweep()
         if whole.is_checkpoint:
             checkpoints[whole.sweeps] = whole.mean.copy()
     assert len(checkpoints) > 1
     for done, mean in checkpoints.items():
-        resumed = Smoother(Smoothing(), rounds, 30)
+        resumed = Smoother(params, rounds, 30)
         resumed.restore(done, mean)
         while not resumed.converged:
             resumed.sweep()
         assert resumed.sweeps == whole.sweeps
         assert bits(resumed.result()) == bits(whole.result())
+
+
+def test_sweeps__take_a_hundred_bytes_a_participation(monkeypatch) -> None:
+    """32 bytes of beliefs and indices, 16 of two images, 40 of past differences, and one array in passing."""
+    rounds = history([300] * 60, 900)
+    smoother = Smoother(Smoothing(), history([30, 30], 40), 40)
+    while not smoother.converged:
+        smoother.sweep()
+    monkeypatch.setattr(sweeps, "MEAN_MOVE", -1.0)  # goes on
+    tracemalloc.start()
+    smoother = Smoother(Smoothing(), rounds, 900)
+    for _ in range(sweeps.PERIOD + 1):
+        smoother.sweep()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 115 * rounds.n_rows
 
 
 @pytest.mark.slow

@@ -1,0 +1,116 @@
+"""The skills of one player given skewed performances: Newton's method on the chain of rounds.
+
+Source: this project, for the noise of :mod:`..inference.skewed`; the linearised cavities are those of Laplace's
+approximation (Vehtari et al., Journal of Machine Learning Research 17, 2016).
+
+The skills of a player are jointly normal before the results, and a performance p at skill s has the force
+g(s - p), the derivative of the negative logarithm of its law. The mode of the skills given all performances satisfies
+
+    Q (s - prior mean) + g(s - p) = 0
+
+with the tridiagonal precision Q of the chain. A step of Newton replaces g by its tangent at the last s. That is a
+normal observation of s - g / g' with precision g', and :func:`.recursion.smooth_player` solves for all skills in
+O(rounds). The first step has the precision of the whole law instead. The logarithm of the posterior is concave; a step
+that might lower it is replaced by one with the largest slope of g, which never does.
+
+Variances do not depend on the results, as in Elo-MMS: each performance has the precision 1 / b2 of its whole law. The
+cavity of a round is the belief from which the update of Elo-MMS with its performance leads to s:
+
+    1/v_c as for normal performances,    m_c = s + v_c g(s - p)
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..core.jit import exact, inner_exact
+from ..core.numerics import exp
+from .recursion import include, smooth_player
+
+__all__ = ["SCRATCH", "force", "smooth_chain"]
+
+SCRATCH = 7  # rows of work space
+_STEPS = 200
+_CONVERGED = 1e-9  # of beta and of the skill: the next error is about the square of the last step
+_FLAT = 1e-9  # of the slope above the skill: least slope, so that s - g / g' is finite
+_STEEPEST = math.pi**2 / 6.0  # slope of a logistic lower side at the skill, for skew 1
+
+
+@inner_exact
+def force(y, precision, linear, bounded, scale):
+    """Derivative of the negative logarithm of the law at ``y`` = skill - performance, and its slope.
+
+    The arguments are those of :func:`..inference.skewed.sides`.
+    """
+    if y <= 0.0:
+        return precision * y, precision
+    e = exp(-y / scale)
+    pull, slope = bounded * (1.0 - e) / (1.0 + e) / scale, 2.0 * bounded * e / ((1.0 + e) * (1.0 + e) * scale * scale)
+    return linear * y + pull, max(linear + slope, _FLAT * precision)
+
+
+@exact
+def smooth_chain(
+    n, variance, perf, precision, growth, added, skewed, skew, sides, forward, forward_variance, work, mean,
+    cavity_variance,
+):  # fmt: skip
+    """Write the cavities of ``n`` rounds of one player.
+
+    Parameters
+    ----------
+    variance, perf, precision, growth, added, forward, forward_variance
+        As for :func:`.recursion.smooth_player`, with the precision of the whole law.
+    skewed : bool
+        If not, performances are normal, and one pass is enough.
+    sides : float64[4, >= n]
+        Those of each round (:func:`..inference.skewed.sides`).
+    work : float64[SCRATCH, >= n]
+        Overwritten.
+    mean, cavity_variance : float64[>= n]
+        The belief given all other rounds.
+
+    Returns
+    -------
+    bool
+        Whether the mode was found.
+    """
+    shown, slope, skill, pull, move, cavity, spread = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
+    for k in range(n):
+        shown[k], slope[k] = perf[k], precision[k]
+    steep = max(1.0, _STEEPEST / (skew * skew))
+    first, safe, found = True, False, False
+    for _ in range(_STEPS):
+        smooth_player(n, variance, shown, slope, growth, added, forward, forward_variance, cavity, spread)
+        if first:
+            for k in range(n):
+                mean[k], cavity_variance[k] = cavity[k], spread[k]
+                skill[k] = include(cavity[k], spread[k], shown[k], slope[k])[0]
+            if not skewed:
+                return True
+            first = False
+        else:
+            found, rise = not safe, 0.0
+            for k in range(n):
+                move[k] = include(cavity[k], spread[k], shown[k], slope[k])[0] - skill[k]
+                up, low, bound, scale = sides[0, k], sides[1, k], sides[2, k], sides[3, k]
+                middle = force(skill[k] + 0.5 * move[k] - perf[k], up, low, bound, scale)[0]
+                end = force(skill[k] + move[k] - perf[k], up, low, bound, scale)[0]
+                # at most so much is added to minus the logarithm: g increases, so that a sum bounds its integral
+                rise += move[k] * (0.5 * (middle + end) - pull[k] - slope[k] * move[k])
+                if not abs(move[k]) <= _CONVERGED * (abs(skill[k]) + 1.0 / math.sqrt(up)):
+                    found = False
+            safe = not (found or safe or rise <= 0.0)
+            if not safe:
+                for k in range(n):
+                    skill[k] += move[k]
+        for k in range(n):
+            up = sides[0, k]
+            pull[k], slope[k] = force(skill[k] - perf[k], up, sides[1, k], sides[2, k], sides[3, k])
+            if safe:
+                slope[k] = steep * up
+            shown[k] = skill[k] - pull[k] / slope[k]
+        if found:
+            break
+    for k in range(n):
+        mean[k] = skill[k] + cavity_variance[k] * pull[k]
+    return found
