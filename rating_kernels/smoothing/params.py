@@ -79,7 +79,7 @@ class Smoothing:
         """The same with normal performances, of the variance that skewed ones have in a large round."""
         if not self.skewed:
             return self
-        variance: float = noise_variance(1.0, self.beta, self.skew, 1.0)  # type: ignore[no-untyped-call]
+        variance: float = noise_variance(1.0, self.beta, self.skew, 1.0)
         return replace(self, beta=variance**0.5, skew=1.0, lower="normal")
 
 
@@ -87,7 +87,7 @@ def noise(params: Smoothing, rounds: Rounds) -> tuple[Floats, Floats]:
     """Of the performances of each round: the variance, and the distance of the mean below the skill."""
     beta, skew, _ = params.law
     share, weight = _share(rounds), rounds.weight
-    return _spread(params, share) / weight, mean_shift(share, beta, skew, weight)  # type: ignore[no-untyped-call]
+    return _spread(params, share) / weight, mean_shift(share, beta, skew, weight)
 
 
 def model(params: Smoothing, rounds: Rounds) -> tuple[Any, ...]:
@@ -103,11 +103,11 @@ def model(params: Smoothing, rounds: Rounds) -> tuple[Any, ...]:
 
 def _share(rounds: Rounds) -> Floats:
     """1 - 2 / N: what a round of N participants shows of practice and skew."""
-    share: Floats = skew_share(np.maximum(np.diff(rounds.offsets), 1))  # type: ignore[no-untyped-call]
+    share: Floats = skew_share(np.maximum(np.diff(rounds.offsets), 1))
     return share
 
 
 def _spread(params: Smoothing, share: Floats) -> Floats:
     """Variance of a performance in a round of weight 1."""
-    spread: Floats = params.beta**2 * noise_variance(share, 1.0, params.skew, 1.0)  # type: ignore[no-untyped-call]
+    spread: Floats = params.beta**2 * noise_variance(share, 1.0, params.skew, 1.0)
     return spread

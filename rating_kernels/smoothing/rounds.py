@@ -2,8 +2,9 @@
 
 A performance is the zero of the field's sum (:mod:`..inference.performance`); participant j performs logistically
 around m_j - shift with variance v_j + noise, those of the law of performances in the round. The shift is
-common to a round: performances are found around m_j and moved afterwards. Rounds of up to ``DIRECT`` participants are
-summed term by term, larger ones through the table. Means are relative to the mean skill of newcomers.
+common to a round: performances are found around m_j and moved afterwards. Duels have a
+solver of their own (:mod:`.duels`); other rounds of up to ``DIRECT`` participants are summed term by term, larger ones
+through the table. Means are relative to the mean skill of newcomers.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..core.jit import exact
 from ..core.numerics import C3
 from ..inference.logistic_field import solve_round
 from ..inference.skewed import change_of_mean, sides
+from .duels import DUELS, add_duel, duel_space, solve_duels
 from .recursion import include, step
 
 __all__ = ["filter_rounds", "measure_moves", "solve_rounds", "update_means"]
@@ -37,14 +39,26 @@ def _solve_round(mean, variance, noise, shift, lo, split, ceiling, perf):
 
 @exact
 def solve_rounds(start, stop, offsets, lo, noise, shift, ceiling, split, mean, variance, perf):
-    """Write the performances of rounds ``start`` to ``stop - 1``; returns -1, or the first round without a root."""
+    """Write the performances of rounds ``start`` to ``stop - 1``; returns -1, or a round without a root."""
+    space, held, duels = duel_space(), 0, np.empty(DUELS, dtype=np.int64)
+    rows, top, down = np.empty(DUELS, dtype=np.int64), np.empty(DUELS), np.empty(DUELS)
     for r in range(start, stop):
         i, j = offsets[r], offsets[r + 1]
-        failed = _solve_round(
-            mean[i:j], variance[i:j], noise[r], shift[r], lo[i:j], split, ceiling[r], perf[i:j]
-        )  # fmt: skip
-        if failed >= 0:
-            return r
+        if j - i == 2:
+            add_duel(space, held, mean[i:j], variance[i:j], noise[r], lo[i + 1] == 0, split)
+            duels[held], rows[held], top[held], down[held] = r, i, ceiling[r], shift[r]
+            held += 1
+        else:
+            failed = _solve_round(
+                mean[i:j], variance[i:j], noise[r], shift[r], lo[i:j], split, ceiling[r], perf[i:j]
+            )  # fmt: skip
+            if failed >= 0:
+                return r
+        if held == DUELS or (held > 0 and r == stop - 1):
+            failed = solve_duels(space, held, top, down, rows, perf)
+            if failed >= 0:
+                return duels[failed]
+            held = 0
     return -1
 
 
@@ -81,15 +95,20 @@ def filter_rounds(
     m, v = np.zeros(n_players), np.full(n_players, variance)
     k, last = np.zeros(n_players, dtype=np.int64), np.full(n_players, NEVER)
     skewed = skew > 1.0 or not normal
+    space, first = duel_space(), np.zeros(1, dtype=np.int64)
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         for row in range(i, j):
             p = player[row]
             growth, added = step(k[p], time[r], last[p], weight[r], share[r], gamma2, drift, practice, practice_rounds)
             mean[row], cavity_variance[row] = m[p] + growth, v[p] + added
-        failed = _solve_round(
-            mean[i:j], cavity_variance[i:j], noise[r], shift[r], lo[i:j], split, ceiling[r], perf[i:j]
-        )  # fmt: skip
+        if j - i == 2:
+            add_duel(space, 0, mean[i:j], cavity_variance[i:j], noise[r], lo[i + 1] == 0, split)
+            failed = solve_duels(space, 1, ceiling[r : r + 1], shift[r : r + 1], first, perf[i:j])
+        else:
+            failed = _solve_round(
+                mean[i:j], cavity_variance[i:j], noise[r], shift[r], lo[i:j], split, ceiling[r], perf[i:j]
+            )  # fmt: skip
         if failed >= 0:
             return r
         law = sides(weight[r], share[r], beta, skew, normal)
