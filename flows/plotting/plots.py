@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage import Lake
 
 from ..common.times import utc
 from ..common.titles import Titles, TitlesChoice
 from ..results.display import Display
-from ..results.leaderboard import LeaderboardBuilder, check_rated, rated_contests
+from ..results.leaderboard import LeaderboardBuilder, open_rated, rated_contests
 from ..results.player_names import PlayerHistory
 from ..results.run_titles import titles_of
 from .figures import SERIES, legible, new_figure, title_bands
@@ -144,9 +144,7 @@ def _walk(
     lake: Lake, run_name: str, deviations: float | None, titles: TitlesChoice = None
 ) -> tuple[pa.Table, npt.NDArray[np.float64], Titles]:
     """The rows of :func:`distribution`, all ratings at the end, and the titles."""
-    run = Run.open(lake, run_name)
-    dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
-    check_rated(run, chain)
+    run, dataset, chain = open_rated(lake, run_name)
     contests = rated_contests(chain, dataset)
     ends = contests.column("time_seconds").fill_null(0).to_numpy()
     dated = _is_dated(contests)

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
 from ..common.titles import CODEFORCES, TitlesChoice
 from ..results.display import Display
-from ..results.leaderboard import LeaderboardBuilder, check_rated, rated_contests
+from ..results.leaderboard import LeaderboardBuilder, open_rated, rated_contests
 from ..results.run_titles import titles_of
 from ..results.smoothed import SKILLS, RunSmoothing
 from .index_manifest import source_digest
@@ -51,10 +51,7 @@ class Content:
     """
 
     def __init__(self, lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> None:
-        self._run = Run.open(lake, run_name)
-        self._chain = self._run.segments()
-        check_rated(self._run, self._chain)
-        self._dataset = Dataset.open(lake, self._run.config["dataset"])
+        self._run, self._dataset, self._chain = open_rated(lake, run_name)
         self._display, self._deviations = Display.of(self._run, deviations), deviations
         self._titles = titles_of(self._run, self._dataset, self._display.params.mu_init, titles)
         self._contests = rated_contests(self._chain, self._dataset)

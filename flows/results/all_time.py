@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage import Lake
 
-from .leaderboard import check_rated, rated_contests
+from .leaderboard import open_rated, rated_contests
 from .smoothed import RunSmoothing
 
 __all__ = ["DEVIATIONS", "all_time_leaderboard"]
@@ -38,9 +38,7 @@ def all_time_leaderboard(lake: Lake, run_name: str, deviations: float | None = N
     LakeError
         There is no such run, it has no rounds yet, or no current smoothing; the message names the remedy.
     """
-    run = Run.open(lake, run_name)
-    dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
-    check_rated(run, chain)
+    run, dataset, chain = open_rated(lake, run_name)
     rows = RunSmoothing(run, chain).read()
     player, mu, sigma = (rows.column(name).to_numpy() for name in ("player", "smooth_mu", "smooth_sigma"))
     level = mu - (DEVIATIONS if deviations is None else deviations) * sigma

@@ -13,7 +13,7 @@ from ..common.titles import Titles, TitlesChoice
 from .display import Display
 from .run_titles import titles_of
 
-__all__ = ["LeaderboardBuilder", "check_rated", "leaderboard", "rated_contests"]
+__all__ = ["LeaderboardBuilder", "check_rated", "leaderboard", "open_rated", "rated_contests"]
 
 
 class LeaderboardBuilder:
@@ -105,15 +105,26 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titl
     LakeError
         There is no such run, or it has no rounds yet.
     """
-    run = Run.open(lake, run_name)
-    dataset = Dataset.open(lake, run.config["dataset"])
-    chain = run.segments()
-    check_rated(run, chain)
+    run, dataset, chain = open_rated(lake, run_name)
     display = Display.of(run, deviations)
     builder = LeaderboardBuilder(dataset.n_players, rated_contests(chain, dataset), display)
     for _, rounds in run.iter_segments(0, None, LeaderboardBuilder.columns, chain=chain):
         builder.update(rounds)
     return builder.table(dataset.handles(), titles_of(run, dataset, display.params.mu_init, titles))
+
+
+def open_rated(lake: Lake, run_name: str) -> tuple[Run, Dataset, Chain]:
+    """A run with ratings, its data set and its segments.
+
+    Raises
+    ------
+    LakeError
+        There is no such run, or it has no rounds yet.
+    """
+    run = Run.open(lake, run_name)
+    dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
+    check_rated(run, chain)
+    return run, dataset, chain
 
 
 def rated_contests(chain: Chain, dataset: Dataset) -> pa.Table:

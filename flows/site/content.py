@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage import Lake
 
 from ..common.titles import TitlesChoice
 from ..publication.prefix_digests import digest_of_rows
 from ..results.display import Display
-from ..results.leaderboard import LeaderboardBuilder, check_rated, rated_contests
+from ..results.leaderboard import LeaderboardBuilder, open_rated, rated_contests
 from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
 
@@ -55,10 +55,7 @@ class SiteContent:
     """
 
     def __init__(self, lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> None:
-        self._run = Run.open(lake, run_name)
-        self._chain = self._run.segments()
-        check_rated(self._run, self._chain)
-        self._dataset = Dataset.open(lake, self._run.config["dataset"])
+        self._run, self._dataset, self._chain = open_rated(lake, run_name)
         self.display = Display.of(self._run, deviations)
         self.format = RatingFormat(
             titles_of(self._run, self._dataset, self.display.params.mu_init, titles), self.display.decimals
