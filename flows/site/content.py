@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 from zlib import crc32
@@ -100,16 +101,17 @@ class SiteContent:
     def round_key(self, round_index: int, players: npt.NDArray[np.int32]) -> str:
         """Digest of all that the page of a round depends on."""
         about = [self.contests[name][round_index] for name in ("name", "url", "time_seconds", "n_players")]
-        return digest(self._seed(), self._digests[round_index], about, self.checksums[players])
+        return digest(self._seed, self._digests[round_index], about, self.checksums[players])
 
     def level_key(self, start: int, stop: int, n_players: int) -> str:
         """Digest of all that histories of the rounds from ``start`` to ``stop`` depend on."""
-        return digest(self._seed(), start, stop, self._digests[stop - 1], self.checksums[:n_players])
+        return digest(self._seed, start, stop, self._digests[stop - 1], self.checksums[:n_players])
 
     def state(self) -> str:
         """Digest of all that the site depends on."""
-        return digest(self._seed(), self._digests, digest_of_rows(self._table), self.checksums)
+        return digest(self._seed, self._digests, digest_of_rows(self._table), self.checksums)
 
+    @cached_property
     def _seed(self) -> list[Any]:
         return [
             _MEANING,
