@@ -66,9 +66,10 @@ class Step:
 
 
 class Lives:
-    """Lakes after sequences of commands, cached."""
+    """Lakes after sequences of commands, cached: at least the ``kept`` steps that were used last."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, kept: int = KEPT) -> None:
+        self.kept = kept
         self._world, self._folder, self._number = world, world.fresh_folder("lives"), 0
         self._known: OrderedDict[tuple[tuple[str, ...], ...], Step] = OrderedDict()
         self.start = self._folder / "start"
@@ -83,9 +84,16 @@ class Lives:
             A command has a traceback, or the lake is damaged afterwards.
         """
         key = tuple(map(tuple, commands))
-        if key in self._known:
-            self._known.move_to_end(key)
-            return self._known[key]
+        if key not in self._known:
+            self._known[key] = self._made(commands)
+        for length in range(len(key), 0, -1):  # a step is deleted before the one that it starts from
+            self._known.move_to_end(key[:length])
+        while len(self._known) > self.kept + len(commands):
+            _, old = self._known.popitem(last=False)
+            shutil.rmtree(old.after)
+        return self._known[key]
+
+    def _made(self, commands: Sequence[Words]) -> Step:
         before = self.after(commands[:-1]).after if len(commands) > 1 else self.start
         self._number += 1
         lake = self._folder / str(self._number)
@@ -93,11 +101,7 @@ class Lives:
         ended = command_server(self._world).run(*with_paths(self._world, commands[-1]), "--lake", str(lake))
         check_ended(ended, commands[-1])
         check_sound(lake, "after undisturbed commands")
-        step = self._known[key] = Step(commands[-1], before, lake, content(lake), ended)
-        while len(self._known) > KEPT + len(commands):
-            _, old = self._known.popitem(last=False)
-            shutil.rmtree(old.after)
-        return step
+        return Step(commands[-1], before, lake, content(lake), ended)
 
 
 def lives(world: World) -> Lives:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -15,7 +16,10 @@ from typing import Any
 import pytest
 from chaos.cases import Case, case_seed
 from chaos.kinds import KINDS
+from chaos.lives import Lives
 from chaos.shrinking import shrink
+from chaos.world import World
+from helpers.command_server import Ended
 
 RUN = Path(__file__).parent / "run.py"
 TIMEOUT = 60.0
@@ -141,6 +145,23 @@ def test_help__names_every_kind(tmp_path: Path) -> None:
     code, output = attack(tmp_path, "--help")
     assert code == 0
     assert [kind for kind in KINDS if f"  {kind} " not in output] == []
+
+
+def test_lives__a_cached_step_has_the_lake_that_it_starts_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Server:
+        def run(self, word: str, *_: str) -> Ended:
+            return Ended(0, "", "", [word])
+
+    monkeypatch.setattr("chaos.lives.command_server", lambda world: Server())
+    with World(tmp_path) as world:
+        cached, dice = Lives(world, kept=4), random.Random(1)
+        for _ in range(300):
+            words = [[str(dice.randrange(3))] for _ in range(dice.randint(1, 4))]
+            step = cached.after(words)
+            assert step.operations == words[-1]
+            assert step.before.exists()
+            assert step.after.exists()
+        assert len(list((tmp_path / "lives").iterdir())) <= 1 + 4 + 4
 
 
 def test_shrink__lists_bytes_and_numbers() -> None:
