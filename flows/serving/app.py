@@ -20,16 +20,16 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from ..published.run import NoPlayerError, PublishedRun
-from .conditional import is_unchanged, validators
-from .data_files import data_file
+from .answers.conditional import is_unchanged, validators
+from .answers.data_files import data_file
+from .answers.parameters import parse
+from .answers.problems import Problem
+from .answers.rendering import Body, BodyCache, encoding_for, render
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
 from .events import Listeners
 from .metrics import Metrics
 from .openapi import openapi
-from .parameters import parse
 from .previews import MOST_STANDINGS, Previews
-from .problems import Problem
-from .rendering import Body, BodyCache, encoding_for, render
 from .state import ServedRuns
 
 __all__ = ["create_app"]

@@ -6,26 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from ..published.leaderboard import ORDERS, Page
 from ..published.run import NoPlayerError, PublishedRun
-from .parameters import Parameter
-from .problems import Problem
+from .answers.parameters import Parameter
+from .answers.problems import Problem
+from .answers.rendering import FORMATS, Rows
 
 __all__ = [
     "ENDPOINTS",
-    "FORMATS",
     "MOST_COMPARED",
     "MOST_HANDLES",
     "MOST_ROWS",
     "Endpoint",
     "Moved",
-    "Rows",
     "many_players",
 ]
 
-FORMATS = ("json", "csv", "ndjson", "arrow")
 MOST_HANDLES = 200
 MOST_COMPARED = 20
 MOST_ROWS = 1_000
@@ -39,14 +35,6 @@ class Moved(Exception):
     def __init__(self, handle: str) -> None:
         super().__init__(handle)
         self.handle = handle
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """An answer of many rows, in any of ``FORMATS``; in JSON they are the member ``rows`` beside the ``facts``."""
-
-    table: pa.Table
-    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from .rendering import BodyCache
+from .answers.rendering import BodyCache
 from .state import ServedRuns
 
 __all__ = ["Metrics"]

@@ -18,10 +18,10 @@ from ..site.colours import title_styles
 from ..site.links import ServerLinks
 from ..site.pages import POLICY, Templates, static_files
 from . import views
-from .conditional import is_unchanged, validators
+from .answers.conditional import is_unchanged, validators
+from .answers.problems import Problem
+from .answers.rendering import Body, BodyCache, encoding_for
 from .endpoints import MOST_COMPARED
-from .problems import Problem
-from .rendering import Body, BodyCache, encoding_for
 from .state import ServedRuns
 
 __all__ = ["page_routes"]

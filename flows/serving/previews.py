@@ -14,9 +14,8 @@ import numpy as np
 from ranklake.storage import Lake, LakeError
 
 from ..published.run import PublishedRun
-from .endpoints import Rows
-from .problems import Problem
-from .rendering import Body, BodyCache, render
+from .answers.problems import Problem
+from .answers.rendering import Body, BodyCache, Rows, render
 
 if TYPE_CHECKING:
     from ..preview.run_preview import RunPreview

@@ -13,11 +13,10 @@ import msgspec
 import pyarrow as pa
 from pyarrow import csv
 
-from ..common.finite import finite_json, finite_rows
-from ..publication.export import change_texts
-from .endpoints import Rows
+from ...common.finite import finite_json, finite_rows
+from ...publication.export import change_texts
 
-__all__ = ["Body", "BodyCache", "encoding_for", "render"]
+__all__ = ["FORMATS", "Body", "BodyCache", "Rows", "encoding_for", "render"]
 
 _TYPES = {
     "json": "application/json",
@@ -25,8 +24,17 @@ _TYPES = {
     "ndjson": "application/x-ndjson",
     "arrow": "application/vnd.apache.arrow.stream",
 }
+FORMATS = tuple(_TYPES)
 _SMALL = 512  # bytes; smaller bodies are not compressed
 _ENCODER = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An answer of many rows, in any of ``FORMATS``; in JSON they are the member ``rows`` beside the ``facts``."""
+
+    table: pa.Table
+    facts: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import PUBLISHED
 
-from ..publication.files import LATEST
+from ...publication.files import LATEST
 from .conditional import is_unchanged
 from .problems import Problem
 

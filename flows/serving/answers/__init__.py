@@ -1,0 +1,1 @@
+"""Requests and answers: parameters, errors, bodies with their formats and compression, validators, files."""
