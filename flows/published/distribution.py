@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from .tables import PublishedTables
 
@@ -19,30 +20,35 @@ _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 def distribution(
-    tables: PublishedTables,
+    board: pa.Table,
     width: float | None = None,
     active_since: int | None = None,
-    player: Mapping[str, Any] | None = None,
+    handle: str | None = None,
 ) -> dict[str, Any]:
     """The number of players in each bin of ratings, and quantiles.
 
     Parameters
     ----------
+    board
+        A leaderboard.
     width
         Width of a bin, rating points; by default a round number that gives about 40 bins.
     active_since
         Only players whose last contest ended then or later, UTC seconds.
-    player
-        A player whose percentile is wanted.
+    handle
+        A player whose percentile is wanted; null if the leaderboard does not have the player.
 
     Raises
     ------
     ValueError
         The width gives more than ``MOST_BINS`` bins.
     """
-    ratings = _ratings(tables)
+    ratings: npt.NDArray[np.float64] = board.column("rating").to_numpy()
+    rating = None
+    if handle is not None and (row := pc.index(board.column("handle"), handle).as_py()) >= 0:
+        rating = float(ratings[row])
     if active_since is not None:
-        ratings = ratings[tables.leaderboard_table.column("last_time_seconds").to_numpy() >= active_since]
+        ratings = ratings[board.column("last_time_seconds").to_numpy() >= active_since]
     ratings = ratings[np.isfinite(ratings)]
     low, high = (float(ratings[-1]), float(ratings[0])) if len(ratings) else (0.0, 0.0)
     width = _nice_width(high - low) if width is None else width
@@ -61,9 +67,9 @@ def distribution(
         if len(ratings)
         else {},
     }
-    if player is not None:
-        below = float((ratings < player["rating"]).mean() * 100) if len(ratings) else 0.0
-        result["player"] = {"handle": player["handle"], "rating": player["rating"], "percentile": below}
+    if handle is not None:
+        below = None if rating is None else float((ratings < rating).mean() * 100) if len(ratings) else 0.0
+        result["player"] = {"handle": handle, "rating": rating, "percentile": below}
     return result
 
 

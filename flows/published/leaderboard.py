@@ -41,10 +41,10 @@ class Page:
 
 
 class Leaderboard:
-    """The leaderboard of one state of a run."""
+    """The leaderboard of one state of a run, a ``table`` with the columns of ``PUBLISHED["leaderboard"]``."""
 
     def __init__(self, table: pa.Table) -> None:
-        self._table = table
+        self.table = table
         self._chosen = lru_cache(64)(self._choose)
 
     def page(
@@ -61,15 +61,15 @@ class Leaderboard:
         title
             Only players with this title.
         """
-        return Page.of(self._table, self._chosen(order, active_since, title), start, limit)
+        return Page.of(self.table, self._chosen(order, active_since, title), start, limit)
 
     def _choose(self, order: str, active_since: int | None, title: str | None) -> npt.NDArray[np.int64]:
-        keep = np.ones(self._table.num_rows, bool)
+        keep = np.ones(self.table.num_rows, bool)
         if active_since is not None:
-            keep &= self._table.column("last_time_seconds").to_numpy() >= active_since
+            keep &= self.table.column("last_time_seconds").to_numpy() >= active_since
         if title is not None:
-            keep &= self._table.column("title").to_numpy() == title
+            keep &= self.table.column("title").to_numpy() == title
         rows = np.flatnonzero(keep)
         if order != "rating":
-            rows = rows[np.argsort(-self._table.column(order).to_numpy()[rows], kind="stable")]
+            rows = rows[np.argsort(-self.table.column(order).to_numpy()[rows], kind="stable")]
         return rows

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -10,13 +11,15 @@ import pyarrow as pa
 from ranklake.storage import Lake, MissingError
 
 from ..publication.index_manifest import index_path, read_manifest
-from . import comparison, contests, distribution
+from . import comparison, contests, distribution, past
 from .handles import Handles, NoPlayerError
 from .leaderboard import Leaderboard, Page
 from .search import Search
 from .tables import PublishedTables
 
 __all__ = ["NoPlayerError", "PublishedRun", "open_published"]
+
+MOST_EARLIER = 4  # leaderboards after earlier rounds in memory
 
 
 class PublishedRun(PublishedTables):
@@ -52,9 +55,13 @@ class PublishedRun(PublishedTables):
         order: str = "rating",
         active_since: int | None = None,
         title: str | None = None,
+        at: int | None = None,
     ) -> Page:
-        """Rows of the leaderboard; see :meth:`ranklake.flows.published.leaderboard.Leaderboard.page`."""
-        return self._leaderboard.page(start, limit, order, active_since, title)
+        """Rows of the leaderboard; see :meth:`ranklake.flows.published.leaderboard.Leaderboard.page`.
+
+        With ``at`` it is that after the last round that ended before this time, UTC seconds.
+        """
+        return self._leaderboard_at(at).page(start, limit, order, active_since, title)
 
     def player(self, handle: str) -> dict[str, Any]:
         """One player, found under any name; ``handle`` in the result is the current one.
@@ -80,11 +87,18 @@ class PublishedRun(PublishedTables):
         return comparison.compare(self, [self._player(row) for row in dict.fromkeys(rows)])
 
     def distribution(
-        self, width: float | None = None, active_since: int | None = None, handle: str | None = None
+        self,
+        width: float | None = None,
+        active_since: int | None = None,
+        handle: str | None = None,
+        at: int | None = None,
     ) -> dict[str, Any]:
-        """The distribution of ratings; see :func:`ranklake.flows.published.distribution.distribution`."""
-        player = None if handle is None else self.player(handle)
-        return distribution.distribution(self, width, active_since, player)
+        """The distribution of ratings; see :func:`ranklake.flows.published.distribution.distribution`.
+
+        With ``at`` it is that after the last round that ended before this time, UTC seconds.
+        """
+        name = None if handle is None else self.handles.handle(self.handles.row(handle))
+        return distribution.distribution(self._leaderboard_at(at).table, width, active_since, name)
 
     def count(self, low: float | None = None, high: float | None = None) -> int:
         """Number of players with a rating of at least ``low`` and below ``high``."""
@@ -140,6 +154,14 @@ class PublishedRun(PublishedTables):
     @cached_property
     def _leaderboard(self) -> Leaderboard:
         return Leaderboard(self.leaderboard_table)
+
+    def _leaderboard_at(self, time_seconds: int | None) -> Leaderboard:
+        stop = self.manifest.n_rounds if time_seconds is None else past.round_at(self, time_seconds)
+        return self._leaderboard if stop == self.manifest.n_rounds else self._earlier(stop)
+
+    @cached_property
+    def _earlier(self) -> Callable[[int], Leaderboard]:
+        return lru_cache(MOST_EARLIER)(lambda stop: Leaderboard(past.leaderboard_before(self, stop)))
 
     @cached_property
     def _search(self) -> Search:

@@ -80,15 +80,20 @@ class PublishedTables:
 
     def handles_of(self, players: pa.ChunkedArray) -> pa.Array:
         """Handles of players, given their indices."""
-        rows = self._row_of_player[integers(players)]
+        rows = self.row_of_player[integers(players)]
         return self.leaderboard_table.column("handle").combine_chunks().take(pa.array(rows))
 
     @cached_property
-    def _row_of_player(self) -> npt.NDArray[np.int32]:
+    def row_of_player(self) -> npt.NDArray[np.int32]:
+        """The row of each player in the leaderboard, by the index of the player; -1 without one."""
         players = integers(self.leaderboard_table.column("player"))
         rows = np.full(int(players.max(initial=-1)) + 1, -1, np.int32)
         rows[players] = np.arange(len(players), dtype=np.int32)
         return rows
+
+    def parts_before(self, stop: int) -> list[Part]:
+        """The parts with rounds before ``stop``."""
+        return [part for part, file in zip(self.parts, self.manifest.parts, strict=True) if file.start < stop]
 
     def _part_of(self, round_index: int) -> int:
         """The number of the part that has a round."""

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
-from ranklake.storage.lake.schemas import PUBLISHED
 
 from ..common.titles import Titles, TitlesChoice
+from .board_table import board_table
 from .display import Display
 from .run_titles import titles_of
 
@@ -64,24 +64,9 @@ class LeaderboardBuilder:
     def table(self, handles: pa.StringArray, titles: Titles) -> pa.Table:
         """All rated players, best first, ties by handle; columns as in ``PUBLISHED["leaderboard"]``."""
         players = np.flatnonzero(self.n_rounds > 0).astype(np.int32)
-        shown = pa.table({"rating": self.rating[players], "handle": handles.take(pa.array(players))})
-        order = pc.sort_indices(shown, sort_keys=[("rating", "descending"), ("handle", "ascending")])
-        players, shown = players[order.to_numpy()], shown.take(order)
-        rating = shown.column("rating").to_numpy()
-        columns = {
-            "place": np.searchsorted(-rating, -rating, side="left") + 1,
-            "handle": shown.column("handle"),
-            "rating": rating,
-            "mu": self.mu[players],
-            "sigma": self.sigma[players],
-            "n_rounds": self.n_rounds[players],
-            "last_time_seconds": self.last_time_seconds[players],
-            "max_rating": self.max_rating[players],
-            "title": titles.of(rating),
-            "player": players,
-        }
-        schema = PUBLISHED["leaderboard"]
-        return pa.table([columns[name] for name in schema.names], schema=schema)
+        names = ("rating", "mu", "sigma", "n_rounds", "last_time_seconds", "max_rating")
+        state = {name: getattr(self, name)[players] for name in names}
+        return board_table(players, handles.take(pa.array(players)), state, titles)
 
 
 def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> pa.Table:

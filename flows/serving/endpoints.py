@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
+
+import pyarrow as pa
 
 from ..published.leaderboard import ORDERS, Page
 from ..published.run import NoPlayerError, PublishedRun
+from ..results.group_level import group_level
 from .answers.parameters import Parameter
 from .answers.problems import Problem
 from .answers.rendering import FORMATS, Rows
+from .comparison import compare
 
 __all__ = [
     "ENDPOINTS",
@@ -84,7 +89,7 @@ def _leaderboard(run: PublishedRun, values: Values) -> Rows:
     if values["title"] is not None and values["title"] not in titles:
         rule = f"must be one of {', '.join(titles)}" if titles else "is not possible: the run has no titles"
         raise Problem.of_parameter("title", values["title"], rule)
-    names = ("start", "limit", "order", "active_since", "title")
+    names = ("start", "limit", "order", "active_since", "title", "at")
     return _page(run.leaderboard(**{name: values[name] for name in names}), values)
 
 
@@ -113,12 +118,19 @@ def many_players(run: PublishedRun, handles: list[str]) -> Any:
 
 
 def _compare(run: PublishedRun, values: Values) -> Any:
-    return run.compare(values["handles"])
+    return compare(run, values["handles"])
+
+
+def _team_rating(run: PublishedRun, values: Values) -> Any:
+    rows = dict.fromkeys(run.handles.row(handle) for handle in values["handles"])
+    board = run.leaderboard_table.select(["handle", "rating"]).take(pa.array(rows, pa.int64()))
+    return {"rating": group_level(board.column("rating").to_pylist()), "players": board.to_pylist()}
 
 
 def _distribution(run: PublishedRun, values: Values) -> Any:
     try:
-        return run.distribution(values["width"], values["active_since"], values["handle"])
+        at = None if values["year"] is None else int(datetime(values["year"] + 1, 1, 1, tzinfo=UTC).timestamp())
+        return run.distribution(values["width"], values["active_since"], values["handle"], at)
     except ValueError as error:
         raise Problem.of_parameter("width", str(values["width"]), str(error)) from error
 
@@ -170,16 +182,19 @@ ENDPOINTS = (
     Endpoint("/leaderboard", "Players, best first.", (
         _START, _limit(100),
         Parameter("order", "text", "Descending order of the rows.", "rating", choices=ORDERS),
-        _ACTIVE, Parameter("title", "text", "Only players with this title.", None, 1, 100), _FORMAT,
+        _ACTIVE, Parameter("title", "text", "Only players with this title.", None, 1, 100),
+        Parameter("at", "time", "Ratings after the last contest that ended before then."), _FORMAT,
     ), _leaderboard),
     Endpoint("/players/{handle}/history", "One row per rated round of a player.", (_SINCE, _FORMAT), _history),
     Endpoint("/players/{handle}", "One player: place, percentile, rating, first and last contest.", (), _player),
     Endpoint("/players", "Several players.", (_handles(MOST_HANDLES),), _players),
-    Endpoint("/compare", "Common contests of several players, and the score of each pair.",
+    Endpoint("/compare", "Common contests of several players; score and chance of each pair.",
              (_handles(MOST_COMPARED),), _compare),
+    Endpoint("/teamrate", "The level of a group of players.", (_handles(MOST_HANDLES),), _team_rating),
     Endpoint("/distribution", "Distribution of the ratings: bins and quantiles.", (
         Parameter("width", "number", "Width of a bin, rating points; by default a round number.", None, 1e-6, 1e6),
-        _ACTIVE, Parameter("handle", "text", "A player whose percentile is wanted.", None, 1, 1000),
+        Parameter("year", "integer", "Ratings at the end of a year, UTC.", None, 1, 9998), _ACTIVE,
+        Parameter("handle", "text", "A player whose percentile is wanted.", None, 1, 1000),
     ), _distribution),
     Endpoint("/count", "Number of players with a rating from `min` to below `max`.", (
         Parameter("min", "number", "Lowest rating.", None, -1e12, 1e12),

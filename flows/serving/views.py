@@ -13,6 +13,7 @@ from ..site.graph import Series
 from ..site.histogram import histogram_of, title_counts
 from ..site.links import ServerLinks
 from ..site.pages import RunFacts
+from .comparison import compare as compare_players
 
 __all__ = ["BOARD_ROWS", "compare", "contest", "contests", "distribution", "facts", "leaderboard", "player"]
 
@@ -68,8 +69,8 @@ def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
     columns = {one["handle"]: _columns(run.history(one["handle"])) for one in players}
     pairs = [
         {"a": pair["handle"], "b": pair["against"], "rounds": pair["wins"] + pair["losses"] + pair["draws"],
-         "a_first": pair["wins"], "b_first": pair["losses"], "ties": pair["draws"]}
-        for pair in (run.compare(list(columns))["pairs"] if len(columns) > 1 else [])
+         "a_first": pair["wins"], "b_first": pair["losses"], "ties": pair["draws"], "chance": pair["chance"]}
+        for pair in (compare_players(run, list(columns))["pairs"] if len(columns) > 1 else [])
     ]  # fmt: skip
     return {
         "players": players,

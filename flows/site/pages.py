@@ -88,7 +88,13 @@ class Templates:
             lstrip_blocks=True,
             loader=jinja2.FunctionLoader(_template),
         )
-        self._environment.filters |= {"day": day, "count": _count, "short": short, "share": _share}
+        self._environment.filters |= {
+            "day": day,
+            "count": _count,
+            "short": short,
+            "share": _share,
+            "chance": _chance,
+        }
         self._environment.globals |= {"POLICY": POLICY}
 
     def render(self, template: str, run: RunFacts, links: Links, /, **context: Any) -> str:
@@ -150,6 +156,11 @@ def _count(value: int) -> str:
 def _share(value: float) -> str:
     """A share in percent, rounded down: 100 % would be everybody."""
     return f"{math.floor(value * 10_000) / 100:.2f} %"
+
+
+def _chance(value: float) -> str:
+    """A chance in percent; neither 0 nor 100 %, which would be certain."""
+    return f"{min(max(round(value * 100), 1), 99)} %"
 
 
 def _finalize(value: Any) -> Any:

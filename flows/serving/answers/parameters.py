@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ...common.times import parse_time
 from .problems import Problem
 
 __all__ = ["Parameter", "parse"]
@@ -21,7 +22,8 @@ class Parameter:
     Attributes
     ----------
     kind
-        ``handles`` is a list of texts with commas between them.
+        ``handles`` is a list of texts with commas between them. ``time`` is a date, a time or UTC seconds; its value is
+        UTC seconds.
     default
         The value without the parameter; None if there is none.
     low, high
@@ -29,7 +31,7 @@ class Parameter:
     """
 
     name: str
-    kind: Literal["integer", "number", "text", "handles"]
+    kind: Literal["integer", "number", "text", "time", "handles"]
     description: str
     default: Any = None
     low: float = -math.inf
@@ -43,6 +45,8 @@ class Parameter:
             return f"must be {', '.join(self.choices[:-1])} or {self.choices[-1]}"
         if self.kind == "handles":
             return f"must be {self.low:.0f} to {self.high:.0f} handles with commas between them"
+        if self.kind == "time":
+            return "must be a time as 2020-01-31, 2020-01-31T18:00Z or 1580428800"
         if self.kind == "text":
             return f"must have at most {min(self.high, LONGEST):.0f} characters"
         what = "an integer" if self.kind == "integer" else "a finite number"
@@ -67,6 +71,11 @@ class Parameter:
             except ValueError:
                 fits = False
             fits = fits and text.isascii() and math.isfinite(value) and self.low <= value <= self.high
+        elif fits and self.kind == "time":
+            try:
+                value = parse_time(text)
+            except ValueError:
+                fits = False
         elif fits and self.kind == "handles":
             value = [handle for handle in text.split(",") if handle]
             fits = self.low <= len(value) <= self.high
@@ -81,6 +90,8 @@ class Parameter:
         if self.kind == "handles":
             items = {"type": "string", "minLength": 1, "pattern": "^[^,]+$"}
             return {"type": "array", "items": items, "minItems": int(self.low), "maxItems": int(self.high)}
+        if self.kind == "time":
+            return {"type": "string", "examples": ["2020-01-31", "1580428800"]}
         if self.kind == "text":
             schema: dict[str, Any] = {"type": "string"}
             if self.choices:

@@ -166,6 +166,27 @@ def test_distribution__bins_hold_everybody(run: PublishedRun, board: list[dict[s
         run.distribution(width=1e-3)
 
 
+@pytest.mark.parametrize("n", [1, 17, len(CONTESTS) - 1])
+def test_leaderboard__at_a_time_is_that_of_a_shorter_history(run: PublishedRun, tmp_path: Path, n: int) -> None:
+    shorter = lake_of(tmp_path / "lake", CONTESTS[:n])
+    rate_run(shorter)
+    expected = leaderboard(shorter, "run")
+    at = CONTESTS[n].time_seconds
+    assert at is not None
+    assert run.leaderboard(0, 1000, at=at).rows.to_pylist() == expected.to_pylist()
+    title = expected.column("title")[0].as_py()
+    assert run.leaderboard(0, 1, "mu", title=title, at=at).total == expected.column("title").to_pylist().count(title)
+    found = run.distribution(width=50, handle="player 1", at=at)
+    known = dict(zip(*(expected.column(name).to_pylist() for name in ("handle", "rating")), strict=True))
+    assert found["n_players"] == expected.num_rows
+    assert found["player"]["rating"] == known.get("player 1")
+
+
+def test_leaderboard__before_the_first_contest_is_empty(run: PublishedRun, board: list[dict[str, Any]]) -> None:
+    assert run.leaderboard(at=-(10**12)).total == run.distribution(at=-(10**12))["n_players"] == 0
+    assert run.leaderboard(0, 1000, at=10**11).rows.to_pylist() == board
+
+
 def test_search__equal_then_prefix_then_part_and_best_first(run: PublishedRun, board: list[dict[str, Any]]) -> None:
     found = run.search("Player 1", 100).column("handle").to_pylist()
     names = [row["handle"] for row in board]

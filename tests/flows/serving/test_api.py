@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import threading
+import time
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,15 +22,16 @@ pytest.importorskip("starlette")
 from helpers.api import TestClient
 
 from ranklake.flows.common.finite import finite_rows
+from ranklake.flows.frames.run_prediction import predict_run
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.published.run import open_published
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.serving import previews
+from ranklake.flows.serving.answers.parameters import Parameter
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS
-from ranklake.flows.serving.answers.parameters import Parameter
 from ranklake.flows.serving.state import ServedRuns
 from ranklake.storage import Lake
 
@@ -123,6 +126,35 @@ def test_other_answers(client: TestClient, lake: Lake) -> None:
     assert 'ranklake_rounds{run="run"} 31' in client.get("/metrics").text
 
 
+def test_leaderboard__at_a_time_takes_dates(client: TestClient) -> None:
+    times = [row["time_seconds"] for row in get(client, f"{RUN}/contests")["rows"]]
+    n_players = get(client, f"{RUN}/leaderboard")["total"]
+    assert 0 < get(client, f"{RUN}/leaderboard", at="1970-03-01")["total"] <= n_players
+    totals = [get(client, f"{RUN}/leaderboard", at=at)["total"] for at in ("1000-01-01", "2999-01-01")]
+    assert totals == [0, n_players]
+    year = time.gmtime(max(times)).tm_year
+    counts = [get(client, f"{RUN}/distribution", year=one)["n_players"] for one in (1900, year - 1, year)]
+    assert counts == [0, *(get(client, f"{RUN}/leaderboard", at=f"{one}-01-01")["total"] for one in (year, year + 1))]
+
+
+def test_compare__has_the_chance_of_the_system(client: TestClient, lake: Lake) -> None:
+    handles = ["player 3", "Zoë", "player 1"]
+    prediction, _ = predict_run(lake, "run", handles)
+    pairs = get(client, f"{RUN}/compare", handles=",".join(handles))["pairs"]
+    assert [(pair["handle"], pair["against"]) for pair in pairs] == list(combinations(handles, 2))
+    for pair in pairs:
+        assert pair["chance"] == pytest.approx(prediction.chance(pair["handle"], pair["against"]), abs=1e-12)
+    assert get(client, f"{RUN}/compare", handles="player 1")["pairs"] == []
+
+
+def test_teamrate__is_the_level_of_the_members(client: TestClient) -> None:
+    found = get(client, f"{RUN}/teamrate", handles="player 1,player 2,old one")
+    ratings = [player["rating"] for player in found["players"]]
+    assert [player["handle"] for player in found["players"]] == ["player 1", "player 2"]
+    assert found["rating"] == pytest.approx(sum(ratings) / 2)  # of two players it is the mean
+    assert get(client, f"{RUN}/teamrate", handles="player 1")["rating"] == pytest.approx(ratings[0], abs=1e-9)
+
+
 # Previews
 
 
@@ -197,7 +229,7 @@ def test_data__a_link_out_of_the_folder_is_not_followed(client: TestClient, lake
 
 def addresses() -> list[str]:
     fill = {"{handle}": "player%201", "{contest_id}": "3"}
-    query = {"/players": "?handles=Zo%C3%AB", "/compare": "?handles=Zo%C3%AB", "/search": "?q=pl"}
+    query = dict.fromkeys(("/players", "/compare", "/teamrate"), "?handles=Zo%C3%AB") | {"/search": "?q=pl"}
     paths = []
     for endpoint in ENDPOINTS:
         path = endpoint.path
@@ -258,6 +290,8 @@ def test_errors__name_the_parameter_its_value_and_the_rule(client: TestClient) -
         ("/leaderboard", {"order": "sigma"}, "order"),
         ("/leaderboard", {"title": "boss"}, "title"),
         ("/leaderboard", {"format": "xml"}, "format"),
+        ("/leaderboard", {"at": "yesterday"}, "at"),
+        ("/distribution", {"year": "0"}, "year"),
         ("/leaderboard", {"limits": "1"}, "limits"),
         ("/leaderboard", [("limit", "1"), ("limit", "2")], "limit"),
         ("/distribution", {"width": "nan"}, "width"),
