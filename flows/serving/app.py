@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -25,6 +25,7 @@ from .answers.data_files import data_file
 from .answers.parameters import parse
 from .answers.problems import Problem
 from .answers.rendering import Body, BodyCache, encoding_for, render
+from .answers.requests import prefers_html, read_body
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
 from .events import Listeners
 from .metrics import Metrics
@@ -36,6 +37,7 @@ __all__ = ["create_app"]
 
 _LOG = logging.getLogger(__name__)
 _API = "/api/v1/runs"
+_NO_PAGES = ("/api/", "/data/")  # programs ask there
 MOST_CACHED = 64 << 20  # of cached answers
 MOST_BODY = 1 << 20  # bytes of a request with handles
 _SAFE = {"x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
@@ -43,7 +45,17 @@ _SAFE = {"x-content-type-options": "nosniff", "content-security-policy": "defaul
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def create_app(served: ServedRuns, refresh_seconds: float = 2.0, more_routes: Sequence[BaseRoute] = ()) -> Starlette:
+class Pages(Protocol):
+    """The HTML pages of the application."""
+
+    def routes(self) -> Sequence[BaseRoute]:
+        """Routes, after those of the API."""
+
+    def problem(self, request: Request, problem: Problem) -> Response:
+        """An error as a page."""
+
+
+def create_app(served: ServedRuns, refresh_seconds: float = 2.0, pages: Pages | None = None) -> Starlette:
     """The application over published runs.
 
     Parameters
@@ -52,10 +64,10 @@ def create_app(served: ServedRuns, refresh_seconds: float = 2.0, more_routes: Se
         The runs, opened.
     refresh_seconds
         Interval at which the lake is asked for a new version; 0 never asks.
-    more_routes
-        Routes of pages, after those of the API.
+    pages
+        The pages; their handlers find the previews in ``app.state.previews``.
     """
-    return _Api(served, refresh_seconds).app(more_routes)
+    return _Api(served, refresh_seconds).app(pages)
 
 
 class _Api:
@@ -64,7 +76,7 @@ class _Api:
         self._cache, self._metrics, self._listeners = BodyCache(MOST_CACHED), Metrics(), Listeners()
         self._previews = Previews(served.lake, self._cache)
 
-    def app(self, more_routes: Sequence[BaseRoute]) -> Starlette:
+    def app(self, pages: Pages | None) -> Starlette:
         routes = [
             self._route("/healthz", self._health),
             self._route("/metrics", self._show_metrics),
@@ -75,13 +87,13 @@ class _Api:
             self._route("/data/{run}/{path:path}", self._data),
             Route(f"{_API}/{{run}}/players", self._counted("players", self._post_players), methods=["POST"]),
             Route(f"{_API}/{{run}}/preview", self._counted("preview", self._preview), methods=["POST"]),
-            *more_routes,
+            *(() if pages is None else pages.routes()),
         ]
         cors = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "HEAD", "POST"],
                           expose_headers=["ETag", "Last-Modified"])  # fmt: skip
         errors: Any = {Problem: _on_problem, HTTPException: _on_http, Exception: _on_bug}
         app = Starlette(routes=routes, middleware=[cors], exception_handlers=errors, lifespan=self._lifespan)
-        app.state.end_streams = self._listeners.close
+        app.state.end_streams, app.state.previews, app.state.pages = self._listeners.close, self._previews, pages
         return app
 
     @asynccontextmanager
@@ -163,7 +175,7 @@ class _Api:
 
     async def _post_players(self, request: Request) -> Response:
         """The same as GET for more handles than an address has room for."""
-        run, data = self._run(request), await _body(request, MOST_BODY)
+        run, data = self._run(request), await read_body(request, MOST_BODY)
         rule = f"must be a JSON object with a list `handles` of 1 to {MOST_HANDLES} texts"
         try:
             handles = msgspec.json.decode(data, type=_Handles).handles
@@ -177,7 +189,7 @@ class _Api:
     async def _preview(self, request: Request) -> Response:
         """The change of every participant of a contest that is not rated yet."""
         parse((), request.query_params.multi_items())
-        run, data = self._run(request), await _body(request, MOST_STANDINGS)
+        run, data = self._run(request), await read_body(request, MOST_STANDINGS)
         body = await run_in_threadpool(self._previews.answer, run, data)
         encoding = encoding_for(request.headers.get("accept-encoding", ""))
         body = await run_in_threadpool(body.compressed, encoding)
@@ -226,16 +238,6 @@ class _Api:
         return runs[name]
 
 
-async def _body(request: Request, most: int) -> bytes:
-    """The body of a request, of limited size."""
-    data = bytearray()
-    async for part in request.stream():
-        data += part
-        if len(data) > most:
-            raise Problem(413, f"the body must have at most {most:,} bytes")
-    return bytes(data)
-
-
 class _Handles(msgspec.Struct):
     handles: list[str]
 
@@ -249,14 +251,22 @@ def _key(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _path_of(request: Request) -> str:
+    """The path of a request below the root path."""
+    return request.url.path.removeprefix(request.scope.get("root_path", ""))
+
+
 def _about(run: PublishedRun) -> dict[str, Any]:
     return {"run": run.name, "version": run.manifest.etag}
 
 
 async def _on_problem(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, Problem)
+    pages: Pages | None = request.app.state.pages
+    if pages is not None and not _path_of(request).startswith(_NO_PAGES) and prefers_html(request.headers):
+        return await run_in_threadpool(pages.problem, request, problem)
     body = msgspec.json.encode(problem.document())
-    headers = _SAFE | {"cache-control": "no-store"}
+    headers = _SAFE | {"cache-control": "no-store", "vary": "Accept"}
     return Response(body, problem.status, headers, media_type="application/problem+json")
 
 

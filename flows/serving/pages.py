@@ -1,4 +1,4 @@
-"""The routes of the HTML pages: leaderboard, player, comparison, contests, distribution, and their static files."""
+"""The routes of the HTML pages, of the pictures to embed, and of the static files."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from starlette.routing import BaseRoute, Route
 
 from ..published.run import NoPlayerError, PublishedRun
 from ..site.colours import title_styles
+from ..site.embedded import style_policy
 from ..site.links import ServerLinks
 from ..site.pages import POLICY, Templates, static_files
-from . import views
+from . import preview_page, views
 from .answers.conditional import is_unchanged, validators
 from .answers.problems import Problem
 from .answers.rendering import Body, BodyCache, encoding_for
+from .answers.requests import read_body
 from .endpoints import MOST_COMPARED
+from .previews import MOST_STANDINGS
 from .state import ServedRuns
 
-__all__ = ["page_routes"]
+__all__ = ["ServerPages"]
 
 MOST_CACHED = 64 << 20  # of cached pages
 _HEADERS = {
@@ -32,23 +35,28 @@ _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
 }
+_EMBEDDED = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"}
 _STATIC_SECONDS = 3600
 
 Context = Callable[[PublishedRun, ServerLinks, Mapping[str, str]], dict[str, Any]]
 
 
-def page_routes(served: ServedRuns) -> list[BaseRoute]:
-    """Routes of all pages, after those of the API: a run may have any name."""
-    return _Pages(served).routes()
+class ServerPages:
+    """The pages of a server.
 
+    Parameters
+    ----------
+    served
+        The runs, opened.
+    """
 
-class _Pages:
     def __init__(self, served: ServedRuns) -> None:
         self._served, self._templates, self._cache = served, Templates.shared(), BodyCache(MOST_CACHED)
         self._files = static_files()
         self._look = blake2b(b"".join(self._files.values()), digest_size=8).hexdigest()
 
     def routes(self) -> list[BaseRoute]:
+        """Routes of all pages, after those of the API: a run may have any name."""
         return [
             Route("/", self._runs),
             Route("/static/titles/{run}.css", self._titles),
@@ -57,9 +65,26 @@ class _Pages:
             Route("/{run}/contests", self._page("contests", lambda run, links, _: views.contests(run, links))),
             Route("/{run}/distribution", self._page("distribution", _distribution)),
             Route("/{run}/compare", self._page("compare", _compare)),
+            Route("/{run}/preview", self._preview, methods=["GET", "POST"]),
+            Route("/{run}/p/{handle:path}/graph.svg", self._picture("graph")),
+            Route("/{run}/p/{handle:path}/badge.svg", self._picture("badge")),
             Route("/{run}/c/{contest_id:path}", self._page("contest", _contest)),
             Route("/{run}/p/{handle:path}", self._player),
         ]
+
+    def problem(self, request: Request, problem: Problem) -> Response:
+        """An error as a page, with links to what is similar."""
+        root, name = request.scope.get("root_path", ""), request.path_params.get("run", "")
+        home, run = (root or "/", "All runs"), self._served.runs.get(name)
+        near = [(one, ServerLinks(root, one).home) for one in problem.facts.get("runs", ())]
+        if run is not None:
+            links = ServerLinks(root, name)
+            address = links.contest if "contest_id" in request.path_params else links.player
+            home, near = (links.home, name), [(one, address(one)) for one in problem.facts.get("near", ())]
+        title = problem.document()["title"]
+        html = self._templates.plain("error", title=title, detail=problem.detail, near=near, home=home, root=root)
+        headers = _HEADERS | {"cache-control": "no-store", "vary": "Accept"}
+        return Response(html, problem.status, headers, media_type="text/html")
 
     def _page(self, template: str, context: Context) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:
@@ -100,8 +125,55 @@ class _Pages:
             return RedirectResponse(f"{root}/{run.name}/p/{quote(current, '')}", 301, _HEADERS)
         return await self._render(request, "player", lambda run, links, given: views.player(run, given["handle"]))
 
+    async def _preview(self, request: Request) -> Response:
+        """The form for a preview; by POST with the changes, or with the reason why there are none."""
+        run, links = self._run(request), ServerLinks(request.scope.get("root_path", ""), request.path_params["run"])
+        if request.method != "POST":
+            return await self._render(request, "preview", lambda run, links, given: views.preview_form())
+        form = preview_page.read_form(await read_body(request, MOST_STANDINGS))
+
+        def make() -> tuple[str, int]:
+            rows, error, status = preview_page.changes(request.app.state.previews, run, form)
+            context = views.preview_form(form.standings, form.entrants, rows, error)
+            return self._templates.render("preview", views.facts(run), links, **context), status
+
+        html, status = await run_in_threadpool(make)
+        return Response(html, status, _HEADERS | {"cache-control": "no-store"}, media_type="text/html")
+
+    def _picture(self, name: str) -> Callable[[Request], Any]:
+        """The graph or the badge of a player, to embed in other pages."""
+
+        def make(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> Body:
+            return Body(views.picture(run, given["handle"], name).encode(), "image/svg+xml")
+
+        async def answer(request: Request) -> Response:
+            run, handle = self._run(request), request.path_params["handle"]
+            try:
+                current = run.handles.handle(run.handles.row(handle))
+            except NoPlayerError as error:
+                raise Problem(404, f"{error} in run {run.name}", near=error.near) from None
+            if current != handle:
+                links = ServerLinks(request.scope.get("root_path", ""), run.name)
+                return RedirectResponse(links.picture(current, name), 301, _HEADERS)
+            response = await self._cached(request, make)
+            response.headers.update(_EMBEDDED | {"content-security-policy": style_policy(run.titles)})
+            return response
+
+        return answer
+
     async def _render(self, request: Request, template: str, context: Context) -> Response:
-        """A page, or 304 if the client has it; made in a thread unless it is in the cache."""
+        """A page from a template."""
+
+        def make(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> Body:
+            html = self._templates.render(template, views.facts(run), links, **context(run, links, given))
+            return Body(html.encode(), "text/html; charset=utf-8")
+
+        return await self._cached(request, make)
+
+    async def _cached(
+        self, request: Request, make: Callable[[PublishedRun, ServerLinks, Mapping[str, str]], Body]
+    ) -> Response:
+        """An answer, or 304 if the client has it; made in a thread unless it is in the cache."""
         run, root = self._run(request), request.scope.get("root_path", "")
         etag, time_seconds = f"{run.manifest.etag}-{self._look}", run.manifest.time_seconds
         headers = validators(etag, time_seconds) | _HEADERS
@@ -112,14 +184,9 @@ class _Pages:
         key = (etag, encoding, root, run.name, request.url.path, request.url.query)
         body = self._cache.get(key)
         if body is None:
-
-            def make() -> Body:
-                links = ServerLinks(root, run.name)
-                html = self._templates.render(template, views.facts(run), links, **context(run, links, given))
-                return Body(html.encode(), "text/html; charset=utf-8").compressed(encoding)
-
+            links = ServerLinks(root, run.name)
             try:
-                body = await run_in_threadpool(make)
+                body = await run_in_threadpool(lambda: make(run, links, given).compressed(encoding))
             except NoPlayerError as error:
                 raise Problem(404, f"{error} in run {run.name}", near=error.near) from None
             self._cache.put(key, body)
@@ -166,7 +233,8 @@ def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) ->
     try:
         return views.contest(run, contest_id)
     except KeyError:
-        raise Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}") from None
+        near = run.contests(0, 5, contest_id[:100]).rows.column("contest_id").to_pylist()
+        raise Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}", near=near) from None
 
 
 def _file(request: Request, name: str, data: bytes) -> Response:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 
 from ranklake.storage import Lake, LakeError
 
@@ -19,8 +20,9 @@ from .answers.rendering import Body, BodyCache, Rows, render
 
 if TYPE_CHECKING:
     from ..preview.run_preview import RunPreview
+    from ..preview.standings import Standings
 
-__all__ = ["MOST_PREVIEWED", "MOST_STANDINGS", "Previews"]
+__all__ = ["MOST_PREVIEWED", "MOST_STANDINGS", "Previews", "standings_of"]
 
 MOST_PREVIEWED = 50_000  # participants
 MOST_STANDINGS = 8 << 20  # bytes of a request
@@ -58,29 +60,30 @@ class Previews:
         body = self._cache.get(key)
         if body is None:
             contest = _read(data)
-            if not self._free.acquire(blocking=False):
-                raise Problem(429, "all cores compute previews; ask again in a second")
-            try:
-                body = self._compute(run, contest)
-            finally:
-                self._free.release()
+            more = {"time_seconds": contest.time_seconds, "weight": contest.weight}
+            table = self.table(run, lambda: standings_of(contest.standings, contest.entrants, **more))
+            body = render(Rows(table, {}), "json", {"run": run.name, "version": run.manifest.etag})
             self._cache.put(key, body)
         return body
 
-    def _compute(self, run: PublishedRun, contest: _Contest) -> Body:
-        from ..preview.standings import Standings
+    def table(self, run: PublishedRun, standings: Callable[[], Standings]) -> pa.Table:
+        """The changes of all participants; columns as in :data:`ranklake.flows.preview.preview.COLUMNS`.
 
-        players, lo, hi = _tie_groups(contest.standings)
+        Raises
+        ------
+        Problem
+            As :meth:`answer`; ``standings`` may raise ``ValueError``.
+        """
+        if not self._free.acquire(blocking=False):
+            raise Problem(429, "all cores compute previews; ask again in a second")
         try:
-            standings = Standings.of(
-                players, lo, hi, entrants=contest.entrants, time_seconds=contest.time_seconds, weight=contest.weight
-            )
-            table = self._state(run).preview(standings).table()
+            return self._state(run).preview(standings()).table()
         except LakeError as error:
             raise Problem(503, str(error)) from error
         except (ValueError, ArithmeticError) as error:
             raise Problem(400, str(error)) from error
-        return render(Rows(table, {}), "json", {"run": run.name, "version": run.manifest.etag})
+        finally:
+            self._free.release()
 
     def _state(self, run: PublishedRun) -> RunPreview:
         """The run after its last round, as it was when its version was first previewed."""
@@ -103,9 +106,17 @@ def _read(data: bytes) -> _Contest:
         raise Problem(400, f"{_RULE}: {error}", rule=_RULE) from None
     if len(contest.standings) + len(contest.entrants) > MOST_PREVIEWED:
         raise Problem(413, f"a preview takes at most {MOST_PREVIEWED:,} participants")
-    if not all(1 <= place < 1 << 31 for _, place in contest.standings):
-        raise Problem(400, _RULE, rule=_RULE)
     return contest
+
+
+def standings_of(placed: Sequence[tuple[str, int]], entrants: Sequence[str], **more: Any) -> Standings:
+    """Standings of participants with places from 1, equal ones for a tie; raises as :meth:`Standings.of`."""
+    from ..preview.standings import Standings
+
+    if not all(1 <= place < 1 << 31 for _, place in placed):
+        raise ValueError("places must be from 1 to 2,147,483,647")
+    players, lo, hi = _tie_groups(placed)
+    return Standings.of(players, lo, hi, entrants=entrants, **more)
 
 
 def _tie_groups(standings: Sequence[tuple[str, int]]) -> tuple[list[str], Any, Any]:

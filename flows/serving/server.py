@@ -49,14 +49,14 @@ def serve(
     import uvicorn
 
     from .app import create_app
-    from .pages import page_routes
+    from .pages import ServerPages
     from .state import ServedRuns
 
     served = ServedRuns(lake, runs)
     served.open()
     with _listen(host, port) as listener:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{root_path}"
-        app = create_app(served, refresh_seconds, page_routes(served))
+        app = create_app(served, refresh_seconds, ServerPages(served))
         config = uvicorn.Config(
             app, root_path=root_path, log_level="warning", access_log=False,
             server_header=False, timeout_graceful_shutdown=_GRACE_SECONDS, lifespan="on", ws="none",

@@ -9,13 +9,25 @@ import pyarrow as pa
 
 from ..published.run import PublishedRun
 from ..results.rating_format import RatingFormat
+from ..site.embedded import badge, graph
 from ..site.graph import Series
 from ..site.histogram import histogram_of, title_counts
 from ..site.links import ServerLinks
 from ..site.pages import RunFacts
 from .comparison import compare as compare_players
 
-__all__ = ["BOARD_ROWS", "compare", "contest", "contests", "distribution", "facts", "leaderboard", "player"]
+__all__ = [
+    "BOARD_ROWS",
+    "compare",
+    "contest",
+    "contests",
+    "distribution",
+    "facts",
+    "leaderboard",
+    "picture",
+    "player",
+    "preview_form",
+]
 
 BOARD_ROWS = 200  # of a page of the leaderboard
 MOST_CONTESTS = 20_000  # listed, the latest ones
@@ -104,6 +116,20 @@ def distribution(run: PublishedRun, handle: str | None) -> dict[str, Any]:
     ratings = run.leaderboard_table.column("rating").to_numpy()
     one = None if handle is None else _player(run, handle)
     return {"bins": histogram_of(ratings), "titles": title_counts(run.titles, ratings), "player": one}
+
+
+def preview_form(
+    text: str = "", entrants: str = "", rows: dict[str, list[Any]] | None = None, error: str = ""
+) -> dict[str, Any]:
+    """The form for a preview, with what it had, and the columns of the preview or the reason why there is none."""
+    return {"text": text, "entrants": entrants, "rows": rows, "error": error}
+
+
+def picture(run: PublishedRun, handle: str, name: str) -> str:
+    """The ``graph`` or the ``badge`` of a player; raises as :meth:`PublishedRun.player`."""
+    if name == "badge":
+        return badge(handle, run.player(handle)["rating"], facts(run))
+    return graph(_series(handle, _columns(run.history(handle))), facts(run))
 
 
 def _player(run: PublishedRun, handle: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from ..common.times import utc
 from ..results.rating_format import RatingFormat
 from .histogram import nice_width
+from .names import short
 
 __all__ = ["Series", "history_graph"]
 
@@ -85,7 +86,7 @@ def history_graph(series: Sequence[Series], form: RatingFormat) -> dict[str, Any
         if alone else [],
         "across": [{"y": y(v), "text": form.rating(v)} for v in _values(low, high)],
         "along": [{"x": x(t), "text": text} for t, text in _times(first, last)],
-        "label": f"Rating graph of {', '.join(one.handle for one in series)}",
+        "label": f"Rating graph of {', '.join(short(one.handle) for one in series)}",
     }  # fmt: skip
 
 

@@ -144,11 +144,20 @@ class ServerLinks:
     def compare(self) -> str:
         return f"{self.home}/compare"
 
+    @property
+    def preview(self) -> str:
+        """The preview of a contest, which only the server has."""
+        return f"{self.home}/preview"
+
     def leaderboard(self, page: int) -> str:
         return f"{self.home}?page={page}" if page else self.home
 
     def player(self, handle: str) -> str:
         return f"{self.home}/p/{quote(handle, '')}"
+
+    def picture(self, handle: str, name: str) -> str:
+        """A picture of a player, ``graph`` or ``badge``, which only the server has."""
+        return f"{self.player(handle)}/{name}.svg"
 
     def contest(self, contest_id: str) -> str:
         return f"{self.home}/c/{quote(contest_id, '')}"

@@ -22,7 +22,7 @@ from .graph import history_graph
 from .histogram import histogram_graph
 from .links import Links
 from .names import day, short
-from .rows import board_rows, standing_rows
+from .rows import board_rows, preview_rows, standing_rows
 
 __all__ = ["POLICY", "RunFacts", "Templates", "static_files"]
 
@@ -95,6 +95,7 @@ class Templates:
             "share": _share,
             "chance": _chance,
         }
+        self._environment.filters["verbatim"] = self._markup.escape
         self._environment.globals |= {"POLICY": POLICY}
 
     def render(self, template: str, run: RunFacts, links: Links, /, **context: Any) -> str:
@@ -103,8 +104,8 @@ class Templates:
         Parameters
         ----------
         template
-            ``leaderboard``, ``player``, ``compare``, ``contests``, ``contest`` or ``distribution``. The beginning of
-            each template lists what it reads from ``context``.
+            ``leaderboard``, ``player``, ``compare``, ``contests``, ``contest``, ``distribution`` or ``preview``. The
+            beginning of each template lists what it reads from ``context``.
         """
         return "".join(self.stream(template, run, links, **context))
 
@@ -112,6 +113,11 @@ class Templates:
         """A page about no run."""
         page: str = self._environment.get_template(f"{template}.html").render(**context)
         return page
+
+    def picture(self, template: str, style: str, **context: Any) -> str:
+        """A file of SVG with its own style sheet, which has no text from outside."""
+        made: str = self._environment.get_template(f"{template}.svg").render(style=self._markup(style), **context)
+        return made
 
     def stream(self, template: str, run: RunFacts, links: Links, /, **context: Any) -> Iterable[str]:
         """The page in parts."""
@@ -136,6 +142,7 @@ class Templates:
             title_of=title_of,
             board_rows=lambda board: markup(board_rows(board, form, links)),
             standing_rows=lambda rows: markup(standing_rows(rows, form, links)),
+            preview_rows=lambda rows: markup(preview_rows(rows, form, links)),
             draw_history=lambda series: history_graph(series, run.format),
             draw_histogram=lambda bins, mark=None: histogram_graph(bins, run.format, mark),
             **context,

@@ -35,6 +35,7 @@ FIRST_ROWS = 100  # of the leaderboard on the first page of the site
 CONTEST_ROWS = 50  # of the standings on a contest's page; a script adds the others
 MAX_CONTESTS = 20_000  # the newest ones have pages
 
+SERVER_FILES = ("preview.js",)  # of pages that only the server has
 SHELLS = ("player.html", "compare.html", "contest.html")  # pages that a script fills
 
 Progress = Callable[[int, int | None, str], None]
@@ -51,7 +52,8 @@ class SiteParts:
 
     def __init__(self, content: SiteContent, files: SiteFiles, templates: Templates) -> None:
         self._content, self._files, self._templates = content, files, templates
-        self._statics = static_files() | {"titles.css": title_styles(content.format.titles).encode()}
+        statics = {name: data for name, data in static_files().items() if name not in SERVER_FILES}
+        self._statics = statics | {"titles.css": title_styles(content.format.titles).encode()}
         self._assets = f"static/{digest(*self._statics.values())}/"
         self.look = digest(*self._statics.values(), *(template.read_bytes() for template in _templates()))
 

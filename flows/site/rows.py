@@ -16,7 +16,7 @@ from ..results.rating_format import RatingFormat
 from .links import Links
 from .names import day, short
 
-__all__ = ["board_rows", "standing_rows"]
+__all__ = ["board_rows", "preview_rows", "standing_rows"]
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]{1,80}").fullmatch  # needs no escape, in HTML and in addresses
 
@@ -55,6 +55,32 @@ def standing_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
         f"<td>{'–' if change is None else shown(rating - change)}<td>{shown(rating)}<td>{_change(change, form)}"
         for place, handle, perf, rating, change in zip(*(rows[name] for name in names), strict=True)
     )
+
+
+def preview_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
+    """Rows of a preview: place, player, performance, rating before and after, change, expected place, next title.
+
+    Parameters
+    ----------
+    rows
+        Lists of the columns of a preview; None for no value. Entrants without a place have no change.
+    """
+    shown, tier, player = _number(form), _tiers(form), _players(links)
+    names = ("place", "handle", "perf", "rating_before", "rating", "change", "expected_place", "next_title",
+             "next_title_place", "next_title_chance")  # fmt: skip
+    return "\n".join(
+        f"<tr{tier(rating)}><td>{_or_dash(place)}<td>{player(handle)}<td>{shown(perf)}<td>{shown(before)}"
+        f"<td>{shown(rating)}<td>{'–' if change is None else _change(change, form)}"
+        f"<td>{'–' if expected is None else f'{expected:.1f}'}<td>{escape(short(title)) if title else '–'}"
+        f"<td>{_or_dash(needed)}<td>{'–' if chance is None else f'{chance:.0%}'}"
+        for place, handle, perf, before, rating, change, expected, title, needed, chance in zip(
+            *(rows[name] for name in names), strict=True
+        )
+    )
+
+
+def _or_dash(value: int | None) -> str:
+    return "–" if value is None else str(value)
 
 
 def _change(value: float | None, form: RatingFormat) -> str:

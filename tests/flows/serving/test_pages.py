@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
 from html import unescape
+from typing import Any
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import pytest
 
@@ -13,13 +17,14 @@ pytest.importorskip("starlette")
 from helpers.api import TestClient
 
 from ranklake.flows.results.leaderboard import leaderboard
-from ranklake.flows.serving import views
+from ranklake.flows.serving import preview_page, views
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import page_routes
+from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state import ServedRuns
 from ranklake.flows.site.pages import POLICY, static_files
 from ranklake.storage import Lake
 
+SVG = "{http://www.w3.org/2000/svg}"
 PAGES = (
     "/run",
     "/run/contests",
@@ -27,6 +32,7 @@ PAGES = (
     "/run/compare?h=player 1,player 2",
     "/run/p/player 1",
     "/run/c/0",
+    "/run/preview",
 )
 
 
@@ -34,7 +40,7 @@ PAGES = (
 def pages(lake: Lake) -> Iterator[TestClient]:
     served = ServedRuns(lake)
     served.open()
-    with TestClient(create_app(served, 0, page_routes(served)), follow_redirects=False) as client:
+    with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
         yield client
 
 
@@ -114,6 +120,136 @@ def test_search__without_scripts_leads_to_the_best_match(pages: TestClient) -> N
     assert (answer.status_code, answer.headers["location"]) == (303, "/run/p/Zo%C3%AB")
 
 
+# Previews
+
+
+def post(client: TestClient, **form: str) -> Any:
+    return client.post("/run/preview", data=form, headers={"accept": "text/html"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1 =1+1\n2 player 3\n2 newcomer", " 1. =1+1\r\n\r\n2) player 3\r\n2: newcomer\r\n",
+     "rank,player\n2,player 3\n1,=1+1\n2,newcomer\n", "player\trank\nnewcomer\t2\nplayer 3\t2\n=1+1\t1"],
+)  # fmt: skip
+def test_preview__of_pasted_standings_is_that_of_the_api(pages: TestClient, text: str) -> None:
+    body = {"standings": [["=1+1", 1], ["player 3", 2], ["newcomer", 2]], "entrants": ["player 1"]}
+    expected = {row["handle"]: row for row in pages.post("/api/v1/runs/run/preview", json=body).json()["rows"]}
+    answer = post(pages, standings=text, entrants="player 1\n")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert answer.headers["cache-control"] == "no-store"
+    found = re.findall(r"<tr[^>]*><td>(\d+|–)<td><a [^>]*>([^<]*)</a><td>[^<]*<td>([^<]*)<td>([^<]*)<td>", answer.text)
+    assert len(found) == 4
+    for place, handle, before, rating in found:
+        row = expected[unescape(handle)]
+        assert place == ("–" if row["place"] is None else str(row["place"]))
+        for shown, value in ((before, row["rating_before"]), (rating, row["rating"])):
+            assert shown == ("–" if value is None else f"{value:.0f}")
+
+
+def test_preview__names_without_places_are_best_first(pages: TestClient) -> None:
+    ordered, placed = (post(pages, standings=text).text for text in ("player 3x\nZoë", "1 player 3x\n2 Zoë"))
+    assert ordered.partition("data-result")[2] == placed.partition("data-result")[2]
+
+
+@pytest.mark.parametrize(
+    ("standings", "message"),
+    [("", "at least one name"), ("player 1\nold one", "listed twice"), ("0 a\n1 b", "places must be"),
+     ("name;points\na;1\n", "standings"), ("{", "standings"), ("[" * 100_000, "standings"), ("1 a\n1 a", "twice")],
+)  # fmt: skip
+def test_preview__keeps_the_text_and_names_the_fault(pages: TestClient, standings: str, message: str) -> None:
+    answer = post(pages, standings=standings)
+    assert answer.status_code == 400
+    assert message in answer.text.partition('role="alert">')[2].partition("</p>")[0]
+    kept = answer.text.partition('<textarea id="standings"')[2].partition(">\n")[2].partition("</textarea>")[0]
+    assert unescape(kept) == standings
+    assert "/tmp" not in answer.text
+
+
+def test_preview__escapes_what_it_was_sent(pages: TestClient) -> None:
+    text = "</textarea><script>alert(1)</script>\n\"'><img src=x onerror=alert(1)>"
+    shown = post(pages, standings=text, entrants=text + "2").text
+    assert "<img" not in shown
+    assert shown.count("<script") == 2
+
+
+def test_preview__has_limits(pages: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pages.post("/run/preview", content=b"standings=" + b"x" * (9 << 20)).status_code == 413
+    assert pages.post("/run/preview", content=b"standings=\xff").status_code == 400
+    monkeypatch.setattr(preview_page, "MOST_PREVIEWED", 2)
+    assert post(pages, standings="a\nb\nc").status_code == 413
+    assert pages.put("/run/preview").status_code == 405
+
+
+# Pictures
+
+
+@pytest.mark.parametrize("handle", ["player 1", "=1+1", "<script>", "a/b c?d#e", "Zoë"])
+def test_pictures__are_complete_files(pages: TestClient, handle: str) -> None:
+    for name in ("graph", "badge"):
+        answer = pages.get(f"/run/p/{quote(handle, '')}/{name}.svg")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "image/svg+xml")
+        assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
+        picture = ElementTree.fromstring(answer.text)
+        assert picture.tag == f"{SVG}svg"
+        assert handle in (picture.findtext(f"{SVG}title") or "")
+        (style,) = picture.findall(f"{SVG}style")
+        digest = b64encode(sha256((style.text or "").encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in answer.headers["content-security-policy"]
+        assert not re.search(r"(href|src|url\(|@import|<script)", answer.text)
+        again = pages.get(answer.url.path, headers={"if-none-match": answer.headers["etag"]})
+        assert again.status_code == 304
+
+
+def test_badge__has_the_rating_and_the_title(pages: TestClient) -> None:
+    player = pages.get("/api/v1/runs/run/players/player%201").json()
+    badge = pages.get("/run/p/player%201/badge.svg").text
+    assert f"player 1: {player['rating']:.0f}{' ' + player['title'] if player['title'] else ''}<" in badge
+
+
+def test_pictures__of_old_and_unknown_names(pages: TestClient) -> None:
+    answer = pages.get("/run/p/old one/badge.svg")
+    assert (answer.status_code, answer.headers["location"]) == (301, "/run/p/player%201/badge.svg")
+    assert pages.get("/run/p/nobody/graph.svg").status_code == 404
+
+
+# Errors
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "link"),
+    [("/run/p/PLAYER 1", 404, "/run/p/player%201"), ("/run/c/last", 404, "/run/c/last%2F1"), ("/hidden", 404, "/run"),
+     ("/run?page=x", 400, "/run"), ("/nothing/at/all", 404, "/"), ("/run/distribution?handle=PLAYER 1", 404, "/run")],
+)  # fmt: skip
+def test_errors__are_pages_for_a_browser_with_links_to_what_is_near(
+    pages: TestClient, path: str, status: int, link: str
+) -> None:
+    answer = pages.get(path, headers=BROWSER)
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert answer.headers["content-security-policy"].startswith(POLICY)
+    assert answer.headers["cache-control"] == "no-store"
+    assert "Accept" in answer.headers["vary"].split(", ")
+    assert f'href="{link}"' in answer.text
+    assert unescape(re.sub("<[^>]*>", "", answer.text)).count(pages.get(path).json()["detail"]) == 1
+
+
+def test_errors__are_documents_for_programs(pages: TestClient) -> None:
+    for accept in ("*/*", "application/json", "application/json, text/html;q=0.5", "text/html;q=0", ""):
+        answer = pages.get("/run/p/nobody", headers={"accept": accept})
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json"), accept
+    for path in ("/api/v1/runs/run/players/nobody", "/data/run/none"):
+        assert pages.get(path, headers=BROWSER).headers["content-type"] == "application/problem+json"
+
+
+def test_errors__escape_the_address(pages: TestClient) -> None:
+    answer = pages.get("/run/p/%3Cimg%20src=x%3E%E2%80%AE", headers=BROWSER)
+    assert answer.status_code == 404
+    assert "<img" not in answer.text
+    assert "\u202e" not in answer.text
+
+
 def test_pages__are_not_sent_again_to_a_client_that_has_them(pages: TestClient) -> None:
     first = pages.get("/run")
     again = pages.get("/run", headers={"if-none-match": first.headers["etag"]})
@@ -146,7 +282,7 @@ def test_root__lists_several_runs(lake: Lake) -> None:
     served.open()
     (run,) = served.runs.values()
     served._runs = {"one": run, "two": run}
-    with TestClient(create_app(served, 0, page_routes(served)), follow_redirects=False) as client:
+    with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
         text = client.get("/").text
     assert 'href="/one"' in text
     assert 'href="/two"' in text

@@ -8,6 +8,7 @@ import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles
 from ranklake.flows.results.rating_format import RatingFormat
 from ranklake.flows.site.colours import CONTRAST, DARK, LIGHT, contrast, legible, title_styles
+from ranklake.flows.site.embedded import badge, graph
 from ranklake.flows.site.graph import Series, history_graph
 from ranklake.flows.site.histogram import histogram_graph, histogram_of, nice_width
 from ranklake.flows.site.links import Links, ServerLinks, SiteLinks
@@ -73,6 +75,7 @@ SAFE_TAGS = {
         "rect",
     ),
     *("text", "circle", "table", "thead", "tbody", "tr", "th", "td", "small", "footer", "noscript", "label", "button"),
+    *("textarea",),
     *("section", "details", "summary"),
 }
 
@@ -124,7 +127,14 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "history": history,
     }
     one = {"player": player(name), "rounds": rounds, "series": series, "history": history}
-    return {
+    changes = {
+        "place": [1, None], "handle": [name, "b"], "perf": [1500.0, None], "rating_before": [1400.0, 1300.0],
+        "rating": [1500.0, None], "change": [100.0, None], "expected_place": [1.2, None], "next_title": [name, None],
+        "next_title_place": [1, None], "next_title_chance": [0.5, None],
+    }  # fmt: skip
+    form = {"text": "a\nb", "entrants": "", "rows": changes, "error": name}
+    preview = {"preview": templates.render("preview", run, links, **form)} if isinstance(links, ServerLinks) else {}
+    return preview | {
         "leaderboard": templates.render("leaderboard", run, links, board=board, start=0, page=0, n_pages=2, version=""),
         "player": templates.render("player", run, links, **one),
         "compare": templates.render("compare", run, links, **both),
@@ -146,6 +156,25 @@ def test_pages__no_name_becomes_markup_or_an_address(name: str, links: Links) ->
             assert not (attributes.get("href") or "").strip().lower().startswith(("javascript", "data", "//"))
             assert tag != "script" or attributes.get("type") in ("module", "application/json")
         assert html.count("<script") == sum(tag == "script" for tag, _ in page.tags)
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_pictures__of_any_name_are_wellformed_and_have_no_markup_of_it(name: str) -> None:
+    series = Series(name, [0, 86_400], [1400.0, 1500.0], [1500.0, 1600.0], [100.0, 90.0], [1450.0, None])
+    titles = Titles("mine", (Title(name[:100].strip() or "x", -math.inf, "#123456"),))
+    for text in (graph(series, facts(name, titles)), badge(name, 1500.0, facts(name, titles))):
+        picture = ElementTree.fromstring(text)
+        assert {one.tag.rpartition("}")[2] for one in picture.iter()} <= SAFE_TAGS | {"style"}
+        assert not any(key.startswith("on") for one in picture.iter() for key in one.attrib)
+        assert len(text) < 20_000
+
+
+def test_badge__texts_have_contrast() -> None:
+    for title in CODEFORCES.ladder:
+        text = badge("ada", max(title.minimum, 0.0), facts())
+        (colour,) = re.findall(r'<path [^>]*fill="(#[0-9a-f]{6})"', text)
+        assert contrast(colour, "#ffffff") >= CONTRAST
+    assert contrast("#3d434d", "#ffffff") >= CONTRAST
 
 
 def test_policy__forbids_scripts_in_pages_and_other_hosts() -> None:

@@ -1,0 +1,41 @@
+"""Bodies of requests, of limited size, and whether the client is a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.requests import Request
+
+from .problems import Problem
+
+__all__ = ["prefers_html", "read_body"]
+
+
+async def read_body(request: Request, most: int) -> bytes:
+    """The body of a request of at most ``most`` bytes.
+
+    Raises
+    ------
+    Problem
+        It is larger.
+    """
+    data = bytearray()
+    async for part in request.stream():
+        data += part
+        if len(data) > most:
+            raise Problem(413, f"the body must have at most {most:,} bytes")
+    return bytes(data)
+
+
+def prefers_html(headers: Mapping[str, str]) -> bool:
+    """Whether the header ``Accept`` names HTML, as that of a browser does, and not JSON with a greater weight."""
+    weights = {}
+    for item in headers.get("accept", "").lower().split(","):
+        kind, *parameters = (part.strip() for part in item.split(";"))
+        weight = next((part.partition("=")[2] for part in parameters if part.startswith("q=")), "1")
+        try:
+            weights[kind] = float(weight)
+        except ValueError:
+            weights[kind] = 0.0
+    html = weights.get("text/html", 0.0)
+    return html > 0.0 and html >= max(weights.get(f"application/{kind}", 0.0) for kind in ("json", "problem+json"))

@@ -1,0 +1,113 @@
+"""The form of the preview page: standings as text, in any form that people paste."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from ..common.finite import finite_rows
+from ..published.run import PublishedRun
+from ..sources.base import SourceError
+from .answers.problems import Problem
+from .previews import MOST_PREVIEWED, Previews, standings_of
+
+if TYPE_CHECKING:
+    from ..preview.standings import Standings
+
+__all__ = ["PreviewForm", "changes", "read_form", "read_standings"]
+
+_MOST_FIELDS = 10
+_PLACED = re.compile(r"(\d{1,9})[.):]?\s+(\S.*)").fullmatch
+_TABLE = re.compile(r"[\t,;|]")
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewForm:
+    """The fields of the form, as they were sent."""
+
+    standings: str
+    entrants: str
+
+
+def read_form(body: bytes) -> PreviewForm:
+    """The form in the body of a request, ``application/x-www-form-urlencoded``.
+
+    Raises
+    ------
+    Problem
+        The body is no such form.
+    """
+    try:
+        fields = dict(parse_qsl(body.decode("ascii"), max_num_fields=_MOST_FIELDS, errors="strict"))
+    except ValueError:
+        raise Problem(400, "the body must be a form with the field `standings`") from None
+    return PreviewForm(fields.get("standings", ""), fields.get("entrants", ""))
+
+
+def changes(previews: Previews, run: PublishedRun, form: PreviewForm) -> tuple[dict[str, list[Any]] | None, str, int]:
+    """The columns of the preview of a form, or None; the reason why there is none; the status of the answer."""
+    try:
+        table = previews.table(run, lambda: read_standings(form.standings, form.entrants))
+    except Problem as problem:
+        return None, problem.detail, problem.status
+    return finite_rows(table).to_pydict(), "", 200
+
+
+def read_standings(text: str, entrants: str) -> Standings:
+    """The standings of a text: names best first, one a line, with or without places; a table; or JSON of a contest.
+
+    A text whose first line has a tab, comma, semicolon or bar is a table with a header, as ``ranklake preview`` reads
+    it. Names have places if each line begins with one.
+
+    Parameters
+    ----------
+    entrants
+        Names of all entrants, one a line.
+
+    Raises
+    ------
+    Problem
+        There is no name, the table has a fault, or there are too many participants.
+    ValueError
+        A player is listed twice, or a place is below 1.
+    """
+    lines, waiting = _lines(text), _lines(entrants)
+    if not lines:
+        raise Problem(400, "the standings are empty: enter at least one name")
+    if lines[0].startswith(("{", "[")) or _TABLE.search(lines[0]):
+        found = _from_file(text, waiting)
+    else:
+        found = standings_of(_places(lines), waiting)
+    if len(found) > MOST_PREVIEWED:
+        raise Problem(413, f"a preview takes at most {MOST_PREVIEWED:,} participants")
+    return found
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _places(lines: Sequence[str]) -> list[tuple[str, int]]:
+    """Names with their places; without places the first line is the best."""
+    placed = [_PLACED(line) for line in lines]
+    if all(placed):
+        return [(found[2], int(found[1])) for found in placed if found]
+    return [(line, place) for place, line in enumerate(lines, 1)]
+
+
+def _from_file(text: str, entrants: Sequence[str]) -> Standings:
+    from ..preview.reading import standings_from_file
+
+    with tempfile.TemporaryDirectory(prefix="ranklake-preview-") as folder:
+        path = Path(folder) / f"standings.{'json' if text.lstrip().startswith(('{', '[')) else 'csv'}"
+        path.write_text(text, encoding="utf-8", newline="")
+        try:
+            return standings_from_file(path, entrants=entrants)
+        except SourceError as error:
+            text = str(error).partition("; add --column")[0]  # an option of the command
+            raise Problem(400, text.replace(str(path), "the standings")) from None
