@@ -25,6 +25,7 @@ from .shards import (
     levels,
     numbers,
     search_buckets,
+    search_lists,
     shard_count,
 )
 from .writer import SiteFiles, compress
@@ -32,6 +33,7 @@ from .writer import SiteFiles, compress
 __all__ = ["SiteParts"]
 
 FIRST_ROWS = 100  # of the leaderboard on the first page of the site
+PACKED_PAGES = 100  # of the leaderboard that are also written compressed
 CONTEST_ROWS = 50  # of the standings on a contest's page; a script adds the others
 MAX_CONTESTS = 20_000  # the newest ones have pages
 
@@ -137,7 +139,7 @@ class SiteParts:
             for name, time, n, page in zip(names, about["time_seconds"], about["n_players"], pages, strict=True)
         ][-MAX_CONTESTS:]
         html = self._templates.render("contests", facts, links, contests=rows[::-1])
-        self._files.page("contests.html", html)
+        self._files.page("contests.html", html, packed=True)
         columns = ("contest_id", "time_seconds", "n_players")
         return self._named("data/contests", {name: about[name] for name in columns} | {"name": names, "page": pages})
 
@@ -150,7 +152,8 @@ class SiteParts:
             keys.append(key)
             path = f"leaderboard/{number:03}.html"
             links = SiteLinks(f"{self._files.version}{path}", self._files.version, self._assets)
-            self._files.page(path, self._board_page(page, number, number, facts, links, "", len(pages)))
+            html = self._board_page(page, number, number, facts, links, "", len(pages))
+            self._files.page(path, html, packed=number < PACKED_PAGES)
         return {"rows": PAGE_ROWS, "files": keys, "first": [page["rating"][0] for page in pages]}
 
     def index(self, board: pa.Table, facts: RunFacts) -> str:
@@ -180,18 +183,19 @@ class SiteParts:
         links = SiteLinks(f"{self._files.version}distribution.html", self._files.version, self._assets)
         titles = title_counts(content.format.titles, rating)
         html = self._templates.render("distribution", facts, links, bins=bins, titles=titles, player=None)
-        self._files.page("distribution.html", html)
+        self._files.page("distribution.html", html, packed=True)
         return self._named("data/distribution", _histogram_json(bins))
 
-    def search(self, board: pa.Table) -> str:
-        """The search index: a file for the first characters of handles, and the list of these files."""
+    def search(self, board: pa.Table) -> dict[str, Any]:
+        """The search index: a file for the first characters of handles, the list of these files, and all players."""
         ratings = numbers(board.column("rating").to_numpy(), self._content.format.decimals)
-        index = {}
-        for prefix, rows in search_buckets(board.column("handle").to_pylist(), ratings).items():
+        handles, index = board.column("handle").to_pylist(), {}
+        for prefix, rows in search_buckets(handles, ratings).items():
             data = encode(rows)
             index[prefix] = key = digest(prefix, data)
             self._files.put(f"data/search/{key}.json.gz", partial(compress, data))
-        return self._named("data/search", index)
+        lists = [self._named(f"data/players-{i:02}", rows) for i, rows in enumerate(search_lists(handles, ratings))]
+        return {"search": self._named("data/search", index), "players_by_rating": lists}
 
     def shells(self) -> dict[str, str]:
         """Pages that a script fills; they belong to no version, so that their addresses stay."""

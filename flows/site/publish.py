@@ -130,7 +130,7 @@ def _write(content: SiteContent, files: SiteFiles, rebuild: bool, on_progress: P
         "contests": parts.contests(contests, facts),
         "leaderboard": parts.leaderboard(board, facts),
         "distribution": parts.distribution(board, facts),
-        "search": parts.search(board),
+        **parts.search(board),
     }
     files.page("manifest.json", encode(manifest))
     files.switch(parts.shells(), parts.index(board, facts))

@@ -1,7 +1,7 @@
 """Rows of the large tables as HTML, the leaderboard and the standings: many times as fast as through the templates.
 
-The class of a row is that of its title, see :mod:`ranklake.flows.site.colours`; end tags that HTML makes optional are
-left out.
+The class of a row, or of a body of the leaderboard, is that of its title, see :mod:`ranklake.flows.site.colours`; end
+tags that HTML makes optional are left out.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import groupby
 from typing import Any
 
 from ..results.rating_format import RatingFormat
@@ -24,7 +25,7 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 def board_rows(board: Columns, form: RatingFormat, links: Links) -> str:
-    """Rows of the leaderboard: place, player, rating, sigma, rounds, highest rating, last contest.
+    """The leaderboard, a body for each title: place, player, rating, sigma, rounds, highest rating, last contest.
 
     Parameters
     ----------
@@ -33,11 +34,16 @@ def board_rows(board: Columns, form: RatingFormat, links: Links) -> str:
     """
     shown, tier, player = _number(form), _tiers(form), _players(links)
     names = ("place", "handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
-    return "\n".join(
-        f"<tr{tier(rating)}><td>{place}<td>{player(handle)}<td>{shown(rating)}<td>{shown(sigma)}<td>{n_rounds}"
-        f"<td>{shown(highest)}<td>{day(last)}"
-        for place, handle, rating, sigma, n_rounds, highest, last in zip(*(board[name] for name in names), strict=True)
-    )
+    rows = zip(*(board[name] for name in names), strict=True)
+    bodies = []
+    for title, group in groupby(rows, key=lambda row: tier(row[2])):
+        lines = (
+            f"<tr><td>{place}<td>{player(handle)}<td>{shown(rating)}<td>{shown(sigma)}<td>{n_rounds}"
+            f"<td>{shown(highest)}<td>{day(last)}"
+            for place, handle, rating, sigma, n_rounds, highest, last in group
+        )
+        bodies.append(f"<tbody{title}>{''.join(lines)}")
+    return "\n".join(bodies)
 
 
 def standing_rows(rows: Columns, form: RatingFormat, links: Links) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     "levels",
     "numbers",
     "search_buckets",
+    "search_lists",
     "shard_count",
 ]
 
@@ -39,6 +40,7 @@ _SHARD_ROWS = 4_096  # participations in a file of histories, about
 _LEVEL_SHARE = 8  # newer rounds, which every new round rewrites, are at most this part of all participations
 _PREFIX = 2  # characters of the search index
 _BEST = 50  # players listed under a single character
+LIST_ROWS = 50_000  # players in a file for the search of parts of handles
 
 _encoder = msgspec.json.Encoder()
 encode = _encoder.encode
@@ -164,6 +166,13 @@ def search_buckets(handles: list[str], ratings: list[Any]) -> dict[str, dict[str
         prefix: {"handle": [handles[i] for i in rows], "rating": [ratings[i] for i in rows]}
         for prefix, rows in found.items()
     }
+
+
+def search_lists(handles: list[str], ratings: list[Any]) -> Iterator[dict[str, list[Any]]]:
+    """All players of a leaderboard, best first, in files in which a script searches for parts of handles."""
+    for start in range(0, len(handles), LIST_ROWS):
+        rows = slice(start, start + LIST_ROWS)
+        yield {"handle": handles[rows], "rating": ratings[rows]}
 
 
 def fold(text: str) -> str:

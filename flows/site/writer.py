@@ -3,6 +3,9 @@
 A file whose name has a digest is never changed: if it exists it is kept. Pages of a version are in a folder of their
 own. ``index.html`` names the version; replacing it is the switch. Files of the version before stay for readers that
 have its pages open; older ones are removed.
+
+Style sheets, scripts and large pages of a version are also written compressed, with ``.gz`` at the end of the name, for
+web servers that send such copies. The pages at the root are not: a page and its copy cannot be replaced at once.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ SWITCH = "index.html"
 SHARED = ("data", "contests", "static")  # folders of files whose names have digests
 VERSIONS = "v"
 _LEVEL = 6  # of gzip
+_TEXTS = (".css", ".js", ".svg")  # also written compressed
 _VERSION = re.compile(rb'<meta name="ranklake-version" content="v/(\d+)/">')
 _THREADS = {True: 4, False: 16}  # on a disk, in an object store
 _WAITING = 64  # files in memory that are not written yet
@@ -72,7 +76,7 @@ class SiteFiles:
         self._new: list[str] = []
         self.written = self.kept = self.bytes_written = 0
         self._pool = ThreadPoolExecutor(_THREADS[self._site.local], thread_name_prefix="ranklake-site")
-        self._waiting: deque[Future[tuple[str, int]]] = deque()
+        self._waiting: deque[Future[list[tuple[str, int]]]] = deque()
 
     def __enter__(self) -> Self:
         return self
@@ -96,24 +100,30 @@ class SiteFiles:
 
     def has(self, path: str) -> bool:
         """Whether a file with a digest in its name exists; it then belongs to this version, too."""
-        if path in self._existing:
-            if path not in self._used:
-                self.kept += 1
-            self._used[path] = None
-            return True
-        return False
+        names = _names(path)
+        if not self._existing.issuperset(names):
+            return False
+        if path not in self._used:
+            self.kept += len(names)
+        self._used |= dict.fromkeys(names)
+        return True
 
     def put(self, path: str, make: Callable[[], bytes]) -> str:
         """Write a file with a digest in its name unless it exists; returns its path. ``make`` runs in a thread."""
         if path not in self._used and not self.has(path):
-            self._used[path] = None
+            self._used |= dict.fromkeys(_names(path))
             self._write(path, make)
         return path
 
-    def page(self, path: str, content: str | bytes) -> None:
-        """Write a page of this version; its path is relative to the folder of the version."""
+    def page(self, path: str, content: str | bytes, packed: bool = False) -> None:
+        """Write a page of this version; its path is relative to the folder of the version.
+
+        With ``packed`` it is also written compressed.
+        """
         data = content.encode() if isinstance(content, str) else content
         self._write(f"{self.version}{path}", lambda: data)
+        if packed:
+            self._write(f"{self.version}{path}.gz", lambda: compress(data))
 
     def switch(self, shells: dict[str, str], index: str) -> None:
         """Finish the version: all its files are complete on the disk before ``index.html`` names it.
@@ -180,10 +190,13 @@ class SiteFiles:
         return msgspec.json.decode(data, type=list[str]) if data else []
 
     def _write(self, path: str, make: Callable[[], bytes]) -> None:
-        def write() -> tuple[str, int]:
-            data = make()
-            self._site.write_bytes(path, data)
-            return path, len(data)
+        def write() -> list[tuple[str, int]]:
+            data, written = make(), []
+            for name in _names(path):
+                content = data if name == path else compress(data)
+                self._site.write_bytes(name, content)
+                written.append((name, len(content)))
+            return written
 
         self._waiting.append(self._pool.submit(write))
         self._wait(_WAITING)
@@ -191,10 +204,15 @@ class SiteFiles:
     def _wait(self, most: int) -> None:
         """Wait until at most so many files are not written."""
         while len(self._waiting) > most:
-            path, size = self._waiting.popleft().result()
-            self._new.append(path)
-            self.written += 1
-            self.bytes_written += size
+            for path, size in self._waiting.popleft().result():
+                self._new.append(path)
+                self.written += 1
+                self.bytes_written += size
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """The file, and its compressed copy if it is a text."""
+    return (path, f"{path}.gz") if path.endswith(_TEXTS) else (path,)
 
 
 def compress(data: bytes) -> bytes:

@@ -127,7 +127,7 @@ async function placeOf(site, handle, rating) {
   throw new Error(`the leaderboard has no ${handle}`);
 }
 
-/** Players whose handle begins with the text, best first: handle and rating. */
+/** Players whose handle is the text, then those that begin with it, then those that have it, each best first: handle and rating. */
 export async function search(text, limit = 10) {
   if (kind === "server") {
     const found = await json(`${root}/api/v1/runs/${encodeURIComponent(run)}/search?q=${encodeURIComponent(text)}&limit=${limit}`);
@@ -137,11 +137,21 @@ export async function search(text, limit = 10) {
   const site = await manifest();
   const index = await once(`${root}${site.search}`);
   const prefix = Array.from(wanted).slice(0, 2).join("");
-  if (!Object.hasOwn(index, prefix)) return [];
-  const bucket = await once(`${root}data/search/${index[prefix]}.json.gz`);
-  const found = [];
-  for (let i = 0; i < bucket.handle.length && found.length < limit; i++) {
-    if (fold(bucket.handle[i]).startsWith(wanted)) found.push([bucket.handle[i], bucket.rating[i]]);
+  const found = new Map();
+  const add = (rows, fits) => {
+    rows.folded ??= rows.handle.map(fold);
+    for (let i = 0; i < rows.folded.length && found.size < limit; i++) {
+      if (fits(rows.folded[i])) found.set(rows.handle[i], rows.rating[i]);
+    }
+  };
+  if (Object.hasOwn(index, prefix)) {
+    const bucket = await once(`${root}data/search/${index[prefix]}.json.gz`);
+    add(bucket, (handle) => handle === wanted);
+    add(bucket, (handle) => handle.startsWith(wanted));
   }
-  return found;
+  for (const address of site.players_by_rating) {
+    if (found.size >= limit || wanted.length < 2) break; // almost every list of the best has a single character
+    add(await once(`${root}${address}`), (handle) => handle.includes(wanted));
+  }
+  return [...found];
 }

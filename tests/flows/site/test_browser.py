@@ -112,13 +112,26 @@ def test_search__finds_players_as_the_text_is_typed(site: Site) -> None:
     page.wait_for_selector("#found a")
     found = page.locator("#found a span:first-child").all_inner_texts()
     board = leaderboard(site.lake, "run").column("handle").to_pylist()
-    assert found == [handle for handle in board if handle.startswith("player 7")][:10]
+    begun = [handle for handle in board if handle.startswith("player 7")]
+    assert found == sorted(begun, key=lambda handle: handle != "player 7")[:10]
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     assert page.locator("#found [aria-selected=true]").inner_text().startswith(found[1])
     page.keyboard.press("Enter")
     page.wait_for_selector("svg.graph .line")
     assert page.locator("h1").inner_text() == found[1]
+
+
+@pytest.mark.parametrize("text", ["ER 7", "player 7"])
+def test_search__finds_equal_handles_then_beginnings_then_parts(site: Site, text: str) -> None:
+    page = site.open("index.html")
+    board = leaderboard(site.lake, "run").column("handle").to_pylist()
+    page.locator("[role=combobox]").fill(text)
+    page.wait_for_selector("#found a, #found p")
+    found = page.locator("#found a span:first-child").all_inner_texts()
+    parts = [handle for handle in board if text.lower() in handle]
+    assert found == sorted(parts, key=lambda handle: handle != text)[:10]
+    assert site.errors == []
 
 
 def test_player__has_the_values_of_the_leaderboard(site: Site) -> None:

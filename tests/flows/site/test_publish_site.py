@@ -95,6 +95,29 @@ def test_site__contest_has_changes_of_the_shown_ratings(lake: Lake, tmp_path: Pa
             last[handle] = rating
 
 
+def test_site__large_pages_and_scripts_have_compressed_copies(lake: Lake, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    publish_site(lake, "run", str(site))
+    pages = [site / "v/000001" / name for name in ("contests.html", "distribution.html", "leaderboard/000.html")]
+    texts = [*pages, *(path for path in site.glob("static/*/*") if path.suffix != ".gz")]
+    assert len(texts) > 10
+    for path in texts:
+        assert gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes()) == path.read_bytes()
+    assert not list(site.glob("*.gz"))
+
+
+def test_publish__writes_a_lost_copy_again(lake: Lake, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    publish_site(lake, "run", str(site))
+    copy = next(site.glob("static/*/site.css.gz"))
+    before = copy.read_bytes()
+    copy.unlink()
+    add_round(lake, 20)
+    add_round(lake, 21)
+    publish_site(lake, "run", str(site))
+    assert copy.read_bytes() == before
+
+
 def test_publish__without_a_change_writes_nothing(lake: Lake, tmp_path: Path) -> None:
     site = tmp_path / "site"
     publish_site(lake, "run", str(site))

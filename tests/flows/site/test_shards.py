@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.players import player_history
 from ranklake.flows.site.content import SiteContent
-from ranklake.flows.site.shards import board_pages, fold, history_shards, levels, numbers, search_buckets, shard_count
+from ranklake.flows.site.shards import (
+    board_pages,
+    fold,
+    history_shards,
+    levels,
+    numbers,
+    search_buckets,
+    search_lists,
+    shard_count,
+)
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +112,12 @@ def test_search__finds_prefixes_best_first() -> None:
     assert found["em"] == {"handle": ["Émile", "emma"], "rating": [4, 3]}
     assert found["e"]["handle"] == ["Émile", "emma", "E"]
     assert set(found) == {"em", "e", "bo", "b"}
+
+
+def test_search__lists_of_all_players_are_cut_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ranklake.flows.site.shards.LIST_ROWS", 2)
+    found = list(search_lists(["a", "b", "c"], [3, 2, 1]))
+    assert found == [{"handle": ["a", "b"], "rating": [3, 2]}, {"handle": ["c"], "rating": [1]}]
 
 
 @pytest.mark.parametrize(("text", "folded"), [("ÅSA", "asa"), ("Zoë_1", "zoe_1"), ("ИВАН", "иван")])
