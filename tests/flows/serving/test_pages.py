@@ -243,6 +243,17 @@ def test_errors__are_documents_for_programs(pages: TestClient) -> None:
         assert pages.get(path, headers=BROWSER).headers["content-type"] == "application/problem+json"
 
 
+def test_errors__below_a_path_of_a_proxy(lake: Lake) -> None:
+    served = ServedRuns(lake)
+    served.open()
+    with TestClient(create_app(served, 0, ServerPages(served)), root_path="/ratings") as client:
+        answer = client.get("/ratings/run/p/PLAYER 1", headers=BROWSER)
+        assert 'href="/ratings/run/p/player%201"' in answer.text
+        document = client.get("/ratings/api/v1/runs/none", headers=BROWSER)
+        assert document.headers["content-type"] == "application/problem+json"
+        assert 'action="/ratings/run/preview"' in client.get("/ratings/run/preview").text
+
+
 def test_errors__escape_the_address(pages: TestClient) -> None:
     answer = pages.get("/run/p/%3Cimg%20src=x%3E%E2%80%AE", headers=BROWSER)
     assert answer.status_code == 404
