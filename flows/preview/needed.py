@@ -36,6 +36,7 @@ EXACT = 100
 UNKNOWN = -1
 _BY_PERFORMANCE = ("elo-mmr", "elo-mmx", "elo-mms", "elo-r")  # a performance depends on the place and the field only
 _ROWS = 1 << 16  # participations of hypothetical rounds in memory at a time
+_BISECTED = 8  # every such step of a search halves the positions, so that the number of steps is logarithmic
 
 
 def places_needed(
@@ -160,42 +161,73 @@ def _by_performance(
         above: Floats = display.rating(after.mu, after.sigma, prior.n_before[row] + np.int32(1)) - goals[at]
         return above
 
-    place = _last_sufficient(len(rows), len(first) - 1, excess, perf)
+    own = np.searchsorted(first, round.lo[rows])
+    shown = display.rating(outcome.mu[rows], outcome.sigma[rows], outcome.n_before[rows] + np.int32(1))
+    place = _last_sufficient(len(rows), len(first) - 1, excess, perf, (own, shown - goals))
     return np.where(place < 0, 0, first[np.maximum(place, 0)] + 1)
 
 
-def _last_sufficient(n: int, most: int, excess: Callable[[Longs, Longs], Floats], level: Floats) -> Longs:
+def _last_sufficient(
+    n: int,
+    most: int,
+    excess: Callable[[Longs, Longs], Floats],
+    level: Floats,
+    start: tuple[Longs, Floats] | None = None,
+) -> Longs:
     """For each of ``n`` searches the last position from 0 to ``most`` with an excess >= 0; -1 if there is none.
 
     Parameters
     ----------
     excess
-        ``excess(searches, positions)``, not increasing with the position, and nearly linear in the level.
+        ``excess(searches, positions)``, not increasing with the position, and smooth in the level.
     level : float64[most + 1]
         The level of each position, not increasing.
+    start
+        A position of each search, and its excess.
 
     Notes
     -----
-    Regula falsi in the level, with a bisection at every third step. The ends are tried first.
+    The ends are tried first. Then Chandrupatla's method (Advances in Engineering Software 28, 1997) in the level:
+    inverse quadratic interpolation where it is safe, bisection elsewhere.
     """
     good, bad = np.full(n, -1), np.full(n, most + 1)
-    above, below = np.full(n, np.nan), np.full(n, np.nan)  # the excess at both
+    x, f = np.full((3, n), np.nan), np.full((3, n), np.nan)  # the last point, that of the other sign, the one before
+
+    def record(searches: Longs, position: Longs, found: Floats) -> None:
+        enough = found >= 0.0
+        good[searches[enough]], bad[searches[~enough]] = position[enough], position[~enough]
+        turned = enough != (f[0, searches] >= 0.0)
+        for points, new in ((x, level[position]), (f, found)):
+            points[2, searches] = np.where(turned, points[1, searches], points[0, searches])
+            points[1, searches] = np.where(turned, points[0, searches], points[1, searches])
+            points[0, searches] = new
+
+    if start is not None:
+        record(np.arange(n), *start)
     step = 0
     while len(open_searches := np.flatnonzero(bad - good > 1)):
         a, b = good[open_searches], bad[open_searches]
-        middle = (a + b) // 2
-        if step < 2:
-            middle = np.where(a < 0, 0, middle) if step == 0 else np.where(b > most, most, middle)
-        elif step % 3 < 2:
-            known = (a >= 0) & (b <= most)
-            share = above[open_searches] / (above[open_searches] - below[open_searches])
-            ends = level[np.maximum(a, 0)], level[np.minimum(b, most)]
-            wanted = np.where(known, ends[0] + share * (ends[1] - ends[0]), ends[0])
-            guess = np.searchsorted(-level, -wanted, side="right") - 1
-            middle = np.where(known, np.clip(guess + (step % 3), a + 1, b - 1), middle)
-        found = excess(open_searches, middle)
-        enough = found >= 0.0
-        good[open_searches[enough]], above[open_searches[enough]] = middle[enough], found[enough]
-        bad[open_searches[~enough]], below[open_searches[~enough]] = middle[~enough], found[~enough]
         step += 1
+        if step % _BISECTED:
+            some = (a >= 0) & (b <= most)
+            wanted = _interpolated(x[:, open_searches[some]], f[:, open_searches[some]])
+            middle = np.where(a < 0, 0, most)
+            guess = np.searchsorted(-level, -wanted, side="right") - 1
+            middle[some] = np.clip(guess, a[some] + 1, b[some] - 1)
+        else:
+            middle = (a + b) // 2
+        record(open_searches, middle, excess(open_searches, middle))
     return good
+
+
+def _interpolated(x: Floats, f: Floats) -> Floats:
+    """The next point of Chandrupatla's method: the roots of f, of which each row is one point of all searches."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # of searches with two points, or with equal ones
+        xi, phi = (x[0] - x[1]) / (x[2] - x[1]), (f[0] - f[1]) / (f[2] - f[1])
+        quadratic = (phi**2 < xi) & ((1.0 - phi) ** 2 < 1.0 - xi)
+        t = f[0] / (f[1] - f[0]) * f[2] / (f[1] - f[2])
+        t += (x[2] - x[0]) / (x[1] - x[0]) * f[0] / (f[2] - f[0]) * f[1] / (f[2] - f[1])
+        linear = f[0] / (f[0] - f[1])
+    share = np.where(quadratic, t, np.where(np.isnan(x[2]), linear, 0.5))
+    root: Floats = x[0] + share * (x[1] - x[0])
+    return root

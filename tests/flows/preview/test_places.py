@@ -12,7 +12,7 @@ from ranklake.flows.common.titles import NONE, Title, Titles
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.execution.selection import select_beliefs
-from ranklake.flows.preview.needed import UNKNOWN, places_needed
+from ranklake.flows.preview.needed import UNKNOWN, _last_sufficient, places_needed
 from ranklake.flows.preview.places import PlaceModel
 from ranklake.flows.preview.preview import Rules, preview_round
 from ranklake.flows.preview.standings import Standings
@@ -74,6 +74,26 @@ def test_chances__agree_with_drawn_rounds(name: str, n: int, allowed: float) -> 
         found = model.chances(everybody, np.full(n, place))
         assert np.allclose(found, (places <= place).mean(axis=0), atol=allowed)
     assert np.all(model.chances(everybody, np.full(n, n)) == 1.0)
+
+
+@pytest.mark.parametrize("started", [False, True])
+@pytest.mark.parametrize("shape", [np.tanh, np.cbrt, np.sinh, np.round, np.sign], ids=lambda shape: shape.__name__)
+def test_search__finds_the_last_sufficient_position_in_few_steps(shape: Any, started: bool) -> None:
+    draw, n, most = rng(5), 400, 5000
+    level = np.sort(np.where(draw.random(most + 1) < 0.1, 0.0, draw.normal(0.0, 2.0, most + 1)))[::-1]
+    height, goal, steps = shape(level), shape(draw.normal(0.0, 3.0, n)), 0
+    goal[:10] = height[::500][:10]  # reached exactly, and with ties
+
+    def excess(searches: Any, positions: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        return height[positions] - goal[searches]
+
+    at = draw.integers(0, most + 1, n)
+    start = (at, excess(np.arange(n), at)) if started else None
+    found = _last_sufficient(n, most, excess, level, start)
+    assert np.array_equal(found, (height >= goal[:, None]).sum(axis=1) - 1)
+    assert steps < 40
 
 
 def round_of(name: str, n: int, ties: int, seed: int = 2) -> tuple[Display, Any, Rounds]:
