@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -15,6 +16,7 @@ from ranklake.rating_kernels.core.ragged import from_stored
 from ranklake.storage import Dataset, LakeError, Run
 
 from ..execution.rater import BeliefColumns
+from ..rating.chain import required_digests
 from ..results.leaderboard import check_rated, rated_contests
 
 __all__ = ["RunState"]
@@ -61,17 +63,32 @@ class RunState:
         LakeError
             The run has no ratings or was interrupted.
         """
-        dataset, chain = dataset or Dataset.open(run.lake, run.config["dataset"]), run.segments()
-        check_rated(run, chain)
-        last = chain.stop_round - 1
-        if last not in run.snapshots() or run.snapshot_digest(last) != chain.last_digest:
+        dataset = dataset or Dataset.open(run.lake, run.config["dataset"])
+        last, digest, contests = _committed(run, dataset)
+        if last not in run.snapshots() or run.snapshot_digest(last) != digest:
             raise LakeError(
                 f"run {run.name} was interrupted after round {last}; `ranklake rate --run {run.name}` finishes it"
             )
-        contests = rated_contests(chain, dataset)
         excluded = pc.is_in(contests.column("contest_id"), pa.array(run.config.get("exclude", []), pa.string()))
         ends = contests.column("time_seconds").fill_null(0).to_numpy()
         counted = ends[~excluded.to_numpy()]
         n_events = int(count_events(counted)[-1]) + 1 if len(counted) else 0
         columns = from_stored(run.read_snapshot(last, players)[0])
         return cls(dataset, columns, ends, n_events, int(counted[-1]) if len(counted) else 0)
+
+
+def _committed(run: Run, dataset: Dataset) -> tuple[int, str, pa.Table]:
+    """The last round of a run, its digest, and the contest of each round.
+
+    The digest of a round depends on all rounds before. If the last one is that of the data set, its manifest is the
+    only one that is read.
+    """
+    with suppress(LakeError):  # the manifests before an unreadable one are a valid run
+        newest = run.newest_segment()
+        if newest is not None and newest.n_rows:
+            n_rounds = newest.stop_round
+            if required_digests(run.config, dataset)[n_rounds - 1 : n_rounds] == [newest.last_digest]:
+                return n_rounds - 1, newest.last_digest, dataset.contests.slice(0, n_rounds)
+    chain = run.segments()
+    check_rated(run, chain)
+    return chain.stop_round - 1, chain.last_digest, rated_contests(chain, dataset)

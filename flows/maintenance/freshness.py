@@ -15,7 +15,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.leases.holder import lease_holder
 
 from ..common.text import count
-from ..rating.chain import BESIDE, NUMERICS, config_digest, first_break, round_digests
+from ..rating.chain import NUMERICS, first_break, required_digests
 
 __all__ = ["Freshness", "freshness", "note", "update_command"]
 
@@ -84,8 +84,7 @@ def freshness(run: Run, dataset: Dataset, chain: Chain | None = None) -> Freshne
         The manifests cannot be read.
     """
     exclude = set(run.config.get("exclude", []))
-    facts = {key: value for key, value in run.config.items() if key not in BESIDE}
-    digests = round_digests(config_digest(facts), dataset, exclude)
+    digests = required_digests(run.config, dataset)
     n_contests = len(digests)
     if chain is None:
         newest = run.newest_segment()

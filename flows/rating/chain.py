@@ -9,7 +9,7 @@ from typing import Any
 
 from ranklake.storage import Chain, Dataset
 
-__all__ = ["BESIDE", "NUMERICS", "config_digest", "first_break", "round_digests"]
+__all__ = ["BESIDE", "NUMERICS", "config_digest", "first_break", "required_digests", "round_digests"]
 
 NUMERICS = 2  # increased by a release that changes the bits of any rating; every run is then rated again
 
@@ -20,6 +20,12 @@ _DIGEST_BYTES = 16
 def config_digest(facts: Mapping[str, Any]) -> bytes:
     """Digest of the configuration in ``run.json``, without the keys ``BESIDE``: the start of the chain."""
     return blake2b(json.dumps(facts, sort_keys=True, allow_nan=False).encode(), digest_size=_DIGEST_BYTES).digest()
+
+
+def required_digests(config: Mapping[str, Any], dataset: Dataset) -> list[str]:
+    """The required digest of each round of a run, from its configuration as in ``run.json``."""
+    facts = {key: value for key, value in config.items() if key not in BESIDE}
+    return round_digests(config_digest(facts), dataset, set(config.get("exclude", [])))
 
 
 def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str]) -> list[str]:

@@ -170,7 +170,11 @@ class LakeFiles:
 
     def list(self, folder: str) -> list[str]:
         """Names in a folder, sorted; empty if the folder does not exist."""
-        return sorted(self.sizes(folder))
+        if not self.local:
+            return sorted(self.sizes(folder))
+        with suppress(MissingError), self._lake_errors("list", folder), suppress(NotADirectoryError):
+            return sorted(os.listdir(self._full(folder)))  # fsspec would also read the attributes of each file
+        return []
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Names in a folder and their sizes in bytes (0 for folders), in one listing."""

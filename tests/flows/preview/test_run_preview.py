@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.commands import Command
-from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, synthetic
+from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, same_beliefs, synthetic
 
 import ranklake
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings
-from ranklake.storage import Contest, Dataset, Lake
+from ranklake.storage import Contest, Dataset, Lake, Run
 
 CONTESTS = synthetic(30)
 NEXT = ("player 3", ["player 0", "somebody new"], "player 7", "player 12", ["player 5", "visitor 9"])
@@ -67,6 +67,22 @@ def test_preview__equals_the_next_round_of_a_run(lake: Lake, system: str) -> Non
     equal_to_the_rating(lake, contest("later", *NEXT, time_seconds=last + 10**6, weight=0.5), run, system=system)
     second = contest("same", "player 9", "new again", "player 4", time_seconds=last + 10**6, perf_ceiling=1500.0)
     equal_to_the_rating(lake, second, run, system=system)
+
+
+def test_open__reads_one_manifest_of_the_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    read: list[str] = []
+    for stop in (10, 20, 30):
+        rate_run(lake, max_rounds=stop)
+    monkeypatch.setattr(Lake, "read_bytes", lambda self, path, of=Lake.read_bytes: read.append(path) or of(self, path))
+    state = RunPreview.open(lake, "run")
+    assert sum(path.startswith("runs/run/rounds/") for path in read) == 1
+    monkeypatch.setattr(Run, "newest_segment", lambda self: None)  # as if it did not fit the data set
+    read.clear()
+    other = RunPreview.open(lake, "run")
+    assert sum(path.startswith("runs/run/rounds/") for path in read) > 1
+    assert (state.n_events, state.last_time, state.latest) == (other.n_events, other.last_time, other.latest)
+    assert same_beliefs(state.columns, other.columns)
 
 
 def test_preview__writes_nothing(lake: Lake, invoke: Command, tmp_path: Path) -> None:
