@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+import pandas  # noqa: F401  # or a command would hide it from pyarrow in this process, see terminal.imports
 import pytest
 
 from ranklake.flows.cli.main import main

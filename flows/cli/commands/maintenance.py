@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.text import count
+from ..terminal.imports import without_pandas
 from ..terminal.parameters import DATASET, RUN, LakeAddress
 from ..terminal.terminal import (
     lake_option,
@@ -38,6 +39,7 @@ some_dataset_option = click.option("--dataset", type=DATASET, help="Only this da
 @lake_option
 def runs(form: str, lake: LakeAddress) -> None:
     """List the data sets and runs of a lake: progress, size on disk, and the current writer."""
+    without_pandas()
     from ...maintenance.freshness import update_command
     from ...maintenance.status import status
 

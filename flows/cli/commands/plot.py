@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..terminal.imports import without_pandas
 from ..terminal.parameters import LakeAddress
 from ..terminal.terminal import (
     deviations_option,
@@ -79,7 +80,7 @@ def distribution(run: str, output: str, deviations: float | None, titles: Titles
 
     def draw() -> Figure:
 
-        from ...plotting.plots import distribution_figure
+        from ...plotting.distribution import distribution_figure
 
         return distribution_figure(lake.open(), run, deviations, titles)
 
@@ -92,6 +93,7 @@ def _write(lake: LakeAddress, run: str, output: str, draw: Callable[[], Figure])
 
     from ...plotting.figures import check_path, drawing, encode
 
+    without_pandas()
     with usage():
         form = check_path(output)
         if not Path(output).absolute().parent.is_dir():

@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from ..terminal.file_options import read_options, table_options
+from ..terminal.imports import without_pandas
 from ..terminal.parameters import TIME, LakeAddress
 from ..terminal.terminal import (
     check_safe,
@@ -62,6 +63,7 @@ def preview(
     STANDINGS is a file of one contest, as `ingest files` reads it, or - for stdin; a table needs no column contest. It
     may be partial. The ratings are those of the run, to the bit as if the contest were ingested and rated.
     """
+    without_pandas()
     from ...preview.reading import standings_from_file
     from ...preview.run_preview import RunPreview
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..terminal.imports import without_pandas
 from ..terminal.parameters import RUN, LakeAddress
 from ..terminal.terminal import (
     deviations_option,
@@ -58,6 +59,7 @@ def publish(
 
     With --site, publish it as a web site instead: leaderboard, players, contests, comparison, distribution.
     """
+    without_pandas()
     if site is not None:
         if maintain or no_index:
             option = "--maintain" if maintain else "--no-index"

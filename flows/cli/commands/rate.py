@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..terminal.imports import without_pandas
 from ..terminal.parameters import TITLES, LakeAddress
 from ..terminal.terminal import (
     SWITCH_SECONDS,
@@ -86,6 +87,7 @@ def rate(
     from ...rating.multi_run import rate_many
     from ...rating.resolve import resolve_runs
 
+    without_pandas()
     skip = None if keep_uninformative is None else not keep_uninformative
     with usage():
         opened = lake.open()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..terminal.imports import without_pandas
 from ..terminal.parameters import LakeAddress
 from ..terminal.terminal import (
     check_safe,
@@ -53,6 +54,7 @@ def leaderboard(
     lake: LakeAddress,
 ) -> None:
     """Show the players of a run, best first."""
+    without_pandas()
     from ...published.current import leaderboard as of_run
 
     with usage():
@@ -89,7 +91,7 @@ def player(
     handle: str, run: str, form: str, safe: bool, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
 ) -> None:
     """Show every rated round of one player, in order; HANDLE may be an alias."""
-
+    without_pandas()
     from ...published.current import player_history
 
     with usage():

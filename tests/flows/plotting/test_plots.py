@@ -19,8 +19,9 @@ from helpers.lakes import contest, copy_of, ingest, lake_of, rate_run, rated, sy
 pytest.importorskip("matplotlib")
 
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.plotting.distribution import MOMENTS, QUANTILES, distribution, distribution_figure
 from ranklake.flows.plotting.figures import SERIES, drawing, encode, legible, new_figure
-from ranklake.flows.plotting.plots import MOMENTS, QUANTILES, distribution, distribution_figure, players_figure
+from ranklake.flows.plotting.plots import players_figure
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.players import player_history
 from ranklake.flows.smoothing.smooth import smooth_run

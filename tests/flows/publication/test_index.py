@@ -244,9 +244,13 @@ def test_verify__names_a_damaged_file_of_the_index(lake: Lake) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [("leaderboard",), ("player", "player 1")])
-def test_commands__with_an_index_import_neither_numba_nor_pandas(lake: Lake, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "command", [("leaderboard",), ("player", "player 1"), ("plot", "player", "player 1", "-o", "player.png")]
+)
+def test_commands__with_an_index_import_neither_numba_nor_pandas(
+    lake: Lake, command: tuple[str, ...], tmp_path: Path
+) -> None:
     show = "import atexit; atexit.register(lambda: print({'numba', 'pandas'} & set(sys.modules)))"
-    process = start(*command, "--run", "run", "--lake", lake.url, before=show)
+    process = start(*command, "--run", "run", "--lake", lake.url, before=show, cwd=tmp_path)
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, output.splitlines()[-1], errors) == (0, b"set()", b"")
