@@ -50,7 +50,7 @@ def _run(context: ExperimentContext) -> Report:
         log_scale(axes, "x", "y")
     left.set_title("participants of the n-th largest contest")
     left.set_xlabel("n")
-    left.legend()
+    left.legend(loc="best")
     right.set_title("players with at least this number of rounds, %")
     right.set_xlabel("rounds")
     return Report(

@@ -158,7 +158,7 @@ def test_figure__survives_hostile_names(form: str) -> None:
     for i, name in enumerate(HOSTILE):
         axes.plot([0, 1], [i, i], label=legible(name))
     axes.set_title(legible(HOSTILE[5]))
-    axes.legend()
+    axes.legend(loc="best")  # without it, a slow machine would add a warning
     shown = [text.get_text() for text in axes.get_legend().get_texts()]
     assert len(encode(figure, form)) > 10_000
     assert len(shown) == len(HOSTILE)
