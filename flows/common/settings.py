@@ -42,11 +42,17 @@ def build_params(system: System, settings: Mapping[str, Any]) -> Any:
     return system.params(**convert_fields(system.params, settings, system.name))
 
 
-def params_to_json(params: Any) -> dict[str, Any]:
-    """Hyperparameters as JSON: infinity is "inf", a tuple is a list; :func:`build_params` is the inverse."""
+def params_to_json(params: Any, *, whole: bool = False) -> dict[str, Any]:
+    """Hyperparameters as JSON: infinity is "inf", a tuple is a list; :func:`build_params` is the inverse.
+
+    A hyperparameter that the system did not have at first is left out if it has its default (:func:`.limits.later`),
+    unless the dictionary must be ``whole``.
+    """
+    values = {field: getattr(params, field.name) for field in dataclasses.fields(params)}
     return {
-        key: "inf" if value == math.inf else list(value) if isinstance(value, tuple) else value
-        for key, value in dataclasses.asdict(params).items()
+        field.name: "inf" if value == math.inf else list(value) if isinstance(value, tuple) else value
+        for field, value in values.items()
+        if whole or not (field.metadata.get("later") and value == field.default)
     }
 
 

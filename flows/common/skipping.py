@@ -84,7 +84,7 @@ class Skipping:
     def reasons(self, rounds: Rounds) -> npt.NDArray[np.uint8]:
         """For each round the reason for skipping it, a key of ``REASONS``; 0 if it is rated."""
         found = np.zeros(len(rounds), dtype=np.uint8)
-        sizes, tied = np.diff(rounds.offsets), ~rounds.informative
+        sizes, tied = rounds.participants, ~rounds.informative
         if self.one_participant:
             found[sizes == 1] = ONE_PARTICIPANT
         if self.all_tied:

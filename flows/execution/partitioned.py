@@ -3,7 +3,7 @@
 A large round takes one trip to each worker and back, which ends it and fetches the priors of the next round. A very
 large round takes two more trips, for its summary (:data:`SHARED_SUMMARY_ROWS`). Consecutive small rounds are rated in
 this process: their players' beliefs are fetched, all rounds are rated in one kernel call, and the new beliefs go back
-with the next calls.
+with the next calls. So is each round of teams, of any size.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Outcome, Rounds, System
+from ranklake.rating_kernels.core.beliefs import serial_map
 
 from ..engines.protocols import ActorGroup, DistributedEngine, RemoteCall
 from .batches import Batch, Stage
@@ -24,7 +25,7 @@ from .overlap import Overlap
 from .partition_worker import PartitionWorker, diffuse, pack
 from .partitioning import Partition, Partitioning, positions
 from .rater import BeliefColumns
-from .rounds import split_batches
+from .rounds import check_teams, rate_few, split_batches
 
 __all__ = ["SHARED_SUMMARY_ROWS", "PartitionedRater"]
 
@@ -111,6 +112,7 @@ class PartitionedRater:
         for rounds in batches:
             if rounds.n_rows and rounds.player.max() >= self._n_players:
                 raise ValueError(f"player {rounds.player.max()} has no row in a store of {self._n_players} players")
+            check_teams(self._system, rounds)
             outcome = Outcome.empty(rounds.n_rows)
             for start, stop, large in split_batches(self._system, rounds) or [(0, 0, False)]:
                 since = time.perf_counter()
@@ -129,7 +131,7 @@ class PartitionedRater:
         for places, columns in zip(now.places, now.beliefs, strict=True):
             beliefs.put(places, columns)
         if now.n_rows:
-            self._system.rate_small(self._params, beliefs, now.numbered, now.outcome)
+            rate_few(self._system, self._params, beliefs, now.numbered, serial_map, now.outcome)
         if following is not None and len(following.carried):
             rows = positions(following.players[following.carried], now.players).astype(np.int32)
             prior = diffuse(self._system, self._params, beliefs, following.metadata, rows)

@@ -10,7 +10,6 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,7 +27,6 @@ __all__ = ["BatchCache", "PinnedPlacement", "PinnedRater", "PinnedWorker"]
 
 TRIP_BATCHES, TRIP_ROWS = 9, 200_000  # at most, rated by one call; one batch may have more rows
 CACHE_BYTES = 1 << 28  # of batches that a worker keeps for its other runs
-FIELDS = tuple(field.name for field in fields(Rounds))
 
 
 class PinnedPlacement:
@@ -106,7 +104,7 @@ class PinnedWorker(ActorState):
         for digest in digests:
             part = _CACHE.get(digest)
             if digest in given:
-                part = Rounds(*(writable(getattr(given[digest], name)) for name in FIELDS))
+                part = Rounds.from_arrays([writable(array) for array in given[digest].arrays])
                 _CACHE.put(digest, part)
             parts.append((digest, part))
         missing = [digest for digest, part in parts if part is None]
@@ -190,10 +188,10 @@ def _trips(batches: Iterable[Rounds]) -> Iterator[list[Rounds]]:
 
 def _digest(rounds: Rounds) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
-    for name in FIELDS:
-        digest.update(getattr(rounds, name))
+    for array in rounds.arrays:
+        digest.update(array)
     return digest.digest()
 
 
 def _size(rounds: Rounds) -> int:
-    return sum(getattr(rounds, name).nbytes for name in FIELDS)
+    return sum(array.nbytes for array in rounds.arrays)

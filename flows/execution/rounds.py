@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
+from ranklake.rating_kernels.core.beliefs import Map
 
 from ..engines.protocols import LocalEngine
 from .outcomes import check_outcome
 
-__all__ = ["rate_rounds", "split_batches"]
+__all__ = ["check_teams", "rate_few", "rate_rounds", "split_batches"]
 
 
 def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: LocalEngine) -> Outcome:
     """Rate consecutive rounds in order; ``beliefs`` is written in place.
 
-    Neighbouring small rounds share one kernel call; a large round goes through the four steps of :mod:`.system`, each
-    spread over the engine's workers.
+    Neighbouring small rounds share one kernel call; a large round, and a round of teams of any size, goes through the
+    four steps of :mod:`.system`, each spread over the engine's workers.
 
     Parameters
     ----------
@@ -31,12 +32,13 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     Raises
     ------
     ValueError
-        A player of the rounds has no row in the store.
+        A player of the rounds has no row in the store, or the system has no rule for teams.
     RoundError
         A round cannot be rated, or a rating is no number; what was rated before it stays in ``beliefs``.
     """
     if rounds.n_rows and rounds.player.max() >= len(beliefs):
         raise ValueError(f"player {rounds.player.max()} has no row in a store of {len(beliefs)} players")
+    check_teams(system, rounds)
     outcome = Outcome.empty(rounds.n_rows)
     for start, stop, large in split_batches(system, rounds):
         part, rows = rounds.part(start, stop), outcome.part(rounds.offsets[start], rounds.offsets[stop])
@@ -44,18 +46,39 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
             if large:
                 _rate_large(system, params, beliefs, part, engine, rows)
             else:
-                system.rate_small(params, beliefs, part, rows)
+                rate_few(system, params, beliefs, part, engine.map, rows)
     return outcome
 
 
+def rate_few(system: System, params: object, beliefs: Beliefs, rounds: Rounds, map: Map, outcome: Outcome) -> None:
+    """Rate a batch that is no large round (:func:`split_batches`): small rounds, or one round of teams."""
+    if rounds.teams is None:
+        system.rate_small(params, beliefs, rounds, outcome)
+    else:
+        assert system.rate_teams is not None
+        system.rate_teams(params, beliefs, rounds, map, outcome)
+
+
+def check_teams(system: System, rounds: Rounds) -> None:
+    """Raise ``ValueError`` if rounds have teams and the system has no rule for them."""
+    if rounds.teams is not None and system.rate_teams is None:
+        able = [name for name, other in SYSTEMS.items() if other.rate_teams is not None]
+        raise ValueError(
+            f"{system.name} has no rule for rounds of teams; {', '.join(able[:-1])} and {able[-1]} have one"
+        )
+
+
 def split_batches(system: System, rounds: Rounds) -> list[tuple[int, int, bool]]:
-    """Cut rounds into ``start, stop, large``: each large round alone, consecutive small ones together."""
-    cuts, done = [], 0
-    for at in [*np.flatnonzero(np.diff(rounds.offsets) > system.small).tolist(), len(rounds)]:
+    """Cut rounds into ``start, stop, large``: each large round alone, consecutive small ones together.
+
+    A round of teams is alone, too, and not called large.
+    """
+    cuts, done, of_teams = [], 0, rounds.of_teams
+    for at in [*np.flatnonzero(of_teams | (np.diff(rounds.offsets) > system.small)).tolist(), len(rounds)]:
         if at > done:
             cuts.append((done, at, False))
         if at < len(rounds):
-            cuts.append((at, at + 1, True))
+            cuts.append((at, at + 1, not of_teams[at]))
         done = at + 1
     return cuts
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields
 from types import TracebackType
 from typing import Any, Self
 
@@ -31,7 +30,6 @@ __all__ = ["Checkpoint", "RoundsWorker", "smooth_rounds"]
 RECOVERIES = 5  # of one sweep
 
 Checkpoint = tuple[int, Floats]  # number of sweeps, and the means there (`Smoother.mean`)
-FIELDS = tuple(field.name for field in fields(Rounds))
 
 log = logging.getLogger("ranklake.smooth")
 
@@ -86,7 +84,7 @@ class RoundsWorker(ActorState):
     def __init__(self, params: Smoothing, rounds: Rounds) -> None:
         super().__init__()
         warm_part(SMOOTHING)  # here, where the timeout is long
-        self._params, self._rounds = params, Rounds(*(writable(getattr(rounds, name)) for name in FIELDS))
+        self._params, self._rounds = params, Rounds.from_arrays([writable(a) for a in rounds.arrays])
 
     def solve(self, mean: Floats, variance: Floats) -> Floats:
         """The performances of these rounds."""

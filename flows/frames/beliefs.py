@@ -144,7 +144,7 @@ def choose_system(
         )
     system = find_system(recorded_name)
     params, computed = build_params(system, {**recorded, **hyperparameters}), build_params(system, recorded)
-    wanted, had = params_to_json(params), params_to_json(computed)
+    wanted, had = params_to_json(params, whole=True), params_to_json(computed, whole=True)
     if differs := [key for key in wanted if wanted[key] != had[key]]:
         key = differs[0]
         raise ValueError(

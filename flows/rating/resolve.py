@@ -188,9 +188,11 @@ def _differences(recorded: dict[str, Any], wanted: dict[str, Any]) -> Iterator[t
     if recorded["system"] != wanted["system"]:
         yield "system", recorded["system"], wanted["system"]
     else:
-        for key, value in recorded["params"].items():
-            if wanted["params"][key] != value:
-                yield key, _text(value), _text(wanted["params"][key])
+        defaults = dataclasses.asdict(find_system(recorded["system"]).params())
+        for key in {**recorded["params"], **wanted["params"]}:  # either may leave out a default
+            one, other = (params["params"].get(key, defaults[key]) for params in (recorded, wanted))
+            if one != other:
+                yield key, _text(one), _text(other)
 
 
 def _text(value: Any) -> str:

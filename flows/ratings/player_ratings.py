@@ -53,7 +53,7 @@ class PlayerRatings(Generic[FrameT]):
     def hyperparameters(self) -> dict[str, Any]:
         """All hyperparameters by name."""
         params = self._beliefs.params
-        return {name: getattr(params, name) for name in params_to_json(params)}
+        return {name: getattr(params, name) for name in params_to_json(params, whole=True)}
 
     @property
     def label(self) -> str:

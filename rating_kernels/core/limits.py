@@ -19,6 +19,7 @@ __all__ = [
     "LARGEST",
     "PERF_CEILING",
     "POINTS",
+    "SHARE",
     "TIME_SECONDS",
     "WEIGHT",
     "Limits",
@@ -26,6 +27,7 @@ __all__ = [
     "choice",
     "finite",
     "fraction",
+    "later",
     "limits_of",
     "non_negative",
     "positive",
@@ -131,6 +133,8 @@ def _spelled(end: float) -> str:
 # Weight of a contest. Usual are 0.1 to 10; prize money and numbers of participants are permitted too. Variances are
 # divided and multiplied by a weight.
 WEIGHT = Limits("number", "", 1e-9, 1e9, "both")
+# Share of a member in a team. Only ratios matter: hours, points, 1 and 2.
+SHARE = Limits("number", "", 1e-9, 1e9, "both")
 # A ceiling below all ratings moves all players down to it: the range is that of ratings on any scale.
 PERF_CEILING = Limits("number", POINTS, -1e12, 1e12, "both", infinite=True)
 # Three million years: variances that grow daily do not overflow. Times in microseconds or nanoseconds, the usual
@@ -144,6 +148,15 @@ def limits_of(field: Field[object]) -> Limits:
     """The limits of a field of a parameter class."""
     limits: Limits = field.metadata["limits"]
     return limits
+
+
+def later(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A parameter that a system did not have at first.
+
+    The configuration of a run records it only if it differs from its default, which is the behaviour before it existed:
+    older runs stay valid.
+    """
+    return {**metadata, "later": True}
 
 
 def positive(unit: str = "", infinite: bool = False) -> Mapping[str, Limits]:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .standings import Floats, Longs
-
 __all__ = ["Ragged", "from_stored"]
+
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 class Ragged(NamedTuple):

@@ -3,11 +3,14 @@
 A round is an ordered list of ``(player, lo, hi)``; ``lo`` and ``hi`` are the zero-based first and last position of the
 player's tie group, both inclusive. Consecutive rounds are stored one after the other in one :class:`Rounds`, so that a
 million one-to-one games are a few arrays instead of a million objects.
+
+In a round of teams the rows of a team's members are adjacent, and places count teams: the members of a team have the
+``lo`` and ``hi`` of the team. A participant without a team is a team of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .limits import PERF_CEILING, TIME_SECONDS, WEIGHT, Limits
+from .limits import PERF_CEILING, SHARE, TIME_SECONDS, WEIGHT, Limits
+from .ragged import Ragged
 
 __all__ = [
     "ROUND_LIMITS",
@@ -183,7 +187,10 @@ class Rounds:
     event : int64[r]
         Number of events before the round. Consecutive rounds of one known time are divisions of one event and share it.
     participants : int64[r]
-        Participants of the whole round, also where only some of its rows are here; by default the number of rows.
+        Participants of the whole round, also where only some of its rows are here; by default the number of rows, or
+        of teams.
+    teams : Ragged or None
+        For each team of all rounds the shares of its members, > 0, one for each row. None: all participants are alone.
     """
 
     offsets: Longs
@@ -195,10 +202,12 @@ class Rounds:
     perf_ceiling: Floats
     event: Longs
     participants: Longs = field(default_factory=lambda: _THESE_ROWS)
+    teams: Ragged | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.participants is _THESE_ROWS:
-            object.__setattr__(self, "participants", np.diff(self.offsets))
+            bounds = self.offsets if self.teams is None else np.searchsorted(self.teams.offsets, self.offsets)
+            object.__setattr__(self, "participants", np.diff(bounds))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -219,15 +228,18 @@ class Rounds:
         weight: npt.ArrayLike | None = None,
         perf_ceiling: npt.ArrayLike | None = None,
         event: npt.ArrayLike | None = None,
+        teams: Ragged | None = None,
     ) -> Rounds:
         """Validate all columns once; kernels do not check them again.
 
         Raises
         ------
         ValueError
-            Columns of unequal length, or a weight, a ceiling or a time out of range.
+            Columns of unequal length, a weight, a ceiling, a time or a share out of range, or teams that do not divide
+            the rows of each round.
         StandingsError
-            Places that are not a valid result, or a player that occurs twice in one round; names round and row.
+            Places that are not a valid result, members of a team with different places, or a player that occurs twice
+            in one round; names round and row.
         """
         off = np.require(offsets, np.int64, ["C_CONTIGUOUS", "WRITEABLE"])
         r, n = len(off) - 1, int(off[-1])
@@ -243,6 +255,7 @@ class Rounds:
             _column("weight", np.ones(r) if weight is None else weight, np.float64, r),
             _column("perf_ceiling", np.full(r, np.inf) if perf_ceiling is None else perf_ceiling, np.float64, r),
             _column("event", count_events(times) if event is None else event, np.int64, r),
+            teams=None if teams is None else _check_teams(teams, off),
         )
         for name, limits in ROUND_LIMITS.items():
             values = getattr(columns, name)
@@ -251,7 +264,10 @@ class Rounds:
                 raise ValueError(f"round {bad[0]}: {name} must be {limits.rule}, got {values[bad[0]]}")
         if n and columns.player.min() < 0:
             raise ValueError(f"player must be a number >= 0, got {columns.player.min()}")
-        check_places(columns.lo, columns.hi, off)
+        if columns.teams is None:
+            check_places(columns.lo, columns.hi, off)
+        else:
+            _check_places_of_teams(columns, columns.teams)
         check_distinct(columns.player, off)
         return columns
 
@@ -268,12 +284,33 @@ class Rounds:
             self.perf_ceiling[start:stop],
             self.event[start:stop],
             self.participants[start:stop],
+            teams=None if self.teams is None else _part_of_teams(self.teams, int(a), int(b)),
         )
+
+    @property
+    def arrays(self) -> list[Any]:
+        """All columns, in the order of the fields; those of teams at the end, if there are teams."""
+        *columns, teams = (getattr(self, name) for name in self.__slots__)
+        return [*columns, *(teams or ())]
+
+    @classmethod
+    def from_arrays(cls, arrays: Sequence[Any]) -> Rounds:
+        """The inverse of :attr:`arrays`."""
+        n = len(cls.__slots__) - 1
+        return cls(*arrays[:n], teams=Ragged(*arrays[n:]) if len(arrays) > n else None)
+
+    @property
+    def of_teams(self) -> npt.NDArray[np.bool_]:
+        """Mask of rounds with at least one team of two or more."""
+        if self.teams is None:
+            return np.zeros(len(self), dtype=np.bool_)
+        mask: npt.NDArray[np.bool_] = np.diff(np.searchsorted(self.teams.offsets, self.offsets)) < np.diff(self.offsets)
+        return mask
 
     @property
     def informative(self) -> npt.NDArray[np.bool_]:
         """Mask of rounds with at least two different places: neither a single participant nor one tie of all."""
-        return self.hi[self.offsets[:-1]] < np.diff(self.offsets) - 1
+        return self.hi[self.offsets[:-1]] < self.participants - 1
 
     def keep(self, rounds: npt.NDArray[np.bool_]) -> Rounds:
         """The rounds of a mask, as copies; the same object if the mask has all rounds."""
@@ -291,7 +328,63 @@ class Rounds:
             self.perf_ceiling[rounds],
             self.event[rounds],
             self.participants[rounds],
+            teams=None if self.teams is None else _keep_teams(self.teams, rows),
         )
+
+
+def _part_of_teams(teams: Ragged, a: int, b: int) -> Ragged | None:
+    """The teams of rows ``a`` to ``b - 1``, which are whole teams; None if each has one member."""
+    first, last = np.searchsorted(teams.offsets, (a, b))
+    return None if last - first == b - a else Ragged(teams.offsets[first : last + 1] - a, teams.values[a:b])
+
+
+def _keep_teams(teams: Ragged, rows: npt.NDArray[np.bool_]) -> Ragged | None:
+    """The teams of a mask of rows, which are whole teams; None if each has one member."""
+    lengths = teams.lengths[rows[teams.offsets[:-1]]]
+    return None if (lengths == 1).all() else Ragged.from_lengths(lengths, teams.values[rows])
+
+
+def _check_teams(teams: Ragged, offsets: Longs) -> Ragged | None:
+    """The teams with arrays of the right types; None if each has one member.
+
+    Raises
+    ------
+    ValueError
+        A team without members or in two rounds, or a share out of range.
+    """
+    n = int(offsets[-1])
+    bounds = np.require(teams.offsets, np.int64, ["C_CONTIGUOUS", "WRITEABLE"])
+    if not len(bounds) or bounds[0] != 0 or bounds[-1] != n:
+        raise ValueError(f"the offsets of teams must go from 0 to {n}, the number of rows")
+    empty = np.flatnonzero(np.diff(bounds) <= 0)
+    if len(empty):
+        raise ValueError(f"team {empty[0]} has no members")
+    cut = np.flatnonzero(~np.isin(offsets, bounds))
+    if len(cut):
+        raise ValueError(f"a team is in the rounds {cut[0] - 1} and {cut[0]}")
+    share = _column("share", teams.values, np.float64, n)
+    bad = np.flatnonzero(~SHARE.mask(share))
+    if len(bad):
+        raise ValueError(f"row {bad[0]}: a share must be {SHARE.rule}, got {share[bad[0]]}")
+    return None if len(bounds) == n + 1 else Ragged(bounds, share)
+
+
+def _check_places_of_teams(rounds: Rounds, teams: Ragged) -> None:
+    """As :func:`check_places`, with one place a team; the rows of an error are those of members."""
+    first, at = teams.offsets[:-1], np.searchsorted(teams.offsets, rounds.offsets)
+    of_row = np.repeat(first, teams.lengths)
+    differs = np.flatnonzero((rounds.lo != rounds.lo[of_row]) | (rounds.hi != rounds.hi[of_row]))
+    if len(differs):
+        row = int(differs[0])
+        i = int(np.searchsorted(rounds.offsets, row, side="right")) - 1
+        start = int(rounds.offsets[i])
+        raise StandingsError("the members of a team have different places", i, int(of_row[row]) - start, row - start)
+    try:
+        check_places(rounds.lo[first], rounds.hi[first], at)
+    except StandingsError as error:
+        team, start = at[error.round], int(rounds.offsets[error.round])
+        rows = teams.offsets[team + error.first_row], teams.offsets[team + error.last_row + 1] - 1
+        raise StandingsError(error.rule, error.round, int(rows[0]) - start, int(rows[1]) - start) from None
 
 
 def _column(name: str, values: npt.ArrayLike, dtype: type[np.generic], length: int) -> npt.NDArray[Any]:

@@ -204,6 +204,9 @@ class System:
         Addend of the display rating that depends on the number of rounds.
     invariants : (rounds, outcome) -> dict of str to int, or None
         Number of violations of each invariant of the system; reported, never raised.
+    rate_teams : (params, beliefs, round, map, outcome) -> None, or None
+        All four steps for one round of teams of any size, with work divided by the map. None: the system has no rule
+        for teams.
     skips_all_tied : bool
         Whether the authors' program skips contests of three or more participants in which all tie. The functions here
         rate them. A tie of two players is a result for every system.
@@ -230,6 +233,7 @@ class System:
     deviations: float = 3.0
     offset: Callable[[Any, Ints], Floats] | None = None
     invariants: Callable[[Rounds, Outcome], dict[str, int]] | None = None
+    rate_teams: Callable[[Any, Beliefs, Rounds, Map, Outcome], None] | None = None
     skips_all_tied: bool = False
     compile_last_steps: Callable[[Any, Beliefs], None] | None = None
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.limits import POINTS, choice, finite, non_negative, positive
+from ..core.limits import POINTS, choice, finite, later, non_negative, positive
 from ..core.standings import Floats
 from ..core.system import Prior, check_limits
 
@@ -47,6 +47,14 @@ class EloMMParams:
         Rating of a newcomer.
     sigma_init : float
         Standard deviation of a newcomer's skill around ``mu_init``.
+    team : str
+        Level of a team. "mean": of its members, by their shares; "best": the level that beats all members at once half
+        of the time, so that the strong ones matter most and shares do not.
+    team_noise : str
+        "team": a team has one noise, as a player has; "members": each member has a noise, and in a team they average.
+    credit : str
+        How members take part in a team's surprise. "joint": as the joint posterior of their skills has it; "own": as if
+        each had shown the team's performance alone.
     """
 
     tie_mode: str = field(default="full", metadata=choice("full", "split"))
@@ -58,6 +66,9 @@ class EloMMParams:
     drift_per_day: float = field(default=0.0, metadata=non_negative("squared rating points a day"))
     mu_init: float = field(default=1500.0, metadata=finite(POINTS))
     sigma_init: float = field(default=350.0, metadata=positive(POINTS))
+    team: str = field(default="mean", metadata=later(choice("mean", "best")))
+    team_noise: str = field(default="team", metadata=later(choice("team", "members")))
+    credit: str = field(default="joint", metadata=later(choice("joint", "own")))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noob_delay", tuple(float(v) for v in self.noob_delay))

@@ -132,24 +132,30 @@ def change_of_mean(surprise, variance, precision, linear, bounded, scale):
 
 @exact
 def absorb_rows(
-    begin, end, player, time_seconds, weight, tau, beta, skew, normal, mu_prior, sigma_prior, noise, perf,
+    begin, end, player, time_seconds, weight, tau, beta, skew, normal, members, mu_prior, sigma_prior, noise, perf,
     mu, sigma, n_rounds, last_time, mu_after, sigma_after,
 ):  # fmt: skip
     """Absorb performances into the beliefs of rows ``player[begin:end]``; ``normal`` chooses the lower side.
+
+    ``members``: ``noise`` differs between the rows, which are members of teams. Both sides of a row's law are as much
+    wider as its noise, so that the skew stays.
 
     Returns
     -------
     int
         -1, or the first index without a new mean.
     """
-    precision = weight / (beta * beta)
-    scale = skew * beta / (C3 * math.sqrt(weight))
-    linear = precision * (1.0 - tau)  # coefficient of the linear terms of the lower side
+    whole_precision = weight / (beta * beta)
+    whole_scale = skew * beta / (C3 * math.sqrt(weight))
+    whole_linear = whole_precision * (1.0 - tau)  # coefficient of the linear terms of the lower side
     logistic = tau > 0.0 and not normal
     if normal:
-        linear += tau * precision / (skew * skew)
+        whole_linear += tau * whole_precision / (skew * skew)
+    variance_alone = _variance(tau, beta, skew, weight)
     for i in range(begin, end):
         row = player[i]
+        share = variance_alone / (noise[i] * noise[i]) if members else 1.0
+        precision, linear, scale = whole_precision * share, whole_linear * share, whole_scale / math.sqrt(share)
         variance = sigma_prior[i] * sigma_prior[i]
         surprise = perf[i] - mu_prior[i]
         if surprise >= 0.0:

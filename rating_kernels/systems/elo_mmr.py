@@ -22,6 +22,7 @@ from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior,
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import absorb_rows, diffuse_rows
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
+from ..inference.teams import rate_team_round
 from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloMMR"]
@@ -113,6 +114,11 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
         history.reserve(needed)
 
 
+def rate_teams(params: EloMMR, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
+    """All four steps for a round of teams, which are the rows of the field."""
+    rate_team_round(SYSTEM, params, beliefs, round, map, outcome)
+
+
 def compile_last_steps(params: EloMMR, beliefs: Beliefs) -> None:
     """Steps 4 and 3 for zero participants."""
     round, outcome, summary = Rounds.from_columns([0, 1], [0], [0], [0]), Outcome.empty(1), empty_field()
@@ -172,6 +178,7 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    rate_teams=rate_teams,
     win_probability=win_probability, performance_law=performance_law,
     history=("perf", "force", "inverse_width"), skips_all_tied=True,
     compile_last_steps=compile_last_steps,

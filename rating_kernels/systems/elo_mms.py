@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.beliefs import Beliefs
 from ..core.jit import exact
-from ..core.limits import POINTS, at_least, choice, finite, non_negative, positive
+from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
@@ -29,6 +29,7 @@ from ..inference.skewed import (
     shift_of_mean,
     skew_share,
 )
+from ..inference.teams import rate_team_round
 from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "EloMMS"]
@@ -62,6 +63,14 @@ class EloMMS:
         Rating of a newcomer.
     sigma_init : float
         Standard deviation of a newcomer's skill around ``mu_init``.
+    team : str
+        Level of a team. "mean": of its members, by their shares; "best": the level that beats all members at once half
+        of the time, so that the strong ones matter most and shares do not.
+    team_noise : str
+        "team": a team has one noise, as a player has; "members": each member has a noise, and in a team they average.
+    credit : str
+        How members take part in a team's surprise. "joint": as the joint posterior of their skills has it; "own": as if
+        each had shown the team's performance alone.
     """
 
     beta: float = field(default=130.0, metadata=positive(POINTS))
@@ -74,6 +83,9 @@ class EloMMS:
     tie_mode: str = field(default="full", metadata=choice("full", "split"))
     mu_init: float = field(default=1500.0, metadata=finite(POINTS))
     sigma_init: float = field(default=350.0, metadata=positive(POINTS))
+    team: str = field(default="mean", metadata=later(choice("mean", "best")))
+    team_noise: str = field(default="team", metadata=later(choice("team", "members")))
+    credit: str = field(default="joint", metadata=later(choice("joint", "own")))
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -141,8 +153,8 @@ def absorb(
     tau = skew_share(round.participants[0])
     failed = absorb_rows(
         start, stop, round.player, round.time_seconds[0], round.weight[0], tau, *_noise(params),
-        params.lower == "normal", prior.mu, prior.sigma, prior.beta, outcome.perf, *beliefs.arrays,
-        outcome.mu, outcome.sigma,
+        params.lower == "normal", round.teams is not None, prior.mu, prior.sigma, prior.beta, outcome.perf,
+        *beliefs.arrays, outcome.mu, outcome.sigma,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no rating found", int(failed))
@@ -158,6 +170,11 @@ def rate_small(params: EloMMS, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no performance or no rating found")
+
+
+def rate_teams(params: EloMMS, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
+    """All four steps for a round of teams, which are the rows of the field."""
+    rate_team_round(SYSTEM, params, beliefs, round, map, outcome)
 
 
 def compile_last_steps(params: EloMMS, beliefs: Beliefs) -> None:
@@ -198,8 +215,8 @@ def _rate_small(
         failed = solve_small(centre[:n], spread, noise, lo[i:j], split, perf_ceiling[r], omega, perf[i:j])
         if failed < 0:
             failed = absorb_rows(
-                zero, n, rows, time_seconds[r], weight[r], tau, beta, skew, normal, before, spread, noise, perf[i:j],
-                mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+                zero, n, rows, time_seconds[r], weight[r], tau, beta, skew, normal, False, before, spread, noise,
+                perf[i:j], mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
             )  # fmt: skip
         if failed >= 0:
             return r
@@ -209,5 +226,6 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mms", params=EloMMS, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    rate_teams=rate_teams,
     win_probability=win_probability, sized=True, performance_law=performance_law, compile_last_steps=compile_last_steps,
 )  # fmt: skip

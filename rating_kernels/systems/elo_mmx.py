@@ -23,6 +23,7 @@ from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import drift
 from ..inference.gaussian import performances, solve_round
 from ..inference.performance import group_starts
+from ..inference.teams import rate_team_round
 from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "EloMMX"]
@@ -116,6 +117,11 @@ def rate_small(params: EloMMX, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
         raise ConvergenceError("no performance found")
 
 
+def rate_teams(params: EloMMX, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
+    """All four steps for a round of teams, which are the rows of the field."""
+    rate_team_round(SYSTEM, params, beliefs, round, map, outcome)
+
+
 @exact
 def _inverse_delta(sigma, beta):
     """1 / sqrt(sigma^2 + beta^2): the inverse deviation of a performance around ``mu``."""
@@ -191,5 +197,6 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mmx", params=EloMMX, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    rate_teams=rate_teams,
     win_probability=win_probability, performance_law=performance_law, skips_all_tied=True,
 )  # fmt: skip

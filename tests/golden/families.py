@@ -16,6 +16,7 @@ from golden import (
     answers_glicko,
     answers_metrics,
     answers_smoothing,
+    answers_teams,
     answers_topcoder,
     answers_trueskill,
 )
@@ -52,6 +53,7 @@ FAMILIES = {
         # even it out. That moves the root by 1e-10 points.
         cancels={"elo_mmr-gap-full": 1e-9, "elo_mmr-gap-split": 1e-9},
     ),
+    "elo_mmr_teams": Family(answers_teams.package, answers_teams.twin),
     "elo_mms": Family(
         answers_elo_mms.package,
         answers_elo_mms.twin,

@@ -12,9 +12,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Outcome", "Player", "Standing", "Twin"]
+from twins.teams import Options, team_of
+
+__all__ = ["Outcome", "Player", "Standing", "TeamStanding", "Twin"]
 
 Standing = tuple[str, int, int]  # player, lo, hi
+TeamStanding = tuple[int, int, Sequence[str], Sequence[float] | None]  # lo, hi, members, shares
 
 C3 = math.pi / math.sqrt(3.0)  # a logistic law of standard deviation s has scale s / C3
 
@@ -73,6 +76,9 @@ class Twin:
     mu_init: float = 1500.0
     sigma_init: float = 350.0
     ceiling_gaussian: bool = False
+    team: str = "mean"
+    team_noise: str = "team"
+    credit: str = "joint"
     initial_state: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -111,6 +117,27 @@ class Twin:
             if (lo, hi) not in shown:
                 shown[lo, hi] = self._performance(field_, lo, hi)
         return self._update_all([(name, shown[lo, hi]) for name, lo, hi in standings], betas, time, perf_ceiling)
+
+    def rate_teams(
+        self, standings: Sequence[TeamStanding], time: float = 0, weight: float = 1.0, perf_ceiling: float = math.inf
+    ) -> tuple[list[Outcome], list[float]]:
+        """One contest of teams; also the performance of each team."""
+        betas = self._diffuse_all([name for _, _, members, _ in standings for name in members], time, weight)
+        options, known = Options(self.team, self.team_noise, self.credit), self.players
+        teams = [
+            team_of([(known[name].mu, known[name].sigma, betas[name]) for name in members], shares, options)
+            for _, _, members, shares in standings
+        ]
+        field_ = [(team.mu, math.sqrt(team.skill + team.noise)) for team in teams]
+        roots = {row[:2]: self._performance(field_, *row[:2]) for row in standings}
+        capped = self.variant == "logistic" or self.ceiling_gaussian
+        perf = [min(roots[lo, hi], perf_ceiling) if capped else roots[lo, hi] for lo, hi, _, _ in standings]
+        outcomes = []
+        for (_, _, members, _), team, p in zip(standings, teams, perf, strict=True):
+            for k, name in enumerate(members):
+                shown, noise = team.of_member(k, p)
+                outcomes += self._update_all([(name, shown)], {name: noise}, time, math.inf)
+        return outcomes, perf
 
     def absorb(
         self,

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-__all__ = ["Law", "Outcome", "Player", "Standing", "Twin"]
+from twins.teams import Options, team_of
+
+__all__ = ["Law", "Outcome", "Player", "Standing", "TeamStanding", "Twin"]
 
 Standing = tuple[str, int, int]  # player, lo, hi
+TeamStanding = tuple[int, int, Sequence[str], Sequence[float] | None]  # lo, hi, members, shares
 
 C3 = math.pi / math.sqrt(3.0)  # a logistic law of standard deviation s has scale s / C3
 
@@ -84,6 +87,9 @@ class Twin:
     tie_mode: str = "full"
     mu_init: float = 1500.0
     sigma_init: float = 350.0
+    team: str = "mean"
+    team_noise: str = "team"
+    credit: str = "joint"
     initial_state: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -105,20 +111,34 @@ class Twin:
         self, standings: Sequence[Standing], time: float = 0, weight: float = 1.0, perf_ceiling: float = math.inf
     ) -> list[Outcome]:
         """One contest."""
+        return self.rate_teams([(lo, hi, [name], None) for name, lo, hi in standings], time, weight, perf_ceiling)
+
+    def rate_teams(
+        self, standings: Sequence[TeamStanding], time: float = 0, weight: float = 1.0, perf_ceiling: float = math.inf
+    ) -> list[Outcome]:
+        """One contest of teams."""
         share = max(0.0, 1.0 - 2.0 / len(standings))
         root = math.sqrt(weight)
         law = Law(self.beta / root, self.skew * self.beta / root, share, self.lower == "logistic")
-        for name, _, _ in standings:
-            self._diffuse(self.players.setdefault(name, Player(self.mu_init, self.sigma_init)), time, weight, share)
-        around = [self.players[name] for name, _, _ in standings]
-        field_ = [(player.mu, math.sqrt(player.sigma**2 + law.variance)) for player in around]
-        roots = {lo: _performance(field_, lo, hi, self.tie_mode == "full") for lo, hi in {row[1:] for row in standings}}
+        options, alone = Options(self.team, self.team_noise, self.credit), math.sqrt(law.variance)
+        teams = []
+        for _, _, members, shares in standings:
+            known = [self.players.setdefault(name, Player(self.mu_init, self.sigma_init)) for name in members]
+            for player in known:
+                self._diffuse(player, time, weight, share)
+            teams.append(team_of([(player.mu, player.sigma, alone) for player in known], shares, options))
+        field_ = [(team.mu, math.sqrt(team.skill + team.noise)) for team in teams]
+        full = self.tie_mode == "full"
+        roots = {lo: _performance(field_, lo, hi, full) for lo, hi in {row[:2] for row in standings}}
         outcomes = []
-        for name, lo, _ in standings:
-            player = self.players[name]
-            shown = min(roots[lo] - law.shift, perf_ceiling)
-            mu, sigma = _update(player.mu, player.sigma, shown, law)
-            outcomes.append(Outcome(name, shown, player.mu, player.sigma, mu, sigma))
+        for (lo, _, members, _), team in zip(standings, teams, strict=True):
+            for k, name in enumerate(members):
+                shown, noise = team.of_member(k, min(roots[lo] - law.shift, perf_ceiling))
+                wider = noise / alone
+                own = replace(law, upper=law.upper * wider, lower=law.lower * wider)
+                player = self.players[name]
+                mu, sigma = _update(player.mu, player.sigma, shown, own)
+                outcomes.append(Outcome(name, shown, player.mu, player.sigma, mu, sigma))
         for outcome in outcomes:
             player = self.players[outcome.player]
             player.mu, player.sigma, player.n = outcome.mu, outcome.sigma, player.n + 1

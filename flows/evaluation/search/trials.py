@@ -101,9 +101,8 @@ def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping =
     check_contests(dataset, everything, 0, len(everything))
     facts = ContestFacts.of(dataset.contests, everything)
     parts = [facts.rounds(part) for part in dataset.standings()]
-    columns = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in Rounds.__slots__ if name != "offsets"
-    }
+    names = [name for name in Rounds.__slots__ if name not in ("offsets", "teams")]  # a lake stores no teams
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     sizes = np.concatenate([np.diff(part.offsets) for part in parts])
     rounds = Rounds(offsets=np.concatenate(([0], np.cumsum(sizes))), **columns)
     return History.of(rounds, skipping), int(np.count_nonzero(skipping.keep(rounds)[:stop]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -235,7 +236,7 @@ def test_put__of_taken_columns_gives_another_store_the_same_results(seed: int) -
         expected = rated(params, rounds, whole)
         rows, at = np.unique(rounds.player), draw.permutation(90).astype(np.int32)
         away.put(at[rows], home.take(rows))
-        moved = Rounds(rounds.offsets, at[rounds.player], *(getattr(rounds, name) for name in Rounds.__slots__[2:]))
+        moved = replace(rounds, player=at[rounds.player])
         assert same_bits(rated(params, moved, away), expected)
         home.put(rows, away.take(at[rows]))
         assert same_bits(home, whole)

@@ -1,0 +1,186 @@
+"""Teams: the law of a team's performance, and what the performance says about each member.
+
+The model is this project's; it answers the challenge that Ebtekar and Liu leave open (arXiv:2101.00400, section 7). A
+member k has a skill N(mu_k, sigma_k^2) and a noise of variance beta_k^2. A team performs at the weighted sum of its
+members, with weights w_k that add up to 1:
+
+    mean        M = sum w_k mu_k
+    skill       V = sum w_k^2 sigma_k^2
+    noise       B^2 = sum w_k beta_k^2    the team has one noise, like a player; or
+                B^2 = sum w_k^2 beta_k^2  each member has a noise of its own
+
+The weights are the given shares. Or the team is as good as the level R that beats all its members at once half of the
+time, prod_k 1 / (1 + 10^((mu_k - R) / 400)) = 1/2; then M = R, and the weights are the slopes of R, in proportion to
+the probabilities 1 / (1 + 10^((R - mu_k) / 400)): a strong member explains the result and is moved by it.
+
+A round is a round of teams, each one row of the field. Given a team's performance p, a member has shown
+
+    q_k = mu_k + (p - M) / w_k    with the noise    b_k^2 = (B^2 + sum_(j != k) w_j^2 sigma_j^2) / w_k^2
+
+With normal laws these are exactly the marginals of the joint posterior.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..core.beliefs import Beliefs, Map
+from ..core.jit import exact, inner_exact
+from ..core.numerics import exp, log1p
+from ..core.standings import Floats, Longs, Rounds
+from ..core.system import ConvergenceError, Outcome, Prior, System
+
+__all__ = ["credit_members", "describe_teams", "level", "rate_team_round"]
+
+_LEAST = 2.0**-60  # weight of a member: below it a result moves the member by less than rounding
+_RATE = math.log(10.0) / 400.0
+_CONVERGED = 1e-8  # of 1 / _RATE: Newton's next error is at most the square of its last step
+_STEPS = 200
+
+
+def rate_team_round(system: System, params: Any, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
+    """All four steps for one round of teams, from those that the system has for players.
+
+    Parameters
+    ----------
+    system
+        ``summarise`` and ``perform`` see one row a team, ``prior`` and ``absorb`` one row a member. ``absorb`` reads
+        each member's noise from ``prior.beta``.
+    params
+        Have the fields ``team``, ``team_noise`` and ``credit``.
+
+    Raises
+    ------
+    ConvergenceError
+        A team has no performance, or a member no rating; has the row of the member, of a team the first one.
+    """
+    assert round.teams is not None
+    n, (bounds, share) = round.n_rows, round.teams
+    n_teams, prior, weight = len(bounds) - 1, outcome.prior, np.empty(n)
+    map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)
+    beliefs.reserve(round.player)
+    nobody = np.zeros(n_teams, dtype=np.int32)
+    team = Prior(np.empty(n_teams), np.empty(n_teams), np.empty(n_teams), nobody)
+    perf = np.full(n_teams, np.nan)
+    map(
+        lambda start, stop: describe_teams(
+            start, stop, bounds, share, params.team == "best", params.team_noise == "members",
+            prior.mu, prior.sigma, prior.beta, weight, team.mu, team.sigma, team.beta,
+        ),
+        n_teams,
+    )  # fmt: skip
+    field = _field(round, bounds, nobody)
+    try:
+        summary = system.summarise(params, team, field, map)
+        map(lambda start, stop: system.perform(params, summary, start, stop, perf), len(summary.first) - 1)
+    except ConvergenceError as error:
+        raise ConvergenceError(error.rule, None if error.row is None else int(bounds[error.row])) from None
+    map(
+        lambda start, stop: credit_members(
+            start, stop, bounds, params.credit == "own", weight, prior.mu, prior.sigma, team.mu, team.beta, perf,
+            prior.beta, outcome.perf,
+        ),
+        n_teams,
+    )  # fmt: skip
+    map(lambda start, stop: system.absorb(params, beliefs, round, prior, summary, start, stop, outcome), n)
+
+
+def _field(round: Rounds, bounds: Longs, player: Any) -> Rounds:
+    """The round with one row a team."""
+    first = bounds[:-1]
+    offsets = np.array([0, len(first)])
+    return replace(round, offsets=offsets, player=player, lo=round.lo[first], hi=round.hi[first], teams=None)
+
+
+def level(mu: Floats) -> float:
+    """The level R that beats all of a group at once half of the time; rating points."""
+    found: float = _level(0, len(mu), mu)
+    return found
+
+
+@inner_exact
+def _level(start, stop, mu):
+    """R of ``mu[start:stop]``: the zero of sum ln(1 + 10^((mu_k - R) / 400)) - ln 2.
+
+    The sum falls with R and is convex, so Newton's method rises to the zero from the best member's ``mu`` on.
+    """
+    found = mu[start]
+    for k in range(start, stop):
+        found = max(found, mu[k])
+    for _ in range(_STEPS):
+        value, slope = 0.0, 0.0
+        for k in range(start, stop):
+            odds = exp((mu[k] - found) * _RATE)
+            value += log1p(odds)
+            slope += odds / (1.0 + odds)
+        step = (value - math.log(2.0)) / slope
+        found += step / _RATE
+        if step <= _CONVERGED:
+            break
+    return found
+
+
+@exact
+def describe_teams(
+    start, stop, bounds, share, best, apart, mu, sigma, beta, weight, team_mu, team_sigma, team_beta
+):  # fmt: skip
+    """Write the laws of teams ``start`` to ``stop - 1``, and the weight of each of their members.
+
+    ``best`` takes the weights from the members' skills instead of ``share``; with ``apart`` each member has a noise of
+    its own. A team of one has the law of its member, to the bit.
+    """
+    for t in range(start, stop):
+        i, j = bounds[t], bounds[t + 1]
+        if j - i == 1:
+            weight[i] = 1.0
+            team_mu[t], team_sigma[t], team_beta[t] = mu[i], sigma[i], beta[i]
+            continue
+        found = _level(i, j, mu) if best else 0.0
+        total = 0.0
+        for k in range(i, j):
+            if best:
+                odds = exp((mu[k] - found) * _RATE)
+                weight[k] = odds / (1.0 + odds)
+            else:
+                weight[k] = share[k]
+            total += weight[k]
+        centre, skill, noise = 0.0, 0.0, 0.0
+        for k in range(i, j):
+            w = max(weight[k] / total, _LEAST)
+            weight[k] = w
+            centre += w * (mu[k] - mu[i])
+            skill += w * w * sigma[k] * sigma[k]
+            noise += (w * w if apart else w) * beta[k] * beta[k]
+        team_mu[t] = found if best else mu[i] + centre
+        team_sigma[t], team_beta[t] = math.sqrt(skill), math.sqrt(noise)
+
+
+@exact
+def credit_members(
+    start, stop, bounds, own, weight, mu, sigma, team_mu, team_beta, team_perf, beta, perf
+):  # fmt: skip
+    """Write what the performances of teams ``start`` to ``stop - 1`` say about each member.
+
+    ``perf`` receives q_k and ``beta``, which has each member's noise, b_k. With ``own`` every member has performed as
+    the team did, with the own noise.
+    """
+    for t in range(start, stop):
+        i, j = bounds[t], bounds[t + 1]
+        if own or j - i == 1:
+            for k in range(i, j):
+                perf[k] = team_perf[t]
+            continue
+        others = 0.0  # variance of the members behind k, then before it: nothing is subtracted
+        for k in range(j - 1, i - 1, -1):
+            perf[k] = others
+            others += (weight[k] * sigma[k]) ** 2
+        others = team_beta[t] * team_beta[t]
+        surprise = team_perf[t] - team_mu[t]
+        for k in range(i, j):
+            beta[k] = math.sqrt(others + perf[k]) / weight[k]
+            perf[k] = mu[k] + surprise / weight[k]
+            others += (weight[k] * sigma[k]) ** 2

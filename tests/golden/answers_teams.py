@@ -1,0 +1,90 @@
+"""Answers to the golden vectors of teams (system ``elo_mmr_teams``): Elo-MMR, or Elo-MMchi for the variant gaussian.
+
+A row of the standings is ``[team, lo, hi, members]`` or ``[team, lo, hi, members, shares]``; places count teams.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from golden.answers_elo_mmr import params_of
+from golden.runner import Answers, Vector
+from helpers.teams import team_rounds
+from twins.elo_mmr import Twin
+
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.inference.teams import level
+
+__all__ = ["package", "twin"]
+
+
+def twin(vector: Vector) -> Answers:
+    """The answers of the plain-Python twin."""
+    known = Twin(**params_of(vector), variant=vector["params"].get("variant", "logistic"))
+    answers = []
+    for contest in vector["contests"]:
+        how = {name: contest[name] for name in ("time", "weight", "perf_ceiling") if name in contest}
+        outcomes, perf = known.rate_teams([_without_name(row) for row in contest["standings"]], **how)
+        team = [name for name, _, _, members, *_ in contest["standings"] for _ in members]
+        shown = [p for p, row in zip(perf, contest["standings"], strict=True) for _ in row[3]]
+        answers.append(
+            {
+                row.player: {
+                    "team": name,
+                    "mu": row.mu,
+                    "sig": row.sigma,
+                    "team_performance": p,
+                    "performance": row.performance,
+                }
+                for row, name, p in zip(outcomes, team, shown, strict=True)
+            }
+        )
+    return answers
+
+
+def package(vector: Vector, step_by_step: bool = False) -> Answers:
+    """The answers of the package. Rounds of teams take the four steps in any case, except those of individuals."""
+    chosen = params_of(vector)
+    system = SYSTEMS[{"logistic": "elo-mmr", "gaussian": "elo-mmx"}[vector["params"].get("variant", "logistic")]]
+    params = system.params(**chosen)
+    names = sorted({name for c in vector["contests"] for row in c["standings"] for name in row[3]})
+    rows = {name: row for row, name in enumerate(names)}
+    beliefs = system.newcomers(params, len(names))
+    answers = []
+    for contest in vector["contests"]:
+        standings = [_without_name(row) for row in contest["standings"]]
+        how = contest.get("time", 0), contest.get("weight", 1.0), contest.get("perf_ceiling", math.inf)
+        round = team_rounds([(standings, *how)], rows)
+        outcome = rate_rounds(system, params, beliefs, round, Serial())
+        answers.append(_answers(contest["standings"], params, outcome))
+    return answers
+
+
+def _without_name(row: Any) -> Any:
+    _, lo, hi, members, *shares = row
+    return lo, hi, members, shares[0] if shares else None
+
+
+def _answers(standings: Any, params: Any, outcome: Any) -> dict[Any, dict[str, Any]]:
+    """Each member's belief and performance. A team's performance is p = M + w (q - mu) for any of its members."""
+    answers, at = {}, 0
+    for name, _, _, members, *shares in standings:
+        part = slice(at, at + len(members))
+        mu, perf = outcome.mu_prior[part], outcome.perf[part]
+        if params.team == "best" and len(members) > 1:
+            centre = level(mu)
+            share = 1.0 / (1.0 + 10.0 ** ((centre - mu) / 400.0))
+        else:
+            share = np.array(shares[0] if shares else [1.0] * len(members))
+            centre = mu @ share / share.sum()
+        team_performance = float(centre + share[0] / share.sum() * (perf[0] - mu[0]))
+        for member, after, sigma, shown in zip(members, outcome.mu[part], outcome.sigma[part], perf, strict=True):
+            answers[member] = {
+                "team": name, "mu": after, "sig": sigma, "team_performance": team_performance, "performance": shown,
+            }  # fmt: skip
+        at += len(members)
+    return answers
