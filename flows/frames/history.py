@@ -28,6 +28,8 @@ def rate_history(
     rank: str | None = None,
     score: str | None = None,
     time: str | None = None,
+    team: str | None = None,
+    share: str | None = None,
     engine: Any = "threads",
     workers: int | None = None,
     beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None = None,
@@ -51,6 +53,8 @@ def rate_history(
     rank: str | None = None,
     score: str | None = None,
     time: str | None = None,
+    team: str | None = None,
+    share: str | None = None,
     engine: Any = "threads",
     workers: int | None = None,
     beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None = None,
@@ -71,6 +75,8 @@ def rate_history(
     rank: str | None = None,
     score: str | None = None,
     time: str | None = None,
+    team: str | None = None,
+    share: str | None = None,
     engine: Any = "threads",
     workers: int | None = None,
     beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None = None,
@@ -98,6 +104,12 @@ def rate_history(
         perf_ceiling``, as ``--column`` of the command.
     contest, player, rank, score, time
         The same for one column each.
+    team, share
+        The columns with the team of a row and the member's share in it, if contests of teams are among the results;
+        ``columns`` may name them, too. The rows of a contest with one team are its members: they have one rank, and
+        places count teams. A row without a team is a participant of its own. Shares are positive numbers, of which
+        only the ratios in a team matter; without them all members count alike. Only elo-mmr, elo-mmx and elo-mms have
+        a rule for teams.
     engine, workers
         ``serial``, ``threads`` or ``dask``, and the number of workers; or a Dask client, to use its workers. The same
         bits in any case.
@@ -122,14 +134,15 @@ def rate_history(
         One row per participation in rating order: ``round_index, contest, player, lo, hi, perf, mu_prior, sigma_prior,
         mu, sigma, n_before``, ``contest`` and ``player`` as given; ``attrs["skipped"]`` counts contests skipped,
         ``attrs["reasons"]`` by reason, ``attrs["left_out"]`` lists the faults under ``on_error="skip"``,
-        ``attrs["violations"]`` violated invariants of the system, with counts.
+        ``attrs["violations"]`` violated invariants of the system, with counts. With ``team`` also that column; ``lo``
+        and ``hi`` are then places of teams, and ``perf`` is the level that the team's result shows of the member.
 
     Raises
     ------
     ValueError
-        Invalid results (the message names the contest, the rows with their index labels, and the rule), a
-        hyperparameter out of range, invalid beliefs, or beliefs of another system, other hyperparameters or other
-        players.
+        Invalid results (the message names the contest, the rows with their index labels, and the rule), teams for a
+        system without a rule for them, a hyperparameter out of range, invalid beliefs, or beliefs of another system,
+        other hyperparameters or other players.
     ConvergenceError
         A round cannot be rated in double precision, or a rating is not a number; the message names the contest, the
         player and the hyperparameters that are probably too extreme.
@@ -139,8 +152,10 @@ def rate_history(
     UserWarning
         Times go back, contests were left out, or no player has beliefs.
     """
-    names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-    table = Results.read(results, names, on_error, duplicates)
+    names = named_columns(
+        columns, contest=contest, player=player, rank=rank, score=score, time=time, team=team, share=share
+    )
+    table = Results.read(results, names, on_error, duplicates, teams=True)
     rated = rate_results(
         table, system, hyperparameters,
         engine=engine, workers=workers, beliefs=beliefs, skip_uninformative=skip_uninformative,

@@ -21,6 +21,7 @@ from ..engines.protocols import Engine, EngineError, LocalEngine, WorkersLostErr
 from ..execution.factory import open_rater
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns
+from ..execution.rounds import check_teams
 from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs, warn_of_lost_record
 from .results import Results
 from .warning import warn_user
@@ -74,6 +75,7 @@ class RatedResults:
             "mu": outcome.mu,
             "sigma": outcome.sigma,
             "n_before": outcome.n_before,
+            **({"team": self.results.frame.take(names["team"], rows)} if "team" in names else {}),
         }
 
     def attributes(self) -> dict[str, Any]:
@@ -107,12 +109,15 @@ def rate_results(
     warn_of_lost_record(system, initial)
     first_event = n_events - (n_events > 0 and 0 != last_time == int(results.rounds.time_seconds[0]))
     rounds = dataclasses.replace(results.rounds, event=results.rounds.event + first_event)
+    check_teams(rating_system, rounds)
     reasons = Skipping.of(rating_system, skip_uninformative).reasons(rounds)
     informative = reasons == 0
     rated = rounds.keep(informative)
     with open_given_engine(engine, workers) as opened_engine:
         if isinstance(opened_engine, LocalEngine):
-            compile_kernels(rating_system.name, np.diff(rated.offsets))
+            sizes = np.diff(rated.offsets)
+            sizes[rated.of_teams] += rating_system.small  # of any size, they take the steps of large rounds
+            compile_kernels(rating_system.name, sizes)
         try:
             outcome, columns = _rate_all(rating_system, params, store, rated, opened_engine)
         except RoundError as error:

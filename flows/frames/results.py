@@ -24,6 +24,7 @@ from .warning import warn_user
 __all__ = ["Results", "named_columns"]
 
 _READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling")
+_OF_TEAMS = ("team", "share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,15 @@ class Results:
         columns: Mapping[str, str] | None = None,
         on_error: OnError = "stop",
         duplicates: Duplicates = "error",
+        *,
+        teams: bool = False,
     ) -> Results:
         """Read a frame of any kind. Warns of times that go back and of contests that are left out.
+
+        Parameters
+        ----------
+        teams
+            Whether ``columns`` may name ``team`` and ``share``.
 
         Raises
         ------
@@ -67,6 +75,7 @@ class Results:
             Invalid results; the message names the contest, the rows with their labels, and the rule.
         """
         frame = open_frame(results)
+        of_teams, columns = _split_teams(columns, duplicates) if teams else ({}, columns)
         named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items())
         options = ReadOptions(columns=named, on_error=on_error, duplicates=duplicates)
         try:
@@ -74,6 +83,7 @@ class Results:
             if "time" not in found and "time" not in named.named and _has_date_column(frame):
                 found["time"] = "date"
             found = {key: column for key, column in found.items() if key in _READ}
+            found |= _find_teams(of_teams, found, frame)
             table = frame.arrow(list(dict.fromkeys(found.values())))
             rounds, rows, first_row, faults = rounds_from_results(table, found, options=options)
         except SourceError as error:
@@ -113,6 +123,34 @@ def named_columns(columns: Mapping[str, str] | None, **keywords: str | None) -> 
         if name is not None and named.setdefault(key, name) != name:
             raise ValueError(f"{key}={name!r} and columns={{{key!r}: {named[key]!r}}} differ; name the column once")
     return named
+
+
+def _split_teams(columns: Mapping[str, str] | None, duplicates: Duplicates) -> tuple[dict[str, str], dict[str, str]]:
+    """The columns of teams, and the others, by key."""
+    given = columns or {}
+    of_teams = {key: given[key] for key in _OF_TEAMS if given.get(key)}
+    if "share" in of_teams and "team" not in of_teams:
+        raise ValueError(
+            f"share={of_teams['share']!r} is a share in a team; name the column of the teams, too: team=..."
+        )
+    if of_teams and duplicates != "error":
+        raise ValueError(f"duplicates={duplicates!r} is not for results of teams: a player has one team in a contest")
+    return of_teams, {key: column for key, column in given.items() if key not in _OF_TEAMS}
+
+
+def _find_teams(of_teams: Mapping[str, str], found: Mapping[str, str], frame: Frame) -> Mapping[str, str]:
+    """The columns of teams, which must exist once."""
+    for key, column in of_teams.items():
+        if frame.names.count(column) != 1:
+            fault = "there is no column" if column not in frame.names else "there are two columns"
+            raise SourceError(
+                f"{fault} {column!r} ({key}) among the columns {', '.join(map(repr, frame.names))}", "results"
+            )
+    if of_teams and not {"rank", "score"} & found.keys():
+        raise SourceError(
+            "results of teams need a column rank or score: places lo and hi are not read for teams", "results"
+        )
+    return of_teams
 
 
 def _hidden_in_index(frame: Frame, named: Columns) -> str:

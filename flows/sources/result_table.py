@@ -218,12 +218,12 @@ class ResultTable:
         if duplicates == "error" or not ranked:
             hint = "duplicates='best' or 'last'" if self.frame else "--duplicates best or last"
             known = ranked and self.options is not None
-            self._reject_repeats(players, player_of, earlier, f"; {hint} keeps one row" if known else "")
+            self.reject_repeats(players, player_of, earlier, f"; {hint} keeps one row" if known else "")
         if not ranked:
             lo, hi = self._int32("lo"), self._int32("hi")
             rows = np.lexsort((lo, self.contest_of))
             return rows, lo[rows], hi[rows]
-        rank = self._ranks()
+        rank = self.ranks()
         dropped = None
         repeated = bool((earlier >= 0).any())
         del earlier  # frees memory for the sorting
@@ -236,13 +236,15 @@ class ResultTable:
             )
         return places_of(self.contest_of, rank, dropped)
 
-    def _reject_repeats(self, players: pa.StringArray, player_of: Ints, earlier: Longs, hint: str) -> None:
+    def reject_repeats(self, players: pa.StringArray, player_of: Ints, earlier: Longs, hint: str = "") -> None:
+        """Reject contests in which a player has an ``earlier`` row (:func:`.places.repeated_rows`)."""
+
         def message(row: int) -> tuple[str, Sequence[int]]:
             return f"player {quoted(players[player_of[row]].as_py())} is listed twice{hint}", (earlier[row], row)
 
         self.reject_rows(earlier >= 0, message)
 
-    def _ranks(self) -> npt.NDArray[Any]:
+    def ranks(self) -> npt.NDArray[Any]:
         """The rank of each row, lower is better."""
         key = "rank" if "rank" in self.columns else "score"
         values, missing = as_numbers(self.column(key), key, self.source)

@@ -20,8 +20,9 @@ from .base import Order, SourceError
 from .columns import Longs, as_names
 from .limits import Limits, check_contest, check_participants
 from .options import ReadOptions
-from .places import Ints
+from .places import Ints, repeated_rows
 from .result_table import ResultTable, encode
+from .teams import Teams
 
 __all__ = ["contests_from_results", "rounds_from_results", "with_contest"]
 
@@ -113,9 +114,10 @@ def rounds_from_results(
     Parameters
     ----------
     table, columns, source
-        As for :func:`contests_from_results`.
+        As for :func:`contests_from_results`; also ``team`` and ``share``, with ``rank`` or ``score``.
     options
-        What happens to contests with a fault, and to players who are in a contest twice; None: both are errors.
+        What happens to contests with a fault, and to players who are in a contest twice; None: both are errors. In a
+        table with teams such a player is always an error.
 
     Returns
     -------
@@ -133,16 +135,24 @@ def rounds_from_results(
     SourceError
         The first fault, unless contests with a fault are left out; or all contests have a fault.
     """
-    results, _, player_of, rows, lo, hi = _read(table, columns, source, "given", options, frame=True)
+    results, players, player_of = _open(table, columns, source, "given", options, frame=True)
+    if "team" in columns:
+        results.reject_repeats(players, player_of, repeated_rows(results.contest_of, player_of))
+        rows, lo, hi, teams = Teams(results).places(results.ranks())
+    else:
+        rows, lo, hi = results.places(players, player_of)
+        teams = None
     weights, ceilings = results.weights(), results.perf_ceilings()
     offsets = results.offsets(rows)
-    results.reject_places(0, lo, hi, offsets, rows)
+    if teams is None:
+        results.reject_places(0, lo, hi, offsets, rows)
     faults = [results.faults[i] for i in sorted(results.faults)]
     if faults and (options is None or options.on_error == "stop" or len(faults) == len(results.ids)):
         raise faults[0]
     times = np.array(results.times, dtype=np.int64)
     player = player_of[rows].astype(np.int32)
-    rounds = Rounds(offsets, player, lo, hi, times, np.array(weights), np.array(ceilings), count_events(times))
+    about = times, np.array(weights), np.array(ceilings), count_events(times)
+    rounds = Rounds(offsets, player, lo, hi, *about, teams=teams)
     if faults:
         good = np.ones(len(rounds), dtype=np.bool_)
         good[list(results.faults)] = False
@@ -168,13 +178,26 @@ def _read(
     order: Order,
     options: ReadOptions | None,
     faults: Mapping[int, str] | None = None,
-    frame: bool = False,
 ) -> tuple[ResultTable, pa.StringArray, Ints, Longs, Ints, Ints]:
-    """The table by contest, its players, their numbers by row, and the rows by place with their ``lo`` and ``hi``."""
+    """As :func:`_open`, and the rows by place with their ``lo`` and ``hi``."""
+    results, players, player_of = _open(table, columns, source, order, options, faults)
+    return results, players, player_of, *results.places(players, player_of)
+
+
+def _open(
+    table: pa.Table,
+    columns: Mapping[str, str],
+    source: str,
+    order: Order,
+    options: ReadOptions | None,
+    faults: Mapping[int, str] | None = None,
+    frame: bool = False,
+) -> tuple[ResultTable, pa.StringArray, Ints]:
+    """The table by contest, its players, and their numbers by row."""
     results = ResultTable(table, columns, source, order, options, faults or {}, frame)
     players, player_of = encode(as_names(results.column("player"), "player", source))
     results.reject_values("player", player_of < 0, "a player needs a name")
-    return results, players, player_of, *results.places(players, player_of)
+    return results, players, player_of
 
 
 def _renumber(player: Ints, rows: Longs, n_rows: int) -> tuple[Ints, Longs]:

@@ -1,0 +1,93 @@
+"""Teams of a table of results: the rows of a contest that name the same team are its members.
+
+Places are those of teams. The members of a team have one rank; a row without a team is a participant of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ranklake.rating_kernels.core.limits import SHARE
+from ranklake.rating_kernels.core.ragged import Ragged
+
+from ..common.text import quoted
+from .columns import Longs, as_names, as_numbers
+from .places import Ints, places_of
+from .result_table import ResultTable, encode
+
+__all__ = ["Teams"]
+
+
+class Teams:
+    """The teams of all contests of a table.
+
+    Parameters
+    ----------
+    results
+        Has the columns ``team`` and possibly ``share``. Contests with a fault in them are rejected.
+
+    Attributes
+    ----------
+    unit : int64[n]
+        The first row of each row's team; the row itself without a team.
+    share : float64[n]
+        The share of each row, > 0.
+    """
+
+    def __init__(self, results: ResultTable) -> None:
+        self._results = results
+        self._names, team = encode(as_names(results.column("team"), "team", results.source))
+        self._team = team
+        rows = np.arange(len(team))
+        key = np.where(team < 0, -1 - rows, results.contest_of * (len(self._names) + 1) + team)
+        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        self.unit: Longs = first[inverse]
+        self.share = self._shares()
+
+    def places(self, rank: npt.NDArray[np.generic]) -> tuple[Longs, Ints, Ints, Ragged | None]:
+        """The rows by contest, best first and team by team, ``lo`` and ``hi`` of each, and the teams.
+
+        Parameters
+        ----------
+        rank
+            Of all rows, lower is better; the same for all members of a team.
+        """
+        self._reject_differing(rank)
+        firsts = np.flatnonzero(self.unit == np.arange(len(self.unit)))
+        order, lo, hi = places_of(self._results.contest_of[firsts], rank[firsts])
+        position = np.empty(len(self.unit), dtype=np.int64)
+        position[firsts[order]] = np.arange(len(firsts))
+        rows = np.argsort(position[self.unit], kind="stable")
+        sizes = np.bincount(position[self.unit], minlength=len(firsts))
+        teams = None if len(firsts) == len(rows) else Ragged.from_lengths(sizes, self.share[rows])
+        return rows, np.repeat(lo, sizes), np.repeat(hi, sizes), teams
+
+    def _shares(self) -> npt.NDArray[np.float64]:
+        """The share of each row; 1 in teams without any."""
+        results = self._results
+        if "share" not in results.columns:
+            return np.ones(len(self.unit))
+        values, missing = as_numbers(results.column("share"), "share", results.source)
+        given = np.zeros(len(self.unit), dtype=np.bool_)
+        np.logical_or.at(given, self.unit, ~missing)
+        bad = np.where(missing, given[self.unit], ~SHARE.mask(values))
+        results.reject_values("share", bad, f"a share must be {SHARE.rule}, and all members of a team have one or none")
+        return np.where(missing | bad, 1.0, values).astype(np.float64)
+
+    def _reject_differing(self, rank: npt.NDArray[np.generic]) -> None:
+        """Reject contests in which the members of a team have different places."""
+        key = next(key for key in ("rank", "score") if key in self._results.columns)
+        column = self._results.column(key)
+
+        def message(row: int) -> tuple[str, Sequence[int]]:
+            first = int(self.unit[row])
+            name = quoted(self._names[self._team[row]].as_py())
+            values: list[pa.Scalar] = [column[at] for at in (first, row)]
+            shown = " and ".join(str(value) for value in values)
+            return f"{self._results.columns[key]} differs inside team {name}: {shown}", (first, row)
+
+        self._results.reject_rows(rank != rank[self.unit], message)

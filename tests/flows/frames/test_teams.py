@@ -1,0 +1,118 @@
+"""``rate_history`` with teams: which rows are a team, its places and shares, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ranklake import SYSTEMS, rate_history, smooth_history
+
+ROWS = [
+    ("one", "red", "ada", 1, 2.0),
+    ("one", "red", "bob", 1, 1.0),
+    ("one", None, "cid", 2, np.nan),
+    ("one", "blue", "dan", 3, np.nan),
+    ("one", "blue", "eve", 3, np.nan),
+    ("two", "blue", "ada", 1, 1.0),
+    ("two", "red", "cid", 2, 1.0),
+    ("two", "blue", "dan", 1, 3.0),
+    ("two", "red", "eve", 2, 1.0),
+]
+
+
+def results(rows=ROWS, **columns) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["contest", "team", "player", "rank", "share"]).assign(**columns)
+
+
+def test_history__of_teams_has_places_of_teams_and_members_side_by_side() -> None:
+    history = rate_history(results(), "elo-mmx", team="team", share="share", engine="serial")
+    assert history["player"].tolist() == ["ada", "bob", "cid", "dan", "eve", "ada", "dan", "cid", "eve"]
+    assert history["lo"].tolist() == [0, 0, 1, 2, 2, 0, 0, 1, 1]
+    assert history["hi"].tolist() == history["lo"].tolist()
+    assert history["team"].fillna("").tolist() == ["red", "red", "", "blue", "blue", "blue", "blue", "red", "red"]
+    one = history.set_index("player").loc[["ada", "bob", "cid", "dan", "eve"]].query("contest == 'one'")
+    gain = one["mu"] - one["mu_prior"]
+    assert gain["ada"] > gain["bob"] > 0 > gain["dan"] == gain["eve"]
+
+
+def test_team__of_a_tie_shares_its_places_with_the_other_team() -> None:
+    tied = results(rank=[1, 1, 1, 3, 3, 1, 2, 1, 2])
+    history = rate_history(tied, "elo-mmx", columns={"team": "team"}, engine="serial")
+    assert history["lo"].tolist() == [0, 0, 0, 2, 2, 0, 0, 1, 1]
+    assert history["hi"].tolist() == [1, 1, 1, 2, 2, 0, 0, 1, 1]
+
+
+def test_column__of_teams_that_is_not_named_is_ignored() -> None:
+    history = rate_history(results(), "elo-mmx", engine="serial")
+    assert "team" not in history
+    assert history["hi"].max() == 4
+    without = rate_history(results().drop(columns=["team", "share"]), "elo-mmx", engine="serial")
+    pd.testing.assert_frame_equal(history, without)
+
+
+def test_teams__of_one_give_the_bits_of_individuals() -> None:
+    alone = results(team=[str(k) for k in range(len(ROWS))])
+    history = rate_history(alone, "elo-mmx", team="team", engine="serial")
+    pd.testing.assert_frame_equal(history.drop(columns="team"), rate_history(alone, "elo-mmx", engine="serial"))
+
+
+def test_order__of_the_rows_and_the_scale_of_shares_change_nothing() -> None:
+    one = rate_history(results(), "elo-mmx", team="team", share="share", engine="serial")
+    shares = results()["share"] * 4
+    turned = results(share=shares)[::-1].sort_values("contest", kind="stable")
+    other = rate_history(turned, "elo-mmx", team="team", share="share", engine="serial")
+    columns = ["mu", "sigma", "perf"]
+    one, other = (frame.set_index(["contest", "player"])[columns].sort_index() for frame in (one, other))
+    np.testing.assert_allclose(one, other.loc[one.index], rtol=1e-13)
+
+
+def test_contest__of_one_team_is_one_participant_and_skipped() -> None:
+    history = rate_history(results(ROWS[:2] + ROWS[5:]), "elo-mmx", team="team", engine="serial")
+    assert history.attrs["reasons"] == {"one participant only": 1}
+    assert set(history["contest"]) == {"two"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"rank": [1, 2, 3, 4, 4, 1, 2, 1, 2]}, r"rank differs inside team 'red': 1 and 2"),
+        ({"share": [1, 0, 1, 1, 1, 1, 1, 1, 1]}, r"a share must be within .*got share = 0"),
+        ({"share": [1, -1, 1, 1, 1, 1, 1, 1, 1]}, r"a share must be within .*got share = -1"),
+        ({"share": [1, np.nan, 1, 1, 1, 1, 1, 1, 1]}, r"all members of a team have one or none, got share = None"),
+        ({"player": list("aacdeabcd")}, r"player 'a' is listed twice"),
+        ({"player": list("abcdaabcd")}, r"player 'a' is listed twice"),
+    ],
+)
+def test_faults__of_teams_are_refused(columns: dict[str, list], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        rate_history(results(**columns), "elo-mmx", team="team", share="share", engine="serial")
+
+
+def test_contest__with_a_fault_in_a_team_is_left_out() -> None:
+    faulty = results(rank=[1, 2, 3, 4, 4, 1, 2, 1, 2])
+    with pytest.warns(UserWarning, match="left out 1 contest"):
+        history = rate_history(faulty, "elo-mmx", team="team", on_error="skip", engine="serial")
+    assert history["player"].tolist() == ["ada", "dan", "cid", "eve"]
+    assert history["hi"].max() == 1
+
+
+def test_settings__that_contradict_each_other_are_refused() -> None:
+    for arguments, message in (
+        ({"share": "share"}, "name the column of the teams, too"),
+        ({"team": "team", "duplicates": "best"}, "duplicates='best' is not for results of teams"),
+        ({"team": "crew"}, "there is no column 'crew' \\(team\\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            rate_history(results(), **arguments)
+    places = results().rename(columns={"rank": "lo"}).assign(hi=0)
+    with pytest.raises(ValueError, match="results of teams need a column rank or score"):
+        rate_history(places, team="team")
+    with pytest.raises(ValueError, match="KEY one of contest"):
+        smooth_history(results(), columns={"team": "team"})
+
+
+def test_system__without_a_rule_for_teams_names_those_with_one() -> None:
+    for name in SYSTEMS.keys() - {"elo-mmr", "elo-mmx", "elo-mms"}:
+        with pytest.raises(ValueError, match=f"{name} has no rule for rounds of teams; elo-mmr, elo-mmx and elo-mms"):
+            rate_history(results(), name, team="team", engine="serial")
