@@ -17,7 +17,7 @@ __all__ = ["cli", "main"]
 # By command: module, attribute, and a line of at most 61 characters.
 SECTIONS = {
     "Ingest and correct": {
-        "ingest": (".commands.ingest:ingest", "Ingest contests from files, sites or a generator."),
+        "ingest": (".commands.ingest:ingest", "Ingest contests from files, databases or sites."),
         "normalise": (".commands.ingest:normalise", "Parse the archived responses of a site again."),
         "remove": (".commands.corrections:remove", "Remove contests from a data set."),
         "amend": (".commands.corrections:amend", "Disqualify players of a contest, or list its corrections."),

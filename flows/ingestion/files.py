@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ranklake.storage import Contest, Dataset, Ingest, Lake
+from ranklake.storage import Contest, Dataset, Ingest, Lake, MissingError
 from ranklake.storage.datasets.ingest import IngestOrder
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.holder import LeaseHolder
@@ -19,7 +19,7 @@ from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
 from .report import FilesReport
 
-__all__ = ["FILES", "check_options", "ingest_contests", "ingest_files", "non_default"]
+__all__ = ["FILES", "check_options", "count_contests", "ingest_contests", "ingest_files", "non_default"]
 
 FILES = "files"  # the name of the source
 # The options of `follow` for files, as in `ingest files`.
@@ -132,3 +132,11 @@ def ingest_contests(
         raise SourceError(rule, f"data set {report.dataset}") from None
     report.removed, report.moved = len(adding.removed), adding.moved
     report.seconds = time.monotonic() - began
+
+
+def count_contests(lake: Lake, dataset: str) -> int:
+    """The number of contests of a data set; 0 if it does not exist."""
+    try:
+        return int(Dataset.open(lake, dataset).contests.num_rows)
+    except MissingError:
+        return 0

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ranklake.storage import Dataset, Lake, MissingError
+from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 
 from ..common.progress import ProgressCallback
 from ..common.times import parse_time
 from ..sources.sites.site import SITES, find_site
 from .file_changes import watch
-from .files import FILES, check_options, ingest_files
+from .files import FILES, check_options, count_contests, ingest_files
 from .report import FilesReport, SourceReport
 from .sites import KAGGLE, ingest_kaggle, ingest_source, open_client
 
@@ -96,7 +96,7 @@ def update(
         lake, layout.check_dataset_name(dataset), folder, read_as, _kaggle_files() if source == KAGGLE else None
     )
     report = FilesReport(source, dataset)
-    if not watched.changed and (n_contests := _n_contests(lake, dataset)):
+    if not watched.changed and (n_contests := count_contests(lake, dataset)):
         report.unchanged = n_contests
     else:
         how: dict[str, Any] = {"on_progress": on_progress, "before_commit": watched.record}
@@ -110,14 +110,7 @@ def update(
 
 def has_contests(lake: Lake, dataset: str) -> bool:
     """Whether a data set has contests."""
-    return _n_contests(lake, dataset) > 0
-
-
-def _n_contests(lake: Lake, dataset: str) -> int:
-    try:
-        return int(Dataset.open(lake, dataset).contests.num_rows)
-    except MissingError:
-        return 0
+    return count_contests(lake, dataset) > 0
 
 
 def _kaggle_files() -> tuple[str, ...]:

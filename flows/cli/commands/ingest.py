@@ -1,4 +1,4 @@
-"""Commands that ingest contests from files, a generator and sites."""
+"""Commands that ingest contests from files, databases, a generator and sites."""
 
 from __future__ import annotations
 
@@ -8,9 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..terminal.file_options import read_options, table_options
+from ..terminal.file_options import (
+    contest_options,
+    query_options,
+    query_text,
+    read_options,
+    result_options,
+    table_options,
+)
 from ..terminal.parameters import DATASET, LakeAddress
-from ..terminal.terminal import dataset_option, lake_option, print_line, print_wait, progress, steal_option, usage
+from ..terminal.terminal import (
+    dataset_option,
+    lake_option,
+    print_line,
+    print_wait,
+    progress,
+    rewrite_option,
+    steal_option,
+    usage,
+)
 
 if TYPE_CHECKING:
     from ranklake.storage import Contest
@@ -20,10 +36,6 @@ if TYPE_CHECKING:
     from ...sources.base import IngestReport
 
 __all__ = ["ingest", "normalise"]
-
-rewrite_option = click.option(
-    "--rewrite", is_flag=True, help="Write contests again even if they are unchanged; repairs damaged standings."
-)
 
 
 def site_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -51,23 +63,7 @@ def ingest() -> None:
 
 def file_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that `ingest files` and `follow` share for reading files."""
-    for option in reversed(_FILE_OPTIONS):
-        command = option(command)
-    return table_options(command)
-
-
-_FILE_OPTIONS = (
-    click.option(
-        "--order",
-        type=click.Choice(["number", "time", "given"]),
-        help="Order of rating: by file number (default for folders and archives), as given (default for tables), or "
-        "by time, for all contests of the data set.",
-    ),
-    click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
-                 help="For an invalid contest: stop and ingest nothing, or skip and list it."),
-    click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one."),
-    click.option("--mirror", is_flag=True, help="Remove contests from the data set that are not in PATH."),
-)  # fmt: skip
+    return table_options(contest_options(command))
 
 
 @ingest.command("files", short_help="Ingest contests from tables, folders and archives.")
@@ -124,6 +120,51 @@ def ingest_files(
     with usage():
         contests = read_contests(paths, report=report, options=options)
     _ingest(lake, dataset, contests, report, order, mirror=mirror, rewrite=rewrite, steal=steal)
+
+
+@ingest.command("sql", short_help="Ingest contests from a query of a database.")
+@query_options
+@dataset_option
+@lake_option
+@result_options
+@contest_options
+@rewrite_option
+@steal_option
+def ingest_database(
+    url: str | None,
+    query: str | None,
+    watermark: str | None,
+    dataset: str,
+    lake: LakeAddress,
+    rewrite: bool,
+    steal: bool,
+    **choices: Any,
+) -> None:
+    """Ingest contests from a query of PostgreSQL or SQLite.
+
+    The columns are those of a table of `ingest files`: contest, player and one of rank, score, or lo and hi; time,
+    weight, perf_ceiling, name and url if there are any. Contests with a time are rated in its order.
+
+    \b
+    Examples:
+      ranklake ingest sql --url postgresql://judge@db/judge --dataset judge \\
+          --query @results.sql --lake lake
+      ranklake ingest sql --url sqlite:///judge.db --dataset judge \\
+          --query 'select contest, player, score, time from results' \\
+          --lake lake
+    """
+    from ...ingestion.databases import check_query, ingest_sql
+    from ...ingestion.files import non_default
+
+    options = non_default(choices)
+    with usage():
+        text = query_text(query)
+        check_query(url, text, watermark, options)
+    opened = lake.open(create=True)
+    with progress("ingesting") as on_progress:
+        how: dict[str, Any] = {"on_wait": print_wait, "on_progress": on_progress, "rewrite": rewrite, "steal": steal}
+        report = ingest_sql(opened, url or "", text, dataset, watermark=watermark, options=options, **how)
+    _print_report(report)
 
 
 @ingest.command("synthetic", short_help="Generate a history of players with known skills.")

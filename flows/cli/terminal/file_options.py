@@ -1,8 +1,9 @@
-"""The options of all commands that read contests from files, and the value they make."""
+"""The options of all commands that read contests from files and databases, and the values they make."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,11 +13,11 @@ from .terminal import usage
 if TYPE_CHECKING:
     from ...sources.options import ReadOptions
 
-__all__ = ["read_options", "table_options"]
+__all__ = ["contest_options", "query_options", "query_text", "read_options", "result_options", "table_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_TABLE_OPTIONS = (
+_RESULT_OPTIONS = (
     click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
                  "contest, player, rank, lo, hi, score, time, weight, perf_ceiling, name or url. KEY= ignores the "
                  "column. Repeatable."),
@@ -25,21 +26,82 @@ _TABLE_OPTIONS = (
     click.option("--duplicates", type=click.Choice(["error", "best", "last"]), default="error", show_default=True,
                  help="For a player with two rows in a contest: refuse the contest, or keep the best place or "
                  "the last row."),
+    click.option("--limit", "limits", multiple=True, metavar="KEY=NUMBER", help="Raise a limit for large files, as "
+                 "expanded=100GB: KEY is expanded, document, members, rows, table or participants. Repeatable."),
+)  # fmt: skip
+_TEXT_OPTIONS = (
     click.option("--input-format", type=click.Choice(["csv", "tsv", "jsonl", "json", "parquet"]),
                  help="By default from the extension of the file; csv for standard input."),
     click.option("--delimiter", metavar="CHARACTER", help="Delimiter of the fields of a CSV file, or tab; by default "
                  "found from the header."),
     click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text, as latin-1 or utf-16."),
-    click.option("--limit", "limits", multiple=True, metavar="KEY=NUMBER", help="Raise a limit for large files, as "
-                 "expanded=100GB: KEY is expanded, document, members, rows, table or participants. Repeatable."),
 )  # fmt: skip
+
+_CONTEST_OPTIONS = (
+    click.option(
+        "--order",
+        type=click.Choice(["number", "time", "given"]),
+        help="Order of rating: by file number (default for folders and archives), as given (default for tables), or "
+        "by time (default for databases), for all contests of the data set.",
+    ),
+    click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
+                 help="For an invalid contest: stop and ingest nothing, or skip and list it."),
+    click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one."),
+    click.option("--mirror", is_flag=True, help="Remove contests from the data set that the source does not have."),
+)  # fmt: skip
+_QUERY_OPTIONS = (
+    click.option("--url", envvar="RANKLAKE_DATABASE_URL", show_envvar=True, metavar="URL", help="Address of the "
+                 "database, as postgresql://USER@HOST/DATABASE or sqlite:///FILE; its password belongs into PGPASSWORD "
+                 "or ~/.pgpass."),
+    click.option("--query", metavar="SQL", help="The query, one row a participation; @FILE takes it from a file."),
+    click.option("--watermark", metavar="COLUMN", help="A column of the query that grows whenever a row is added or "
+                 "changed: the next time only contests with such rows are asked for."),
+)  # fmt: skip
+
+
+def contest_options(command: F) -> F:
+    """Options for the contests of any source: ``order, on_error, dedupe, mirror``."""
+    for option in reversed(_CONTEST_OPTIONS):
+        command = option(command)
+    return command
+
+
+def result_options(command: F) -> F:
+    """Options for results from any source: ``columns, time_format, duplicates, limits``."""
+    for option in reversed(_RESULT_OPTIONS):
+        command = option(command)
+    return command
 
 
 def table_options(command: F) -> F:
     """Options for tables: ``columns, time_format, duplicates, input_format, delimiter, encoding, limits``."""
-    for option in reversed(_TABLE_OPTIONS):
+    for option in reversed(_TEXT_OPTIONS):
+        command = option(command)
+    return result_options(command)
+
+
+def query_options(command: F) -> F:
+    """The options ``url, query, watermark`` of all commands that read a database."""
+    for option in reversed(_QUERY_OPTIONS):
         command = option(command)
     return command
+
+
+def query_text(query: str | None) -> str:
+    """The query; ``@FILE`` is the content of a file.
+
+    Raises
+    ------
+    ValueError
+        The file cannot be read.
+    """
+    if query is None or not query.startswith("@"):
+        return query or ""
+    try:
+        return Path(query[1:]).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ValueError(f"--query {query}: {reason}") from None
 
 
 def read_options(**choices: Any) -> ReadOptions:

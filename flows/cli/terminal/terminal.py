@@ -36,6 +36,7 @@ __all__ = [
     "print_wait",
     "progress",
     "replace_option",
+    "rewrite_option",
     "run_option",
     "safe_option",
     "steal_option",
@@ -64,6 +65,9 @@ _ENGINE = (
 steal_option = click.option("--steal", is_flag=True, help="Take over the lease of a writer that is certainly dead.")
 replace_option = click.option(
     "--replace", is_flag=True, help="Rate an existing run again with another data set, system or settings."
+)
+rewrite_option = click.option(
+    "--rewrite", is_flag=True, help="Write contests again even if they are unchanged; repairs damaged standings."
 )
 run_option = click.option("--run", type=RUN, required=True, help="Name of the run, as `ranklake runs` lists it.")
 

@@ -1,0 +1,77 @@
+"""The error of a database, in one line: the cause, the address without its password, and the remedy."""
+
+from __future__ import annotations
+
+import re
+
+from ..common.text import message
+
+__all__ = ["DatabaseError", "database_error"]
+
+# By the beginning of SQLSTATE (PostgreSQL's manual, appendix A); the first match counts.
+_BY_STATE = (
+    ("42501", "the user lacks a privilege: grant it, or connect as another user"),
+    ("53100", "the disk of the server is full; nothing was changed, free space there and run again"),
+    ("55P03", "another publish holds the tables; run again later"),
+    ("25006", "the connection is read-only: the query must not write"),
+    ("28", "give the password by PGPASSWORD or ~/.pgpass"),
+    ("08", "the connection is lost; run again"),
+    ("57P", "the connection is lost; run again"),
+)
+_BY_TEXT = (
+    (r"(?i)no password supplied|password authentication", "give the password by PGPASSWORD or ~/.pgpass"),
+    (r"(?i)server closed the connection|terminating connection|could not receive data|no connection to the server|"
+     r"Lost connection|gone away", "the connection is lost; run again"),
+    (r"(?i)No space left on device|disk is full", "the disk is full; nothing was changed, free space and run again"),
+    (r"(?i)database is locked", "another program writes to the file; run again later"),
+    (r"(?i)permission denied", "the user lacks a privilege: grant it, or connect as another user"),
+    (r"(?i)readonly database|read-only transaction", "the connection is read-only: the query must not write"),
+    (r"(?i)Type mismatch in column", "cast the column to one type in the query"),
+    (r"(?i)invalid byte sequence|0x00", "the database cannot store a character of a name"),
+)  # fmt: skip
+_PREFIXES = re.compile(r"^(?:[A-Z_]+: )?(?:\[(?:libpq|SQLite)\] )?(?:Failed to [a-z ]+: )?(?:.*?ERROR:\s+)?", re.DOTALL)
+
+
+class DatabaseError(Exception):
+    """A database refused a statement, or cannot be reached.
+
+    Attributes
+    ----------
+    database
+        Its address, without a password.
+    reason
+        The cause, and the remedy if one is known.
+    state
+        The SQLSTATE; empty if unknown.
+    """
+
+    def __init__(self, database: str, reason: str, state: str = "") -> None:
+        super().__init__(database, reason, state)  # pickle passes them to the constructor in another process
+        self.database, self.reason, self.state = database, reason, state
+
+    def __str__(self) -> str:
+        return message(f"{self.database}: {self.reason}")
+
+
+def database_error(
+    database: str, secrets: tuple[str, ...], text: str, state: str = "", primary: str = ""
+) -> DatabaseError:
+    """The error of a driver as one for people.
+
+    Parameters
+    ----------
+    database
+        The address to show.
+    secrets
+        Texts that the message must not repeat.
+    text, state
+        The message of the driver, and the SQLSTATE or nothing.
+    primary
+        The message of the server alone, if the driver has it.
+    """
+    reason = primary or _PREFIXES.sub("", text, count=1).strip().partition("\n")[0]
+    for secret in filter(None, secrets):
+        reason = reason.replace(secret, "[password]")
+    remedy = next((remedy for code, remedy in _BY_STATE if state.startswith(code)), "")
+    remedy = remedy or next((remedy for pattern, remedy in _BY_TEXT if re.search(pattern, text)), "")
+    return DatabaseError(database, f"{reason}; {remedy}" if remedy else reason, state)

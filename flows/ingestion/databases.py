@@ -1,0 +1,154 @@
+"""From a query of a database to a data set, all contests or none; with a watermark only those that changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ranklake.storage import Ingest, Lake, MissingError
+from ranklake.storage.lake import layout
+
+from ..common.text import count
+from ..databases.address import DatabaseAddress
+from ..databases.connection import connect
+from ..sources.databases.query import read_query
+from ..sources.databases.watermark import Watermark
+from .files import check_options, count_contests, ingest_contests
+from .report import FilesReport
+
+__all__ = ["SQL", "QueryReport", "check_query", "ingest_sql"]
+
+SQL = "sql"  # the name of the source
+_OF_FILES = ("input_format", "delimiter", "encoding")
+_FORMAT = 1  # increased by a release that reads the same rows as other contests; all are then read again
+
+
+class _QueryRecord(msgspec.Struct):
+    """The last ingestion of a query: a digest of the query and of its options, and the watermark that was reached."""
+
+    query: str
+    watermark: Watermark | None = None
+
+
+@dataclass
+class QueryReport(FilesReport):
+    """Counts of an ingestion of a query.
+
+    Attributes
+    ----------
+    partial : bool
+        Whether only contests with new or changed rows were asked for.
+    """
+
+    partial: bool = False
+
+    def cost(self) -> str:
+        """The number of rows, in words."""
+        return f"{count(self.read.participations, 'row')}{' new or changed' if self.partial else ''}"
+
+
+def check_query(
+    url: str | None, query: str | None, watermark: str | None = None, options: Mapping[str, Any] | None = None
+) -> DatabaseAddress:
+    """Check the arguments of :func:`ingest_sql` before anything is done.
+
+    Raises
+    ------
+    ValueError
+        The address or the query is missing, or an option is invalid or does not go with the others.
+    """
+    if not url:
+        raise ValueError("source sql needs the address of a database, as postgresql://USER@HOST/DATABASE")
+    if not query or not query.strip():
+        raise ValueError("source sql needs a query, as 'select contest, player, rank, time from results'")
+    address, given = DatabaseAddress.parse(url), dict(options or {})
+    if wrong := [name for name in _OF_FILES if name in given]:
+        raise ValueError(f"{wrong[0]}: an option of files, not of a database")
+    reading = check_options(given)
+    if watermark is not None and given.get("mirror"):
+        raise ValueError("a mirror needs all rows: leave the watermark out")
+    if watermark is not None and reading.order not in (None, "time"):
+        raise ValueError("a watermark needs the contests in order of time")
+    return address
+
+
+def ingest_sql(
+    lake: Lake,
+    url: str,
+    query: str,
+    dataset: str,
+    *,
+    watermark: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **how: Any,
+) -> QueryReport:
+    """Bring a data set up to date with a query, one row a participation, all contests or none.
+
+    Parameters
+    ----------
+    url
+        As for :func:`ranklake.flows.databases.connection.connect`.
+    query
+        Columns as in a table of :func:`ranklake.flows.sources.files.contests.read_contests`.
+    watermark
+        A column of the query whose value grows whenever a row is added or changed. The next ingestion of the same query
+        asks only for contests with such rows; of times, also for those of the last ten minutes.
+    options
+        As for :func:`ranklake.flows.ingestion.files.ingest_files`. Contests are ordered by time if the query has times.
+    how
+        ``rewrite``, ``steal``, ``on_wait`` and ``on_progress``, as for ``ingest_files``.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`check_query`.
+    DatabaseError
+        The database cannot be reached, or refuses the query.
+    SourceError
+        A column is missing, or a contest has a fault.
+    """
+    began = time.monotonic()
+    address, reading = check_query(url, query, watermark, options), check_options(options or {})
+    report = QueryReport(SQL, layout.check_dataset_name(dataset))
+    facts = [_FORMAT, address.shown, query.strip(), watermark, dict(options or {})]
+    digest = hashlib.blake2b(json.dumps(facts, sort_keys=True, default=list).encode(), digest_size=16).hexdigest()
+    place = layout.source_file(dataset, f"sql-{digest[:16]}")
+    before, version = _read_record(lake, place)
+    known = count_contests(lake, dataset)
+    since = before.watermark if before is not None and before.query == digest and known else None
+    connection = connect(address, read_only=True)
+    try:
+        result = read_query(connection, query, reading, report.read, watermark, None if how.get("rewrite") else since)
+    finally:
+        connection.close()
+    report.partial = since is not None and not how.get("rewrite")
+    reached = _QueryRecord(digest, result.watermark or since)
+
+    def record(adding: Ingest) -> None:
+        if watermark is not None:
+            adding.record(place, msgspec.json.encode(reached), version)
+
+    contests = result.contests(reading, report.read, address.shown)
+    if report.partial and result.table.num_rows == 0:
+        report.unchanged = known
+    else:
+        order = "time" if result.by_time else "source"
+        mirror = bool(options and options.get("mirror"))
+        ingest_contests(lake, contests, report, order, mirror=mirror, before_commit=record, **how)  # type: ignore[arg-type]
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def _read_record(lake: Lake, place: str) -> tuple[_QueryRecord | None, str]:
+    version = ""
+    try:
+        data, version = lake.read_versioned(place)
+        return msgspec.json.decode(data, type=_QueryRecord), version
+    except (MissingError, msgspec.MsgspecError):  # an unreadable record costs one reading of everything
+        return None, version

@@ -1,0 +1,1 @@
+"""Contests from the results of a query of a database."""

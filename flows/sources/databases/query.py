@@ -1,0 +1,179 @@
+"""Contests from a query of a database: one row a participation, with the columns and the checks of a table in a file.
+
+A database returns rows in any order, and in another one the next time. The rows are therefore sorted by contest and
+player, unless the order of the query itself is asked for, so that the same rows are always the same contests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranklake.storage.datasets.tables.contests import Contest
+
+from ...common.text import quoted
+from ...databases.connection import Connection, quote
+from ..base import IngestReport, SourceError, filter_contests
+from ..columns import Longs, decoded, without_invalid
+from ..files.parts import Reading
+from ..options import ReadOptions
+from ..results import contests_from_results
+from .watermark import Watermark, watermark_of
+
+__all__ = ["QueryResult", "read_query"]
+
+_NAMED = 3  # players in a message
+
+
+@dataclass(frozen=True)
+class QueryResult:
+    """The rows of a query.
+
+    Attributes
+    ----------
+    table
+        The used columns.
+    columns
+        Their names by key.
+    watermark
+        The largest value of the watermark's column; None without one, or without rows that have a value.
+    by_time
+        Whether the contests are in order of time, else in the order of their ids or of the rows.
+    faults
+        Texts that are not UTF-8, by row from 0; their contests are skipped.
+    """
+
+    table: pa.Table
+    columns: dict[str, str]
+    watermark: Watermark | None
+    by_time: bool
+    faults: dict[int, str]
+
+    def contests(self, options: ReadOptions, report: IngestReport, source: str) -> Iterator[Contest]:
+        """The contests, in the order in which they are to be rated; ``report`` is filled while they are read.
+
+        Raises
+        ------
+        SourceError
+            As for :func:`ranklake.flows.sources.results.contests_from_results`.
+        """
+        if self.table.num_rows == 0:
+            return iter(())
+        items = self._items(
+            replace(options, order="time" if self.by_time else options.order or "given"), report, source
+        )
+        return filter_contests(items, report, on_error=options.on_error, dedupe=options.dedupe)
+
+    def _items(self, options: ReadOptions, report: IngestReport, source: str) -> Iterator[Contest | SourceError]:
+        notes: list[str] = []
+        how = {"order": options.order or "given", "source": source, "options": options, "notes": notes}
+        try:
+            for item in contests_from_results(self.table, self.columns, faults=self.faults, **how):  # type: ignore[arg-type]
+                report.notes += notes
+                notes.clear()
+                yield self._named(item) if isinstance(item, SourceError) else item
+        except SourceError as error:
+            raise self._named(error) from None
+
+    def _named(self, error: SourceError) -> SourceError:
+        """An error with the players of the rows instead of their numbers, which mean nothing in a database."""
+        names = [self.table[self.columns["player"]][row - 1].as_py() for row in error.rows[:_NAMED]]
+        who = ", ".join(map(quoted, names)) + (", ..." if len(error.rows) > _NAMED else "")
+        noun = "player" if len(error.rows) == 1 else "players"
+        return SourceError(f"{error.rule} ({noun} {who})" if names else error.rule, error.source, error.contest)
+
+
+def read_query(
+    connection: Connection, query: str, options: ReadOptions, report: IngestReport,
+    watermark: str | None = None, since: Watermark | None = None,
+) -> QueryResult:  # fmt: skip
+    """The rows of a query, read in batches.
+
+    Parameters
+    ----------
+    query
+        A single statement that returns rows.
+    options
+        Columns, treatment of faults, limits; those for files are ignored.
+    report
+        Receives a note about the columns.
+    watermark
+        A column whose value grows whenever a row is added or changed.
+    since
+        Only contests with a row whose watermark is at least this value, or null, are read, each of them in full.
+
+    Raises
+    ------
+    DatabaseError
+        The query fails.
+    SourceError
+        A column is missing, or a limit is exceeded.
+    ValueError
+        A watermark without an order by time.
+    """
+    query = query.strip().rstrip(";")
+    asked = query
+    if watermark is not None:
+        with connection.read(f"select * from (\n{query}\n) as results where 1 = 0") as (schema, _):
+            columns = options.columns.find(schema.names, connection.shown)
+        if watermark not in schema.names:
+            listed = ", ".join(map(quoted, schema.names))
+            raise SourceError(
+                f"there is no watermark column {quoted(watermark)} among the columns {listed}", connection.shown
+            )
+        if options.order not in (None, "time") or "time" not in columns:
+            rule = "a watermark needs contests in order of time: the query must have a column time, and no other order"
+            raise ValueError(rule)
+        if since is not None:
+            asked = _changed(query, columns["contest"], watermark, since, connection)
+    reading = Reading(options, report)
+    with connection.read(asked) as (schema, batches):
+        columns = options.columns.find(schema.names, connection.shown)
+        used = sorted({*columns.values(), *([watermark] if watermark else [])})
+        for name in used:
+            if pa.types.is_nested(schema.field(name).type):
+                rule = f"the column {quoted(name)} holds {schema.field(name).type}; it must hold one value a row"
+                raise SourceError(rule, connection.shown)
+        parts, n_rows = [], 0
+        faults: dict[int, str] = {}
+        for batch in batches:
+            part = batch.select(used)
+            reading.count(connection.shown, part.num_rows, part.nbytes)
+            parts.append(without_invalid(part, n_rows, faults) if reading.skips else part)
+            n_rows += part.num_rows
+        table = pa.Table.from_batches(parts, pa.schema([schema.field(name) for name in used]))
+    report.notes.append(options.columns.notes(columns, [name for name in schema.names if name != watermark]))
+    by_time = options.order == "time" or (options.order is None and "time" in columns)
+    if options.order != "given" and n_rows:
+        order = _order(table, columns)
+        table = table.take(pa.array(order))
+        place = {int(row): at for at, row in enumerate(order)} if faults else {}
+        faults = {place[row]: rule for row, rule in faults.items()}
+    return QueryResult(table, columns, watermark_of(table, watermark, connection), by_time, faults)
+
+
+def _changed(query: str, contest: str, watermark: str, since: Watermark, connection: Connection) -> str:
+    """The query for all rows of the contests that have a new or changed row."""
+    contest, column = quote(contest, connection.kind), quote(watermark, connection.kind)
+    is_new = f"changed.{column} is null or changed.{column} >= {since.literal(connection.kind)}"
+    new = f"select changed.{contest} from (\n{query}\n) as changed where {is_new}"
+    return f"select * from (\n{query}\n) as results where results.{contest} in ({new})"
+
+
+def _order(table: pa.Table, columns: dict[str, str]) -> Longs:
+    """The rows by contest, then by player; numbers as numbers, texts by their bytes, nulls last."""
+    keys = [_ranks(decoded(table[columns[key]])) for key in ("player", "contest")]
+    return np.lexsort(keys)
+
+
+def _ranks(column: pa.ChunkedArray) -> Longs:
+    encoded = column.dictionary_encode().combine_chunks()
+    rank = np.empty(len(encoded.dictionary) + 1, np.int64)
+    rank[-1] = len(encoded.dictionary)
+    rank[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
+    ranks: Longs = rank[pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)]
+    return ranks
