@@ -16,6 +16,7 @@ MODE = "Windows has no permissions of a group and of others"
 FLUSH = "Windows cannot open a folder to flush it"
 
 PUBLISH = "flows/publication/test_publish.py::test_publish__"
+DATABASE = "flows/publication/test_publish_database.py::test_publish__"
 DISK = "storage/lake/access/test_disk.py::test_"
 
 # By file below tests/, or file and function
@@ -47,6 +48,7 @@ NOT_ON_WINDOWS = {
     f"{PUBLISH}killed_at_any_time_leaves_complete_tables_and_the_next_completes": KILL,
     f"{PUBLISH}a_full_disk_is_reported_in_one_line_and_a_later_publish_completes": LIMIT,
     "flows/publication/test_publish_faults.py": LIMIT,
+    f"{DATABASE}killed_at_every_moment_loses_and_duplicates_nothing": KILL,
     "system/test_races.py": FORK,
     "documents/test_readme.py::test_readme__real_history_leads_to_a_leaderboard_and_a_player": LINK,
     "flows/evaluation/test_search.py::test_command__interrupted_keeps_its_finished_trials": INTERRUPT,

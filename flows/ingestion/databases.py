@@ -135,12 +135,12 @@ def ingest_sql(
             adding.record(place, msgspec.json.encode(reached), version)
 
     contests = result.contests(reading, report.read, address.shown)
-    if report.partial and result.table.num_rows == 0:
-        report.unchanged = known
-    else:
+    if result.table.num_rows or not report.partial:
         order = "time" if result.by_time else "source"
         mirror = bool(options and options.get("mirror"))
         ingest_contests(lake, contests, report, order, mirror=mirror, before_commit=record, **how)  # type: ignore[arg-type]
+    if report.partial:  # those that were not asked for are unchanged, too
+        report.unchanged = count_contests(lake, dataset) - report.new - report.corrected
     report.seconds = time.monotonic() - began
     return report
 

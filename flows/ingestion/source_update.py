@@ -1,4 +1,4 @@
-"""One function that brings a data set up to date with its source, a site or files."""
+"""One function that brings a data set up to date with its source: a site, files or a database."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ranklake.storage.lake import layout
 from ..common.progress import ProgressCallback
 from ..common.times import parse_time
 from ..sources.sites.site import SITES, find_site
+from .databases import SQL, check_query, ingest_sql
 from .file_changes import watch
 from .files import FILES, check_options, count_contests, ingest_files
 from .report import FilesReport, SourceReport
@@ -19,7 +20,7 @@ from .sites import KAGGLE, ingest_kaggle, ingest_source, open_client
 
 __all__ = ["SOURCES", "check_source", "has_contests", "update"]
 
-SOURCES = (*SITES, KAGGLE, FILES)
+SOURCES = (*SITES, KAGGLE, FILES, SQL)
 
 
 def check_source(
@@ -28,20 +29,32 @@ def check_source(
     base_url: str | None = None,
     path: str | None = None,
     file_options: Mapping[str, Any] | None = None,
+    database: Mapping[str, str | None] | None = None,
 ) -> None:
     """Check the arguments of :func:`update` before anything is done.
 
     Raises
     ------
     ValueError
-        The source, the time, the address or an option of files is invalid, or the path is missing or not allowed.
+        The source, the time, the address or an option of files is invalid, or the path or the query is missing or not
+        allowed.
     """
     if source not in SOURCES:
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r}")
     if since is not None:
         parse_time(since)
-    if source != FILES and file_options:
+    if source not in (FILES, SQL) and file_options:
         raise ValueError(f"{', '.join(file_options)}: an option of {FILES}, not of {source}")
+    if source != SQL and database:
+        raise ValueError(f"{', '.join(database)}: an option of {SQL}, not of {source}")
+    if source == SQL:
+        if since is not None or base_url is not None or path is not None:
+            raise ValueError(
+                "source sql takes the address of a database, a query and a watermark: leave the others out"
+            )
+        given = database or {}
+        check_query(given.get("url"), given.get("query"), given.get("watermark"), file_options)
+        return
     if source in (FILES, KAGGLE):
         if path is None and (source == FILES or base_url is None):
             kind = "of a folder, archive or table" if source == FILES else "of the folder of Meta Kaggle"
@@ -65,6 +78,7 @@ def update(
     base_url: str | None = None,
     path: str | None = None,
     file_options: Mapping[str, Any] | None = None,
+    database: Mapping[str, str | None] | None = None,
     on_progress: ProgressCallback = lambda done, total, message: None,
 ) -> SourceReport:
     """Bring a data set up to date with a source; unchanged files are not read.
@@ -77,16 +91,25 @@ def update(
         As for :func:`ranklake.flows.ingestion.sites.ingest_source`.
     path, file_options
         For ``files``, as for :func:`ranklake.flows.ingestion.files.ingest_files`; for ``kaggle``, the folder.
+    database
+        For ``sql``: ``url``, ``query`` and ``watermark`` of :func:`ranklake.flows.ingestion.databases.ingest_sql`.
 
     Raises
     ------
     ValueError
         As for :func:`check_source`.
+    DatabaseError
+        The database cannot be reached, or refuses the query.
     SourceError
         The site or a file cannot be read. Files leave the data set unchanged; of a site, earlier responses are kept.
     LakeError
         The lake is damaged, or another process holds the lease of the data set for longer than ten minutes.
     """
+    if source == SQL:
+        check_source(source, since, base_url, path, file_options, database)
+        given = {name: value for name, value in (database or {}).items() if value is not None}
+        url, query = given.pop("url"), given.pop("query")
+        return ingest_sql(lake, url, query, dataset, options=file_options, on_progress=on_progress, **given)
     if source not in (FILES, KAGGLE):
         return ingest_source(lake, source, dataset, since=since, base_url=base_url, on_progress=on_progress)
     check_source(source, since, base_url, path, file_options)

@@ -7,7 +7,7 @@ sequence; the next call completes the work after a crash, and applies manual cor
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ from ..common.text import count
 from ..engines.protocols import Engine
 from ..ingestion.report import SourceReport
 from ..ingestion.source_update import check_source, has_contests, update
+from ..publication.database import publish_to_database
 from ..publication.publish import PublishReport
 from ..publication.publish import publish as publish_run
 from ..rating.config import RunConfig
@@ -129,6 +130,7 @@ def follow(
     engine: Engine,
     *,
     publish: bool = True,
+    to: Mapping[str, Any] | None = None,
     show: Show = unseen,
     **where: Any,
 ) -> FollowReport:
@@ -140,10 +142,13 @@ def follow(
         At least one, over the data set of the source, from
         :func:`~ranklake.flows.rating.resolve.resolve_runs`.
     where
-        ``since``, ``base_url``, ``path`` and ``file_options`` of
+        ``since``, ``base_url``, ``path``, ``file_options`` and ``database`` of
         :func:`ranklake.flows.ingestion.source_update.update`.
     publish
         Also publish each run.
+    to
+        Publish into a database instead: ``url``, ``schema`` and ``prefix`` of
+        :func:`ranklake.flows.publication.database.publish_to_database`.
     show
         Shows the progress.
 
@@ -157,27 +162,43 @@ def follow(
         The package for publishing is not installed; nothing is done.
     """
     began = time.perf_counter()
-    if publish:
+    if publish and to is None:
         need("deltalake", "publish", "publishing")
     dataset = runs[0].dataset
     with show(f"ingesting {source}", "responses") as update_progress:
         ingested = update(lake, source, dataset, on_progress=update_progress, **where)
     followed = []
     if has_contests(lake, dataset):
-        followed = [catch_up(lake, config, engine, publish=publish, show=show) for config in runs]
+        followed = [catch_up(lake, config, engine, publish=publish, to=to, show=show) for config in runs]
     return FollowReport(ingested, tuple(followed), time.perf_counter() - began)
 
 
-def catch_up(lake: Lake, config: RunConfig, engine: Engine, *, publish: bool = True, show: Show = unseen) -> Followed:
+def catch_up(
+    lake: Lake,
+    config: RunConfig,
+    engine: Engine,
+    *,
+    publish: bool = True,
+    to: Mapping[str, Any] | None = None,
+    show: Show = unseen,
+) -> Followed:
     """Bring one run and its published tables up to date with the data set.
 
     Raises
     ------
     LakeError
         As for :func:`~ranklake.flows.rating.rate.rate` and :func:`~ranklake.flows.publication.publish.publish`.
+    DatabaseError
+        As for :func:`~ranklake.flows.publication.database.publish_to_database`.
     """
     rated = rate_shown(lake, config, engine, show)
-    return Followed(config.run, rated, publish_rated(lake, config.run) if publish else None)
+    if not publish:
+        return Followed(config.run, rated, None)
+    if to is None:
+        return Followed(config.run, rated, publish_rated(lake, config.run))
+    return Followed(
+        config.run, rated, publish_to_database(lake, config.run, **to) if has_ratings(lake, config.run) else None
+    )
 
 
 def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unseen) -> RateReport:

@@ -20,9 +20,10 @@ from typing import Any
 
 import pytest
 
-__all__ = ["Judge", "PostgresServer", "postgres", "postgres_judge", "sqlite_judge"]
+__all__ = ["Judge", "PostgresServer", "postgres", "postgres_judge", "publish_killed_at", "sqlite_judge"]
 
 START_SECONDS = 60.0
+ROWS_A_MOMENT = 10
 _NUMBERS = count(1)
 
 
@@ -171,3 +172,38 @@ def postgres_judge(server: PostgresServer) -> Iterator[Judge]:
         yield Judge(url, partial(server.sql, database=name))
     finally:
         server.sql(f"drop database {name} with (force)")
+
+
+def publish_killed_at(moment: int, lake: str, url: str) -> None:
+    """Publish a run in this process, which is killed at its moment number ``moment``, from 1.
+
+    Each statement begins with a moment, and so do a few rows of a table that is appended; the last is after the commit.
+    """
+    from ranklake.flows.databases.adbc import AdbcConnection
+    from ranklake.flows.publication.database import publish_to_database
+    from ranklake.storage import Lake
+
+    execute, append, left = AdbcConnection.execute, AdbcConnection.append, [moment]
+
+    def step() -> None:
+        left[0] -= 1
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def divided(batches: Any) -> Iterator[Any]:
+        for batch in batches:
+            for start in range(0, len(batch), ROWS_A_MOMENT):
+                step()
+                yield batch.slice(start, ROWS_A_MOMENT)
+
+    def watched_execute(self: Any, sql: str) -> None:
+        step()
+        execute(self, sql)
+        if sql == "COMMIT":
+            step()
+
+    def watched_append(self: Any, table: str, batches: Any, *more: Any) -> int:
+        return append(self, table, divided(batches), *more)
+
+    AdbcConnection.execute, AdbcConnection.append = watched_execute, watched_append  # type: ignore[method-assign]
+    publish_to_database(Lake.open(lake), "run", url, steal=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.interrupts import interruptible
+from ..terminal.file_options import query_options, query_text
 from ..terminal.parameters import SPAN, LakeAddress
 from ..terminal.terminal import SWITCH_SECONDS, engine_options, lake_option, print_line, progress, replace_option, usage
 from .ingest import file_options
@@ -24,7 +25,7 @@ __all__ = ["follow"]
 
 @click.command()
 @click.option("--source", "sources", required=True, multiple=True, metavar="SOURCE", help="A site of `ranklake ingest "
-              "--help`, kaggle, or files. Repeatable; each source has a data set of its name.")  # fmt: skip
+              "--help`, kaggle, files, or sql. Repeatable; each source has a data set of its name.")  # fmt: skip
 @click.option("--path", metavar="PATH", help="For files: folder, archive or table, as for `ingest files`; for kaggle: "
               "the folder. Unchanged files are not read again.")  # fmt: skip
 @click.option("--dataset", help="Name of the data set; by default the source's.")
@@ -36,8 +37,12 @@ __all__ = ["follow"]
 @click.option("--since", metavar="TIME", help="Request only contests that ended at this time or later, UTC.")
 @click.option("--base-url", metavar="URL", help="Address of a mirror of the source.")
 @click.option("--no-publish", is_flag=True, help="Do not publish.")
+@click.option("--to", metavar="URL", help="Publish into this database instead of the lake.")
+@click.option("--schema", metavar="NAME", help="With --to: schema of the tables; by default the current one.")
+@click.option("--prefix", default="", metavar="TEXT", help="With --to: put before the names of the tables.")
 @click.option("--every", type=SPAN, help="Repeat at this interval, as 90s, 15m, 1h or 1d, until "
               "Ctrl-C. Errors are logged; the next pass tries again.")  # fmt: skip
+@query_options
 @file_options
 @engine_options
 @lake_option
@@ -52,6 +57,12 @@ def follow(
     since: str | None,
     base_url: str | None,
     no_publish: bool,
+    to: str | None,
+    schema: str | None,
+    prefix: str,
+    url: str | None,
+    query: str | None,
+    watermark: str | None,
     every: int | None,
     engine: str | None,
     workers: int | None,
@@ -66,7 +77,9 @@ def follow(
     """
     from ranklake.storage import MissingError
 
+    from ...databases.address import DatabaseAddress
     from ...engines.factory import choose_engine, open_engine
+    from ...ingestion.databases import SQL
     from ...ingestion.files import FILES, non_default
     from ...rating.resolve import resolve_runs
     from ...scheduling.follow import check_source
@@ -74,13 +87,22 @@ def follow(
 
     where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": non_default(files)}
     sources = tuple(dict.fromkeys(sources))
+    target = None if to is None else {"url": to, "schema": schema, "prefix": prefix}
     with usage():  # before anything is written
+        if SQL in sources or query is not None or watermark is not None:  # the address may be in the environment
+            where["database"] = {"url": url, "query": query_text(query), "watermark": watermark}
+        if to is not None:
+            DatabaseAddress.parse(to)
+            if no_publish or len(sources) > 1 or len(names) > 1:
+                raise ValueError("--to publishes one run: it needs a single --source and --run, and no --no-publish")
+        elif schema is not None or prefix:
+            raise ValueError(f"{'--prefix' if schema is None else '--schema'} is for databases: give one with --to")
         if len(sources) > 1 and (path or dataset or names or base_url):
             raise ValueError("--path, --dataset, --run and --base-url need a single --source; use a command for each")
         for source in sources:
             check_source(source, **where)
-        if dataset is None and FILES in sources:
-            raise ValueError("files need a --dataset")
+        if dataset is None and {FILES, SQL} & set(sources):
+            raise ValueError("files need a --dataset" if FILES in sources else "sql needs a --dataset")
         choose_engine(engine, workers, scheduler)
         try:
             there = lake.open()
@@ -96,7 +118,7 @@ def follow(
     def follow_source(source: str) -> FollowReport:
         with open_engine(engine, workers, scheduler) as opened_engine:
             return run_follow(
-                opened, source, runs[source], opened_engine, publish=not no_publish, show=progress, **where
+                opened, source, runs[source], opened_engine, publish=not no_publish, to=target, show=progress, **where
             )
 
     if every is not None:

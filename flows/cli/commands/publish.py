@@ -1,4 +1,4 @@
-"""The commands that publish a run as tables or as a site, and serve published runs by HTTP."""
+"""The commands that publish a run as tables, as a site or into a database, and serve published runs by HTTP."""
 
 from __future__ import annotations
 
@@ -41,6 +41,14 @@ __all__ = ["publish", "serve"]
     metavar="DIR",
     help="Write a site of static files there instead, a folder or an address as s3://bucket/site.",
 )
+@click.option(
+    "--to",
+    "database",
+    metavar="URL",
+    help="Write the tables into this database instead, as postgresql://USER@HOST/DATABASE or sqlite:///FILE.",
+)
+@click.option("--schema", metavar="NAME", help="With --to: schema of the tables; by default the current one.")
+@click.option("--prefix", default="", metavar="TEXT", help="With --to: put before the names of the tables.")
 @titles_option
 @steal_option
 @lake_option
@@ -51,19 +59,40 @@ def publish(
     rebuild: bool,
     no_index: bool,
     site: str | None,
+    database: str | None,
+    schema: str | None,
+    prefix: str,
     titles: TitlesChoice,
     steal: bool,
     lake: LakeAddress,
 ) -> None:
     """Publish a run as tables for other programs: leaderboard, ratings, players, contests.
 
-    With --site, publish it as a web site instead: leaderboard, players, contests, comparison, distribution.
+    With --site, publish it as a web site instead: leaderboard, players, contests, comparison, distribution. With --to,
+    write the same tables into a database, in one transaction.
     """
     without_pandas()
+    if (site is not None or database is not None) and (maintain or no_index):
+        option, target = "--maintain" if maintain else "--no-index", "--site" if site is not None else "--to"
+        raise click.UsageError(f"{option} is for tables in the lake and not for {target}, which has no old files")
+    if site is not None and database is not None:
+        raise click.UsageError("--site and --to are two publishes: use a command for each")
+    if database is None and (schema is not None or prefix):
+        raise click.UsageError(f"{'--prefix' if schema is None else '--schema'} is for databases: give one with --to")
+    if database is not None:
+        from ...databases.address import DatabaseAddress
+        from ...publication.database import publish_to_database
+
+        with usage():
+            DatabaseAddress.parse(database)
+        opened = lake.open()
+        stored = publish_to_database(
+            opened, run, database, schema, prefix, deviations, titles, steal=steal, rebuild=rebuild
+        )
+        print_freshness(opened, run)
+        print_line(f"run {run}: {stored.line()}")
+        return
     if site is not None:
-        if maintain or no_index:
-            option = "--maintain" if maintain else "--no-index"
-            raise click.UsageError(f"{option} is for tables and not for --site, which removes its old files by itself")
         from ...site.publish import publish_site
 
         opened = lake.open()
