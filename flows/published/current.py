@@ -24,15 +24,28 @@ __all__ = ["leaderboard", "player_history"]
 
 
 def leaderboard(
-    lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None
+    lake: Lake,
+    run_name: str,
+    deviations: float | None = None,
+    titles: TitlesChoice = None,
+    at: int | None = None,
 ) -> tuple[pa.Table, RatingFormat]:
     """The leaderboard of a run and the format of its ratings; as ``results.leaderboard``.
+
+    With ``at``, UTC seconds, the leaderboard of that time from the rounds; as ``results.as_of``.
 
     Raises
     ------
     LakeError
         There is no such run, or it has no rounds yet.
+    ValueError
+        ``at`` is out of range.
     """
+    if at is not None:
+        from ..results.as_of import leaderboard_at
+        from ..results.display import rating_format
+
+        return leaderboard_at(lake, run_name, at, deviations, titles), rating_format(lake, run_name, titles)
     with suppress(LakeError):
         if (current := _Current.open(lake, run_name, deviations)) is not None:
             form = current.format(titles)

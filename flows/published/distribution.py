@@ -1,4 +1,4 @@
-"""The distribution of ratings: bins, quantiles, percentiles."""
+"""The distribution of ratings: bins and quantiles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from .tables import PublishedTables
 
-__all__ = ["MOST_BINS", "count", "distribution", "percentile"]
+__all__ = ["MOST_BINS", "count", "distribution"]
 
 MOST_BINS = 2_000
 _QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
@@ -79,12 +79,6 @@ def count(tables: PublishedTables, low: float | None, high: float | None) -> int
     return int(
         np.sum((ratings >= (-math.inf if low is None else low)) & (ratings < (math.inf if high is None else high)))
     )
-
-
-def percentile(tables: PublishedTables, rating: float) -> float:
-    """The percentage of players with a lower rating."""
-    ratings = _ratings(tables)
-    return float((len(ratings) - np.searchsorted(-ratings, -rating, side="right")) / len(ratings) * 100)
 
 
 def _ratings(tables: PublishedTables) -> npt.NDArray[np.float64]:

@@ -142,8 +142,7 @@ class PublishedRun(PublishedTables):
         (found,) = self.leaderboard_table.slice(row, 1).to_pylist()
         rounds = self.rows_of(found["player"])
         first, last = (self._contest_of(rounds, at) for at in (0, rounds.num_rows - 1))
-        percentile = distribution.percentile(self, found["rating"])
-        return {**found, "percentile": percentile, "first_contest": first, "last_contest": last}
+        return {**found, "first_contest": first, "last_contest": last}
 
     def _contest_of(self, rounds: pa.Table, at: int) -> dict[str, Any]:
         index = rounds.column("round_index")[at].as_py()

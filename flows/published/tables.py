@@ -14,6 +14,7 @@ from ranklake.storage.lake.schemas import PUBLISHED
 from ..common.titles import Titles
 from ..publication.index_manifest import IndexFile, IndexManifest, index_path
 from ..publication.index_parts import Part, integers, read_mapped
+from ..results.ranks import percentiles
 from .search import fold
 
 __all__ = ["PublishedTables"]
@@ -41,7 +42,11 @@ class PublishedTables:
     @cached_property
     def leaderboard_table(self) -> pa.Table:
         """All rated players, best first; see ``PUBLISHED["leaderboard"]``."""
-        return self._table(self.manifest.leaderboard).cast(PUBLISHED["leaderboard"])
+        table, schema = self._table(self.manifest.leaderboard), PUBLISHED["leaderboard"]
+        if "percentile" not in table.column_names:  # written by an earlier release
+            values = percentiles(table.column("rating").to_numpy())
+            table = table.append_column(schema.field("percentile"), pa.array(values))
+        return table.cast(schema)
 
     @cached_property
     def contests_table(self) -> pa.Table:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from ranklake.storage.lake.schemas import PUBLISHED
 
 from ..common.titles import Titles
+from .ranks import percentiles, places
 
 __all__ = ["board_table"]
 
@@ -34,10 +35,11 @@ def board_table(
     rows, shown = order.to_numpy(), shown.take(order)
     rating = shown.column("rating").to_numpy()
     columns = {name: values[rows] for name, values in state.items()} | {
-        "place": np.searchsorted(-rating, -rating, side="left") + 1,
+        "place": places(rating),
         "handle": shown.column("handle"),
         "title": titles.of(rating),
         "player": players[rows],
+        "percentile": percentiles(rating),
     }
     schema = PUBLISHED["leaderboard"]
     return pa.table([columns[name] for name in schema.names], schema=schema)

@@ -83,7 +83,7 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titl
     -------
     pa.Table
         ``place`` (from 1, ties share one), ``handle, rating, mu, sigma, n_rounds, last_time_seconds, max_rating, title,
-        player``; ratings in full precision, ``title`` null without titles.
+        player, percentile``; ratings in full precision, ``title`` null without titles.
 
     Raises
     ------

@@ -196,6 +196,7 @@ _LEADERBOARD = pa.schema(
             "title for the rating; null if the run has no titles, or the rating is below the lowest",
         ),
         _PLAYER,
+        _field("percentile", pa.float64(), "rated players with a lower rating", "percent"),
     ]
 )
 

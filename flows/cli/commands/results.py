@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..terminal.imports import without_pandas
-from ..terminal.parameters import LakeAddress
+from ..terminal.parameters import AGE, TIME, LakeAddress
 from ..terminal.terminal import (
     check_safe,
     deviations_option,
@@ -35,6 +35,10 @@ __all__ = ["leaderboard", "player"]
 @click.option("--all", "everybody", is_flag=True, help="All players.")
 @click.option("--all-time", is_flag=True, help="The best level that each player ever had, given all contests before "
               "and after: smooth_mu - 2 smooth_sigma of `ranklake smooth`.")  # fmt: skip
+@click.option("--at", type=TIME, help="The state at this time, UTC: after the contests that had ended, with the "
+              "uncertainty of the days since.")  # fmt: skip
+@click.option("--active", type=AGE, help="Only players with a contest in this time, as 90d, 26w or 1y, before --at "
+              "or the last contest; places and percentiles are among them.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
               help="csv and json have full precision.")  # fmt: skip
 @safe_option
@@ -47,6 +51,8 @@ def leaderboard(
     top: int,
     everybody: bool,
     all_time: bool,
+    at: int | None,
+    active: int | None,
     form: str,
     safe: bool,
     deviations: float | None,
@@ -59,6 +65,13 @@ def leaderboard(
 
     with usage():
         check_safe(safe, form)
+        if all_time and (at is not None or active is not None):
+            raise ValueError("--all-time takes neither --at nor --active: its levels are of all contests")
+        if at is not None:
+            from ranklake.rating_kernels.core.limits import TIME_SECONDS
+
+            if not TIME_SECONDS.contains(at):
+                raise ValueError(f"--at must be {TIME_SECONDS.rule}, got {at}")
     opened = lake.open()
     print_freshness(opened, run)
     if all_time:
@@ -67,7 +80,11 @@ def leaderboard(
 
         table, form_of_ratings = all_time_leaderboard(opened, run, deviations), rating_format(opened, run, titles)
     else:
-        table, form_of_ratings = of_run(opened, run, deviations, titles)
+        table, form_of_ratings = of_run(opened, run, deviations, titles, at)
+    if active is not None:
+        from ...results.ranks import active as active_players
+
+        table = active_players(table, active, at)
     shown = table if everybody else table.slice(0, top)
     if form == "table":
         from ..terminal.show import all_time_table, leaderboard_table

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 else:
     _ParamType = click.ParamType  # generic for type checkers only
 
-__all__ = ["DATASET", "FINITE", "LAKE", "RUN", "SPAN", "TIME", "TITLES", "LakeAddress"]
+__all__ = ["AGE", "DATASET", "FINITE", "LAKE", "RUN", "SPAN", "TIME", "TITLES", "LakeAddress"]
 
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_557_600}  # a year of 365.25 days
 
 
 class LakeAddress(str):
@@ -73,10 +73,13 @@ class _SpanType(_ParamType):
 
     name = "span"
 
+    def __init__(self, units: str, examples: str) -> None:
+        self._units, self._examples = units, examples
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        match = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", value)
+        match = re.fullmatch(f"([1-9][0-9]{{0,6}})([{self._units}])", value)
         if match is None:
-            self.fail(f"must be a duration as 90s, 15m, 1h or 1d, got {value!r}")
+            self.fail(f"must be a duration as {self._examples}, got {value!r}")
         return int(match[1]) * _SECONDS[match[2]]
 
 
@@ -110,4 +113,5 @@ class _TitlesType(_ParamType):
 
 
 RUN, DATASET = _NameType("run"), _NameType("dataset")
-LAKE, TIME, SPAN, FINITE, TITLES = _LakeType(), _TimeType(), _SpanType(), _FiniteType(), _TitlesType()
+LAKE, TIME, FINITE, TITLES = _LakeType(), _TimeType(), _FiniteType(), _TitlesType()
+SPAN, AGE = _SpanType("smhd", "90s, 15m, 1h or 1d"), _SpanType("dwy", "90d, 26w or 1y")

@@ -42,8 +42,8 @@ def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Tab
     """The first rows of a leaderboard of ``n_players``; without titles, the table has no title column."""
     titled = ("title",) if form.titles else ()
     columns = {"place": NUMBER, "rating": NUMBER, **dict.fromkeys(titled, WHOLE), "handle": NAME}
-    columns |= dict.fromkeys(("mu", "sigma", "rounds", "last", "highest"), NUMBER)
-    hide = ("sigma", "mu", "highest", "last", "rounds", "title")
+    columns |= dict.fromkeys(("mu", "sigma", "rounds", "last", "highest", "percentile"), NUMBER)
+    hide = ("percentile", "sigma", "mu", "highest", "last", "rounds", "title")
     table = new_table(columns, hide, caption=f"{rows.num_rows:,} of {n_players:,} players")
     for row in rows.to_pylist():
         colour = form.style(row["rating"])
@@ -56,6 +56,7 @@ def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Tab
             f"{row['n_rounds']:,}",
             _day(row["last_time_seconds"]),
             form.rating(row["max_rating"]),
+            f"{row['percentile']:.2f}",
         )
     return table
 

@@ -121,8 +121,11 @@ def test_table__hides_the_least_important_columns_first(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     text = output(on_terminal(*COMMANDS["leaderboard"], "--lake", lake.url))
-    assert "3 columns hidden (sigma, mu, highest): --wide shows them" in text
+    assert "4 columns hidden: --wide shows them" in text  # their names have no room
     assert all(heading in text for heading in ("place", "rating", "handle", "rounds", "last"))
+    monkeypatch.setenv("COLUMNS", "76")
+    assert "(percentile, sigma" in output(on_terminal(*COMMANDS["leaderboard"], "--lake", lake.url))
+    monkeypatch.setenv("COLUMNS", "60")
     text = output(on_terminal(*COMMANDS["runs"], "--lake", lake.url))
     assert re.search("run +┃ system +┃ state +┃ rounds ┃ +size ┃", text)
 

@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, synthetic
 from helpers.tables import over_years
 
 from ranklake.flows.publication import index_parts
+from ranklake.flows.publication.index_manifest import IndexFile, read_manifest
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.published.leaderboard import ORDERS
 from ranklake.flows.published.run import NoPlayerError, PublishedRun, open_published
 from ranklake.flows.published.search import Search, fold
+from ranklake.flows.published.tables import PublishedTables
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Dataset, Lake, MissingError, Run
 
@@ -64,6 +67,17 @@ def test_leaderboard__pages_make_the_whole(run: PublishedRun, board: list[dict[s
         start = page.next
     assert rows == board
     assert run.leaderboard(len(board), 7).rows.num_rows == 0
+
+
+def test_leaderboard__of_an_index_without_percentiles_has_them(lake: Lake, board: list[dict[str, Any]]) -> None:
+    class EarlierRelease(PublishedTables):
+        def _table(self, file: IndexFile) -> pa.Table:
+            table = super()._table(file)
+            return table.drop_columns("percentile") if "percentile" in table.column_names else table
+
+    manifest = read_manifest(lake, "run")
+    assert manifest is not None
+    assert EarlierRelease(lake, "run", manifest).leaderboard_table.to_pylist() == board
 
 
 @pytest.mark.parametrize("order", ORDERS)
