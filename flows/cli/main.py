@@ -35,6 +35,7 @@ SECTIONS = {
     "Show and publish": {
         "leaderboard": (".commands.results:leaderboard", "Show the players of a run, best first."),
         "player": (".commands.results:player", "Show every rated round of one player."),
+        "explain": (".commands.results:explain", "Explain the change of a player's rating in a contest."),
         "predict": (".commands.predict:predict", "Predict the result of a future round."),
         "preview": (".commands.preview:preview", "Show rating changes from standings; nothing is written."),
         "plot": (".commands.plot:plot", "Draw players' histories or the distribution of ratings."),
@@ -44,6 +45,7 @@ SECTIONS = {
     },
     "Evaluate": {
         "evaluate": (".commands.evaluation:evaluate", "Score how well ratings predicted results; compare runs."),
+        "compare": (".commands.results:compare", "Compare ratings of two runs: quantiles, gains, losses."),
         "search": (".commands.evaluation:search", "Search for hyperparameters."),
         "experiment": (".commands.experiments:experiment", "Reproduce an experiment of the papers."),
     },

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from ..terminal.imports import without_pandas
-from ..terminal.parameters import LakeAddress
+from ..terminal.parameters import RUN, LakeAddress
 from ..terminal.terminal import (
     deviations_option,
     lake_option,
@@ -66,7 +66,7 @@ def player(
             print_line(note, err=True)
         return players_figure(list({history.handle: history for history in found}.values()), run)
 
-    _write(lake, run, output, draw)
+    _write(lake, [run], output, draw)
 
 
 @plot.command("distribution", short_help="Draw the distribution of ratings.")
@@ -84,10 +84,30 @@ def distribution(run: str, output: str, deviations: float | None, titles: Titles
 
         return distribution_figure(lake.open(), run, deviations, titles)
 
-    _write(lake, run, output, draw)
+    _write(lake, [run], output, draw)
 
 
-def _write(lake: LakeAddress, run: str, output: str, draw: Callable[[], Figure]) -> None:
+@plot.command("comparison", short_help="Draw the distributions of two runs' ratings.")
+@click.argument("runs", nargs=2, type=RUN, metavar="RUN_A RUN_B")
+@output_option
+@lake_option
+def comparison(runs: tuple[str, str], output: str, lake: LakeAddress) -> None:
+    """Draw the distributions of two runs' ratings, of the players that both have, and how each rating changes."""
+
+    def draw() -> Figure:
+
+        from ...plotting.comparison import comparison_figure
+        from ...published.current import leaderboard
+        from ...results.migration import compare_boards
+
+        opened = lake.open()
+        boards = [leaderboard(opened, run)[0] for run in runs]
+        return comparison_figure(compare_boards(runs, *boards))
+
+    _write(lake, runs, output, draw)
+
+
+def _write(lake: LakeAddress, runs: Sequence[str], output: str, draw: Callable[[], Figure]) -> None:
     """Check all arguments, draw, and write the file at once."""
     from pathlib import Path
 
@@ -99,7 +119,7 @@ def _write(lake: LakeAddress, run: str, output: str, draw: Callable[[], Figure])
         if not Path(output).absolute().parent.is_dir():
             raise ValueError(f"there is no folder {str(Path(output).parent)!r} for {Path(output).name}")
     with drawing("drawing"):
-        print_freshness(lake.open(), run)
+        print_freshness(lake.open(), *runs)
         figure = encode(draw(), form)
     Path(output).write_bytes(figure)
     print_line(f"wrote {output}, {len(figure) / 1000:,.0f} kB")

@@ -1,4 +1,4 @@
-"""Commands that show the result of a run: the leaderboard, and one player's history."""
+"""Commands that show results: leaderboard, one player's history, one change explained, and two runs compared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..terminal.imports import without_pandas
-from ..terminal.parameters import AGE, TIME, LakeAddress
+from ..terminal.parameters import AGE, RUN, TIME, LakeAddress
 from ..terminal.terminal import (
     check_safe,
     deviations_option,
@@ -20,13 +20,14 @@ from ..terminal.terminal import (
     titles_option,
     usage,
     wide_option,
+    write_json,
     write_rows,
 )
 
 if TYPE_CHECKING:
     from ...common.titles import TitlesChoice
 
-__all__ = ["leaderboard", "player"]
+__all__ = ["compare", "explain", "leaderboard", "player"]
 
 
 @click.command()
@@ -124,3 +125,80 @@ def player(
         print_table(player_table(history))
     else:
         write_rows(history.rows, form, safe)
+
+
+@click.command()
+@click.argument("before", type=RUN, metavar="RUN_A")
+@click.argument("after", type=RUN, metavar="RUN_B")
+@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True,
+              help="Number of players who gain, and who lose.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
+              help="csv has a row for each common player; json these and the quantiles.")  # fmt: skip
+@safe_option
+@wide_option
+@lake_option
+def compare(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAddress) -> None:
+    """Compare the ratings of two runs, as for a change of the system from RUN_A to RUN_B.
+
+    Players are the same if their handles are; places are among the common players. `plot comparison` draws both
+    distributions.
+    """
+    from ...common.finite import finite_rows
+    from ...published.current import leaderboard
+    from ...results.migration import compare_boards
+
+    with usage():
+        check_safe(safe, form)
+        if before == after:
+            raise ValueError(f"two different runs are compared, got {before} twice")
+    opened = lake.open()
+    print_freshness(opened, before, after)
+    boards = [leaderboard(opened, run) for run in (before, after)]
+    found = compare_boards((before, after), boards[0][0], boards[1][0])
+    correlation = found.rank_correlation()
+    if form == "csv":
+        write_rows(found.players, form, safe)
+    elif form == "json":
+        only = dict(zip(("before", "after"), found.only, strict=True))
+        facts = {"before": before, "after": after, "only": only, "rank_correlation": correlation}
+        rows = finite_rows(found.players).to_pylist()
+        write_json({**facts, "quantiles": found.quantiles(), "players": rows})
+    else:
+        from ..terminal.show_migration import migration_tables
+
+        for table in migration_tables(found, (boards[0][1], boards[1][1]), top):
+            print_table(table)
+        text = "" if correlation is None else f"; rank correlation {correlation:.4f}"
+        print_line(
+            f"{found.players.num_rows:,} players in both, {found.only[0]:,} in {before} alone, {found.only[1]:,} in "
+            f"{after} alone{text}"
+        )
+
+
+@click.command()
+@click.argument("handle")
+@click.argument("contest")
+@run_option
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@deviations_option
+@titles_option
+@wide_option
+@lake_option
+def explain(
+    handle: str, contest: str, run: str, form: str, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
+) -> None:
+    """Explain how one contest changed a rating: the belief before, the expected place, and the parts of the change.
+
+    CONTEST is an id, or a name that only one contest has.
+    """
+    from ...results.explanation import explain as explain_change
+
+    opened = lake.open()
+    print_freshness(opened, run)
+    found, form_of_ratings = explain_change(opened, run, handle, contest, deviations, titles)
+    if form == "json":
+        write_json(found.to_json())
+    else:
+        from ..terminal.show_migration import explanation_table
+
+        print_table(explanation_table(found, form_of_ratings))

@@ -1,0 +1,77 @@
+"""The tables of two compared runs, and of one explained participation, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from rich.table import Table
+from rich.text import Text
+
+from ...common.text import cell
+from ...results.explanation import Explanation
+from ...results.migration import Migration
+from ...results.rating_format import RatingFormat
+from .tables import NAME, NUMBER, TEXT, new_table
+
+__all__ = ["explanation_table", "migration_tables"]
+
+
+def migration_tables(found: Migration, forms: tuple[RatingFormat, RatingFormat], top: int) -> Iterator[Table]:
+    """The quantiles of both runs, then the players who gain and lose most places."""
+    one, other = (Text(cell(name)) for name in found.names)
+    table = new_table({"quantile": NUMBER})
+    for heading in (one, other):
+        table.add_column(heading, **NUMBER)
+    for row in found.quantiles():
+        texts = (form.rating(row[name]) for form, name in zip(forms, ("before", "after"), strict=True))
+        table.add_row(f"{100 * row['quantile']:g} %", *texts)
+    yield table
+    yield _moves("gain most places", found.gains(top), forms)
+    yield _moves("lose most places", found.losses(top), forms)
+
+
+def _moves(title: str, rows: pa.Table, forms: tuple[RatingFormat, RatingFormat]) -> Table:
+    columns = {"handle": NAME} | dict.fromkeys(
+        ("places", "place before", "place after", "rating before", "rating after", "rounds"), NUMBER
+    )
+    table = new_table(columns, ("rounds", "rating before", "rating after", "place before"), title=title)
+    for row in rows.to_pylist():
+        table.add_row(
+            Text(cell(row["handle"])),
+            f"{row['places_gained']:+,}",
+            f"{row['place_before']:,}",
+            f"{row['place_after']:,}",
+            forms[0].rating(row["rating_before"]),
+            forms[1].rating(row["rating_after"]),
+            f"{row['n_rounds_after']:,}",
+        )
+    return table
+
+
+def explanation_table(found: Explanation, form: RatingFormat) -> Table:
+    """The belief before, at and after the contest, and the parts of the change of the rating."""
+    place = f"{found.place:,}" + (f"-{found.last_place:,}" if found.last_place > found.place else "")
+    result = f"place {place} of {found.n_players:,}, expected {found.expected_place:,.1f}"
+    result += "" if found.perf is None else f", performance {form.rating(found.perf)}"
+    columns = {"": TEXT, "mu": NUMBER, "sigma": NUMBER, "rating": NUMBER}
+    title = Text(f"{cell(found.handle)} in {cell(found.name or found.contest_id)}: {result}")
+    table = new_table(columns, title=title, caption=found.reason())
+    first = "a newcomer" if found.n_before == 0 else f"after {found.n_before:,} rounds"
+    table.add_row(
+        first, form.belief(found.mu_before), form.belief(found.sigma_before), form.rating(found.rating_before)
+    )
+    table.add_row("brought to the contest", form.belief(found.mu_prior), form.belief(found.sigma_prior), "")
+    table.add_row("after the contest", form.belief(found.mu), form.belief(found.sigma), form.rating(found.rating))
+    table.add_section()
+    parts = [
+        ("by the estimate of the skill", found.from_mu),
+        ("by uncertainty of the time before", found.from_sigma_before),
+        ("by certainty of one more result", found.from_sigma),
+        ("by the addend of new players", found.from_offset),
+    ]
+    for text, part in parts:
+        if part or text == parts[0][0]:
+            table.add_row(text, "", "", form.change(part))
+    table.add_row("change", "", "", form.change(found.change))
+    return table

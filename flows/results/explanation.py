@@ -1,0 +1,218 @@
+"""One participation explained: the belief before, the expected place, the performance, and the parts of the change."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranklake.rating_kernels import Prior
+from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
+
+from ..common.titles import TitlesChoice
+from ..compilation.compile import announce_compilation
+from .display import Display
+from .leaderboard import check_rated, rated_contests
+from .player_names import candidate_names
+from .rating_format import RatingFormat
+from .run_titles import titles_of
+
+__all__ = ["Explanation", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How one contest changed the rating of one player.
+
+    Attributes
+    ----------
+    handle, contest_id, name, round_index, time_seconds
+        The player and the contest; ``name`` and ``time_seconds`` are None if the data set no longer has it.
+    place, last_place, n_players : int
+        Place from 1, the last place of the tie, and the number of participants.
+    expected_place : float
+        From 1: half, and the chances of all participants to finish before the player, who counts half; by the system's
+        own model and the beliefs before the contest.
+    perf : float or None
+        Performance, rating points; None in systems without.
+    n_before : int
+        Rounds of the player before; 0 for a newcomer.
+    mu_before, sigma_before, rating_before : float
+        The belief after the player's round before; that of a newcomer if there is none.
+    mu_prior, sigma_prior : float
+        The belief brought to the round, after the diffusion.
+    mu, sigma, rating : float
+        The belief after the round, and the display rating.
+    from_mu, from_sigma_before, from_sigma, from_offset : float
+        The parts of the change of the display rating: of ``mu``; of ``sigma`` by the diffusion before the round; of
+        ``sigma`` by the result; of the system's addend for new players. Their sum is ``change``.
+    change : float
+        ``rating - rating_before``.
+    """
+
+    handle: str
+    contest_id: str
+    name: str | None
+    round_index: int
+    time_seconds: int | None
+    place: int
+    last_place: int
+    n_players: int
+    expected_place: float
+    perf: float | None
+    n_before: int
+    mu_before: float
+    sigma_before: float
+    rating_before: float
+    mu_prior: float
+    sigma_prior: float
+    mu: float
+    sigma: float
+    rating: float
+    from_mu: float
+    from_sigma_before: float
+    from_sigma: float
+    from_offset: float
+    change: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The attributes as a JSON object."""
+        return asdict(self)
+
+    def reason(self) -> str:
+        """Why the rating moved against the result; empty if it did not."""
+        by_sigma = self.from_sigma_before + self.from_sigma
+        if self.change > 0.0 > self.from_mu and by_sigma > 0.0:
+            return "the skill was estimated lower, but the uncertainty fell by more: the rating shown rose"
+        if self.change > 0.0 > self.from_mu:
+            return "the skill was estimated lower, but the addend of a new player rose by more: the rating shown rose"
+        if self.change < 0.0 < self.from_mu and by_sigma < 0.0:
+            return "the skill was estimated higher, but the uncertainty grew by more: the rating shown fell"
+        return ""
+
+
+def explain(
+    lake: Lake,
+    run_name: str,
+    handle: str,
+    contest: str,
+    deviations: float | None = None,
+    titles: TitlesChoice = None,
+) -> tuple[Explanation, RatingFormat]:
+    """Explain the change of a player's rating in a contest, and the format of the ratings.
+
+    Parameters
+    ----------
+    handle
+        Any name of the player.
+    contest
+        The id of the contest, or its name if no other contest has it.
+    deviations, titles
+        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
+
+    Raises
+    ------
+    LakeError
+        There is no such run, player or contest, or the run did not rate the player there; the message says which.
+    """
+    run = Run.open(lake, run_name)
+    dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
+    check_rated(run, chain)
+    display, contests = Display.of(run, deviations), rated_contests(chain, dataset)
+    index, contest_id = _find(run_name, chain, contests, contest)
+    rows = _rows(run, chain, index, index + 1)
+    players = candidate_names(dataset, handle)
+    of_player = np.flatnonzero(np.isin(rows.column("player").to_numpy(), list(players.values())))
+    if not len(of_player):
+        how = "skipped it" if index in _skipped(chain) else f"did not rate {handle!r} there"
+        raise LakeError(f"contest {contest_id} is round {index} of run {run_name}, which {how}")
+    row, fact = (table.slice(at, 1).to_pylist()[0] for table, at in ((rows, int(of_player[0])), (contests, index)))
+    weight = 1.0 if fact["weight"] is None else fact["weight"]
+    explanation = Explanation(
+        handle=next(name for name, player in players.items() if player == row["player"]),
+        contest_id=contest_id,
+        name=fact["name"],
+        round_index=index,
+        time_seconds=fact["time_seconds"],
+        place=row["lo"] + 1,
+        last_place=row["hi"] + 1,
+        n_players=rows.num_rows,
+        expected_place=_expected_place(display, rows, int(of_player[0]), weight),
+        **{name: row[name] for name in ("perf", "n_before", "mu_prior", "sigma_prior", "mu", "sigma")},
+        **_parts(display, row, *_before(run, chain, row, display)),
+    )
+    ladder = titles_of(run, dataset, display.params.mu_init, titles)
+    return explanation, RatingFormat(ladder, display.decimals)
+
+
+def _parts(display: Display, row: dict[str, Any], mu: float, sigma: float) -> dict[str, Any]:
+    """The belief before, the display rating before and after, and the parts of its change."""
+    n = np.array([row["n_before"], row["n_before"] + 1], dtype=np.int32)
+    ratings = display.rating(np.array([mu, row["mu"]]), np.array([sigma, row["sigma"]]), n)
+    offsets = np.zeros(2) if display.system.offset is None else display.system.offset(display.params, n)
+    return {
+        "mu_before": mu,
+        "sigma_before": sigma,
+        "rating_before": float(ratings[0]),
+        "rating": float(ratings[1]),
+        "from_mu": row["mu"] - mu,
+        "from_sigma_before": -display.deviations * (row["sigma_prior"] - sigma),
+        "from_sigma": -display.deviations * (row["sigma"] - row["sigma_prior"]),
+        "from_offset": float(offsets[1] - offsets[0]),
+        "change": float(ratings[1] - ratings[0]),
+    }
+
+
+def _find(run_name: str, chain: Chain, contests: pa.Table, contest: str) -> tuple[int, str]:
+    """The round of a contest and its id."""
+    ids = [contest_id for segment in chain.segments for contest_id in segment.contest_ids]
+    if contest in ids:
+        return ids.index(contest), contest
+    names = contests.column("name").to_pylist()
+    found = [index for index, name in enumerate(names) if name is not None and name.casefold() == contest.casefold()]
+    if len(found) == 1:
+        return found[0], ids[found[0]]
+    if found:
+        several = ", ".join(ids[index] for index in found[:5])
+        raise LakeError(f"{len(found)} contests of run {run_name} have the name {contest!r}; give an id: {several}")
+    near = difflib.get_close_matches(contest, [*dict.fromkeys([*ids, *filter(None, names)])], n=3)
+    hint = f"; there is {', '.join(map(repr, near))}" if near else ""
+    raise LakeError(f"run {run_name} has no contest {contest!r}{hint}")
+
+
+def _rows(run: Run, chain: Chain, start: int, stop: int) -> pa.Table:
+    tables = [table.replace_schema_metadata() for _, table in run.iter_segments(start, stop, chain=chain)]
+    return pa.concat_tables(tables)
+
+
+def _skipped(chain: Chain) -> set[int]:
+    return {index for segment in chain.segments for index in segment.skipped}
+
+
+def _before(run: Run, chain: Chain, row: dict[str, Any], display: Display) -> tuple[float, float]:
+    """``mu`` and ``sigma`` after the player's round before; those of a newcomer if there is none."""
+    if row["n_before"] == 0:
+        return float(display.params.mu_init), float(display.params.sigma_init)
+    names, last = ["round_index", "player", "mu", "sigma"], None
+    for _, table in run.iter_segments(0, row["round_index"], names, chain=chain):
+        mine = table.filter(pc.equal(table.column("player"), row["player"]))
+        last = mine if mine.num_rows else last
+    assert last is not None
+    return last.column("mu")[-1].as_py(), last.column("sigma")[-1].as_py()
+
+
+def _expected_place(display: Display, rows: pa.Table, at: int, weight: float) -> float:
+    """The expected place of the participant in row ``at``; see :meth:`ranklake.flows.frames.Prediction`."""
+    n = rows.num_rows
+    mu, sigma = (rows.column(name).to_numpy() for name in ("mu_prior", "sigma_prior"))
+    n_before = rows.column("n_before").to_numpy()
+    one, all_of_them = (
+        Prior(mu[s], sigma[s], np.empty(len(mu[s])), n_before[s]) for s in (slice(at, at + 1), slice(0, n))
+    )
+    with announce_compilation(display.system.name):
+        chances = display.system.beats(display.params, weight, n, one, all_of_them)
+    return float(0.5 + (n - np.sum(chances)))
