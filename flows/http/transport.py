@@ -80,7 +80,19 @@ class Transport:
     def get(
         self, url: str, headers: Mapping[str, str], seconds: float, part: Callable[[int], Part]
     ) -> TransportResponse:
-        """Send a GET request.
+        """Send a GET request; see :meth:`request`."""
+        return self.request("GET", url, headers, seconds, part)
+
+    def request(
+        self,
+        method: Literal["GET", "POST"],
+        url: str,
+        headers: Mapping[str, str],
+        seconds: float,
+        part: Callable[[int], Part],
+        content: bytes | None = None,
+    ) -> TransportResponse:
+        """Send a request, and return the response.
 
         Parameters
         ----------
@@ -88,6 +100,8 @@ class Transport:
             Time for the whole exchange, from the connection to the last byte.
         part
             The part of the body to read, by status. The connection is closed if the rest is not read.
+        content
+            Body of the request.
 
         Raises
         ------
@@ -106,7 +120,7 @@ class Transport:
         with self._exchange_errors(seconds):
             pool = self._pool(to)
             extensions = {"timeout": self._timeout.as_dict()}
-            with pool.stream("GET", target, headers=encoded, extensions=extensions) as response:
+            with pool.stream(method, target, headers=encoded, content=content, extensions=extensions) as response:
                 if not self._budget.n_bytes:
                     # It was read from bytes behind the previous response on the same connection.
                     raise ExchangeError("no response (the one before was longer than it said)", transient=True)

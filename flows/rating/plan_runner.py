@@ -147,4 +147,5 @@ class PlanRunner:
             phases=self._phases,
             reasons=dict(counters.skipped),
             drift=counters.level.warning(self._config.system, self._config.params),
+            holds=plan.holds,
         )

@@ -87,7 +87,8 @@ def rate(
                     began += _compile(dataset, config, plan, engine, on_compile)
                 run = _truncated_run(lake, config, plan, lease)
                 if plan.done:
-                    return RateReport(plan.kept, 0, 0, 0, 0, time.perf_counter() - began, plan.why)
+                    seconds = time.perf_counter() - began
+                    return RateReport(plan.kept, 0, 0, 0, 0, seconds, plan.why, holds=plan.holds)
                 runner = PlanRunner(dataset, config, plan, run, engine, policy or commit_policy.DEFAULT)
                 return runner.complete(on_progress, began)
             except MissingError:
@@ -132,12 +133,13 @@ def _check_same(config: RunConfig, plan: Plan) -> None:
 def _planned_report(dataset: Dataset, plan: Plan) -> RateReport:
     """The report of a dry run."""
     if plan.done:
-        return RateReport(plan.kept, 0, 0, 0, 0, 0.0, plan.why, planned=True)
+        return RateReport(plan.kept, 0, 0, 0, 0, 0.0, plan.why, planned=True, holds=plan.holds)
     sizes = plan.sizes(dataset, plan.kept, plan.n_rounds)
     replayed, rated = plan.kept - plan.resumes_at, plan.n_rounds - plan.kept
     return RateReport(
-        plan.kept, replayed, rated, 0, int(sizes.sum()), 0.0, plan.why, excluded=rated - len(sizes), planned=True
-    )
+        plan.kept, replayed, rated, 0, int(sizes.sum()), 0.0, plan.why, excluded=rated - len(sizes), planned=True,
+        holds=plan.holds,
+    )  # fmt: skip
 
 
 def _truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:

@@ -47,6 +47,8 @@ class RateReport:
         Number of contests skipped, by reason.
     drift : str
         A warning if the level of the ratings drifted; otherwise empty.
+    holds : int
+        Number of leading rounds whose ratings are those of before; at least ``kept``, because whole segments are kept.
     """
 
     kept: int
@@ -64,6 +66,7 @@ class RateReport:
     phases: dict[str, tuple[float, int]] = field(default_factory=dict)
     reasons: dict[str, int] = field(default_factory=dict)
     drift: str = ""
+    holds: int = 0
 
     def line(self) -> str:
         """The report in one line."""

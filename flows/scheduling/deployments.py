@@ -28,6 +28,7 @@ from ranklake.storage.lake.layout import check_dataset_name, check_run_name
 from ..common.progress import ProgressLog
 from ..common.text import markdown, message
 from ..engines.factory import ENGINES, choose_engine, open_engine
+from ..http.webhook import Webhook
 from ..ingestion.report import SourceReport
 from ..ingestion.source_update import SOURCES
 from ..ingestion.source_update import update as bring_in
@@ -37,6 +38,7 @@ from ..rating.report import RateReport
 from ..rating.resolve import resolve_runs
 from .flow_errors import plain_errors, reschedules
 from .follow import Followed, ProgressCallback, check_source, has_contests, has_ratings, publish_rated, rate_shown
+from .notices import Notice, Notifier, notice_of
 from .pages import best, ingested_page, run_page
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
@@ -50,6 +52,12 @@ def _check_engine(engine: str) -> str:
     return engine
 
 
+def _check_webhook(url: str | None) -> str | None:
+    if url is not None:
+        Webhook(url)
+    return url
+
+
 LakeUrl = Annotated[str, Field(description="Folder or address of the lake.")]
 Source = Annotated[str, Field(json_schema_extra={"enum": list(SOURCES)})]
 DatasetName = Annotated[str, AfterValidator(check_dataset_name)]
@@ -60,6 +68,11 @@ FilePath = Annotated[str | None, Field(description="For files and kaggle: absolu
 FileOptions = Annotated[
     dict[str, Any] | None,
     Field(description="For files, the options of `ingest files`: columns (a list of KEY=COLUMN), order, mirror, ..."),
+]
+OnChange = Annotated[
+    str | None,
+    AfterValidator(_check_webhook),
+    Field(description="Address that gets what has changed as JSON, signed with RANKLAKE_WEBHOOK_SECRET of the worker."),
 ]
 
 
@@ -90,6 +103,7 @@ def rate_run(
     workers: Workers | None = None,
     scheduler: str | None = None,
     replace: bool = False,
+    on_change: OnChange = None,
 ) -> None:
     """Bring a run up to date with its data set; without ``replace``, an existing run keeps its configuration."""
     with reschedules():
@@ -97,7 +111,9 @@ def rate_run(
         systems, settings = [system] if system else [], settings or []
         (config,) = resolve_runs(_open(lake), dataset, [run] if run else [], systems, settings, replace=replace)
         rated = _rate(lake, config, engine, workers, scheduler)
-        _show_run(lake, Followed(config.run, rated, None))
+        followed = Followed(config.run, rated, None)
+        _show_run(lake, followed)
+        _notify(lake, config.dataset, None, [followed], on_change)
 
 
 @flow(persist_result=False, flow_run_name="{run}")
@@ -125,6 +141,7 @@ def follow(
     workers: Workers | None = None,
     scheduler: str | None = None,
     replace: bool = False,
+    on_change: OnChange = None,
 ) -> None:
     """Ingest new contests of a source, and update runs and their published tables."""
     with reschedules():
@@ -133,14 +150,17 @@ def follow(
         dataset, systems, settings = dataset or source, [system] if system else [], settings or []
         opened = _open(lake, create=True)
         configs = resolve_runs(opened, dataset, runs or [], systems, settings, replace=replace)
-        _ingest(lake, source, dataset, where)
+        ingested = _ingest(lake, source, dataset, where)
         if not has_contests(opened, dataset):
             get_run_logger().info("no contests yet, nothing to rate")
             return
+        followed = []
         for config in configs:
             rated = _rate(lake, config, engine, workers, scheduler)
             published = _publish(lake, config.run, maintain) if publish else None
-            _show_run(lake, Followed(config.run, rated, published))
+            followed.append(Followed(config.run, rated, published))
+            _show_run(lake, followed[-1])
+        _notify(lake, dataset, ingested, followed, on_change)
 
 
 def _where(
@@ -193,6 +213,22 @@ def _publish(lake: str, run: str, maintain: bool) -> PublishReport | None:
         report = publish_rated(_open(lake), run, maintain)
         _log([f"run {run}: {report.line() if report else 'no ratings yet, nothing to publish'}"])
         return report
+
+
+def _notify(
+    lake: str, dataset: str, ingested: SourceReport | None, followed: list[Followed], on_change: str | None
+) -> None:
+    """Post what has changed, if anything has and there is an address."""
+    if on_change is not None and (notice := notice_of(_open(lake), dataset, ingested, followed)) is not None:
+        _post(on_change, notice)
+
+
+@task(name="notify", tags=["network"], cache_policy=NO_CACHE, persist_result=False)
+def _post(on_change: str, notice: Notice) -> None:
+    with plain_errors():
+        webhook = Webhook.from_environment(on_change)
+        Notifier(webhook).deliver(notice)
+        _log([f"posted the changes to {webhook.host}"])
 
 
 def _show_run(lake: str, followed: Followed) -> None:

@@ -43,6 +43,7 @@ class Request:
 
     path: str
     headers: dict[str, str]
+    body: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,9 @@ class Server:
         """A client whose patience costs no time."""
         return Client("site", self.url, **{"interval_seconds": 2.0, "clock": self.clock, **more})
 
-    def reply(self, path: str, headers: dict[str, str]) -> Reply:
+    def reply(self, path: str, headers: dict[str, str], body: bytes = b"") -> Reply:
         """The next reply for a path."""
-        self.requests.append(Request(path, headers))
+        self.requests.append(Request(path, headers, body))
         replies = self.replies.get(path)
         if not replies:
             return Reply(b"not found", 404)
@@ -105,8 +106,12 @@ def serving() -> Iterator[Server]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def do_POST(self) -> None:
+            self.do_GET()
+
         def do_GET(self) -> None:
-            reply = site.reply(self.path, dict(self.headers.items()))
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            reply = site.reply(self.path, dict(self.headers.items()), body)
             reply.before()
             self.send_response(reply.status)
             for name, value in reply.headers.items():

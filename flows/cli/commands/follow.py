@@ -42,6 +42,10 @@ __all__ = ["follow"]
 @click.option("--prefix", default="", metavar="TEXT", help="With --to: put before the names of the tables.")
 @click.option("--every", type=SPAN, help="Repeat at this interval, as 90s, 15m, 1h or 1d, until "
               "Ctrl-C. Errors are logged; the next pass tries again.")  # fmt: skip
+@click.option("--on-change", metavar="URL", help="Post what has changed to this address as JSON, signed with the "
+              "secret in RANKLAKE_WEBHOOK_SECRET if it is set.")  # fmt: skip
+@click.option("--exec", "command", metavar="COMMAND", help="Run this command when something has changed, with the same "
+              "JSON on its standard input; no shell expands it.")  # fmt: skip
 @query_options
 @file_options
 @engine_options
@@ -64,6 +68,8 @@ def follow(
     query: str | None,
     watermark: str | None,
     every: int | None,
+    on_change: str | None,
+    command: str | None,
     engine: str | None,
     workers: int | None,
     scheduler: str | None,
@@ -79,11 +85,13 @@ def follow(
 
     from ...databases.address import DatabaseAddress
     from ...engines.factory import choose_engine, open_engine
+    from ...http.webhook import Webhook
     from ...ingestion.databases import SQL
     from ...ingestion.files import FILES, non_default
     from ...rating.resolve import resolve_runs
     from ...scheduling.follow import check_source
     from ...scheduling.follow import follow as run_follow
+    from ...scheduling.notices import Notifier, notice_of
 
     where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": non_default(files)}
     sources = tuple(dict.fromkeys(sources))
@@ -104,6 +112,7 @@ def follow(
         if dataset is None and {FILES, SQL} & set(sources):
             raise ValueError("files need a --dataset" if FILES in sources else "sql needs a --dataset")
         choose_engine(engine, workers, scheduler)
+        notifier = Notifier(Webhook.from_environment(on_change) if on_change is not None else None, command)
         try:
             there = lake.open()
         except MissingError:
@@ -121,16 +130,21 @@ def follow(
                 opened, source, runs[source], opened_engine, publish=not no_publish, to=target, show=progress, **where
             )
 
+    def notify(report: FollowReport) -> None:
+        notifier.deliver(notice_of(opened, report.ingested.dataset, report.ingested, report.runs))
+
     if every is not None:
-        _follow_repeatedly(sources, follow_source, every)
-    elif not _follow_once(sources, follow_source):
+        _follow_repeatedly(sources, follow_source, notify, every)
+    elif not _follow_once(sources, follow_source, notify):
         raise click.exceptions.Exit(1)
 
 
-def _follow_once(sources: Sequence[str], follow_source: Callable[[str], FollowReport]) -> bool:
+def _follow_once(
+    sources: Sequence[str], follow_source: Callable[[str], FollowReport], notify: Callable[[FollowReport], None]
+) -> bool:
     """Follow each source once, and return whether all succeeded. The error of a single source is raised."""
     succeeded = True
-    for _, result in _results(sources, follow_source):
+    for result in _results(sources, follow_source, notify):
         if not isinstance(result, Exception):
             for line in result.lines():
                 print_line(line)
@@ -142,7 +156,12 @@ def _follow_once(sources: Sequence[str], follow_source: Callable[[str], FollowRe
     return succeeded
 
 
-def _follow_repeatedly(sources: Sequence[str], follow_source: Callable[[str], FollowReport], seconds: int) -> None:
+def _follow_repeatedly(
+    sources: Sequence[str],
+    follow_source: Callable[[str], FollowReport],
+    notify: Callable[[FollowReport], None],
+    seconds: int,
+) -> None:
     """Follow each source at an interval, until Ctrl-C or a termination signal.
 
     A pass that changes nothing logs one line a source. Each detail is logged once.
@@ -154,10 +173,11 @@ def _follow_repeatedly(sources: Sequence[str], follow_source: Callable[[str], Fo
         with interruptible(stopped, getattr(signal, "SIGBREAK", signal.SIGTERM)):
             while True:
                 due = time.monotonic() + seconds
-                for source, result in _results(sources, follow_source):
+                for result in _results(sources, follow_source, notify):
                     if isinstance(result, Exception):
                         _log(f"Error: {result}", err=True)
                         continue
+                    source = result.ingested.source
                     details = [line for line in dict.fromkeys(result.details()) if line not in logged[source]]
                     logged[source].update(details)
                     for line in [*details, *(result.changes() if result.changed else [result.summary()])]:
@@ -169,18 +189,20 @@ def _follow_repeatedly(sources: Sequence[str], follow_source: Callable[[str], Fo
 
 
 def _results(
-    sources: Sequence[str], follow_source: Callable[[str], FollowReport]
-) -> Iterator[tuple[str, FollowReport | Exception]]:
-    """Each source with its report, or with the expected error that ended it; other errors are raised."""
+    sources: Sequence[str], follow_source: Callable[[str], FollowReport], notify: Callable[[FollowReport], None]
+) -> Iterator[FollowReport | Exception]:
+    """The report of each source and the expected errors that ended it or its notice; other errors are raised."""
     from ...scheduling.expected_errors import expected
 
     for source in sources:
         try:
-            yield source, follow_source(source)
+            report = follow_source(source)
+            yield report
+            notify(report)
         except Exception as error:
             if not expected(error):
                 raise
-            yield source, error
+            yield error
 
 
 def _log(line: str, err: bool = False) -> None:

@@ -1,0 +1,131 @@
+"""Notices of changed ratings, delivered to a webhook and to a command of the operator."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ranklake.storage import Lake
+
+from ..common.text import quoted
+from ..http.webhook import Webhook, WebhookError
+from ..ingestion.report import FilesReport, SourceReport
+from ..publication.index_manifest import read_manifest
+from .follow import Followed
+
+__all__ = ["KIND", "CommandError", "Notice", "Notifier", "notice_of"]
+
+KIND = "ratings.changed"
+COMMAND_SECONDS = 600.0
+_MOST_PENDING = 1000  # undelivered notices that are kept
+
+Notice = Mapping[str, Any]
+Send = Callable[[Notice], None]
+
+
+class CommandError(ChildProcessError):
+    """The command of the operator failed."""
+
+
+def notice_of(lake: Lake, dataset: str, ingested: SourceReport | None, runs: Sequence[Followed]) -> Notice | None:
+    """The notice of what a follow has changed; None if it changed nothing.
+
+    Returns
+    -------
+    dict
+        ``dataset``; ``contests``, the number of ``new, corrected, removed, moved`` ones; and ``runs``, a list of the
+        changed runs: ``run``; ``version`` of its published state (None if it has no index); ``n_rounds`` in all;
+        ``first_changed``, the first round with new or other ratings, from 0 (None if there is none);
+        ``first_rated_again``, the same round if it had ratings before, else None; ``why`` they were rated again.
+    """
+    changed = [_about(lake, followed) for followed in runs if followed.changed]
+    if not changed and not (ingested is not None and ingested.changed):
+        return None
+    contests = {name: 0 if ingested is None else getattr(ingested, name) for name in ("new", "corrected", "removed")}
+    contests["moved"] = ingested.moved if isinstance(ingested, FilesReport) else 0
+    return {"dataset": dataset, "contests": contests, "runs": changed}
+
+
+def _about(lake: Lake, followed: Followed) -> dict[str, Any]:
+    rated = followed.rated
+    manifest = None if followed.published is None else read_manifest(lake, followed.run)
+    return {
+        "run": followed.run,
+        "version": None if manifest is None else manifest.etag,
+        "n_rounds": rated.kept + rated.rated,
+        "first_changed": rated.holds if rated.rated or rated.why else None,
+        "first_rated_again": rated.holds if rated.why else None,
+        "why": rated.why,
+    }
+
+
+class Notifier:
+    """Delivers notices in order. Those that a receiver did not accept are kept, and delivered before the next ones.
+
+    Parameters
+    ----------
+    webhook
+        Notices are posted there; None for none.
+    command
+        A command with its arguments. It gets each notice as JSON on its standard input; no shell expands it.
+
+    Raises
+    ------
+    ValueError
+        The command is empty or has an open quotation.
+    """
+
+    def __init__(self, webhook: Webhook | None = None, command: str | None = None) -> None:
+        self._channels: list[tuple[Send, deque[Notice]]] = []
+        if webhook is not None:
+            self._add(lambda notice: webhook.post(KIND, notice))
+        if command is not None:
+            try:
+                words = shlex.split(command, posix=os.name != "nt")
+            except ValueError as error:
+                raise ValueError(f"the command {quoted(command)} cannot be read: {error}") from None
+            if not words:
+                raise ValueError("the command of --exec is empty")
+            self._add(lambda notice: _run(words, notice))
+
+    def _add(self, send: Send) -> None:
+        self._channels.append((send, deque(maxlen=_MOST_PENDING)))
+
+    def deliver(self, notice: Notice | None) -> None:
+        """Deliver the kept notices and this one.
+
+        Raises
+        ------
+        WebhookError, CommandError
+            A receiver did not accept a notice; the other receivers got theirs.
+        """
+        failures: list[OSError] = []
+        for send, pending in self._channels:
+            if notice is not None:
+                pending.append(notice)
+            try:
+                while pending:
+                    send(pending[0])
+                    pending.popleft()
+            except (WebhookError, CommandError) as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+
+def _run(words: Sequence[str], notice: Notice) -> None:
+    """Run the command with a notice on its standard input; raises :class:`CommandError` unless it exits with 0."""
+    text = json.dumps({"type": KIND, "data": notice}, allow_nan=False)
+    try:
+        done = subprocess.run(words, input=text.encode(), timeout=COMMAND_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise CommandError(f"command {quoted(words[0])}: not finished within {COMMAND_SECONDS:.0f} s") from None
+    except OSError as error:
+        raise CommandError(f"command {quoted(words[0])}: {error.strerror or error}") from None
+    if done.returncode:
+        raise CommandError(f"command {quoted(words[0])}: exit code {done.returncode}")
