@@ -24,6 +24,7 @@ SECTIONS = {
         "alias": (".commands.corrections:alias", "Record that a player has a new name."),
         "unalias": (".commands.corrections:unalias", "Remove an alias."),
         "log": (".commands.corrections:log", "List the manual corrections of a data set."),
+        "attributes": (".commands.corrections:attributes", "Record countries and other attributes of players."),
     },
     "Rate": {
         "rate": (".commands.rate:rate", "Bring a run up to date with its data set."),

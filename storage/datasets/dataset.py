@@ -23,6 +23,7 @@ from ..runs.run import Run
 from .corrections import Corrections, participated
 from .garbage import n_replaced, referenced, unreferenced
 from .ingest import Ingest, IngestOrder
+from .tables.attributes import read_attributes
 from .tables.log import Log
 from .tables.players import one_handle, read_handles
 from .tables.standings import StandingsPart, StoredStandings
@@ -166,7 +167,10 @@ class Dataset:
         by the next deletion or ingest. The lease stays.
         """
         delete_root(lake, layout.contests_file(name), lease)
-        folders = (layout.standings_folder, layout.players_folder, layout.log_folder, layout.sources_folder)
+        folders = (
+            layout.standings_folder, layout.players_folder, layout.log_folder, layout.sources_folder,
+            layout.attributes_folder,
+        )  # fmt: skip
         for folder in folders if lease.predecessor >= 0 else (layout.contests_folder, *folders):
             lease.delete_folder(folder(name))
 
@@ -197,6 +201,10 @@ class Dataset:
         if self._log is None:
             self._log = Log.read(self.lake, self.name, self._log_file) if self._log_file else Log()
         return self._log
+
+    def attributes(self) -> pa.Table:
+        """The attributes of players; see ``schemas.ATTRIBUTES``. Empty if there are none."""
+        return read_attributes(self.lake, self.name)
 
     def standings(self, start: int = 0, stop: int | None = None) -> Iterator[StandingsPart]:
         """Corrected standings of the contests from ``start`` to ``stop``, in rated order, many contests at a time.

@@ -11,6 +11,8 @@ __all__ = [
     "RUNS",
     "SEARCHES",
     "TEMPORARY_PREFIX",
+    "attributes_file",
+    "attributes_folder",
     "check_dataset_name",
     "check_run_name",
     "contests_file",
@@ -132,6 +134,16 @@ def players_folder(dataset: str) -> str:
 def players_file(dataset: str, file: str) -> str:
     """Path of a part of the player index, given its name in the table of contests."""
     return f"{players_folder(dataset)}/{file}"
+
+
+def attributes_folder(dataset: str) -> str:
+    """Folder of the players' attributes."""
+    return f"{check_dataset_name(dataset)}/attributes"
+
+
+def attributes_file(dataset: str) -> str:
+    """The table of the players' attributes; replaced as a whole."""
+    return f"{attributes_folder(dataset)}/attributes.parquet"
 
 
 def dataset_folder(dataset: str) -> str:

@@ -27,6 +27,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "write_statistics": ["contest_id"],
     },
     "players": {"compression": "zstd", "compression_level": 1, "use_dictionary": False, "write_statistics": ["player"]},
+    "attributes": {"compression": "zstd", "compression_level": 1, "use_dictionary": ["attribute", "value"]},
     "log": {"compression": "zstd", "compression_level": 1},
     "rounds": {"compression": "snappy", "use_dictionary": ["contest_id"], "write_statistics": ["round_index"]},
     "smoothed": {"compression": "snappy", "use_dictionary": ["contest_id"], "write_statistics": ["round_index"]},

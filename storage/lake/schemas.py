@@ -8,6 +8,7 @@ from .errors import FormatError
 from .remedies import damaged, remedy_for
 
 __all__ = [
+    "ATTRIBUTES",
     "CHECKPOINT",
     "CONTESTS",
     "FORMAT_VERSION",
@@ -104,6 +105,14 @@ STANDINGS = pa.schema([_CONTEST_ID, _PLAYER, _HANDLE, _LO, _HI])
 
 PLAYERS = pa.schema([_PLAYER, _HANDLE])
 
+ATTRIBUTES = pa.schema(
+    [
+        _HANDLE,
+        _field("attribute", pa.string(), "what it is, as country or organisation"),
+        _field("value", pa.string(), "its value for the player, not empty"),
+    ]
+)
+
 LOG = pa.schema(
     [
         _field("kind", pa.string(), "what was done: remove, disqualify, reinstate, alias or unalias"),
@@ -158,6 +167,7 @@ TABLES = {
     "contests": CONTESTS,
     "standings": STANDINGS,
     "players": PLAYERS,
+    "attributes": ATTRIBUTES,
     "log": LOG,
     "rounds": ROUNDS,
     "smoothed": SMOOTHED,

@@ -92,6 +92,10 @@ def verify_dataset(dataset: Dataset) -> Iterator[str]:
             yield str(damaged(dataset.log_path, "does not match the digest in its name"))
     except LakeError as error:
         yield str(error)
+    try:
+        dataset.attributes()
+    except LakeError as error:
+        yield str(error)
     files: dict[str, list[Row]] = {}
     for row in rows:
         files.setdefault(row.file, []).append(row)

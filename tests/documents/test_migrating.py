@@ -1,4 +1,4 @@
-"""The commands of docs/migrating.md, and those of docs/tables.md about a day, work."""
+"""The commands of docs/migrating.md, and those of docs/tables.md about days and groups, work."""
 
 from __future__ import annotations
 
@@ -53,3 +53,17 @@ def test_tables__commands_show_a_day(lake: Lake, invoke: Command) -> None:
         answer = invoke(*shlex.split(line)[1:])
         assert (answer.code, answer.err) == (0, "")
         assert "ada" in answer.out
+
+
+def test_tables__commands_show_groups(lake: Lake, invoke: Command, tmp_path: Path) -> None:
+    rate_run(lake, run="codeforces-elo-mmr", dataset="codeforces")
+    page = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    (people,) = [block for block in blocks_of(page, "text") if block.startswith("handle,")]
+    (tmp_path / "people.csv").write_text(people.replace("FI,", "FR,"), encoding="utf-8")
+    (block,) = [block for block in blocks_of(page, "sh") if "--by" in block]
+    answers = [invoke(*shlex.split(line)[1:]) for line in block.splitlines()]
+    assert [answer.code for answer in answers] == [0] * 4
+    assert "country, organisation of 3 players" in answers[0].out
+    assert "linus" in answers[1].out
+    assert "3 of 3 groups" in answers[2].out
+    assert answers[3].out.startswith('"place","group"')

@@ -26,7 +26,7 @@ from ..terminal.terminal import (
 if TYPE_CHECKING:
     from ranklake.storage import Dataset, Entry, Ingest, Log
 
-__all__ = ["alias", "amend", "log", "remove", "unalias"]
+__all__ = ["alias", "amend", "attributes", "log", "remove", "unalias"]
 
 why_option = click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
 
@@ -77,6 +77,22 @@ def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why:
             elif not ingest.disqualify(contest, handle, why):
                 print_line(f"contest {contest}: {handle!r} is already disqualified")
     _print_changes(lake, dataset, ingest)
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False), metavar="FILE")
+@dataset_option
+@lake_option
+def attributes(file: str, dataset: str, lake: LakeAddress) -> None:
+    """Record attributes of players, such as country and organisation, from a table with a column `handle`.
+
+    FILE is CSV or Parquet and replaces all attributes recorded before. Every other column is an attribute; an empty
+    cell is none. No rating depends on them: `leaderboard --where` and `--by` do.
+    """
+    from ...ingestion.attributes import record_attributes
+
+    report = record_attributes(lake.open(), dataset, file, on_wait=print_wait)
+    print_line(f"data set {dataset}: {report.line()}")
 
 
 @click.command()

@@ -40,6 +40,10 @@ __all__ = ["compare", "explain", "leaderboard", "player"]
               "uncertainty of the days since.")  # fmt: skip
 @click.option("--active", type=AGE, help="Only players with a contest in this time, as 90d, 26w or 1y, before --at "
               "or the last contest; places and percentiles are among them.")  # fmt: skip
+@click.option("--where", "conditions", multiple=True, metavar="ATTRIBUTE=VALUE", help="Only players with this value of "
+              "`ranklake attributes`; repeatable. Places and percentiles are among them.")  # fmt: skip
+@click.option("--by", "attribute", metavar="ATTRIBUTE", help="Show groups of players instead, as countries, each with "
+              "a rating of its own.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
               help="csv and json have full precision.")  # fmt: skip
 @safe_option
@@ -54,6 +58,8 @@ def leaderboard(
     all_time: bool,
     at: int | None,
     active: int | None,
+    conditions: tuple[str, ...],
+    attribute: str | None,
     form: str,
     safe: bool,
     deviations: float | None,
@@ -66,8 +72,10 @@ def leaderboard(
 
     with usage():
         check_safe(safe, form)
-        if all_time and (at is not None or active is not None):
-            raise ValueError("--all-time takes neither --at nor --active: its levels are of all contests")
+        if all_time and (at is not None or active is not None or conditions or attribute is not None):
+            raise ValueError("--all-time takes no --at, --active, --where or --by: its levels are of all contests")
+        if wrong := [condition for condition in conditions if "=" not in condition]:
+            raise ValueError(f"--where is ATTRIBUTE=VALUE, got {wrong[0]!r}")
         if at is not None:
             from ranklake.rating_kernels.core.limits import TIME_SECONDS
 
@@ -86,11 +94,21 @@ def leaderboard(
         from ...results.ranks import active as active_players
 
         table = active_players(table, active, at)
+    if conditions or attribute is not None:
+        from ranklake.storage import Dataset, Run
+
+        from ...results.groups import group_table, values_of, where
+
+        dataset = Dataset.open(opened, Run.open(opened, run).config["dataset"])
+        for name, _, value in (condition.partition("=") for condition in conditions):
+            table = where(table, values_of(dataset, name), value)
+    if attribute is not None:
+        table = group_table(table, values_of(dataset, attribute))
     shown = table if everybody else table.slice(0, top)
     if form == "table":
-        from ..terminal.show import all_time_table, leaderboard_table
+        from ..terminal.show import all_time_table, groups_table, leaderboard_table
 
-        show = all_time_table if all_time else leaderboard_table
+        show = all_time_table if all_time else leaderboard_table if attribute is None else groups_table
         print_table(show(shown, table.num_rows, form_of_ratings))
     else:
         write_rows(shown, form, safe)

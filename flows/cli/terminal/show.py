@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "all_time_table",
     "entrants_table",
+    "groups_table",
     "leaderboard_table",
     "log_table",
     "outcomes_table",
@@ -57,6 +58,22 @@ def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Tab
             _day(row["last_time_seconds"]),
             form.rating(row["max_rating"]),
             f"{row['percentile']:.2f}",
+        )
+    return table
+
+
+def groups_table(rows: pa.Table, n_groups: int, form: RatingFormat) -> Table:
+    """The first rows of a table of groups."""
+    columns = {"place": NUMBER, "rating": NUMBER, "group": NAME, "players": NUMBER, "best": NAME, "best rating": NUMBER}
+    table = new_table(columns, ("best rating", "players"), caption=f"{rows.num_rows:,} of {n_groups:,} groups")
+    for row in rows.to_pylist():
+        table.add_row(
+            f"{row['place']:,}",
+            form.rating(row["rating"]),
+            Text(cell(row["group"])),
+            f"{row['n_players']:,}",
+            Text(cell(row["best"]), form.style(row["best_rating"])),
+            form.rating(row["best_rating"]),
         )
     return table
 

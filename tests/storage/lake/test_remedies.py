@@ -35,6 +35,7 @@ from ranklake.storage.lake.remedies import damaged, remedies_for_sources, remedy
         ),
         ("raw/site/index.json", "delete it, it is made again"),
         ("d/sources/site.json", "delete it, and `ranklake normalise --source site --dataset d` makes it again"),
+        ("d/attributes/attributes.parquet", "delete it, and `ranklake attributes FILE --dataset d` writes it again"),
         ("somewhere/else", "restore it or make it again"),
         ("runs", "restore it or make it again"),
         ("runs/x", "restore it or make it again"),

@@ -14,6 +14,7 @@ FIXED = {
     "contests": "contest_id name url time_seconds weight perf_ceiling n_players content_digest",
     "standings": "contest_id player handle lo hi",
     "players": "player handle",
+    "attributes": "handle attribute value",
     "log": "kind contest_id handle new_handle since_seconds who time_seconds why",
     "rounds": "round_index contest_id player lo hi perf mu_prior sigma_prior mu sigma n_before",
     "smoothed": "round_index contest_id player lo hi perf smooth_mu smooth_sigma cavity_mu cavity_sigma",
@@ -43,6 +44,7 @@ EXAMPLES = {
         "hi": [0, 1],
     },
     "players": {"player": [0, 1], "handle": ["", "\u0000"]},
+    "attributes": {"handle": ["Ünal", " "], "attribute": ["country", ""], "value": ["TR", "\u0000"]},
     "log": {
         "kind": ["disqualify", "alias"],
         "contest_id": ["a", None],

@@ -1,0 +1,128 @@
+"""Record the attributes of players from a table with one row a player."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ranklake.storage import Dataset, Lake
+from ranklake.storage.datasets.tables.attributes import write_attributes
+from ranklake.storage.lake.layout import dataset_folder
+from ranklake.storage.lake.schemas import ATTRIBUTES
+from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.leases.holder import LeaseHolder
+
+from ..common.text import count, quoted
+from ..sources.base import SourceError
+
+__all__ = ["AttributesReport", "record_attributes"]
+
+HANDLE = "handle"
+_DELIMITERS = ",;\t"
+_WAIT_SECONDS = 600.0  # for a writer of the data set to end
+
+Rows = list[tuple[int, dict[str, str]]]  # number of the line or row, and the cells by column
+
+
+@dataclass(frozen=True, slots=True)
+class AttributesReport:
+    """The attributes recorded, and how many players and unknown handles have some."""
+
+    names: tuple[str, ...]
+    n_players: int
+    n_unknown: int
+
+    def line(self) -> str:
+        """The report in one line."""
+        text = f"{', '.join(self.names) or 'no attribute'} of {count(self.n_players, 'player')}"
+        return text + (f"; {count(self.n_unknown, 'handle')} not in the data set yet" if self.n_unknown else "")
+
+
+def record_attributes(
+    lake: Lake, dataset: str, path: str, on_wait: Callable[[LeaseHolder], None] = lambda _: None
+) -> AttributesReport:
+    """Replace the attributes of a data set's players by those in a table.
+
+    Parameters
+    ----------
+    path
+        A file .parquet, or else CSV in UTF-8 with commas, semicolons or tabs. It has a column ``handle``; every other
+        column is an attribute, and an empty cell is none. Handles may be old names, or not in the data set yet.
+
+    Raises
+    ------
+    SourceError
+        The file cannot be read, has no such column, or a handle twice; names the line or row.
+    LakeError
+        There is no such data set, or another process holds its lease for longer than ten minutes.
+    """
+    names, rows = _read_parquet(path) if Path(path).suffix == ".parquet" else _read_csv(path)
+    triples: list[tuple[str, str, str]] = []
+    first: dict[str, int] = {}
+    for number, row in rows:
+        handle = row[HANDLE]
+        if not handle:
+            raise SourceError("the handle is empty", path, rows=[number])
+        if handle in first:
+            raise SourceError(f"handle {quoted(handle)} is in row {first[handle]}, too", path, rows=[number])
+        first[handle] = number
+        triples += [(handle, name, row[name]) for name in names if row[name]]
+    table = pa.table([list(column) for column in zip(*triples, strict=True)] or [[], [], []], schema=ATTRIBUTES)
+    with hold_lease(
+        lake, dataset_folder(dataset), f"attributes {dataset}", wait_seconds=_WAIT_SECONDS, on_wait=on_wait
+    ) as lease:
+        opened = Dataset.open(lake, dataset)
+        write_attributes(lake, dataset, table, lease)
+    known = set(opened.handles().to_pylist()) | set(opened.log().aliases)
+    handles = {handle for handle, _, _ in triples}
+    return AttributesReport(tuple(names), len(handles), len(handles - known))
+
+
+def _read_csv(path: str) -> tuple[list[str], Rows]:
+    """The attributes and the rows of a CSV file."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            head = file.readline()
+            file.seek(0)
+            delimiter = max(_DELIMITERS, key=head.count)
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            names = _names([name.strip() for name in next(reader, [])], path)
+            rows: Rows = []
+            for number, cells in enumerate(filter(None, reader), 1):
+                if len(cells) != len(names):
+                    rule = f"the row has {count(len(cells), 'cell')}, the header {len(names)}"
+                    raise SourceError(rule, path, rows=[number], lines=[reader.line_num])
+                rows.append((number, dict(zip(names, map(str.strip, cells), strict=True))))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise SourceError(f"cannot be read as CSV in UTF-8: {error}", path) from None
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or error}", path) from None
+    return [name for name in names if name != HANDLE], rows
+
+
+def _read_parquet(path: str) -> tuple[list[str], Rows]:
+    """The attributes and the rows of a Parquet file; values of other types become text."""
+    try:
+        table = pq.read_table(path)
+        names = _names(table.column_names, path)
+        columns = [table.column(name).cast(pa.string()).fill_null("").to_pylist() for name in names]
+    except (pa.ArrowException, OSError) as error:
+        raise SourceError(f"cannot be read as Parquet: {str(error).partition(chr(10))[0]}", path) from None
+    rows = [(n, dict(zip(names, cells, strict=True))) for n, cells in enumerate(zip(*columns, strict=True), 1)]
+    return [name for name in names if name != HANDLE], rows
+
+
+def _names(names: list[str], path: str) -> list[str]:
+    """The columns of a table, checked."""
+    if HANDLE not in names:
+        raise SourceError(f"has no column {HANDLE}; it has {', '.join(map(quoted, names)) or 'none'}", path)
+    if twice := next((name for name in names if not name or names.count(name) > 1), None):
+        raise SourceError(f"has the column {quoted(twice)} twice", path)
+    if "" in names:
+        raise SourceError("has a column without a name", path)
+    return names

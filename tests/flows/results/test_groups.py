@@ -1,0 +1,178 @@
+"""Groups of players: the rating of a group solves its equation, filters keep who has the value."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.commands import Command
+from helpers.lakes import contest, lake_of, rate_run, synthetic
+from helpers.strategies import repeatable
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ranklake.flows.ingestion.attributes import record_attributes
+from ranklake.flows.results.groups import group_rating, group_table, values_of, where
+from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.sources.base import SourceError
+from ranklake.storage import Dataset, Lake, LakeError
+from ranklake.storage.lake.layout import attributes_file
+from ranklake.storage.maintenance.verify import verify_dataset
+
+NAMES = ["ada", "grace", "linus", "edsger"]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """A rated lake of four players."""
+    contests = [contest(str(i), *NAMES[i % 3 :], *NAMES[: i % 3], time_seconds=1000 * i) for i in range(1, 6)]
+    lake = lake_of(tmp_path / "lake", contests)
+    rate_run(lake, system="elo-mmx")
+    return lake
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(monkeypatch, capsys)
+
+
+def record(lake: Lake, folder: Path, text: str, name: str = "people.csv") -> Any:
+    (folder / name).write_text(text, encoding="utf-8")
+    return record_attributes(lake, "games", str(folder / name))
+
+
+# The rating of a group
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1000])
+def test_group_rating__of_equals_has_a_closed_form(n: int) -> None:
+    """n / (1 + 10^((R - r) / 400)) = 1/2 at R = r + 400 log10(2 n - 1)."""
+    rating = group_rating(np.full(n, 1500.0))
+    assert rating == pytest.approx(1500.0 + 400.0 * math.log10(2 * n - 1), abs=1e-9)
+
+
+@repeatable(30)
+@given(st.lists(st.floats(-3000.0, 5000.0), min_size=1, max_size=20), st.floats(0.1, 1.0))
+def test_group_rating__solves_its_equation(ratings: list[float], decay: float) -> None:
+    rating = group_rating(np.array(ratings), decay)
+    ordered = sorted(ratings, reverse=True)
+    total = sum(decay**k / (1 + 10 ** ((rating - one) / 400)) for k, one in enumerate(ordered))
+    assert total == pytest.approx(0.5, abs=1e-9)
+    assert rating >= ordered[0]
+    assert group_rating(np.array([*ratings, ordered[-1] - 1.0]), decay) >= rating
+    assert group_rating(np.array(ratings) + 100.0, decay) == pytest.approx(rating + 100.0, abs=1e-8)
+
+
+@pytest.mark.parametrize(("ratings", "decay"), [([], 1.0), ([1.0], 0.0), ([1.0], 1.5)])
+def test_group_rating__needs_members_and_a_decay(ratings: list[float], decay: float) -> None:
+    with pytest.raises(ValueError, match="needs a member and a decay"):
+        group_rating(np.array(ratings), decay)
+
+
+# Attributes
+
+
+def test_attributes__filter_and_group_a_leaderboard(lake: Lake, tmp_path: Path) -> None:
+    report = record(lake, tmp_path, "country,handle,team\nGB,ada,x\nUS,grace,\nGB,linus,\nNL,nobody,\n")
+    assert report.line() == "country, team of 4 players; 1 handle not in the data set yet"
+    board, dataset = leaderboard(lake, "run"), Dataset.open(lake, "games")
+    countries = values_of(dataset, "country")
+    assert countries == {"ada": "GB", "grace": "US", "linus": "GB", "nobody": "NL"}
+    british = where(board, countries, "GB").to_pylist()
+    assert [row["handle"] for row in british] == [
+        name for name in board["handle"].to_pylist() if name in ("ada", "linus")
+    ]
+    assert [row["place"] for row in british] == [1, 2]
+    groups = {row["group"]: row for row in group_table(board, countries).to_pylist()}
+    rating = dict(zip(board["handle"].to_pylist(), board["rating"].to_pylist(), strict=True))
+    assert set(groups) == {"GB", "US"}
+    assert groups["US"]["rating"] == pytest.approx(rating["grace"], abs=1e-9)
+    assert groups["GB"]["rating"] == group_rating(np.array([rating["ada"], rating["linus"]]))
+    assert (groups["GB"]["n_players"], groups["GB"]["best"]) == (2, british[0]["handle"])
+
+
+def test_attributes__follow_a_player_to_a_new_name(lake: Lake, tmp_path: Path) -> None:
+    record(lake, tmp_path, "handle,country\nada,GB\ngrace,US\nhopper,FR\n")
+    with Dataset.ingest(lake, "games") as changing:
+        changing.alias("ada", "lovelace", None, "married")
+        changing.alias("grace", "hopper", None, "married")
+    assert values_of(Dataset.open(lake, "games"), "country") == {"lovelace": "GB", "hopper": "FR"}
+
+
+def test_attributes__are_replaced_and_deleted_with_the_data_set(lake: Lake, tmp_path: Path) -> None:
+    record(lake, tmp_path, "handle,country\nada,GB\n")
+    record(lake, tmp_path, "handle;team\nada;x\n")
+    assert Dataset.open(lake, "games").attributes().to_pylist() == [
+        {"handle": "ada", "attribute": "team", "value": "x"}
+    ]
+    with pytest.raises(LakeError, match="data set games has no attribute 'country'; it has team"):
+        values_of(Dataset.open(lake, "games"), "country")
+    record(lake, tmp_path, "handle\nada\n")
+    with pytest.raises(LakeError, match="`ranklake attributes FILE --dataset games` records some"):
+        values_of(Dataset.open(lake, "games"), "team")
+
+
+def test_attributes__stay_when_contests_are_ingested(lake: Lake, tmp_path: Path) -> None:
+    record(lake, tmp_path, "handle,country\nada,GB\n")
+    with Dataset.ingest(lake, "games") as adding:
+        for one in synthetic(3):
+            adding.add(one)
+    assert values_of(Dataset.open(lake, "games"), "country") == {"ada": "GB"}
+    assert list(verify_dataset(Dataset.open(lake, "games"))) == []
+    path = Path(lake.url.removeprefix("file://")) / attributes_file("games")
+    path.write_bytes(path.read_bytes()[:-9])
+    (problem,) = verify_dataset(Dataset.open(lake, "games"))
+    assert "`ranklake attributes FILE --dataset games` writes it again" in problem
+
+
+def test_attributes__parquet_is_as_csv(lake: Lake, tmp_path: Path) -> None:
+    import pandas as pd
+
+    pd.DataFrame({"handle": ["ada", "grace"], "born": [1815, None], "country": ["GB", ""]}).to_parquet(
+        tmp_path / "people.parquet"
+    )
+    record_attributes(lake, "games", str(tmp_path / "people.parquet"))
+    assert values_of(Dataset.open(lake, "games"), "country") == {"ada": "GB"}
+    assert values_of(Dataset.open(lake, "games"), "born").keys() == {"ada"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,country\nada,GB\n", "has no column handle; it has 'name', 'country'"),
+        ("", "has no column handle; it has none"),
+        ("handle,a,a\nada,1,2\n", "has the column 'a' twice"),
+        ("handle,\nada,1\n", "has a column without a name"),
+        ("handle,country\nada,GB\nada,US\n", "handle 'ada' is in row 1, too"),
+        ("handle,country\n,GB\n", "the handle is empty"),
+        ("handle,country\nada\n", "the row has 1 cell, the header 2"),
+        ('handle,country\n"ada,GB\n', "cannot be read as CSV in UTF-8"),
+    ],
+)
+def test_attributes__errors_name_the_row(lake: Lake, tmp_path: Path, text: str, message: str) -> None:
+    record(lake, tmp_path, "handle,country\nada,GB\n")
+    with pytest.raises(SourceError, match=message):
+        record(lake, tmp_path, text, "wrong.csv")
+    assert values_of(Dataset.open(lake, "games"), "country") == {"ada": "GB"}
+
+
+# The commands
+
+
+def test_commands__record_filter_and_group(lake: Lake, command: Command, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("handle,country\nada,GB\ngrace,US\nlinus,GB\n", encoding="utf-8")
+    answer = command("attributes", tmp_path / "people.csv", "--dataset", "games", "--lake", lake.url)
+    assert (answer.code, answer.out) == (0, "data set games: country of 3 players\n")
+    words = ("leaderboard", "--run", "run", "--lake", lake.url)
+    rows = json.loads(command(*words, "--where", "country=GB", "--format", "json").out)
+    assert {row["handle"] for row in rows} == {"ada", "linus"}
+    groups = json.loads(command(*words, "--by", "country", "--format", "json").out)
+    board, dataset = leaderboard(lake, "run"), Dataset.open(lake, "games")
+    assert groups == group_table(board, values_of(dataset, "country")).to_pylist()
+    assert "2 of 2 groups" in command(*words, "--by", "country").out
+    assert "no attribute 'town'; it has country" in command.refuses(*words, "--by", "town")
+    assert "--where is ATTRIBUTE=VALUE" in command.refuses(*words, "--where", "country", code=2)
