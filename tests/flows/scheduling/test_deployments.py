@@ -142,6 +142,21 @@ def test_flows__single_stages_have_the_same_result(site: Site, lake: Lake) -> No
     assert_published(lake, "mine")
 
 
+def test_flows__post_what_has_changed(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANKLAKE_WEBHOOK_SECRET", "shared-by-two")
+    with serving() as receiver:
+        receiver["/"] = Reply(b"", 204)
+        for _ in range(2):
+            deployments.follow(lake.url, "codeforces", "site", on_change=receiver.url)
+        deployments.rate_run(lake.url, "site", "mine", system="elo", on_change=receiver.url)
+        first, second = (json.loads(request.body)["data"] for request in receiver.requests)
+        assert (first["runs"][0]["run"], first["runs"][0]["n_rounds"]) == (RUN, 20)
+        assert (second["runs"][0]["run"], second["runs"][0]["version"]) == ("mine", None)
+        assert all(request.headers["webhook-signature"].startswith("v1,") for request in receiver.requests)
+    with pytest.raises(ParameterTypeError, match="must not have a user"):
+        deployments.follow(lake.url, "codeforces", "site", on_change="https://user:word@host/hook")
+
+
 def test_flows__rate_on_the_given_engine(site: Site, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(deployments, "open_engine", lambda *where: asked.append(where) or Serial())
@@ -276,9 +291,9 @@ def test_follow__called_as_a_function_fails_at_once_and_nothing_is_rated(site: S
 
 def test_tasks__are_neither_retried_inside_their_run_nor_cached() -> None:
     tasks = [value for value in vars(deployments).values() if isinstance(value, Task)]
-    assert sorted(one.name for one in tasks) == ["ingest", "publish", "rate"]
+    assert sorted(one.name for one in tasks) == ["ingest", "notify", "publish", "rate"]
     assert not any(one.retries for one in tasks)
-    assert [one.name for one in tasks if "network" in one.tags] == ["ingest"]
+    assert [one.name for one in tasks if "network" in one.tags] == ["ingest", "notify"]
     assert all(one.cache_policy == NO_CACHE and one.persist_result is False for one in tasks)
     found = [value for value in vars(deployments).values() if isinstance(value, Flow)]
     assert sorted(one.fn.__name__ for one in found) == sorted(deployments.__all__)
