@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.migration import Migration
+from ..results.migration.comparison import Migration
 from .figures import SERIES, legible, new_figure
 
 if TYPE_CHECKING:

@@ -98,7 +98,7 @@ def comparison(runs: tuple[str, str], output: str, lake: LakeAddress) -> None:
 
         from ...plotting.comparison import comparison_figure
         from ...published.current import leaderboard
-        from ...results.migration import compare_boards
+        from ...results.migration.comparison import compare_boards
 
         opened = lake.open()
         boards = [leaderboard(opened, run)[0] for run in runs]

@@ -163,7 +163,7 @@ def compare(before: str, after: str, top: int, form: str, safe: bool, lake: Lake
     """
     from ...common.finite import finite_rows
     from ...published.current import leaderboard
-    from ...results.migration import compare_boards
+    from ...results.migration.comparison import compare_boards
 
     with usage():
         check_safe(safe, form)
@@ -209,7 +209,7 @@ def explain(
 
     CONTEST is an id, or a name that only one contest has.
     """
-    from ...results.explanation import explain as explain_change
+    from ...results.migration.explanation import explain as explain_change
 
     opened = lake.open()
     print_freshness(opened, run)

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ...common.text import cell
-from ...results.explanation import Explanation
-from ...results.migration import Migration
+from ...results.migration.comparison import Migration
+from ...results.migration.explanation import Explanation
 from ...results.rating_format import RatingFormat
 from .tables import NAME, NUMBER, TEXT, new_table
 

@@ -10,7 +10,7 @@ import pytest
 from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run, rated, synthetic
 
-from ranklake.flows.results.explanation import Explanation, explain
+from ranklake.flows.results.migration.explanation import Explanation, explain
 from ranklake.flows.results.players import player_history
 from ranklake.storage import Dataset, Lake, LakeError
 

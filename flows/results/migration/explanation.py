@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from ranklake.rating_kernels import Prior
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 
-from ..common.titles import TitlesChoice
-from ..compilation.compile import announce_compilation
-from .display import Display
-from .leaderboard import check_rated, rated_contests
-from .player_names import candidate_names
-from .rating_format import RatingFormat
-from .run_titles import titles_of
+from ...common.titles import TitlesChoice
+from ...compilation.compile import announce_compilation
+from ..display import Display
+from ..leaderboard import check_rated, rated_contests
+from ..player_names import candidate_names
+from ..rating_format import RatingFormat
+from ..run_titles import titles_of
 
 __all__ = ["Explanation", "explain"]
 

@@ -1,0 +1,1 @@
+"""From one rating system to another: two runs side by side, and one change in parts."""
