@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels import Outcome, Rounds, count_events
+from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import ROUND_LIMITS
 from ranklake.storage import Dataset, LakeError, StandingsPart
 from ranklake.storage.lake.schemas import ROUNDS
 
-__all__ = ["ContestFacts", "check_contests", "to_table"]
+__all__ = ["ContestFacts", "check_contests", "concat_rounds", "to_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,33 @@ class ContestFacts:
             self.weight[at],
             self.perf_ceiling[at],
             self.event[at],
+            teams=_ragged(part),
         )
+
+
+def _ragged(part: StandingsPart) -> Ragged | None:
+    """The shares of each team's members; None if no team has two members."""
+    if part.teams is None:
+        return None
+    first = np.flatnonzero(part.teams.opens(part.offsets))
+    lengths = np.diff(first, append=len(part.player))
+    return None if (lengths == 1).all() else Ragged.from_lengths(lengths, _writable(part.teams.share))
+
+
+def concat_rounds(parts: Sequence[Rounds]) -> Rounds:
+    """The rounds of all parts, one part after the other."""
+    names = [name for name in Rounds.__slots__ if name not in ("offsets", "teams")]
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+    teams = None
+    if any(part.teams is not None for part in parts):
+        alone = ((np.ones(part.n_rows, np.int64), np.ones(part.n_rows)) for part in parts)
+        given = [
+            Ragged.from_lengths(*one) if part.teams is None else part.teams
+            for one, part in zip(alone, parts, strict=True)
+        ]
+        teams = Ragged.concat(given)
+    return Rounds(offsets=np.concatenate(([0], np.cumsum(sizes))), **columns, teams=teams)
 
 
 def check_contests(dataset: Dataset, counts: npt.NDArray[np.bool_], start: int, stop: int) -> None:

@@ -111,10 +111,12 @@ def differ(dataset: Dataset, one: Skipping, other: Skipping) -> bool:
     """Whether two rules skip different contests of a data set; reads all its standings."""
     for part in dataset.standings():
         n = len(part)
-        nothing = np.zeros(n)
+        nothing, places = np.zeros(n), part.offsets
+        if part.teams is not None:
+            places = np.concatenate(([0], np.cumsum(part.teams.opens(part.offsets))))[part.offsets]
         rounds = Rounds(
             part.offsets, part.player, part.lo, part.hi, nothing.astype(np.int64), nothing, nothing,
-            nothing.astype(np.int64),
+            nothing.astype(np.int64), np.diff(places),
         )  # fmt: skip
         if not np.array_equal(one.keep(rounds), other.keep(rounds)):
             return True

@@ -10,7 +10,7 @@ from ranklake.rating_kernels.core.beliefs import Map
 from ..engines.protocols import LocalEngine
 from .outcomes import check_outcome
 
-__all__ = ["check_teams", "rate_few", "rate_rounds", "split_batches"]
+__all__ = ["check_team_rule", "check_teams", "rate_few", "rate_rounds", "split_batches"]
 
 
 def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: LocalEngine) -> Outcome:
@@ -61,11 +61,16 @@ def rate_few(system: System, params: object, beliefs: Beliefs, rounds: Rounds, m
 
 def check_teams(system: System, rounds: Rounds) -> None:
     """Raise ``ValueError`` if rounds have teams and the system has no rule for them."""
-    if rounds.teams is not None and system.rate_teams is None:
+    if rounds.teams is not None:
+        check_team_rule(system)
+
+
+def check_team_rule(system: System, where: str = "") -> None:
+    """Raise ``ValueError`` if the system has no rule for teams; ``where`` says which contests have them."""
+    if system.rate_teams is None:
         able = [name for name, other in SYSTEMS.items() if other.rate_teams is not None]
-        raise ValueError(
-            f"{system.name} has no rule for rounds of teams; {', '.join(able[:-1])} and {able[-1]} have one"
-        )
+        rule = f"{system.name} has no rule for rounds of teams; {', '.join(able[:-1])} and {able[-1]} have one"
+        raise ValueError(f"{where}: {rule}" if where else rule)
 
 
 def split_batches(system: System, rounds: Rounds) -> list[tuple[int, int, bool]]:

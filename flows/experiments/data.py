@@ -141,7 +141,7 @@ def from_lake(lake: Lake, name: str) -> History:
     LakeError
         There is no such data set.
     """
-    from ..common.adapters import ContestFacts
+    from ..common.adapters import ContestFacts, concat_rounds
 
     dataset = Dataset.open(lake, name)
     contests = dataset.contests
@@ -149,14 +149,7 @@ def from_lake(lake: Lake, name: str) -> History:
     parts = [facts.rounds(part) for part in dataset.standings()]
     if not parts:
         raise LakeError(f"data set {name} has no contests; `ranklake ingest` brings them in")
-    rounds = Rounds(
-        np.concatenate(([0], np.cumsum(np.concatenate([np.diff(part.offsets) for part in parts])))),
-        *(
-            np.concatenate([getattr(part, column) for part in parts])
-            for column in ("player", "lo", "hi", "time_seconds", "weight", "perf_ceiling", "event")
-        ),
-    )
-    return _history(name, rounds, contests.column("name").to_pylist(), dataset.handles())
+    return _history(name, concat_rounds(parts), contests.column("name").to_pylist(), dataset.handles())
 
 
 def _collect(name: str, contests: Iterable[Contest]) -> History:

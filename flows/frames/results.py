@@ -75,7 +75,9 @@ class Results:
             Invalid results; the message names the contest, the rows with their labels, and the rule.
         """
         frame = open_frame(results)
-        of_teams, columns = _split_teams(columns, duplicates) if teams else ({}, columns)
+        of_teams, columns = _split_teams(columns, duplicates)
+        if of_teams and not teams:
+            raise ValueError(f"columns={of_teams!r}: results of teams cannot be read here; rate_history reads them")
         named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items())
         options = ReadOptions(columns=named, on_error=on_error, duplicates=duplicates)
         try:

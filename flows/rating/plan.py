@@ -121,6 +121,12 @@ class Plan:
         n_players: npt.NDArray[np.int32] = dataset.contests.column("n_players").to_numpy()[start:stop]
         return n_players[~self.excluded[start:stop]]
 
+    def of_teams(self, dataset: Dataset, start: int, stop: int) -> npt.NDArray[np.bool_]:
+        """Mask of the rounds of teams from ``start`` to ``stop - 1``, of those that are not excluded."""
+        n_teams = dataset.contests.column("n_teams").slice(start, stop - start)
+        mask: npt.NDArray[np.bool_] = n_teams.is_valid().to_numpy()[~self.excluded[start:stop]]
+        return mask
+
     @property
     def resumes_at(self) -> int:
         """The round after the newest valid snapshot; 0 if there is none."""

@@ -18,8 +18,10 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
 
 from ..common.adapters import check_contests
+from ..common.settings import find_system
 from ..compilation.compile import CompileCallback, announce, compile_everything, compile_kernels
 from ..engines.protocols import Engine, LocalEngine
+from ..execution.rounds import check_team_rule
 from .chain import NUMERICS
 from .commits import commit_policy
 from .commits.commit_policy import CommitPolicy
@@ -64,7 +66,8 @@ def rate(
     Raises
     ------
     ValueError
-        The run exists with another configuration, and ``config.replace`` is false.
+        The run exists with another configuration, and ``config.replace`` is false; or the data set has contests of
+        teams, and the system has no rule for them.
     LakeError
         The data set or a contest to exclude is missing, a newer release rated the run, a file is damaged, replayed
         rounds have other ratings than the stored ones, a number of a contest is out of range, or another writer holds
@@ -102,6 +105,8 @@ def _checked_plan(dataset: Dataset, config: RunConfig, max_rounds: int | None, s
     """The plan of a run, after checks of its configuration and its contests."""
     plan = Plan.of(dataset.lake, config, dataset, max_rounds, start)
     _check_same(config, plan)
+    if plan.of_teams(dataset, 0, plan.n_rounds).any():
+        check_team_rule(find_system(config.system), f"data set {dataset.name} has contests of teams")
     check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
     return plan
 
@@ -112,7 +117,9 @@ def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on
     Workers on other machines compile their own kernels; workers on this machine use its cache.
     """
     if isinstance(engine, LocalEngine):
-        return compile_kernels(config.system, plan.sizes(dataset, plan.resumes_at, plan.n_rounds), on_compile)
+        rounds = dataset, plan.resumes_at, plan.n_rounds
+        sizes = plan.sizes(*rounds) + plan.of_teams(*rounds) * find_system(config.system).small  # see `rate_rounds`
+        return compile_kernels(config.system, sizes, on_compile)
     return compile_everything(config.system, on_compile) if engine.on_this_machine else 0.0
 
 

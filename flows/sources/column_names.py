@@ -38,6 +38,8 @@ NEAR: dict[str, tuple[str, ...]] = {
     "perf_ceiling": ("ceiling", "perfceil"),
     "name": ("title", "contesttitle", "eventname", "racename", "tournamentname", "tourneyname", "competitionname"),
     "url": ("link", "href", "contesturl"),
+    "team": ("teamid", "teamname", "group", "crew", "club"),
+    "share": (),
 }  # fmt: skip
 
 
@@ -50,7 +52,8 @@ class Columns:
     ``rank``, and both to ``score``, unless another one is named. The other columns are used if the table has them:
     ``time_seconds`` or ``time``, ``contest_name`` or ``name``, ``weight``, ``perf_ceiling``, ``url``. Upper case and
     blanks around a name are ignored if only one column matches. A column that is named in the settings must exist; an
-    empty name means that no column is used for the key.
+    empty name means that no column is used for the key. ``team`` and ``share`` are used only if they are named: many
+    tables of races have teams that take no places. Places of teams come from ``rank`` or ``score``.
 
     With ``single`` the column ``contest`` may be missing: the table is then one contest.
     """
@@ -66,6 +69,8 @@ class Columns:
     perf_ceiling: str = "perf_ceiling"
     name: str = "contest_name"
     url: str = "url"
+    team: str = ""
+    share: str = ""
     named: frozenset[str] = frozenset()  # keys with a setting, even if its value is the default
     single: bool = field(default=False, compare=False)  # no setting of tables alone
 
@@ -76,6 +81,11 @@ class Columns:
         if self._requires("score") and places is not None:
             both = f"columns {places}={getattr(self, places)} and score={self.score}"
             raise ValueError(f"{both}: places come from one of them, name only one")
+        if self.share and not self.team:
+            raise ValueError(f"column share={self.share} is a share in a team; name the column of the teams, too")
+        if self.team and (bound := next((key for key in ("lo", "hi") if self._requires(key)), None)):
+            rule = f"columns team={self.team} and {bound}={getattr(self, bound)}"
+            raise ValueError(f"{rule}: places of teams come from a column rank or score")
 
     @classmethod
     def parse(cls, settings: Iterable[str]) -> Columns:
@@ -160,7 +170,7 @@ class Columns:
 
     def _places(self, columns: Mapping[str, str]) -> tuple[str, ...]:
         """The keys of the columns with the places."""
-        bounds = bool(self.lo and self.hi)
+        bounds = bool(self.lo and self.hi and not self.team)
         if self._requires("score"):
             return ("score",)
         if self._requires("rank") and not (self._requires("lo") or self._requires("hi")):

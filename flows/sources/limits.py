@@ -159,13 +159,15 @@ def check_contest(contest: Contest, source: str = "", member: str = "", rows: An
             return SourceError(too_long, source, contest.contest_id[:80], member)
     import pyarrow.compute as pc
 
-    # A character has at least one byte, so most contests need no count of characters.
-    longest = pc.max(pc.binary_length(contest.handles)).as_py() or 0
-    if longest > MAX_HANDLE:
-        lengths = pc.utf8_length(contest.handles)
+    columns = [("player", contest.handles)] + ([] if contest.teams is None else [("team", contest.teams.name)])
+    for noun, names in columns:
+        # A character has at least one byte, so most contests need no count of characters.
+        if (pc.max(pc.binary_length(names)).as_py() or 0) <= MAX_HANDLE:
+            continue
+        lengths = pc.utf8_length(names)
         at = pc.index(pc.greater(lengths, MAX_HANDLE), True).as_py()
         if at >= 0:
-            rule = f"the player {contest.handles[at].as_py()[:40]!r}... has {lengths[at].as_py():,} characters"
+            rule = f"the {noun} {names[at].as_py()[:40]!r}... has {lengths[at].as_py():,} characters"
             row = int(rows[at]) if len(rows) else at
             return SourceError(
                 f"{rule}, at most {MAX_HANDLE:,} are allowed", source, contest.contest_id, member, (row,)

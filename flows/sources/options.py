@@ -74,6 +74,9 @@ class ReadOptions:
         for name, value, known in choices:
             if value not in known and not (value is None and name in ("order", "input_format")):
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+        if self.columns.team and self.duplicates != "error":
+            rule = f"duplicates={self.duplicates!r} is not for results of teams (column team={self.columns.team})"
+            raise ValueError(f"{rule}: a player has one team in a contest")
         if self.delimiter is not None:
             mark = _WORDS.get(self.delimiter, self.delimiter)
             if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':

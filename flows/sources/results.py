@@ -48,7 +48,8 @@ def contests_from_results(
         ceiling must be the same in all its rows; its name and address are those of its first row.
     columns
         The columns to use, by key: ``contest``, ``player``, one of ``rank``, ``score``, or ``lo`` and ``hi``, and any
-        of ``time``, ``weight``, ``perf_ceiling``, ``name``, ``url``.
+        of ``time``, ``weight``, ``perf_ceiling``, ``name``, ``url``. With ``rank`` or ``score`` also ``team`` and
+        ``share``.
     order
         ``given``: contests by first appearance; ``number``: by contest id; ``time``: by time, then first appearance.
     source
@@ -66,7 +67,8 @@ def contests_from_results(
     SourceError
         A fault of the whole table: no rows, a column of a wrong type, a row that names no contest.
     """
-    results, players, player_of, rows, lo, hi = _read(table, columns, source, order, options, faults)
+    results, players, player_of = _open(table, columns, source, order, options, faults)
+    rows, lo, hi, of_rows = _places(results, players, player_of)
     weights, ceilings = results.weights(), results.perf_ceilings()
     names, urls = results.texts("name"), results.texts("url")
     if notes is not None:
@@ -84,7 +86,9 @@ def contests_from_results(
     while start < len(results.ids):
         stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + CHUNK_ROWS, side="right")) - 1)
         a, b = offsets[start], offsets[stop]
-        results.reject_places(start, lo[a:b], hi[a:b], offsets[start : stop + 1] - a, rows[a:b])
+        if of_rows is None:
+            results.reject_places(start, lo[a:b], hi[a:b], offsets[start : stop + 1] - a, rows[a:b])
+        teams = None if of_rows is None else of_rows.stored(rows[a:b])
         handles = players.take(pa.array(player_of[rows[a:b]], mask=player_of[rows[a:b]] < 0))
         bounds = offsets[start : stop + 1].tolist()
         for i, first, end in zip(range(start, stop), bounds, bounds[1:], strict=False):
@@ -101,6 +105,7 @@ def contests_from_results(
                 hi=hi[first:end],
                 weight=weights[i],
                 perf_ceiling=ceilings[i],
+                teams=None if teams is None else teams.part(first - bounds[0], end - bounds[0]),
             )
             yield check_contest(contest, source, rows=rows[first:end] + 1) or contest
         start = stop
@@ -136,15 +141,11 @@ def rounds_from_results(
         The first fault, unless contests with a fault are left out; or all contests have a fault.
     """
     results, players, player_of = _open(table, columns, source, "given", options, frame=True)
-    if "team" in columns:
-        results.reject_repeats(players, player_of, repeated_rows(results.contest_of, player_of))
-        rows, lo, hi, teams = Teams(results).places(results.ranks())
-    else:
-        rows, lo, hi = results.places(players, player_of)
-        teams = None
+    rows, lo, hi, of_rows = _places(results, players, player_of)
+    teams = None if of_rows is None else of_rows.ragged(rows)
     weights, ceilings = results.weights(), results.perf_ceilings()
     offsets = results.offsets(rows)
-    if teams is None:
+    if of_rows is None:
         results.reject_places(0, lo, hi, offsets, rows)
     faults = [results.faults[i] for i in sorted(results.faults)]
     if faults and (options is None or options.on_error == "stop" or len(faults) == len(results.ids)):
@@ -171,17 +172,13 @@ def with_contest(table: pa.Table, columns: Mapping[str, str], contest_id: str) -
     return table.append_column(name, ids), {"contest": name, **columns}
 
 
-def _read(
-    table: pa.Table,
-    columns: Mapping[str, str],
-    source: str,
-    order: Order,
-    options: ReadOptions | None,
-    faults: Mapping[int, str] | None = None,
-) -> tuple[ResultTable, pa.StringArray, Ints, Longs, Ints, Ints]:
-    """As :func:`_open`, and the rows by place with their ``lo`` and ``hi``."""
-    results, players, player_of = _open(table, columns, source, order, options, faults)
-    return results, players, player_of, *results.places(players, player_of)
+def _places(results: ResultTable, players: pa.StringArray, player_of: Ints) -> tuple[Longs, Ints, Ints, Teams | None]:
+    """The rows by contest, best first, the ``lo`` and ``hi`` of each, and the teams of the table."""
+    if "team" not in results.columns:
+        return *results.places(players, player_of), None
+    results.reject_repeats(players, player_of, repeated_rows(results.contest_of, player_of))
+    teams = Teams(results)
+    return *teams.places(results.ranks()), teams
 
 
 def _open(

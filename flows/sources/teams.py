@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ranklake.rating_kernels.core.limits import SHARE
 from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.storage.datasets.tables.teams import Teams as StoredTeams
 
 from ..common.text import quoted
 from .columns import Longs, as_names, as_numbers
@@ -48,8 +49,8 @@ class Teams:
         self.unit: Longs = first[inverse]
         self.share = self._shares()
 
-    def places(self, rank: npt.NDArray[np.generic]) -> tuple[Longs, Ints, Ints, Ragged | None]:
-        """The rows by contest, best first and team by team, ``lo`` and ``hi`` of each, and the teams.
+    def places(self, rank: npt.NDArray[np.generic]) -> tuple[Longs, Ints, Ints]:
+        """The rows by contest, best first and team by team, and ``lo`` and ``hi`` of each.
 
         Parameters
         ----------
@@ -63,8 +64,18 @@ class Teams:
         position[firsts[order]] = np.arange(len(firsts))
         rows = np.argsort(position[self.unit], kind="stable")
         sizes = np.bincount(position[self.unit], minlength=len(firsts))
-        teams = None if len(firsts) == len(rows) else Ragged.from_lengths(sizes, self.share[rows])
-        return rows, np.repeat(lo, sizes), np.repeat(hi, sizes), teams
+        return rows, np.repeat(lo, sizes), np.repeat(hi, sizes)
+
+    def ragged(self, rows: Longs) -> Ragged | None:
+        """The shares of each team's members, given the rows of :meth:`places`; None if no team has two members."""
+        unit = self.unit[rows]
+        sizes = np.diff(np.flatnonzero(np.diff(unit, prepend=-1)), append=len(rows))
+        return None if (sizes == 1).all() else Ragged.from_lengths(sizes, self.share[rows])
+
+    def stored(self, rows: Longs) -> StoredTeams:
+        """The teams of some rows, as a standings file has them."""
+        team = self._team[rows]
+        return StoredTeams(self._names.take(pa.array(team, mask=team < 0)), np.where(team < 0, 1.0, self.share[rows]))
 
     def _shares(self) -> npt.NDArray[np.float64]:
         """The share of each row; 1 in teams without any."""

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from .tables.aliases import Alias, canonical, turning_point
 from .tables.log import Log
 from .tables.standings import StandingsPart
+from .tables.teams import Teams
 
 __all__ = ["Corrections", "participated"]
 
@@ -89,9 +90,11 @@ class Corrections:
             for handle, current in self._out[contest]:
                 keep[a:b] &= ~_rows_of(part.player[a:b], player[a:b], handle, current)
             rows = np.flatnonzero(keep[a:b]) + a
-            lo[rows], hi[rows] = _close_up(lo[rows])
+            in_contest = part.contest(contest).teams
+            lo[rows], hi[rows] = _close_up(lo[rows], in_contest and in_contest.keep(keep[a:b]))
         offsets = np.concatenate([[0], np.cumsum(keep)])[part.offsets]
-        return StandingsPart(part.first_contest, offsets, player[keep], lo[keep], hi[keep])
+        teams = None if part.teams is None else part.teams.keep(keep)
+        return StandingsPart(part.first_contest, offsets, player[keep], lo[keep], hi[keep], teams)
 
     def named(self, part: StandingsPart) -> Players:
         """The player of each stored row under its current name; the part's own array if no name is replaced."""
@@ -117,12 +120,14 @@ def _rows_of(stored: Players, named: Players, handle: int, current: int) -> Mask
     return rows if handle != _MISSING and rows.any() else (named == current) & (current != _MISSING)
 
 
-def _close_up(lo: Players) -> tuple[Players, Players]:
+def _close_up(lo: Players, teams: Teams | None) -> tuple[Players, Players]:
     """First and last place of each tie group without gaps; rows with one value of ``lo`` are one group."""
     n = len(lo)
+    opens = np.ones(n, np.bool_) if teams is None else teams.opens(np.array([0, n]))
     starts = np.flatnonzero(np.diff(lo, prepend=-1) != 0)
-    sizes = np.diff(starts, append=n)
-    return np.repeat(starts, sizes).astype(np.int32), np.repeat(starts + sizes - 1, sizes).astype(np.int32)
+    before = np.concatenate(([0], np.cumsum(opens)))  # places that begin before each row
+    sizes, bounds = np.diff(starts, append=n), before[np.append(starts, n)]
+    return np.repeat(bounds[:-1], sizes).astype(np.int32), np.repeat(bounds[1:] - 1, sizes).astype(np.int32)
 
 
 def _index_of(names: list[str], handles: pa.StringArray) -> Callable[[str], int]:

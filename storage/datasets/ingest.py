@@ -24,6 +24,7 @@ from .tables.log import Log
 from .tables.players import PlayerIndex, encode_part, parts_that_stay
 from .tables.rows import Row, rows_of, table_of
 from .tables.standings import standings_name
+from .tables.teams import Teams
 
 __all__ = ["Ingest", "IngestOrder"]
 
@@ -188,6 +189,7 @@ class Ingest(CorrectionEditor):
         handles = pa.concat_arrays([contest.handles for contest in contests])
         ids = pa.array([row.contest_id for row in rows], pa.string())
         of_row = np.repeat(np.arange(len(rows)), sizes)
+        teams = Teams.concat([contest.teams for contest in contests], sizes.tolist())
         table = pa.table(
             {
                 "contest_id": ids.take(pa.array(of_row)),
@@ -195,6 +197,7 @@ class Ingest(CorrectionEditor):
                 "handle": handles,
                 "lo": np.concatenate([contest.lo for contest in contests], dtype=np.int32),
                 "hi": np.concatenate([contest.hi for contest in contests], dtype=np.int32),
+                **({} if teams is None else teams.columns),
             }
         )
         data = parquet.encode(table, "standings")

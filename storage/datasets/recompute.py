@@ -93,10 +93,10 @@ def recompute(
             f"(`ranklake amend {contest} --remove HANDLE --undo --dataset {dataset}`) and exclude it from the rating "
             f"(`ranklake rate --run RUN --exclude {contest}`)"
         )
-    digest = row.digest_of(handles.take(pa.array(part.player)), part.lo, part.hi)
-    changed = digest != row.content_digest
-    row.n_players, row.content_digest = len(part.player), digest
-    return changed
+    counted = row.with_standings(handles.take(pa.array(part.player)), part.lo, part.hi, part.teams)
+    digest, before = counted.content_digest, row.content_digest
+    row.n_players, row.n_teams, row.content_digest = len(part.player), counted.n_teams, digest
+    return digest != before
 
 
 def _check_stands(row: Row, stored: StandingsPart, log: Log, handles: pa.StringArray, handle: str) -> None:
@@ -105,6 +105,9 @@ def _check_stands(row: Row, stored: StandingsPart, log: Log, handles: pa.StringA
         folded = handle.strip().casefold()
         similar = [repr(name) for name in names if name.strip().casefold() == folded]
         hint = f"there is {', '.join(similar)}" if similar else "give the handle as its source spells it"
+        if stored.teams is not None and handle in (teams := stored.teams.name.to_pylist()):
+            members = [repr(name) for name, team in zip(names, teams, strict=True) if team == handle]
+            hint = f"it is a team; disqualify its members: {', '.join(members)}"
         raise LakeError(f"contest {row.contest_id}: no player {handle!r} took part; {hint}")
 
 

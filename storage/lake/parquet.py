@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .remedies import damaged
-from .schemas import FORMAT_VERSION, TABLES, check_format, conform
+from .schemas import FORMAT_VERSION, OPTIONAL, TABLES, check_format, conform
 
 __all__ = ["arrow_buffer", "decode", "encode", "encode_plain", "metadata_of"]
 
@@ -23,7 +23,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "standings": {
         "compression": "zstd",
         "compression_level": 1,
-        "use_dictionary": ["contest_id"],
+        "use_dictionary": ["contest_id", "team", "share"],
         "write_statistics": ["contest_id"],
     },
     "players": {"compression": "zstd", "compression_level": 1, "use_dictionary": False, "write_statistics": ["player"]},
@@ -87,6 +87,10 @@ def decode(data: bytes, name: str, path: str, columns: Sequence[str] | None = No
         reason = str(error).partition("\n")[0]
         raise damaged(path, f"not a readable Parquet file ({reason})") from error
     wanted = TABLES[name].names if columns is None else columns
+    for column in OPTIONAL.get(name, ()):
+        if column in wanted and column not in table.column_names:
+            field = TABLES[name].field(column)
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
     if absent := [column for column in wanted if column not in table.column_names]:
         raise damaged(path, f"has no column {', '.join(absent)}")
     return table.select(wanted)

@@ -13,6 +13,7 @@ __all__ = [
     "CONTESTS",
     "FORMAT_VERSION",
     "LOG",
+    "OPTIONAL",
     "PLAYERS",
     "PUBLISHED",
     "ROUNDS",
@@ -47,15 +48,18 @@ def check_format(found: object, path: str) -> None:
 def conform(table: pa.Table, name: str) -> pa.Table:
     """``table`` under the declared schema of ``name``: its columns, their order, its metadata. Copies nothing.
 
+    Columns of ``OPTIONAL`` without a value are left out.
+
     Raises
     ------
     ValueError
         A column is missing, of another type, or has nulls where none are allowed.
     """
-    schema = TABLES[name]
-    columns = []
-    for field in schema:
+    fields, columns = [], []
+    for field in TABLES[name]:
         index = table.schema.get_field_index(field.name)
+        if field.name in OPTIONAL.get(name, ()) and (index < 0 or table.column(index).null_count == table.num_rows):
+            continue
         if index < 0:
             raise ValueError(f"table {name} needs a column {field.name} ({field.type}), got {table.column_names}")
         column = table.column(index)
@@ -63,8 +67,9 @@ def conform(table: pa.Table, name: str) -> pa.Table:
             raise ValueError(f"{name}.{field.name} must be {field.type}, got {column.type}")
         if not field.nullable and column.null_count:
             raise ValueError(f"{name}.{field.name} must have no nulls, got {column.null_count}")
+        fields.append(field)
         columns.append(column)
-    return pa.Table.from_arrays(columns, schema=schema)
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 def _field(name: str, kind: pa.DataType, meaning: str, unit: str = "", *, nullable: bool = False) -> pa.Field:
@@ -98,10 +103,27 @@ CONTESTS = pa.schema(
         _field("row_start", pa.int64(), "where its rows begin in that file", "row"),
         _field("n_rows", pa.int32(), "its rows there: participations before anybody was disqualified", "rows"),
         _field("source_digest", pa.string(), "content_digest as the source gave it, before corrections", "hex"),
+        _field(
+            "n_teams",
+            pa.int32(),
+            "teams; null if all participants are alone. Places count teams",
+            "teams",
+            nullable=True,
+        ),
     ]
 )
 
-STANDINGS = pa.schema([_CONTEST_ID, _PLAYER, _HANDLE, _LO, _HI])
+STANDINGS = pa.schema(
+    [
+        _CONTEST_ID,
+        _PLAYER,
+        _HANDLE,
+        _LO,
+        _HI,
+        _field("team", pa.string(), "the player's team in the contest; null if alone", nullable=True),
+        _field("share", pa.float64(), "share of the member in its team; null is 1", nullable=True),
+    ]
+)
 
 PLAYERS = pa.schema([_PLAYER, _HANDLE])
 
@@ -162,6 +184,9 @@ SMOOTHED = pa.schema(
 CHECKPOINT = pa.schema(
     [_field("mean", pa.float64(), "cavity mean with which the next sweep begins, less mu_init", "rating points")]
 )
+
+# Columns of later releases: a file without a value in them lacks them, and its bytes are those of earlier releases.
+OPTIONAL = {"contests": ("n_teams",), "standings": ("team", "share")}
 
 TABLES = {
     "contests": CONTESTS,

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from ..datasets.dataset import Dataset
 from ..datasets.tables.rows import Row, rows_of
 from ..datasets.tables.standings import Longs, concatenate_ranges
+from ..datasets.tables.teams import Teams
 from ..lake import layout, parquet
 from ..lake.access.lake import digest_of
 from ..lake.errors import LakeError
@@ -128,11 +129,24 @@ def _segment_problems(segment: Segment, table: pa.Table) -> Iterator[str]:
     if not _equal(table.column("contest_id"), contests):
         yield "its rows are of other contests than those in its manifest"
     lo, hi = (table.column(name).to_numpy() for name in ("lo", "hi"))
-    if not _in_order(lo, hi, np.array(segment.rows, np.int64)):
+    sizes = np.array(segment.rows, np.int64)
+    if not _in_order(lo, hi, sizes, _new_places(lo, hi, sizes)):
         yield "its rows are not in order of place"
     for name in ("mu_prior", "sigma_prior", "mu", "sigma"):
         if not np.isfinite(table.column(name).to_numpy()).all():
             yield f"{name} has values that are not finite"
+
+
+def _new_places(lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32], sizes: Longs) -> npt.NDArray[np.bool_] | None:
+    """The most rows of a run that can open a team; None if each row can. Rounds do not record teams.
+
+    A tie group with more rows than places is one of teams: its last rows are counted as members of its last team.
+    """
+    at = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    begins = (np.diff(lo, prepend=-1) != 0) | (np.arange(len(lo)) == at)
+    place = np.arange(len(lo)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+    opens: npt.NDArray[np.bool_] = place <= hi - lo
+    return None if opens.all() else opens
 
 
 def _standings_problems(table: pa.Table, members: list[Row], handles: pa.StringArray | None) -> Iterator[str]:
@@ -156,18 +170,21 @@ def _standings_problems(table: pa.Table, members: list[Row], handles: pa.StringA
         known = (player >= 0) & (player < len(handles))
         if not known.all() or not _equal(handles.take(pa.array(player)), names):
             yield "its players are not those of the index"
-    if not _in_order(lo, hi, sizes):
+    teams = Teams.of(rows)
+    if not _in_order(lo, hi, sizes, None if teams is None else teams.opens(np.append(ends - sizes, len(lo)))):
         yield "its rows are not in order of place"
     for row, end in zip(members, ends.tolist(), strict=True):
         part = slice(end - row.n_rows, end)
-        if row.digest_of(names.slice(part.start, row.n_rows), lo[part], hi[part]) != row.source_digest:
+        own = None if teams is None else teams.part(part.start, end)
+        given = row.with_standings(names.slice(part.start, row.n_rows), lo[part], hi[part], own)
+        if given.content_digest != row.source_digest:
             yield f"contest {row.contest_id} does not match its digest"
 
 
 def _outdated_digests(dataset: Dataset, rows: list[Row]) -> Iterator[str]:
     """Contests whose size or digest is not that of their standings after corrections."""
     if not dataset.corrected:
-        wrong = [r for r in rows if (r.n_players, r.content_digest) != (r.n_rows, r.source_digest)]
+        wrong = [row for row in rows if (row.n_players, row.content_digest) != (row.n_rows, row.source_digest)]
         yield from (f"contest {row.contest_id} has a digest with corrections, but none is in force" for row in wrong)
         return
     handles = dataset.handles()
@@ -176,14 +193,31 @@ def _outdated_digests(dataset: Dataset, rows: list[Row]) -> Iterator[str]:
         for row, start, stop in zip(
             rows[part.first_contest :], part.offsets[:-1].tolist(), part.offsets[1:].tolist(), strict=False
         ):
-            digest = row.digest_of(names.slice(start, stop - start), part.lo[start:stop], part.hi[start:stop])
-            if (row.n_players, row.content_digest) != (stop - start, digest):
+            teams = None if part.teams is None else part.teams.part(start, stop)
+            counted = row.with_standings(
+                names.slice(start, stop - start), part.lo[start:stop], part.hi[start:stop], teams
+            )
+            facts = len(counted), counted.n_teams, counted.content_digest
+            if (row.n_players, row.n_teams, row.content_digest) != facts:
                 yield f"contest {row.contest_id} does not match its digest after corrections"
 
 
-def _in_order(lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32], sizes: Longs) -> bool:
-    """Whether rows of rounds of these sizes are best first, each tie group with one ``lo`` and one ``hi``."""
+def _in_order(
+    lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32], sizes: Longs, opens: npt.NDArray[np.bool_] | None = None
+) -> bool:
+    """Whether rows of rounds of these sizes are best first, each tie group with one ``lo`` and one ``hi``.
+
+    ``opens`` is the mask of the first row of each team, if places count teams.
+    """
     starts = np.cumsum(sizes) - sizes
+    if opens is not None:
+        first, team = np.flatnonzero(opens), np.cumsum(opens) - 1
+        if not opens[starts[sizes > 0]].all():
+            return False
+        if not (np.array_equal(lo[first][team], lo) and np.array_equal(hi[first][team], hi)):
+            return False
+        teams = np.concatenate(([0], np.cumsum(opens)))
+        return _in_order(lo[first], hi[first], teams[starts + sizes] - teams[starts])
     if np.any(lo[starts[sizes > 0]] != 0):
         return False
     place = np.arange(len(lo)) - np.repeat(starts, sizes)

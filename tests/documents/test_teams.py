@@ -10,6 +10,7 @@ from helpers.teams import team_rounds
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.flows.sources.files.reference import parse_reference
 from ranklake.rating_kernels import SYSTEMS
 
 PAGE = (ROOT / "docs" / "systems" / "teams.md").read_text(encoding="utf-8")
@@ -41,3 +42,13 @@ def test_better_place__of_an_earlier_round_can_cost_a_member_unless_credit_is_it
         rated.append(float(beliefs.mu[0]))
     won, lost = rated
     assert (won - lost) * sign > 1.0
+
+
+def test_example__of_a_contest_file_with_rosters_is_read() -> None:
+    (example,) = (
+        text for text in blocks_of((ROOT / "docs/ingest.md").read_text(encoding="utf-8"), "json") if "red" in text
+    )
+    contest = parse_reference(example.encode(), "1")
+    assert contest.teams is not None
+    assert contest.teams.name.to_pylist() == ["red", "red", None, "blue", "blue"]
+    assert contest.teams.share.tolist() == [1.0, 1.0, 1.0, 2.0, 1.0]

@@ -15,7 +15,7 @@ from ranklake.rating_kernels.core.system import PerformanceLaw, System
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
 
-from ...common.adapters import ContestFacts, check_contests
+from ...common.adapters import ContestFacts, check_contests, concat_rounds
 from ...common.settings import build_params, find_system
 from ...common.skipping import ANY_SYSTEM, Skipping
 from ...engines.protocols import Engine
@@ -101,10 +101,7 @@ def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping =
     check_contests(dataset, everything, 0, len(everything))
     facts = ContestFacts.of(dataset.contests, everything)
     parts = [facts.rounds(part) for part in dataset.standings()]
-    names = [name for name in Rounds.__slots__ if name not in ("offsets", "teams")]  # a lake stores no teams
-    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-    rounds = Rounds(offsets=np.concatenate(([0], np.cumsum(sizes))), **columns)
+    rounds = concat_rounds(parts)
     return History.of(rounds, skipping), int(np.count_nonzero(skipping.keep(rounds)[:stop]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from ...common.text import quoted
 from ..base import SourceError
 from ..limits import Limits, check_contest, check_participants
 from ..places import check_standings
+from .rosters import Rosters
 
 __all__ = ["parse_reference", "reference_time"]
 
@@ -28,6 +29,8 @@ class _Row(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False
     handle: str
     lo: int
     hi: int
+    members: list[str] | None = None
+    shares: list[float] | None = None
 
 
 class _Reference(msgspec.Struct):
@@ -44,7 +47,7 @@ class _Time(msgspec.Struct):
 
 
 class _PlainRows(msgspec.Struct):
-    standings: list[tuple[str, int, int]]
+    standings: list[Annotated[list[Any], msgspec.Meta(min_length=3, max_length=5)]]
 
 
 T = TypeVar("T")
@@ -64,7 +67,8 @@ def parse_reference(
     ----------
     raw
         UTF-8 JSON: ``{"name", "time_seconds", "standings": [[handle, lo, hi], ...]}`` and optionally ``url``,
-        ``weight``, ``perf_ceiling``; other keys are ignored, the format may grow.
+        ``weight``, ``perf_ceiling``; other keys are ignored, the format may grow. A team is ``[name, lo, hi,
+        [member, ...]]`` or ``[name, lo, hi, [member, ...], [share, ...]]``; places count teams.
     contest_id
         Id of the contest.
     source, member
@@ -90,14 +94,18 @@ def parse_reference(
     for name, allowed in ROUND_LIMITS.items():
         if not allowed.contains(getattr(contest, name)):
             raise fault(f"{name} must be {allowed.rule}, got {getattr(contest, name)}")
-    names = [row.handle for row in rows]
-    if len(set(names)) < n:
+    rosters = None if all(row.members is None and row.shares is None for row in rows) else Rosters(rows, fault)
+    names = [row.handle for row in rows] if rosters is None else rosters.members
+    check_participants(len(names), limits, source, contest_id, member)
+    if len(set(names)) < len(names):
         first: dict[str, int] = {}
         for i, name in enumerate(names):
             if first.setdefault(name, i) != i:
-                raise fault(f"player {quoted(name)} is listed twice", first[name], i)
+                both = (first[name], i) if rosters is None else rosters.rows_of(first[name], i)
+                raise fault(f"player {quoted(name)} is listed twice", *both)
     if "" in names:
-        raise fault("a player needs a name, got an empty one", names.index(""))
+        at = names.index("")
+        raise fault("a player needs a name, got an empty one", at if rosters is None else rosters.rows_of(at)[0])
     try:
         lo = np.fromiter([row.lo for row in rows], np.int32, n)
         hi = np.fromiter([row.hi for row in rows], np.int32, n)
@@ -114,10 +122,11 @@ def parse_reference(
         url=contest.url or "",
         time_seconds=contest.time_seconds,
         handles=pa.array(names, pa.string()),
-        lo=lo,
-        hi=hi,
+        lo=lo if rosters is None else np.repeat(lo, rosters.sizes),
+        hi=hi if rosters is None else np.repeat(hi, rosters.sizes),
         weight=contest.weight,
         perf_ceiling=contest.perf_ceiling,
+        teams=None if rosters is None else rosters.teams,
     )
     if too_long := check_contest(read, source, member):
         raise too_long
@@ -127,10 +136,11 @@ def parse_reference(
 def _count_rows(raw: bytes | bytearray, enough: int) -> int:
     """Number of participants, counted before decoding: a row of a few bytes takes 150 bytes of memory when decoded.
 
-    Exact above ``enough``, unless names look like the ends of rows; an upper bound below.
+    Exact above ``enough``, unless names look like the ends of rows; an upper bound below. Members of teams are counted
+    after decoding.
     """
     n = raw.count(b"[") - 1
-    return n if n <= enough else sum(1 for _ in re.finditer(rb"\]\s*,\s*\[", raw)) + 1
+    return n if n <= enough else sum(1 for _ in re.finditer(rb'\]\s*,\s*\[\s*"', raw)) + 1
 
 
 def reference_time(raw: bytes | bytearray, contest_id: str, *, source: str = "", member: str = "") -> int:
@@ -144,7 +154,7 @@ def _decode(decoder: msgspec.json.Decoder[T], raw: bytes | bytearray, contest_id
     except _UNDECODED as error:
         fault = error
         if isinstance(error, msgspec.ValidationError) and "$" not in str(error):
-            # The error of a row with too many items has no row number; the error of plain tuples has one.
+            # The error of a row with too many items has no row number; the error of plain lists has one.
             try:
                 _PLAIN_ROWS.decode(raw)
             except _UNDECODED as placed:

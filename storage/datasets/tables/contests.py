@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from .teams import Teams
+
 __all__ = ["Contest"]
 
 
@@ -30,7 +32,9 @@ class Contest:
     handles : pa.StringArray
         One a participation, no nulls, no repeats.
     lo, hi : int32[n]
-        First and last position of the tie group, zero-based, inclusive.
+        First and last position of the tie group, zero-based, inclusive; counted in teams if there are teams.
+    teams : Teams or None
+        The team of each participation; None if nobody has one.
     """
 
     contest_id: str
@@ -42,15 +46,24 @@ class Contest:
     hi: np.ndarray
     weight: float = 1.0
     perf_ceiling: float = math.inf
+    teams: Teams | None = None
 
     def __len__(self) -> int:
         return len(self.handles)
 
     @property
-    def content_digest(self) -> str:
-        """32 hex digits of all that ratings depend on: contest_id, time, weight, ceiling, players and their places.
+    def n_teams(self) -> int | None:
+        """Number of teams, participants without a team included; None if no team has two members."""
+        if self.teams is None:
+            return None
+        n = int(np.count_nonzero(self.teams.opens(np.array([0, len(self)]))))
+        return n if n < len(self) else None
 
-        A new title or address does not change it.
+    @property
+    def content_digest(self) -> str:
+        """32 hex digits of all that ratings depend on: contest_id, time, weight, ceiling, players, places and teams.
+
+        A new title or address does not change it. Contests without teams have the digests of releases without teams.
         """
         n = len(self.handles)
         digest = hashlib.blake2b(digest_size=16)
@@ -65,4 +78,6 @@ class Contest:
             digest.update(np.ascontiguousarray(self.hi, np.int32).data)
             if text is not None:
                 digest.update(memoryview(text)[bounds[0] : bounds[-1]])
+        if self.teams is not None:
+            digest.update(self.teams.content())
         return digest.hexdigest()

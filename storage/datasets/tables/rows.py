@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ...lake.schemas import CONTESTS
 from .contests import Contest
+from .teams import Teams
 
 __all__ = ["Row", "rows_of", "table_of"]
 
@@ -32,6 +33,7 @@ class Row:
     row_start: int
     n_rows: int
     source_digest: str
+    n_teams: int | None = None
 
     @classmethod
     def of(cls, contest: Contest, digest: str) -> Row:
@@ -46,13 +48,19 @@ class Row:
             contest.weight,
             ceiling,
         )
-        return cls(*values, n, digest, "", 0, n, digest)
+        return cls(*values, n, digest, "", 0, n, digest, contest.n_teams)
 
-    def digest_of(self, handles: pa.StringArray, lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32]) -> str:
-        """The contest's content digest if these were its standings."""
+    def with_standings(
+        self,
+        handles: pa.StringArray,
+        lo: npt.NDArray[np.int32],
+        hi: npt.NDArray[np.int32],
+        teams: Teams | None = None,
+    ) -> Contest:
+        """The contest with other standings, for its digest; without name and address."""
         ceiling = math.inf if self.perf_ceiling is None else self.perf_ceiling
-        values = (self.contest_id, "", "", self.time_seconds, handles, lo, hi, self.weight, ceiling)
-        return Contest(*values).content_digest
+        values = (self.contest_id, "", "", self.time_seconds, handles, lo, hi, self.weight, ceiling, teams)
+        return Contest(*values)
 
 
 assert [field.name for field in fields(Row)] == CONTESTS.names

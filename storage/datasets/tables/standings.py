@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from ...lake import layout
 from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged, with_remedies
+from .teams import Teams
 
 __all__ = ["StandingsPart", "StoredStandings", "concatenate_ranges", "standings_name"]
 
@@ -26,6 +27,7 @@ _CACHED_FILES = 4
 # corrections and sorting, are copied together: each costs a few array operations, and so does a file.
 _VIEW_ROWS = 1_000
 _GATHERED_ROWS = 1 << 18
+_NUMBERS = ("player", "lo", "hi")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +42,8 @@ class StandingsPart:
         Contest ``first_contest + i`` has the rows from ``offsets[i]`` to ``offsets[i + 1]``.
     player, lo, hi : int32[n]
         Dense index of the player; first and last place of the tie group, zero-based, inclusive. Read-only.
+    teams : Teams or None
+        The team of each row; None if nobody has one. Places then count teams.
     """
 
     first_contest: int
@@ -47,6 +51,7 @@ class StandingsPart:
     player: npt.NDArray[np.int32]
     lo: npt.NDArray[np.int32]
     hi: npt.NDArray[np.int32]
+    teams: Teams | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -54,7 +59,8 @@ class StandingsPart:
     def contest(self, place: int) -> StandingsPart:
         """The one contest at a place in rated order; a view."""
         a, b = self.offsets[place - self.first_contest :][:2].tolist()
-        return StandingsPart(place, np.array([0, b - a]), self.player[a:b], self.lo[a:b], self.hi[a:b])
+        teams = None if self.teams is None else self.teams.part(a, b)
+        return StandingsPart(place, np.array([0, b - a]), self.player[a:b], self.lo[a:b], self.hi[a:b], teams)
 
     def contests_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Place in rated order of the contest of each of ``rows``."""
@@ -127,7 +133,8 @@ class StoredStandings:
         offsets = self._offsets(begin, end)
         table = self._table(int(self._file[begin]), int(offsets[-1]))
         rows = table.slice(int(self._first_row[begin]), int(offsets[-1]))
-        return StandingsPart(begin, offsets, *(rows.column(name).to_numpy() for name in ("player", "lo", "hi")))
+        player, lo, hi = (rows.column(name).to_numpy() for name in _NUMBERS)
+        return StandingsPart(begin, offsets, player, lo, hi, Teams.of(rows))
 
     def _gathered(self, begin: int, end: int) -> StandingsPart:
         """Contests from several ranges or files, copied together."""
@@ -138,8 +145,10 @@ class StoredStandings:
         base[numbers] = np.cumsum([0, *(table.num_rows for table in tables[:-1])])
         rows = concatenate_ranges(base[file] + self._first_row[begin:end], self._n_rows[begin:end])
         columns = pa.concat_tables(tables).combine_chunks()
-        arrays = (columns.column(name).to_numpy()[rows] for name in ("player", "lo", "hi"))
-        return StandingsPart(begin, self._offsets(begin, end), *arrays)
+        player, lo, hi = (columns.column(name).to_numpy()[rows] for name in _NUMBERS)
+        of_teams = columns.column("team").null_count < columns.num_rows
+        teams = Teams.of(columns.select(["team", "share"]).take(pa.array(rows))) if of_teams else None
+        return StandingsPart(begin, self._offsets(begin, end), player, lo, hi, teams)
 
     def _offsets(self, begin: int, end: int) -> npt.NDArray[np.int64]:
         return np.concatenate([[0], np.cumsum(self._n_rows[begin:end])])
@@ -157,7 +166,7 @@ class StoredStandings:
 
     def _read(self, file: str, rows_wanted: int, end: int) -> pa.Table:
         path = layout.standings_file(self._dataset, file)
-        table = self._lake.read_table(path, "standings", ["player", "lo", "hi"])
+        table = self._lake.read_table(path, "standings", [*_NUMBERS, "team", "share"])
         # More rows are right only if some of its contests have since been corrected or removed.
         is_whole = table.num_rows == rows_wanted >= end
         if not is_whole and not self._holds_its_contests(path, file):

@@ -108,7 +108,7 @@ def test_settings__that_contradict_each_other_are_refused() -> None:
     places = results().rename(columns={"rank": "lo"}).assign(hi=0)
     with pytest.raises(ValueError, match="results of teams need a column rank or score"):
         rate_history(places, team="team")
-    with pytest.raises(ValueError, match="KEY one of contest"):
+    with pytest.raises(ValueError, match="results of teams cannot be read here"):
         smooth_history(results(), columns={"team": "team"})
 
 

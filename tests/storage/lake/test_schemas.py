@@ -35,6 +35,7 @@ EXAMPLES = {
         "row_start": [0, 2**40],
         "n_rows": [3, 0],
         "source_digest": ["01", "ff"],
+        "n_teams": [None, 1],
     },
     "standings": {
         "contest_id": ["a", "a"],
@@ -42,6 +43,8 @@ EXAMPLES = {
         "handle": ["Ünal", " "],
         "lo": [0, 1],
         "hi": [0, 1],
+        "team": [None, "Ünal"],
+        "share": [None, 0.5],
     },
     "players": {"player": [0, 1], "handle": ["", "\u0000"]},
     "attributes": {"handle": ["Ünal", " "], "attribute": ["country", ""], "value": ["TR", "\u0000"]},

@@ -180,7 +180,12 @@ RULES = {
     "null row": ({"standings": [["a", 0, 0], None]}, "Expected array, got null - at standings[1]", [1]),
     "null place": ({"standings": [["a", 0, None]]}, "Expected int, got null - at standings[0][2]", [0]),
     "missing place": ({"standings": [["a", 0, 0], ["b", 1]]}, "length 3, got 2 - at standings[1]", [1]),
-    "a fourth entry": ({"standings": [["a", 0, 0], ["b", 1, 1, 1]]}, "length 3 - at standings[1]", [1]),
+    "no roster": (
+        {"standings": [["a", 0, 0], ["b", 1, 1, 1]]},
+        "Expected array | null, got int - at standings[1][3]",
+        [1],
+    ),
+    "six": ({"standings": [["a", 0, 0, ["c"]], ["b", 1, 1, ["d"], [1], 1]]}, "length <= 5 - at standings[1]", [1]),
     "text for a place": ({"standings": [["a", "0", 0]]}, "Expected int, got str - at standings[0][1]", [0]),
     "bool for a place": ({"standings": [["a", 0, False]]}, "Expected int, got bool - at standings[0][2]", [0]),
     "fraction for a place": ({"standings": [["a", 0.5, 0]]}, "Expected int, got float - at standings[0][1]", [0]),

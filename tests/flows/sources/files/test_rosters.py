@@ -1,0 +1,159 @@
+"""Rosters of the reference format, and tables with teams: which members a team has, its places, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.column_names import Columns
+from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.files.reference import parse_reference
+from ranklake.flows.sources.limits import MAX_HANDLE, Limits
+from ranklake.flows.sources.options import ReadOptions
+from ranklake.storage import Contest
+
+
+def parse(*standings: Any, limits: Limits | None = None) -> Contest:
+    raw = json.dumps({"name": "Round", "time_seconds": 1000, "standings": standings}).encode()
+    return parse_reference(raw, "7", limits=limits)
+
+
+def members(contest: Contest) -> list[tuple[Any, ...]]:
+    """Each row as team, player, share, lo, hi."""
+    assert contest.teams is not None
+    columns = contest.teams.name.to_pylist(), contest.handles.to_pylist(), contest.teams.share.tolist()
+    return list(zip(*columns, contest.lo.tolist(), contest.hi.tolist(), strict=True))
+
+
+def test_rosters__are_rows_of_members_with_the_places_of_their_team() -> None:
+    contest = parse(
+        ["red", 0, 0, ["ada", "grace"]],
+        ["linus", 1, 2],
+        ["blue", 1, 2, ["ken", "barbara"], [3, 0.5]],
+        ["solo", 3, 3, ["don"], None],
+        ["tim", 4, 4, None],
+    )
+    assert members(contest) == [
+        ("red", "ada", 1.0, 0, 0), ("red", "grace", 1.0, 0, 0), (None, "linus", 1.0, 1, 2),
+        ("blue", "ken", 3.0, 1, 2), ("blue", "barbara", 0.5, 1, 2), ("solo", "don", 1.0, 3, 3),
+        (None, "tim", 1.0, 4, 4),
+    ]  # fmt: skip
+    assert (len(contest), contest.n_teams) == (7, 5)
+
+
+def test_contest__whose_teams_have_one_member_has_no_teams_to_rate() -> None:
+    assert parse(["red", 0, 0, ["ada"]], ["blue", 1, 1, ["ken"]]).n_teams is None
+    assert parse(["ada", 0, 0], ["ken", 1, 1, None]).teams is None
+
+
+def test_digest__covers_the_members_the_shares_and_the_names_of_teams() -> None:
+    contests = [
+        parse(["t", 0, 0, ["a", "b", "c"]], ["d", 1, 1]),
+        parse(["t", 0, 0, ["a", "b", "c"], [1, 2, 1]], ["d", 1, 1]),
+        parse(["u", 0, 0, ["a", "b", "c"]], ["d", 1, 1]),
+        parse(["t", 0, 1, ["a", "b"]], ["u", 0, 1, ["c"]], ["d", 2, 2]),
+        parse(["t", 0, 0, ["a", "b", "c"]], ["u", 1, 1, ["d"]]),
+        parse(["t", 0, 0, ["a", "b", "d"]], ["c", 1, 1]),
+    ]
+    assert len({contest.content_digest for contest in contests}) == len(contests)
+    same = parse(["t", 0, 0, ["a", "b", "c"], [1, 1, 1]], ["d", 1, 1])
+    assert same.content_digest == contests[0].content_digest
+
+
+@pytest.mark.parametrize(
+    ("standings", "rule", "rows"),
+    [
+        ([["red", 0, 0, []]], "team 'red' has no members", [0]),
+        ([["", 0, 0, ["ada"]]], "a team needs a name", [0]),
+        ([["red", 0, 0, ["ada"]], ["red", 1, 1, ["ken"]]], "team 'red' is listed twice", [0, 1]),
+        ([["red", 0, 0, ["ada", "ada"]]], "player 'ada' is listed twice", [0, 0]),
+        ([["red", 0, 0, ["ada", "ken"]], ["ken", 1, 1]], "player 'ken' is listed twice", [0, 1]),
+        ([["red", 0, 0, ["ada", ""]]], "a player needs a name", [0]),
+        ([["red", 0, 0, ["ada", "ken"], [1]]], "team 'red' has 1 shares and 2 members", [0]),
+        ([["red", 0, 0, ["ada", "ken"], [1, 0]]], "team 'red': a share must be within .*, got 0.0", [0]),
+        ([["red", 0, 0, ["ada", "ken"], [1, -1]]], "team 'red': a share must be within .*, got -1.0", [0]),
+        ([["red", 0, 0, ["ada", "ken"], [1, None]]], "Expected float, got null", [0]),
+        ([["ada", 0, 0, None, [1]]], "'ada' has shares and no members", [0]),
+        ([["red", 0, 1, ["ada", "ken"]]], "hi = 1 is outside the field, whose places are 0 to 0", [0]),
+        ([["r" * (MAX_HANDLE + 1), 0, 0, ["ada", "ken"]]], "the team 'rrrr", [0]),
+    ],
+)  # fmt: skip
+def test_fault__of_a_roster_names_the_row_and_the_team(standings: Any, rule: str, rows: list[int]) -> None:
+    with pytest.raises(SourceError, match=rule) as error:
+        parse(*standings)
+    assert list(error.value.rows) == rows
+
+
+def test_limit__of_participants_counts_members() -> None:
+    standings = [[f"t{k}", k, k, [f"p{k}", f"q{k}"], [1, 2]] for k in range(5)]
+    assert len(parse(*standings, limits=Limits(participants=10))) == 10
+    with pytest.raises(SourceError, match="10 participants, at most 9"):
+        parse(*standings, limits=Limits(participants=9))
+
+
+TABLE = """contest,team,player,rank,share
+1,red,ada,1,2
+1,red,grace,1,1
+1,,linus,2,
+1,blue,ken,3,
+1,blue,barbara,3,
+2,,ada,1,
+2,,ken,2,
+"""
+
+
+def read(path: Path, text: str, *columns: str, **options: Any) -> list[Contest]:
+    path.write_text(text)
+    return list(read_contests(path, options=ReadOptions.parse(columns, **options)))
+
+
+def test_table__with_a_named_column_has_teams(tmp_path: Path) -> None:
+    one, two = read(tmp_path / "results.csv", TABLE, "team=team", "share=share")
+    assert members(one) == [
+        ("red", "ada", 2.0, 0, 0), ("red", "grace", 1.0, 0, 0), (None, "linus", 1.0, 1, 1),
+        ("blue", "ken", 1.0, 2, 2), ("blue", "barbara", 1.0, 2, 2),
+    ]  # fmt: skip
+    assert two.teams is None
+    plain, _ = read(tmp_path / "results.csv", TABLE)
+    assert (plain.teams, plain.hi.tolist()) == (None, [1, 1, 2, 4, 4])
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (("red,grace,1,1", "red,grace,2,1"), "rank differs inside team 'red': 1 and 2"),
+        (("red,grace,1,1", "red,grace,1,"), "all members of a team have one or none"),
+        (("red,grace,1,1", "red,grace,1,-1"), "a share must be within .* got share = '-1'"),
+        (("blue,ken", "blue,ada"), "player 'ada' is listed twice"),
+    ],
+)
+def test_table__with_a_fault_of_a_team_names_the_row(tmp_path: Path, change: tuple[str, str], rule: str) -> None:
+    with pytest.raises(SourceError, match=rule) as error:
+        read(tmp_path / "results.csv", TABLE.replace(*change), "team=team", "share=share")
+    assert error.value.contest == "1"
+    assert error.value.rows
+    skipped = read(tmp_path / "results.csv", TABLE.replace(*change), "team=team", "share=share", on_error="skip")
+    assert [contest.contest_id for contest in skipped] == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "rule"),
+    [
+        (["share=share"], {}, "name the column of the teams, too"),
+        (["team=team", "lo=lo", "hi=hi"], {}, "places of teams come from a column rank or score"),
+        (["team=team"], {"duplicates": "best"}, "duplicates='best' is not for results of teams"),
+    ],
+)
+def test_settings__that_contradict_teams_are_refused(settings: list[str], options: dict[str, str], rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        ReadOptions.parse(settings, **options)
+
+
+def test_column__of_teams_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="there is no column 'crew' \\(team\\)"):
+        read(tmp_path / "results.csv", TABLE, "team=crew")
+    assert Columns().find(["contest", "player", "rank", "team"]).keys() == {"contest", "player", "rank"}
