@@ -10,6 +10,8 @@ from ..common.titles import Titles
 
 __all__ = ["RatingFormat"]
 
+_LARGE = 1e9  # rating points; data.js has the same
+
 
 @dataclass(frozen=True, slots=True)
 class RatingFormat:
@@ -27,12 +29,16 @@ class RatingFormat:
     decimals: int
 
     def rating(self, value: float) -> str:
-        """The text of a display rating or a performance."""
-        return f"{value:.{self.decimals}f}"
+        """The text of a display rating or a performance; three digits of a number beyond every scale of ratings."""
+        return f"{value:.{self.decimals}f}" if abs(value) < _LARGE else f"{value:.3g}"
 
     def change(self, value: float) -> str:
         """The text of a difference of ratings, with its sign."""
-        return f"{value:+.{self.decimals}f}"
+        return f"{value:+.{self.decimals}f}" if abs(value) < _LARGE else f"{value:+.3g}"
+
+    def difference(self, before: float, after: float) -> float:
+        """The difference of two ratings as they are shown: 1500.4 and 1501.6 without decimals differ by 2."""
+        return round(after, self.decimals) - round(before, self.decimals)
 
     def belief(self, value: float) -> str:
         """The text of a mu or sigma."""

@@ -144,7 +144,7 @@ class _Api:
                 root = request.scope.get("root_path", "")
                 return RedirectResponse(f"{root}{_API}/{run.name}{path}{query}", 301, _SAFE)
             except NoPlayerError as error:
-                raise Problem(404, f"{error} in run {run.name}", near=error.near) from None
+                raise Problem.no_player(error.handle, error.near, run.name) from None
 
         return answer
 

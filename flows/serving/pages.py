@@ -75,14 +75,15 @@ class ServerPages:
     def problem(self, request: Request, problem: Problem) -> Response:
         """An error as a page, with links to what is similar."""
         root, name = request.scope.get("root_path", ""), request.path_params.get("run", "")
-        home, run = (root or "/", "All runs"), self._served.runs.get(name)
-        near = [(one, ServerLinks(root, one).home) for one in problem.facts.get("runs", ())]
-        if run is not None:
-            links = ServerLinks(root, name)
+        run, links = self._served.runs.get(name), ServerLinks(root, name)
+        shown = {"title": problem.document()["title"], "detail": problem.detail, "within": run is not None}
+        if run is None:
+            near = [(one, ServerLinks(root, one).home) for one in problem.facts.get("runs", ())]
+            html = self._templates.plain("error", near=near, root=root, **shown)
+        else:
             address = links.contest if "contest_id" in request.path_params else links.player
-            home, near = (links.home, name), [(one, address(one)) for one in problem.facts.get("near", ())]
-        title = problem.document()["title"]
-        html = self._templates.plain("error", title=title, detail=problem.detail, near=near, home=home, root=root)
+            near = [(one, address(one)) for one in problem.facts.get("near", ())]
+            html = self._templates.render("error", views.facts(run), links, near=near, **shown)
         headers = _HEADERS | {"cache-control": "no-store", "vary": "Accept"}
         return Response(html, problem.status, headers, media_type="text/html")
 
@@ -151,7 +152,7 @@ class ServerPages:
             try:
                 current = run.handles.handle(run.handles.row(handle))
             except NoPlayerError as error:
-                raise Problem(404, f"{error} in run {run.name}", near=error.near) from None
+                raise Problem.no_player(error.handle, error.near, run.name) from None
             if current != handle:
                 links = ServerLinks(request.scope.get("root_path", ""), run.name)
                 return RedirectResponse(links.picture(current, name), 301, _HEADERS)
@@ -188,7 +189,7 @@ class ServerPages:
             try:
                 body = await run_in_threadpool(lambda: make(run, links, given).compressed(encoding))
             except NoPlayerError as error:
-                raise Problem(404, f"{error} in run {run.name}", near=error.near) from None
+                raise Problem.no_player(error.handle, error.near, run.name) from None
             self._cache.put(key, body)
         if body.encoding:
             headers["content-encoding"] = body.encoding

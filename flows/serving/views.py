@@ -57,10 +57,11 @@ def player(run: PublishedRun, handle: str) -> dict[str, Any]:
     """A player with all rounds; raises as :meth:`PublishedRun.player`."""
     one = _player(run, handle)
     rows = run.history(one["handle"])
-    columns = _columns(rows)
+    columns, form = _columns(rows), facts(run).format
     rounds = [
         {"contest_id": key, "name": name, "time_seconds": time, "place": place, "n_players": n, "perf": perf, "mu": mu,
-         "sigma": sigma, "rating": rating, "change": change}
+         "sigma": sigma, "rating": rating,
+         "change": None if change is None else form.difference(rating - change, rating)}
         for key, name, time, place, n, perf, mu, sigma, rating, change in zip(
             *(columns[c] for c in ("ids", "names", "times", "place", "n", "perf", "mu", "sigma", "rating")),
             rows.column("change").to_pylist(), strict=True,

@@ -11,6 +11,7 @@ __all__ = ["CONTRAST", "contrast", "legible", "title_class", "title_styles"]
 
 CONTRAST = 4.5
 LIGHT, DARK = "#f3f4f6", "#1d2129"  # the least favourable background of each theme; site.css has both
+_FIRST_DEPTH, _NEXT_DEPTH = 0.15, 0.07
 _STEPS = 64  # from a colour to black or white
 _BLACK, _WHITE = (0, 0, 0), (255, 255, 255)
 
@@ -23,13 +24,22 @@ def title_class(titles: Titles, title: Title | None) -> str:
 
 
 def title_styles(titles: Titles) -> str:
-    """A style sheet: for each title the custom property ``--title``, and its own colour as ``--band``."""
-    rules = [
-        f".t{i}{{--title:{legible(title.colour, LIGHT)};--band:{title.colour}}}"
-        for i, title in enumerate(titles.ladder)
-    ]
+    """A style sheet: for each title the custom property ``--title``, its own colour as ``--band``, and the ``--depth``.
+
+    Neighbours of one colour have bands of different depth.
+    """
+    rules, depth = [], 0
+    for i, title in enumerate(titles.ladder):
+        depth = depth + 1 if i and titles.ladder[i - 1].colour == title.colour else 0
+        shade = f"--title:{legible(title.colour, LIGHT)};--band:{title.colour};--depth:{_depth(depth)}"
+        rules.append(f".t{i}{{{shade}}}")
     dark = [f".t{i}{{--title:{legible(title.colour, DARK)}}}" for i, title in enumerate(titles.ladder)]
     return "\n".join([*rules, "@media (prefers-color-scheme:dark){", *dark, "}", ""])
+
+
+def _depth(step: int) -> str:
+    """The opacity of a band that is the ``step``-th of its colour."""
+    return f"{min(_FIRST_DEPTH + step * _NEXT_DEPTH, 0.5):.2f}"
 
 
 def legible(colour: str, background: str) -> str:

@@ -25,10 +25,11 @@ _GRAPH_STYLE = """
 @media (prefers-color-scheme:dark){:root{--surface:#1d2129;--soft:#a2abb8;--s0:#86b4ff}}
 .graph{background:var(--surface)}
 text{font:12px system-ui,sans-serif;fill:var(--soft)}
-.bands rect{fill:var(--band);fill-opacity:.17;stroke:var(--surface);stroke-width:1.5}
+.bands rect{fill:var(--band);fill-opacity:var(--depth);stroke:var(--surface);stroke-width:1.5}
 .axes path{stroke:var(--soft);stroke-opacity:.22;fill:none}
 .belief{fill:var(--s0);fill-opacity:.16}
-.dots circle{fill:var(--soft);fill-opacity:.45}
+.names text{font-size:10.5px}
+.dots circle{fill:var(--soft);fill-opacity:.55}
 .points circle{fill:var(--s0)}
 .line{fill:none;stroke:var(--s0);stroke-width:1.8;stroke-linejoin:round}
 """

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from ..common.times import utc
 from ..results.rating_format import RatingFormat
-from .histogram import nice_width
+from .histogram import multiples
 from .names import short
 
 __all__ = ["Series", "history_graph"]
@@ -19,6 +20,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 10, 28
 _MARGIN = 0.06  # of the range of ratings, above and below
 _TICKS = 6
 _DAY = 86_400
+_MOST_TIMES = 10
+_MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000)  # between two ticks of the time
+_NAMED = 16  # height of a band that has room for its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +76,11 @@ def history_graph(series: Sequence[Series], form: RatingFormat) -> dict[str, Any
         return round(_TOP + (high - min(max(value, low), high)) / (high - low) * (_HEIGHT - _TOP - _BOTTOM), 1)
 
     bands = [
-        {"y": y(top), "height": round(y(bottom) - y(top), 1), "class": f"t{i}", "name": title.name}
+        {"y": y(top), "height": round(y(bottom) - y(top), 1), "class": f"t{i}", "name": short(title.name),
+         "named": y(bottom) - y(top) >= _NAMED}
         for i, (bottom, top, title) in enumerate(form.titles.bands())
         if bottom < high and top > low
-    ]
+    ]  # fmt: skip
     lines = [_line(one.times, one.rating, x, y) for one in series]
     return {
         "width": _WIDTH, "height": _HEIGHT, "left": _LEFT, "right": _WIDTH - _RIGHT, "top": _TOP,
@@ -84,7 +89,7 @@ def history_graph(series: Sequence[Series], form: RatingFormat) -> dict[str, Any
         "dots": _dots(series[0], x, y) if alone else [],
         "points": [(x(t), y(v)) for t, v in zip(series[0].times, series[0].rating, strict=True) if math.isfinite(v)]
         if alone else [],
-        "across": [{"y": y(v), "text": form.rating(v)} for v in _values(low, high)],
+        "across": [{"y": y(v), "text": form.rating(v)} for v in multiples(low, high, _TICKS)],
         "along": [{"x": x(t), "text": text} for t, text in _times(first, last)],
         "label": f"Rating graph of {', '.join(short(one.handle) for one in series)}",
     }  # fmt: skip
@@ -107,22 +112,16 @@ def _dots(one: Series, x: Any, y: Any) -> list[tuple[float, float]]:
     return [(x(t), y(p)) for t, p in zip(one.times, one.perf, strict=True) if p is not None and math.isfinite(p)]
 
 
-def _values(low: float, high: float) -> list[float]:
-    """Round values between two ends, ascending."""
-    step = nice_width((high - low) / _TICKS)
-    return [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
 def _times(first: int, last: int) -> list[tuple[int, str]]:
     """The beginnings of years, of months or of days between two times, with their texts."""
     try:
-        start, stop = utc(first), utc(last)
+        start, stop = (time.year * 12 + time.month - 1 for time in (utc(first), utc(last)))
     except OverflowError:
         return []
-    years = range(start.year + 1, stop.year + 1)
-    if len(years) >= 2:
-        every = max(1, math.ceil(len(years) / 10))
-        return [(int(start.replace(year=year, month=1, day=1, hour=0, minute=0, second=0).timestamp()), str(year))
-                for year in years if year % every == 0]  # fmt: skip
+    if stop - start >= 3:
+        every = next(step for step in _MONTHS if (stop - start) / step <= _MOST_TIMES)
+        months = [divmod(month, 12) for month in range(start + 1, stop + 1) if month % every == 0]
+        begins = [datetime(year, month + 1, 1, tzinfo=UTC) for year, month in months]
+        return [(int(time.timestamp()), f"{time:%Y-%m}" if time.month > 1 else f"{time:%Y}") for time in begins]
     day = _DAY * max(1, math.ceil((last - first) / _DAY / 6))
     return [(t, f"{utc(t):%Y-%m-%d}") for t in range(-(-first // day) * day, last + 1, day)]

@@ -14,10 +14,11 @@ from ..common.titles import Titles
 from ..results.rating_format import RatingFormat
 from .colours import title_class
 
-__all__ = ["Histogram", "histogram_graph", "histogram_of", "nice_width", "title_counts"]
+__all__ = ["Histogram", "histogram_graph", "histogram_of", "multiples", "nice_width", "title_counts"]
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 _BINS = 50  # about as many
+_TICKS, _LEVELS = 12, 4
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 960, 320, 8, 32, 34
 
 
@@ -90,6 +91,12 @@ def nice_width(value: float) -> float:
     return next(step * power for step in (1, 2, 2.5, 5, 10, 20) if step * power >= value * (1 - 1e-9))
 
 
+def multiples(low: float, high: float, about: int) -> list[float]:
+    """The multiples of a round number from ``low`` to ``high``, ascending: ``about`` so many or fewer."""
+    step = nice_width((high - low) / about)
+    return [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
 def histogram_graph(bins: Histogram, form: RatingFormat, mark: float | None = None) -> dict[str, Any]:
     """The geometry of the drawing, for the template ``histogram.svg``; ``mark`` is a rating to point at."""
     minima = [title.minimum for title in form.titles.ladder]
@@ -105,12 +112,18 @@ def histogram_graph(bins: Histogram, form: RatingFormat, mark: float | None = No
             {"x": round(_LEFT + i * step, 2), "y": round(base - tall, 2), "width": round(max(step - 1, 0.5), 2),
              "height": round(tall, 2), "class": f"t t{tier}" if tier >= 0 else "t", "label": label}
         )  # fmt: skip
-    every = max(1, round(n / 10))
     ticks = [
-        {"x": round(_LEFT + i * step, 2), "text": form.rating(bins.start + i * bins.width)} for i in range(0, n, every)
+        {"x": round(_LEFT + (value - bins.start) / bins.width * step, 2), "text": form.rating(value)}
+        for value in multiples(bins.start, bins.start + n * bins.width, _TICKS)
+    ]
+    levels = [
+        {"y": round(base - (base - _TOP) * value / highest, 2), "text": f"{value:,.0f}"}
+        for value in multiples(0.0, highest, _LEVELS)[1:]
+        if value == int(value)
     ]
     at = None
     if mark is not None and math.isfinite(mark):
         at = round(min(max(_LEFT + (mark - bins.start) / bins.width * step, _LEFT), _WIDTH - _LEFT), 2)
     scale = {"start": bins.start, "width": bins.width, "left": _LEFT, "step": step}
-    return {"width": _WIDTH, "height": _HEIGHT, "base": base, "bars": bars, "ticks": ticks, "mark": at, "scale": scale}
+    size = {"width": _WIDTH, "height": _HEIGHT, "base": base}
+    return size | {"bars": bars, "ticks": ticks, "levels": levels, "mark": at, "scale": scale}

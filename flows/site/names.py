@@ -7,7 +7,7 @@ from functools import lru_cache
 from ..common.text import visible
 from ..common.times import utc
 
-__all__ = ["LONGEST_NAME", "day", "short"]
+__all__ = ["LONGEST_NAME", "chance", "day", "short"]
 
 LONGEST_NAME = 80  # characters of a handle or of a contest's name on a page; data.js has the same
 _DAY = 86_400
@@ -22,6 +22,11 @@ def short(text: str) -> str:
 def day(seconds: int | None) -> str:
     """The date of a time, UTC; a dash if it is unknown (None or 0) or outside the calendar."""
     return _day(seconds // _DAY) if seconds else "–"
+
+
+def chance(value: float) -> str:
+    """A chance in percent; neither 0 nor 100 %, which would be certain."""
+    return f"{min(max(round(value * 100), 1), 99)} %"
 
 
 @lru_cache(maxsize=1 << 16)

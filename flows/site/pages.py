@@ -21,7 +21,7 @@ from ..results.rating_format import RatingFormat
 from .graph import history_graph
 from .histogram import histogram_graph
 from .links import Links
-from .names import day, short
+from .names import chance, day, short
 from .rows import board_rows, preview_rows, standing_rows
 
 __all__ = ["POLICY", "RunFacts", "Templates", "static_files"]
@@ -93,7 +93,7 @@ class Templates:
             "count": _count,
             "short": short,
             "share": _share,
-            "chance": _chance,
+            "chance": chance,
         }
         self._environment.filters["verbatim"] = self._markup.escape
         self._environment.globals |= {"POLICY": POLICY}
@@ -130,7 +130,7 @@ class Templates:
 
         def title_of(rating: float) -> str:
             step = bisect_right(minima, rating) - 1
-            return ladder[step].name if step >= 0 else ""
+            return short(ladder[step].name) if step >= 0 else ""
 
         parts: Iterable[str] = self._environment.get_template(f"{template}.html").generate(
             here=template,
@@ -163,11 +163,6 @@ def _count(value: int) -> str:
 def _share(value: float) -> str:
     """A share in percent, rounded down: 100 % would be everybody."""
     return f"{math.floor(value * 10_000) / 100:.2f} %"
-
-
-def _chance(value: float) -> str:
-    """A chance in percent; neither 0 nor 100 %, which would be certain."""
-    return f"{min(max(round(value * 100), 1), 99)} %"
 
 
 def _finalize(value: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..results.rating_format import RatingFormat
 from .links import Links
-from .names import day, short
+from .names import chance, day, short
 
 __all__ = ["board_rows", "preview_rows", "standing_rows"]
 
@@ -58,8 +58,11 @@ def standing_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
     names = ("place", "handle", "perf", "rating", "change")
     return "\n".join(
         f"<tr{tier(rating)}><td>{place}<td>{player(handle)}<td>{shown(perf)}"
-        f"<td>{'–' if change is None else shown(rating - change)}<td>{shown(rating)}<td>{_change(change, form)}"
-        for place, handle, perf, rating, change in zip(*(rows[name] for name in names), strict=True)
+        f"<td>{shown(before)}<td>{shown(rating)}<td>{_change(before, rating, form)}"
+        for place, handle, perf, rating, before in (
+            (*row[:4], None if row[4] is None else row[3] - row[4])
+            for row in zip(*(rows[name] for name in names), strict=True)
+        )
     )
 
 
@@ -76,10 +79,10 @@ def preview_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
              "next_title_place", "next_title_chance")  # fmt: skip
     return "\n".join(
         f"<tr{tier(rating)}><td>{_or_dash(place)}<td>{player(handle)}<td>{shown(perf)}<td>{shown(before)}"
-        f"<td>{shown(rating)}<td>{'–' if change is None else _change(change, form)}"
+        f"<td>{shown(rating)}<td>{'–' if change is None else _change(before, rating, form)}"
         f"<td>{'–' if expected is None else f'{expected:.1f}'}<td>{escape(short(title)) if title else '–'}"
-        f"<td>{_or_dash(needed)}<td>{'–' if chance is None else f'{chance:.0%}'}"
-        for place, handle, perf, before, rating, change, expected, title, needed, chance in zip(
+        f"<td>{_or_dash(needed)}<td>{'–' if likely is None else chance(likely)}"
+        for place, handle, perf, before, rating, change, expected, title, needed, likely in zip(
             *(rows[name] for name in names), strict=True
         )
     )
@@ -89,16 +92,16 @@ def _or_dash(value: int | None) -> str:
     return "–" if value is None else str(value)
 
 
-def _change(value: float | None, form: RatingFormat) -> str:
-    if value is None:
+def _change(before: float | None, rating: float, form: RatingFormat) -> str:
+    if before is None:
         return "new"
+    value = form.difference(before, rating)
     return f"<span class={'up' if value > 0 else 'down'}>{form.change(value)}</span>" if value else form.change(0)
 
 
 def _number(form: RatingFormat) -> Any:
     """The text of a rating; a dash for None."""
-    decimals = form.decimals
-    return lambda value: "–" if value is None else f"{value:.{decimals}f}"
+    return lambda value: "–" if value is None else form.rating(value)
 
 
 def _tiers(form: RatingFormat) -> Any:

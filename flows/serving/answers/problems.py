@@ -44,3 +44,8 @@ class Problem(Exception):
         """A parameter that breaks a rule."""
         shown = None if value is None else value[:200]
         return cls(400, f"{name} {rule}, got {shown!r}", parameter=name, value=shown, rule=rule)
+
+    @classmethod
+    def no_player(cls, handle: str, near: list[str], run: str) -> Problem:
+        """A handle that no player of a run has; ``near`` are similar ones."""
+        return cls(404, f"no player {handle[:200]!r} in run {run}", near=near)

@@ -14,7 +14,7 @@ async function rest(table) {
       element("td", {}, show.number(perf)),
       element("td", {}, show.number(change === null ? null : rating - change)),
       element("td", {}, show.number(rating)),
-      element("td", {}, change === null ? "new" : element("span", { class: change > 0 ? "up" : change ? "down" : "" }, show.change(change)))));
+      element("td", {}, change === null ? "new" : element("span", { class: show.direction(rating - change, rating) }, show.change(rating - change, rating)))));
   }
   body.append(...rows);
 }

@@ -1,6 +1,7 @@
 // The data of a run: files of the static site, or the API of the server; the same answers from both.
 export const { kind, root, run, home } = document.body.dataset;
 export const DAY = 86400;
+const LARGE = 1e9; // rating points beyond every scale; three digits are shown
 
 /** Text with characters that would reorder or hide the text around them written as \u{...}; at most 80 characters. */
 export function visible(text) {
@@ -38,10 +39,13 @@ export function format({ titles, decimals }) {
     return step < 0 ? "t" : `t t${step}`;
   };
   const share = (value) => `${(Math.floor(value * 10000) / 100).toFixed(2)} %`; // 100 % would be everybody
-  const number = (value) => (value === null ? "–" : value.toFixed(decimals));
-  const change = (value) => `${value < 0 ? "" : "+"}${value.toFixed(decimals)}`;
+  const text = (value) => (Math.abs(value) < LARGE ? value.toFixed(decimals) : String(Number(value.toPrecision(3))));
+  const number = (value) => (value === null ? "–" : text(value));
+  const difference = (before, after) => Number(after.toFixed(decimals)) - Number(before.toFixed(decimals)); // of the shown numbers
+  const change = (before, after) => `${difference(before, after) < 0 ? "" : "+"}${text(difference(before, after))}`;
+  const direction = (before, after) => ({ 1: "up", "-1": "down" })[Math.sign(difference(before, after))] ?? "";
   const title = (rating) => titles.findLast((one) => one.minimum === null || rating >= one.minimum)?.name ?? "";
-  return { tier, number, change, share, title };
+  return { tier, number, change, direction, share, title };
 }
 
 /** JSON of an address; the files of the site are compressed, whether or not the web server says so. */
@@ -73,6 +77,11 @@ export async function version() {
 
 export async function manifest() {
   return once(`${root}${await version()}manifest.json`);
+}
+
+/** Titles and decimals of the run. */
+export async function shown() {
+  return kind === "site" ? manifest() : once(`${root}/api/v1/runs/${encodeURIComponent(run)}`);
 }
 
 const CRC = Uint32Array.from({ length: 256 }, (_, i) => {

@@ -4,6 +4,8 @@ import { contestAddress, day, DAY, element, format, visible } from "./data.js";
 const NS = "http://www.w3.org/2000/svg";
 const SIDES = { left: 52, right: 10, top: 10, bottom: 28 };
 const YEAR = 365.25 * DAY;
+const NAMED = 16; // height of a band that has room for its name
+const MONTHS = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000]; // between two ticks of the time
 
 function shape(name, attributes, ...children) {
   const made = document.createElementNS(NS, name);
@@ -36,7 +38,7 @@ export function draw(figure, run, players) {
       button.addEventListener("click", () => zoom([Math.max(whole[0], whole[1] - span), whole[1]]));
       return [button, span];
     });
-  const help = element("span", {}, "Drag or use + and − to zoom, arrows to move, Enter opens the contest");
+  const help = element("span", { class: "help" }, "Drag or use + and − to zoom, arrows to move, Enter opens the contest");
   let svg = figure.querySelector("svg");
 
   function zoom(wanted) {
@@ -79,6 +81,11 @@ export function draw(figure, run, players) {
       axes.append(shape("path", { d: `M${x(time)} ${side.top}V${foot}` }), shape("text", { x: x(time), y: foot + 19, "text-anchor": "middle" }, text));
     }
     const drawn = [shape("g", { class: "bands" }, ...bands.filter(Boolean)), axes];
+    const names = shape("g", { class: "names" }, ...run.titles.flatMap((title, i) => {
+      const [top, bottom] = [y(run.titles[i + 1]?.minimum ?? Infinity), y(title.minimum ?? -Infinity)];
+      return bottom - top < NAMED ? [] : [shape("text", { class: `t${i}`, x: side.left + 8, y: top + 13 }, visible(title.name))];
+    }));
+    drawn.push(names);
     if (alone) {
       const [one, list] = [players[0], rounds[0]];
       const edge = (k) => list.map((i) => [x(one.times[i]), y(one.mu[i] + k * one.sigma[i])]);
@@ -109,11 +116,13 @@ export function draw(figure, run, players) {
       spot.setAttribute("cx", px);
       spot.setAttribute("cy", py);
       spot.setAttribute("r", 4.5);
-      const change = i ? ` (${show.change(one.rating[i] - one.rating[i - 1])})` : " (new)";
-      tip.replaceChildren(element("b", {}, visible(one.names[i] ?? one.ids[i])), `${alone ? "" : `${visible(one.handle)} · `}${day(one.times[i])} · place ${one.place[i]} of ${one.n[i]}`,
+      const change = i ? ` (${show.change(one.rating[i - 1], one.rating[i])})` : " (new)";
+      const contest = visible(one.names[i] ?? one.ids[i]);
+      tip.replaceChildren(element("b", {}, wide ? contest : element("a", { href: contestAddress(one.ids[i]) }, contest)), `${alone ? "" : `${visible(one.handle)} · `}${day(one.times[i])} · place ${one.place[i]} of ${one.n[i]}`,
         element("br"), "Rating ", element("span", { class: show.tier(one.rating[i]) }, show.number(one.rating[i])), change,
         element("br"), `${one.perf[i] === null ? "" : `Performance ${show.number(one.perf[i])} · `}μ ${show.number(one.mu[i])} ± ${show.number(one.sigma[i])}`);
       tip.hidden = false;
+      if (!wide) return; // below the graph
       const scale = svg.getBoundingClientRect().width / size.width;
       const left = px * scale;
       tip.style.left = `${Math.max(0, left + tip.offsetWidth + 24 > svg.clientWidth ? left - tip.offsetWidth - 14 : left + 14)}px`;
@@ -131,7 +140,7 @@ export function draw(figure, run, players) {
     }
     const open = () => at && location.assign(contestAddress(players[at[0]].ids[at[1]]));
     let from = null;
-    svg.addEventListener("pointerdown", (event) => { if (event.pointerType === "mouse" && event.button === 0) from = inner(event); });
+    svg.addEventListener("pointerdown", (event) => { nearest(event); if (event.pointerType === "mouse" && event.button === 0) from = inner(event); });
     svg.addEventListener("pointermove", (event) => {
       nearest(event);
       if (from === null) return;
@@ -145,7 +154,7 @@ export function draw(figure, run, players) {
       else if (from !== null) open();
       from = null;
     });
-    svg.addEventListener("pointerleave", () => { from = null; marked.setAttribute("width", 0); tip.hidden = true; });
+    svg.addEventListener("pointerleave", () => { from = null; marked.setAttribute("width", 0); tip.hidden = wide; });
     svg.addEventListener("keydown", (event) => {
       const middle = at ? players[at[0]].times[at[1]] : (range[0] + range[1]) / 2;
       const around = (factor) => zoom([middle - ((range[1] - range[0]) * factor) / 2, middle + ((range[1] - range[0]) * factor) / 2]);
@@ -164,6 +173,7 @@ export function draw(figure, run, players) {
       else return;
       event.preventDefault();
     });
+    if (!wide && rounds[0].length) select(0, rounds[0].at(-1));
   }
 
   render();
@@ -172,12 +182,13 @@ export function draw(figure, run, players) {
   small.addEventListener("change", render);
 }
 
-/** Beginnings of years, or of days, between two times, at most about `most` of them. */
+/** Beginnings of years, of months or of days between two times, at most about `most` of them. */
 function ticks([first, last], most) {
-  const [from, to] = [first, last].map((time) => new Date(time * 1000).getUTCFullYear());
-  if (to - from >= 2) {
-    const every = Math.ceil((to - from) / most);
-    return Array.from({ length: to - from }, (_, i) => from + 1 + i).filter((year) => year % every === 0).map((year) => [Date.UTC(year, 0) / 1000, String(year)]);
+  const [from, to] = [first, last].map((time) => new Date(time * 1000)).map((time) => time.getUTCFullYear() * 12 + time.getUTCMonth());
+  if (to - from >= 3) {
+    const every = MONTHS.find((step) => (to - from) / step <= most);
+    const months = Array.from({ length: to - from }, (_, i) => from + 1 + i).filter((month) => month % every === 0).map((month) => [Math.floor(month / 12), month % 12]);
+    return months.map(([year, month]) => [Date.UTC(year, month) / 1000, month ? `${year}-${String(month + 1).padStart(2, "0")}` : String(year)]);
   }
   const step = DAY * Math.ceil((last - first) / DAY / (most * 0.7));
   const found = [];

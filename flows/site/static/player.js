@@ -28,7 +28,7 @@ function fill(site, one) {
     element("td", {}, String(one.place[i]), element("small", {}, ` / ${one.n[i]}`)),
     element("td", { class: show.tier(one.perf[i]) }, show.number(one.perf[i])),
     element("td", { class: show.tier(one.rating[i]) }, show.number(one.rating[i])),
-    element("td", {}, i ? element("span", { class: one.rating[i] > one.rating[i - 1] ? "up" : "down" }, show.change(one.rating[i] - one.rating[i - 1])) : "new")));
+    element("td", {}, i ? element("span", { class: show.direction(one.rating[i - 1], one.rating[i]) }, show.change(one.rating[i - 1], one.rating[i])) : "new")));
   page.querySelector("tbody").replaceChildren(...rows.reverse());
   for (const part of page.querySelectorAll("[hidden]")) part.hidden = false;
   page.querySelector("[data-notice]").hidden = true;

@@ -1,5 +1,5 @@
 // On every page: search as you type, filters of tables, and the links of pages that belong to no version.
-import { element, fold, kind, manifest, format, playerAddress, search, version, visible, root } from "./data.js";
+import { element, fold, kind, format, playerAddress, search, shown, version, visible, root } from "./data.js";
 
 const form = document.querySelector("[data-search]");
 const input = form.querySelector("input");
@@ -31,7 +31,7 @@ async function show() {
   let show = { tier: () => "t", number: (value) => Math.round(value).toString() };
   try {
     found = await search(text);
-    if (kind === "site") show = format(await manifest());
+    show = format(await shown());
   } catch (error) {
     console.error(error);
   }

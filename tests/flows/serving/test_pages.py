@@ -232,6 +232,9 @@ def test_errors__are_pages_for_a_browser_with_links_to_what_is_near(
     assert answer.headers["cache-control"] == "no-store"
     assert "Accept" in answer.headers["vary"].split(", ")
     assert f'href="{link}"' in answer.text
+    within = path.startswith("/run")
+    assert ("data-search" in answer.text) is within
+    assert ("Published runs" in answer.text) is (path == "/hidden")
     assert unescape(re.sub("<[^>]*>", "", answer.text)).count(pages.get(path).json()["detail"]) == 1
 
 
@@ -297,3 +300,4 @@ def test_root__lists_several_runs(lake: Lake) -> None:
         text = client.get("/").text
     assert 'href="/one"' in text
     assert 'href="/two"' in text
+    assert text.count("<td>elo-mmr<td>games<td>") == 2

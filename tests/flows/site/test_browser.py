@@ -161,6 +161,20 @@ def test_graph__shows_rounds_under_the_pointer_and_zooms(site: Site) -> None:
     assert page.locator(".axes text").all_inner_texts() == before
 
 
+def test_graph__leads_to_the_contest_by_touch(site: Site) -> None:
+    page = site.open("player.html?h=player%207", viewport={"width": 360, "height": 900}, has_touch=True)
+    page.wait_for_selector(".tip a")
+    last = page.locator(".tip").inner_text()
+    box = page.locator("svg.graph").bounding_box()
+    page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + 100)
+    assert page.locator(".tip").inner_text() != last
+    name = page.locator(".tip a").inner_text()
+    page.locator(".tip a").click()
+    page.wait_for_selector("table.standings")
+    assert page.locator("h1").inner_text() == name
+    assert site.errors == []
+
+
 def test_graph__leads_to_the_contest_by_keyboard(site: Site) -> None:
     page = site.open("player.html?h=player%207")
     page.wait_for_selector("svg.graph .line")

@@ -60,6 +60,7 @@ SAFE_TAGS = {
         "form",
         "input",
         "ul",
+        "li",
         "main",
         "h1",
         "h2",
@@ -133,8 +134,14 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "next_title_place": [1, None], "next_title_chance": [0.5, None],
     }  # fmt: skip
     form = {"text": "a\nb", "entrants": "", "rows": changes, "error": name}
-    preview = {"preview": templates.render("preview", run, links, **form)} if isinstance(links, ServerLinks) else {}
-    return preview | {
+    server = {}
+    if isinstance(links, ServerLinks):
+        error = {"title": "Not found", "detail": name, "near": [(name, links.player(name))]}
+        server = {
+            "preview": templates.render("preview", run, links, **form),
+            "error": templates.render("error", run, links, within=True, **error),
+        }
+    return server | {
         "leaderboard": templates.render("leaderboard", run, links, board=board, start=0, page=0, n_pages=2, version=""),
         "player": templates.render("player", run, links, **one),
         "compare": templates.render("compare", run, links, **both),
@@ -156,6 +163,26 @@ def test_pages__no_name_becomes_markup_or_an_address(name: str, links: Links) ->
             assert not (attributes.get("href") or "").strip().lower().startswith(("javascript", "data", "//"))
             assert tag != "script" or attributes.get("type") in ("module", "application/json")
         assert html.count("<script") == sum(tag == "script" for tag, _ in page.tags)
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_pages__of_no_run_show_names_as_texts(name: str) -> None:
+    templates, links = Templates.shared(), ServerLinks("", name)
+    error = {"title": "Not found", "detail": name, "near": [(name, links.home)], "within": False}
+    for template, context in (("error", error), ("runs", {"runs": [(facts(name), links)]})):
+        page = Page(html := templates.plain(template, root="", **context))
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\u200b-\u200f\u2028-\u202e\ufeff]", html)
+        assert {tag for tag, _ in page.tags} <= SAFE_TAGS
+        assert all((found["href"] or "").startswith(("/", "#")) for tag, found in page.tags if tag == "a")
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_titles__of_any_name_are_texts(name: str) -> None:
+    titles = Titles("mine", (Title(name, -math.inf, "#123456"), Title("high", 1450.0, "#fedcba")))
+    for links in LINKS:
+        for html in pages("ada", links, facts(titles=titles)).values():
+            assert {tag for tag, _ in Page(html).tags} <= SAFE_TAGS
+            assert "x" * 200 not in html
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
@@ -248,9 +275,39 @@ def test_graph__has_bands_and_both_edges_of_the_belief() -> None:
     assert [band["name"] for band in graph["bands"]] == ["specialist", "expert", "candidate master"]
     assert graph["belief"].count("L") == 3
     assert len(graph["dots"]) == 1
-    assert [text["text"] for text in graph["along"]] == ["1971", "1972", "1973"]
+    assert [text["text"] for text in graph["along"]] == ["1970-07", "1971", "1971-07", "1972", "1972-07", "1973"]
     assert all(graph["top"] <= y <= graph["bottom"] for _, y in graph["points"])
     assert history_graph([series], RatingFormat(NONE, 0))["bands"] == []
+
+
+def test_graph__names_the_bands_that_have_room() -> None:
+    narrow = Titles(
+        "narrow", (Title("wide", -math.inf, "#123456"), *(Title(f"{i}", 1500.0 + i, "#fedcba") for i in range(9)))
+    )
+    series = Series("ada", [0, 10**8], [1400.0, 1700.0], [1400.0, 1700.0], [50.0, 20.0], [None, None])
+    bands = history_graph([series], RatingFormat(narrow, 0))["bands"]
+    assert [band["name"] for band in bands if band["named"]] == ["wide", "8"]
+
+
+def test_graph__begins_of_months_are_marked_in_a_short_history() -> None:
+    times = [1_577_836_800 + 86_400 * day for day in (10, 200)]  # of 2020
+    series = Series("ada", times, [1500.0, 1700.0], [1600.0, 1700.0], [50.0, 20.0], [None, None])
+    texts = [mark["text"] for mark in history_graph([series], RatingFormat(NONE, 0))["along"]]
+    assert texts == [f"2020-{month:02}" for month in range(2, 8)]
+
+
+def test_styles__of_neighbours_with_one_colour_differ() -> None:
+    styles = title_styles(CODEFORCES).partition("@media")[0].splitlines()
+    assert len({line.partition("--band")[2] for line in styles}) == len(CODEFORCES.ladder)
+
+
+def test_format__changes_are_differences_of_the_shown_ratings() -> None:
+    form = RatingFormat(CODEFORCES, 0)
+    rows = {"place": [1], "handle": ["ada"], "perf": [1e50], "rating": [1501.6], "change": [1.2]}
+    html = Templates.shared().render("contest", facts(), LINKS[0], rows=rows, data="", contest={
+        "contest_id": "1", "name": "One", "url": None, "time_seconds": 0, "n_players": 1})  # fmt: skip
+    assert "<td>1e+50<td>1500<td>1502<td><span class=up>+2</span>" in html
+    assert (form.rating(-2.5e12), form.change(2.5e12), form.difference(1500.4, 1501.6)) == ("-2.5e+12", "+2.5e+12", 2)
 
 
 def test_graph__of_one_round_and_of_none_is_drawn() -> None:
@@ -269,7 +326,10 @@ def test_histogram__has_every_player_in_a_bin_of_round_width() -> None:
     below = np.mean(ratings < bins.rows()[3][0])
     assert bins.rows()[3][2] == pytest.approx(below)
     assert dict(bins.quantiles)[0.5] == pytest.approx(np.median(ratings))
-    assert len(histogram_graph(bins, RatingFormat(NONE, 0))["bars"]) == len(bins.counts)
+    graph = histogram_graph(bins, RatingFormat(NONE, 0))
+    assert len(graph["bars"]) == len(bins.counts)
+    assert [tick["text"] for tick in graph["ticks"]] == [str(value) for value in range(400, 2601, 200)]
+    assert [level["text"] for level in graph["levels"]] == ["100", "200", "300"]
 
 
 def test_titles__of_a_file_colour_the_pages() -> None:
