@@ -22,8 +22,9 @@ from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, Segment
 from ..common.finite import finite_json, finite_rows
 from ..common.settings import build_params, find_system
 from ..compilation.compile import compile_parts
-from .laws import laws_of
-from .scores import METRICS, RoundScores, score_rounds
+from .entrants import Entrants
+from .scores import METRICS, RoundScores
+from .stored_teams import StoredTeams
 
 __all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip"]
 
@@ -45,7 +46,8 @@ class Evaluation:
     contest_ids : list of str
         Ids of the contests.
     n_players, year, division : int[r]
-        Participants; year of the contest's end, 0 if unknown; division 1 or 2 from the contest's name, 0 without one.
+        Participants, of which a team is one; year of the contest's end, 0 if unknown; division 1 or 2 from the
+        contest's name, 0 without one.
     filters : dict of str to RoundScores
         Scores under each filter.
     errors : float64[r, rows, 4]
@@ -163,14 +165,16 @@ def evaluate(
             "left to score; rate more rounds or skip fewer"
         )
     contest_ids = [contest_id for segment in chain.segments for contest_id in segment.contest_ids][first_round:]
-    year, division, weight = _contest_facts(Dataset.open(lake, run.config["dataset"]), contest_ids, name)
+    dataset = Dataset.open(lake, run.config["dataset"])
+    at, year, division, weight = _contest_facts(dataset, contest_ids, name)
+    stored = StoredTeams(dataset, at)
     system = find_system(run.config["system"])
     params = build_params(system, run.config["params"])
     pieces = list(_pieces(chain, first_round))
     compile_parts([SCORES])
 
     def work(piece: Chain) -> _Piece:
-        return _score_piece(run, piece, first_round, division, weight, system, params, scale)
+        return _score_piece(run, piece, first_round, stored, division, weight, system, params, scale)
 
     scored = []
     with ThreadPoolExecutor(workers, thread_name_prefix="ranklake-score") as pool:
@@ -238,6 +242,7 @@ def _score_piece(
     run: Run,
     piece: Chain,
     first_round: int,
+    stored: StoredTeams,
     division: npt.NDArray[np.int64],
     weight: npt.NDArray[np.float64],
     system: System,
@@ -246,7 +251,9 @@ def _score_piece(
 ) -> _Piece:
     begin = max(first_round, piece.segments[0].first_round)
     sizes = np.concatenate([segment.rows for segment in piece.segments])[begin - piece.segments[0].first_round :]
-    tables = [table.replace_schema_metadata() for _, table in run.iter_segments(begin, None, _COLUMNS, chain=piece)]
+    rounds = slice(begin - first_round, begin - first_round + len(sizes))
+    columns = (*_COLUMNS, "player") if stored.any(rounds) else _COLUMNS
+    tables = [table.replace_schema_metadata() for _, table in run.iter_segments(begin, None, columns, chain=piece)]
     table = pa.concat_tables(tables)
     # copies: Arrow's arrays are read-only, and the kernels would be compiled again for them
     lo, mu_prior, sigma_prior, mu, n_before = (np.array(table.column(name)) for name in _COLUMNS)
@@ -258,20 +265,21 @@ def _score_piece(
             f"round {at} of run {run.name} has a rating that is not finite, written by an older release; "
             f"rate the run again: `ranklake rate --run {run.name} --replace` with other hyperparameters"
         )
-    rounds = slice(begin - first_round, begin - first_round + len(sizes))
-    law = laws_of(system, params, sizes, weight[rounds], mu_prior, sigma_prior, n_before)
-    filters = score_rounds(offsets, lo, mu_prior, n_before, scale=scale, law=law)
-    kept = keep(offsets, lo, np.ones(len(lo), dtype=bool))
+    teams = stored.teams(rounds, offsets, table.column("player").to_numpy()) if len(columns) > len(_COLUMNS) else None
+    entrants = Entrants.of(
+        system, params, offsets, lo, mu_prior, sigma_prior, n_before, mu - mu_prior, weight[rounds], teams
+    )
+    kept = keep(entrants.offsets, entrants.lo, np.ones(len(entrants.lo), dtype=bool))
     rows = kept.rows
-    performance = score(kept, mu_prior[rows], scale, places=False).log2_performance
-    errors = rank_errors(kept, n_before[rows], division[rounds], performance, (mu - mu_prior)[rows])
-    return _Piece(sizes.astype(np.int64), filters, errors)
+    performance = score(kept, entrants.mu[rows], scale, places=False).log2_performance
+    errors = rank_errors(kept, entrants.n_before[rows], division[rounds], performance, entrants.change[rows])
+    return _Piece(np.diff(entrants.offsets), entrants.scores(scale=scale), errors)
 
 
 def _contest_facts(
     dataset: Dataset, contest_ids: list[str], run: str
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Year, division and weight of each contest."""
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Place in the data set, year, division and weight of each contest."""
     contests = dataset.contests
     place = {contest_id: at for at, contest_id in enumerate(contests.column("contest_id").to_pylist())}
     gone = next((contest_id for contest_id in contest_ids if contest_id not in place), None)
@@ -285,4 +293,4 @@ def _contest_facts(
     year = time_seconds.astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + 1970
     names = contests.column("name").take(pa.array(at)).to_pylist()
     division = np.array([division_of(name or "") for name in names], dtype=np.int64)
-    return np.where(time_seconds == 0, 0, year), division, contests.column("weight").to_numpy()[at]
+    return at, np.where(time_seconds == 0, 0, year), division, contests.column("weight").to_numpy()[at]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ranklake.rating_kernels.core.limits import POINTS, positive
+from ranklake.rating_kernels.core.limits import POINTS, SHARE, positive
+from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.system import check_value
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.rating_kernels.warm import SCORES
@@ -15,8 +17,7 @@ from ranklake.rating_kernels.warm import SCORES
 from ..common.settings import build_params, find_system
 from ..compilation.compile import compile_parts
 from ..frames.kinds import to_pandas
-from .laws import laws_of
-from .scores import score_rounds
+from .entrants import Entrants
 
 __all__ = ["evaluate_history"]
 
@@ -28,6 +29,8 @@ def evaluate_history(
     first_round: int = 0,
     *,
     scale: float = SCALE,
+    team: str | None = None,
+    share: str | None = None,
     system: str | None = None,
     **hyperparameters: Any,
 ) -> pd.DataFrame:
@@ -41,6 +44,8 @@ def evaluate_history(
         Rounds with a smaller ``round_index`` are not scored.
     scale
         Rating difference at which odds of ten to one are predicted, for expected ranks and cross-entropy.
+    team, share
+        The columns with the team and the share of a member, if teams took places: metrics then have one row a team.
     system, hyperparameters
         The system that rated the history, for rank information, which is NaN without it; ``sigma_prior`` is read then,
         and ``weight``, the weights of contests, if there is such a column.
@@ -77,12 +82,30 @@ def evaluate_history(
         raise ValueError("history: mu_prior must be finite")
     compile_parts([SCORES])
     lo, n_before = (np.array(rows[name], dtype=np.int32) for name in ("lo", "n_before"))
-    law = None
+    found = params = None
+    sigma, weight = np.zeros(len(rows)), np.ones(len(starts))
     if system is not None:
         found = find_system(system)
         params = build_params(found, hyperparameters)
-        weight = np.array(rows["weight"], dtype=np.float64)[starts] if "weight" in rows else np.ones(len(starts))
+        weight = np.array(rows["weight"], dtype=np.float64)[starts] if "weight" in rows else weight
         sigma = np.array(rows["sigma_prior"], dtype=np.float64)
-        law = laws_of(found, params, np.diff(offsets), weight, mu, sigma, n_before)
-    scores = score_rounds(offsets, lo, mu, n_before, scale=scale, law=law)
+    teams = None if team is None else _teams(rows, starts, team, share)
+    entrants = Entrants.of(found, params, offsets, lo, mu, sigma, n_before, np.zeros(len(rows)), weight, teams)
+    scores = entrants.scores(scale=scale)
     return pd.DataFrame({name: one.summary() for name, one in scores.items()}).T.rename_axis("filter")
+
+
+def _teams(rows: pd.DataFrame, starts: npt.NDArray[np.int64], team: str, share: str | None) -> Ragged | None:
+    """The teams of a history's rows, whose members are adjacent."""
+    if missing := [name for name in (team, share) if name is not None and name not in rows.columns]:
+        raise ValueError(f"history has no column {missing[0]!r}")
+    codes, _ = pd.factorize(rows[team])
+    opens = np.append(True, codes[1:] != codes[:-1]) | (codes < 0)
+    opens[starts] = True
+    sizes = np.diff(np.flatnonzero(opens), append=len(rows))
+    if (sizes == 1).all():
+        return None
+    shares = np.ones(len(rows)) if share is None else rows[share].fillna(1.0).to_numpy(np.float64)
+    if not SHARE.mask(shares).all():
+        raise ValueError(f"history: {share} must be {SHARE.rule}")
+    return Ragged.from_lengths(sizes, shares)

@@ -20,18 +20,23 @@ def laws_of(
     mu_prior: Floats,
     sigma_prior: Floats,
     n_before: Ints,
+    entrants: Longs | None = None,
 ) -> PerformanceLaw | None:
     """The law of each row; None if the system has no model of performances.
 
     Parameters
     ----------
     sizes, weight : [r]
-        Number of participants and weight of each round.
+        Number of participations and weight of each round.
     mu_prior, sigma_prior, n_before
         As in :class:`ranklake.rating_kernels.Outcome`.
+    entrants : int64[r]
+        Number of teams of each round; by default that of participations.
     """
     if system.performance_law is None:
         return None
     nothing = np.full(len(mu_prior), np.nan)
     prior = Prior(mu_prior, sigma_prior, nothing, n_before)
-    return system.performance_law(params, np.repeat(weight, sizes), np.repeat(sizes, sizes), prior)
+    return system.performance_law(
+        params, np.repeat(weight, sizes), np.repeat(sizes if entrants is None else entrants, sizes), prior
+    )

@@ -7,11 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 from ranklake.rating_kernels import Rounds
 from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.storage import Contest
+from ranklake.storage.datasets.tables.teams import Teams
 
-__all__ = ["draw_team_contests", "team_rounds"]
+__all__ = ["draw_team_contests", "team_contests", "team_frame", "team_rounds"]
 
 Contests = Sequence[tuple[Sequence[Any], int, float, float]]
 
@@ -51,3 +55,30 @@ def draw_team_contests(seed: int, n_players: int, n_rounds: int, largest: int = 
         weight, ceiling = float(rng.choice([1.0, 0.5, 2.0])), float(rng.choice([math.inf, 1900.0]))
         contests.append((standings, time, weight, ceiling))
     return contests
+
+
+def team_contests(contests: Contests) -> list[Contest]:
+    """The same contests for a lake: player 3 is p3, and the teams of a contest are team 0, team 1, ..."""
+    made = []
+    for number, (standings, time, weight, ceiling) in enumerate(contests):
+        sizes = [len(members) for _, _, members, _ in standings]
+        names = pa.array([f"team {at}" for at in np.repeat(np.arange(len(sizes)), sizes).tolist()], pa.string())
+        shares = [share for _, _, members, own in standings for share in (own or [1.0] * len(members))]
+        handles = pa.array([f"p{member}" for _, _, members, _ in standings for member in members], pa.string())
+        lo, hi = (np.repeat(np.array(column, np.int32), sizes) for column in list(zip(*standings, strict=True))[:2])
+        teams = Teams(names, np.array(shares))
+        made.append(Contest(str(number), f"Round {number}", "", time, handles, lo, hi, weight, ceiling, teams))
+    return made
+
+
+def team_frame(contests: Contests) -> pd.DataFrame:
+    """The same contests for ``rate_history``."""
+    return pd.DataFrame(
+        [
+            (str(number), f"team {at}", f"p{member}", lo, time, weight, ceiling, share)
+            for number, (standings, time, weight, ceiling) in enumerate(contests)
+            for at, (lo, _, members, shares) in enumerate(standings)
+            for member, share in zip(members, shares or [math.nan] * len(members), strict=True)
+        ],
+        columns=["contest", "team", "player", "rank", "time_seconds", "weight", "perf_ceiling", "share"],
+    )

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.rating_kernels.core.standings import Ints
-from ranklake.rating_kernels.core.system import PerformanceLaw, System
+from ranklake.rating_kernels.core.system import System
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
 
@@ -22,8 +22,8 @@ from ...engines.protocols import Engine
 from ...engines.serial import Serial
 from ...execution.factory import open_rater
 from ...execution.rounds import rate_rounds
-from ..laws import laws_of
-from ..scores import RoundScores, is_better, score_rounds
+from ..entrants import Entrants
+from ..scores import RoundScores, is_better
 
 __all__ = ["History", "Trial", "held_out_scores", "load_history", "run_trial", "should_prune"]
 
@@ -143,7 +143,7 @@ def _run_trial(
     for rung, (start, stop) in enumerate(pairwise(bounds)):
         rounds = history.rounds.part(start, stop)
         outcome = rate_rounds(found, params, beliefs, rounds, Serial())
-        parts.append(_scores(rounds, outcome, filter, _laws(found, params, rounds, outcome, metric)))
+        parts.append(_scores(found, params, rounds, outcome, filter, metric))
         rungs.append(RoundScores.joined(parts).mean(metric))
         if limits is not None and should_prune(metric, rungs[rung], limits[rung]):
             break
@@ -171,27 +171,15 @@ def held_out_scores(
     params = build_params(found, settings)
     rater = open_rater(found, params, history.n_players, engine)
     [outcome] = rater.rate_batches([history.rounds])
-    scores = _scores(history.rounds, outcome, filter, _laws(found, params, history.rounds, outcome, metric))
+    scores = _scores(found, params, history.rounds, outcome, filter, metric)
     names = dict.fromkeys(("pair_inversion", "pair_inversion_equal_half", "rank_deviation", metric))
     return {name: scores.mean(name, slice(first_round, None)) for name in names}
 
 
-def _scores(rounds: Rounds, outcome: Outcome, filter: str, law: PerformanceLaw | None) -> RoundScores:
-    scores = score_rounds(
-        rounds.offsets,
-        rounds.lo,
-        outcome.mu_prior,
-        outcome.n_before,
-        [FILTERS[filter]],
-        probabilities=False,
-        law=law,
-    )
-    return scores[filter]
-
-
-def _laws(system: System, params: Any, rounds: Rounds, outcome: Outcome, metric: str) -> PerformanceLaw | None:
-    """Of all rows, if the metric needs them."""
-    if metric != "rank_information":
-        return None
-    sizes, prior = np.diff(rounds.offsets), outcome.prior
-    return laws_of(system, params, sizes, rounds.weight, prior.mu, prior.sigma, prior.n_before)
+def _scores(system: System, params: Any, rounds: Rounds, outcome: Outcome, filter: str, metric: str) -> RoundScores:
+    with_laws = system if metric == "rank_information" else None
+    entrants = Entrants.of(
+        with_laws, params, rounds.offsets, rounds.lo, outcome.mu_prior, outcome.sigma_prior, outcome.n_before,
+        outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
+    )  # fmt: skip
+    return entrants.scores([FILTERS[filter]], probabilities=False)[filter]

@@ -13,7 +13,7 @@ import pytest
 from helpers.commands import Command
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import commit_often, contest, copy_of, ingest, lake_of, rate_run, rated, same_tables
-from helpers.teams import draw_team_contests
+from helpers.teams import draw_team_contests, team_frame
 
 from ranklake import rate_history
 from ranklake.flows.engines.factory import open_engine
@@ -53,19 +53,6 @@ def write_history(folder: Path, contests: list[Any]) -> Path:
     return folder
 
 
-def frame_of(contests: list[Any]) -> pd.DataFrame:
-    """The same contests for ``rate_history``; shares are written for all members of a team or for none."""
-    return pd.DataFrame(
-        [
-            (str(number), f"team {at}", f"p{member}", lo, time, weight, ceiling, share)
-            for number, (standings, time, weight, ceiling) in enumerate(contests)
-            for at, (lo, _, members, shares) in enumerate(standings)
-            for member, share in zip(members, shares or [math.nan] * len(members), strict=True)
-        ],
-        columns=["contest", "team", "player", "rank", "time_seconds", "weight", "perf_ceiling", "share"],
-    )
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """A lake with ``history()``, as a folder of contests brought it in."""
@@ -96,7 +83,7 @@ ENGINES = {
 def test_ratings__of_a_data_set_are_those_of_a_frame(lake: Lake, system: str, engine: Engine) -> None:
     rate_run(lake, system=system, engine=engine)
     rows = rated(lake).to_pandas()
-    expected = rate_history(frame_of(history()), system, team="team", share="share", engine="serial")
+    expected = rate_history(team_frame(history()), system, team="team", share="share", engine="serial")
     expected["contest"] = expected["contest"].astype(str)
     one, other = by_row(rows, "contest_id"), by_row(expected, "contest")
     assert one.index.tolist() == other.index.tolist()
@@ -108,7 +95,7 @@ def test_table__with_columns_of_teams_gives_the_same_ratings(lake: Lake, tmp_pat
     from ranklake.flows.sources.column_names import Columns
 
     path = tmp_path / "results.csv"
-    frame_of(history()).sample(frac=1.0, random_state=1).to_csv(path, index=False)
+    team_frame(history()).sample(frac=1.0, random_state=1).to_csv(path, index=False)
     columns = Columns.parse(["team=team", "share=share"])
     ingest(lake, read_contests(path, columns=columns, order="number"), "table")
     for dataset in ("games", "table"):

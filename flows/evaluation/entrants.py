@@ -1,0 +1,125 @@
+"""Entrants of rated rounds for metrics: one row a team, or a participant without a team.
+
+The rating of a team is the mean of its members' ratings by their weights, which are those of the system's rule for
+teams; systems that add skills up have the sum. A team is as experienced as its least experienced member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
+from ranklake.rating_kernels.core.system import PerformanceLaw, System
+from ranklake.rating_kernels.inference.teams import describe_teams
+from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter
+
+from .laws import laws_of
+from .scores import RoundScores, score_rounds
+
+__all__ = ["Entrants"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entrants:
+    """The entrants of consecutive rounds.
+
+    Attributes
+    ----------
+    offsets : int64[r + 1]
+        Round ``i`` has the entrants ``offsets[i]:offsets[i + 1]``.
+    lo : int32[n]
+        First place of the tie group.
+    mu, n_before : [n]
+        Rating before the round; rounds rated before.
+    change : float64[n]
+        Change of the rating in the round.
+    law : PerformanceLaw or None
+        Laws of performances; None if the system has no model of them.
+    """
+
+    offsets: Longs
+    lo: Ints
+    mu: Floats
+    n_before: Ints
+    change: Floats
+    law: PerformanceLaw | None
+
+    @classmethod
+    def of(
+        cls,
+        system: System | None,
+        params: Any,
+        offsets: Longs,
+        lo: Ints,
+        mu: Floats,
+        sigma: Floats,
+        n_before: Ints,
+        change: Floats,
+        weight: Floats,
+        teams: Ragged | None,
+    ) -> Entrants:
+        """The entrants, from participations.
+
+        Parameters
+        ----------
+        system, params
+            The rating system; without one there are no laws, and a team has the mean of its members' ratings.
+        offsets, lo, teams
+            As in :class:`ranklake.rating_kernels.Rounds`.
+        mu, sigma, n_before, change
+            One entry a participation: belief before the round, rounds rated before, change of ``mu``.
+        weight : float64[r]
+            Weights of the rounds.
+        """
+        sizes = np.diff(offsets)
+        entrants = sizes if teams is None else np.diff(np.searchsorted(teams.offsets, offsets))
+        law = None if system is None else laws_of(system, params, sizes, weight, mu, sigma, n_before, entrants)
+        alone = cls(offsets, lo, mu, n_before, change, law)
+        return alone if teams is None else _joined(alone, params, sigma, teams)
+
+    def scores(self, filters: Sequence[Filter] = tuple(FILTERS.values()), **options: Any) -> dict[str, RoundScores]:
+        """Score the ratings before each round; see :func:`.scores.score_rounds`."""
+        return score_rounds(self.offsets, self.lo, self.mu, self.n_before, filters, law=self.law, **options)
+
+
+def _joined(members: Entrants, params: Any, sigma: Floats, teams: Ragged) -> Entrants:
+    """One row a team, given one a member."""
+    bounds, share = teams
+    first, n_teams, lengths = bounds[:-1], len(bounds) - 1, teams.lengths
+    of_row = np.repeat(np.arange(n_teams), lengths)
+    noise = np.zeros(len(sigma))
+    if members.law is not None:
+        noise = np.sqrt(np.maximum(np.square(members.law.deviation) - np.square(sigma), 0.0))
+    weight, mu, skill, noises = np.empty(len(sigma)), np.empty(n_teams), np.empty(n_teams), np.empty(n_teams)
+    if params is None or hasattr(params, "team"):
+        best, apart = (
+            params is not None and params.team == "best",
+            params is not None and params.team_noise == "members",
+        )
+        describe_teams(
+            0, n_teams, bounds, share, best, apart,
+            members.mu, sigma, noise, weight, mu, skill, noises,
+        )  # fmt: skip
+    else:
+        weight = share * (lengths / np.add.reduceat(share, first))[of_row]
+        mu[:] = np.bincount(of_row, weight * members.mu, n_teams)
+        skill, noises = (np.sqrt(np.bincount(of_row, np.square(weight * x), n_teams)) for x in (sigma, noise))
+    law = members.law
+    if law is not None:
+        alone = lengths == 1
+        shift = (law.mean - members.mu)[first]  # of a whole round
+        mean = np.where(alone, law.mean[first], mu + shift)
+        law = replace(law, mean=mean, deviation=np.where(alone, law.deviation[first], np.hypot(skill, noises)))
+    return Entrants(
+        offsets=np.searchsorted(bounds, members.offsets),
+        lo=members.lo[first],
+        mu=mu,
+        n_before=np.minimum.reduceat(members.n_before, first),
+        change=np.bincount(of_row, weight * members.change, n_teams).astype(np.float64),
+        law=law,
+    )
