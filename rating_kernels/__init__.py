@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .systems.glicko import Glicko
     from .systems.glicko2 import Glicko2
     from .systems.glicko_allpairs import GlickoAllPairs
+    from .systems.sites.atcoder import AtCoder
+    from .systems.sites.leetcode import LeetCode
     from .systems.topcoder import TopCoder
     from .systems.trueskill import TrueSkill
 
@@ -31,6 +33,7 @@ __all__ = [
     "BAR",
     "IMPORTANCE",
     "SYSTEMS",
+    "AtCoder",
     "Beliefs",
     "CFGeneral",
     "Codeforces",
@@ -45,6 +48,7 @@ __all__ = [
     "Glicko",
     "Glicko2",
     "GlickoAllPairs",
+    "LeetCode",
     "Outcome",
     "Prior",
     "Rounds",
@@ -57,6 +61,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AtCoder": "systems.sites.atcoder",
     "BAR": "systems.bar",
     "Beliefs": "core.beliefs",
     "CFGeneral": "systems.cf_general",
@@ -80,6 +85,7 @@ _MODULES = {
     "Outcome": "core.system",
     "Prior": "core.system",
     "System": "core.system",
+    "LeetCode": "systems.sites.leetcode",
     "TopCoder": "systems.topcoder",
     "TrueSkill": "systems.trueskill",
     "SYSTEMS": "registry",

@@ -15,6 +15,8 @@ from .systems.elo_srm import SYSTEM as _ELO_SRM
 from .systems.glicko import SYSTEM as _GLICKO
 from .systems.glicko2 import SYSTEM as _GLICKO2
 from .systems.glicko_allpairs import SYSTEM as _GLICKO_ALLPAIRS
+from .systems.sites.atcoder import SYSTEM as _ATCODER
+from .systems.sites.leetcode import SYSTEM as _LEETCODE
 from .systems.topcoder import SYSTEM as _TOPCODER
 from .systems.trueskill import SYSTEM as _TRUESKILL
 
@@ -29,6 +31,8 @@ SYSTEMS: dict[str, System] = {
         _ELO_R,
         _CODEFORCES,
         _CF_GENERAL,
+        _LEETCODE,
+        _ATCODER,
         _TOPCODER,
         _ELO_SRM,
         _ELO,

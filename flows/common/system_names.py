@@ -13,6 +13,8 @@ SystemName = Literal[
     "elo-r",
     "codeforces",
     "cf-general",
+    "leetcode",
+    "atcoder",
     "topcoder",
     "elo-srm",
     "elo",

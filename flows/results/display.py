@@ -55,9 +55,13 @@ class Display:
         scale, digits = (sigma, _DIGITS) if sigma else (mu, _DIGITS + 1)
         return max(0, digits - 1 - math.floor(math.log10(scale))) if scale else 0
 
+    def of_belief(self, mu: Any, sigma: Any) -> Any:
+        """The part of the display rating that follows from the belief: without offset and minimum."""
+        return mu - self.deviations * (sigma - self.system.sigma_limit(self.params))
+
     def rating(self, mu: Any, sigma: Any, n_rounds: Any) -> Any:
-        shown = mu - self.deviations * (sigma - self.system.sigma_limit(self.params))
-        return shown if self.system.offset is None else shown + self.system.offset(self.params, n_rounds)
+        shown = self.of_belief(mu, sigma)
+        return shown if self.system.offset is None else shown + self.system.offset(self.params, mu, n_rounds)
 
 
 def rating_format(lake: Lake, run_name: str, titles: TitlesChoice = None) -> RatingFormat:

@@ -69,7 +69,8 @@ class Prior:
     Attributes
     ----------
     mu, sigma, beta : float64[n]
-        Belief, and standard deviation of this round's performance around skill (if the system has one); rating points.
+        Belief, and standard deviation of this round's performance around skill; rating points. A system without the
+        last one may write another number of each participant that its ``summarise`` needs.
     n_before : int32[n]
         Number of rounds of the player before.
     """
@@ -200,8 +201,8 @@ class System:
         Names of the numbers that beliefs store for every round; empty if none.
     deviations : float
         Number of sigmas that the conservative display rating subtracts by default.
-    offset : (params, n_rounds) -> float64[n], or None
-        Addend of the display rating that depends on the number of rounds.
+    offset : (params, mu, n_rounds) -> float64[n], or None
+        Addend of the display rating that depends on the rating and the number of rounds.
     invariants : (rounds, outcome) -> dict of str to int, or None
         Number of violations of each invariant of the system; reported, never raised.
     rate_teams : (params, beliefs, round, map, outcome) -> None, or None
@@ -231,7 +232,7 @@ class System:
     performs: bool = True
     history: tuple[str, ...] = ()
     deviations: float = 3.0
-    offset: Callable[[Any, Ints], Floats] | None = None
+    offset: Callable[[Any, Floats, Ints], Floats] | None = None
     invariants: Callable[[Rounds, Outcome], dict[str, int]] | None = None
     rate_teams: Callable[[Any, Beliefs, Rounds, Map, Outcome], None] | None = None
     skips_all_tied: bool = False

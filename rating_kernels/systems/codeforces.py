@@ -103,7 +103,7 @@ def sigma_limit(params: Codeforces) -> float:
     return 0.0
 
 
-def offset(params: Codeforces, n_rounds: Ints) -> Floats:
+def offset(params: Codeforces, mu: Floats, n_rounds: Ints) -> Floats:
     """Addend of the displayed rating: with ``display_2020`` -1400 at first, 0 from the sixth round on."""
     missing: Floats = (_SHOWN - _SHOWN[-1])[np.minimum(n_rounds, len(_SHOWN) - 1)]
     return missing if params.display_2020 else np.zeros_like(missing)

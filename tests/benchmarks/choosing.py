@@ -44,6 +44,8 @@ CHOICES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("elo-r", {}),
     ("codeforces", {}),
     ("cf-general", {}),
+    ("leetcode", {}),
+    ("atcoder", {}),
     ("topcoder", {}),
     ("elo-srm", {}),
     ("elo", {}),

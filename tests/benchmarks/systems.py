@@ -23,7 +23,7 @@ PEERS = (
     ("elo-mmx", "mmx", 1e-4),
 )
 AT_LEAST = 10.0  # times faster than the peer
-ONE_DIMENSIONAL = ("cf-general", "codeforces", "elo", "elo-srm", "glicko", "glicko2", "glicko-allpairs")
+ONE_DIMENSIONAL = ("cf-general", "codeforces", "leetcode", "elo", "elo-srm", "glicko", "glicko2", "glicko-allpairs")
 TWICE = 2.0  # times the time of elo-mmr
 WITHOUT_HISTORY = 0.75  # of the time of elo-mmr, for elo-mms
 TURNS = 5

@@ -111,5 +111,5 @@ def _rows(system: System, params: Any, outcome: Rated) -> list[dict[str, float]]
     else:
         assert system.offset is not None
         columns = {"mu": outcome.mu, "need_rating": outcome.perf, "delta": outcome.mu - outcome.mu_prior}
-        columns["displayed"] = outcome.mu + system.offset(params, outcome.n_before + np.int32(1))
+        columns["displayed"] = outcome.mu + system.offset(params, outcome.mu, outcome.n_before + np.int32(1))
     return [{name: float(column[i]) for name, column in columns.items()} for i in range(len(outcome.mu))]

@@ -49,7 +49,8 @@ class Explanation:
         The belief after the round, and the display rating.
     from_mu, from_sigma_before, from_sigma, from_offset : float
         The parts of the change of the display rating: of ``mu``; of ``sigma`` by the diffusion before the round; of
-        ``sigma`` by the result; of the system's addend for new players. Their sum is ``change``.
+        ``sigma`` by the result; of the system's addend for new players, and of a preset's minimum. Their sum is
+        ``change``.
     change : float
         ``rating - rating_before``.
     """
@@ -152,8 +153,9 @@ def explain(
 def _parts(display: Display, row: dict[str, Any], mu: float, sigma: float) -> dict[str, Any]:
     """The belief before, the display rating before and after, and the parts of its change."""
     n = np.array([row["n_before"], row["n_before"] + 1], dtype=np.int32)
-    ratings = display.rating(np.array([mu, row["mu"]]), np.array([sigma, row["sigma"]]), n)
-    offsets = np.zeros(2) if display.system.offset is None else display.system.offset(display.params, n)
+    beliefs = np.array([mu, row["mu"]]), np.array([sigma, row["sigma"]])
+    ratings = display.rating(*beliefs, n)
+    offsets = ratings - display.of_belief(*beliefs)
     return {
         "mu_before": mu,
         "sigma_before": sigma,

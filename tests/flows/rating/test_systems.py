@@ -18,7 +18,7 @@ from ranklake.flows.results.players import player_history
 from ranklake.rating_kernels import SYSTEMS
 
 CONTESTS = synthetic(40, seed=5, large=20)
-PERFORMERS = ("elo-mmr", "elo-mmx", "elo-mms", "elo-r", "codeforces", "cf-general", "topcoder")
+PERFORMERS = ("elo-mmr", "elo-mmx", "elo-mms", "elo-r", "codeforces", "cf-general", "leetcode", "atcoder", "topcoder")
 
 
 @pytest.fixture(params=list(SYSTEMS))

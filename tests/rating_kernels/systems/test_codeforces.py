@@ -333,7 +333,7 @@ def test_newcomers__of_2020_have_1400_and_show_their_first_six_rounds_by_and_by(
     params = SYSTEM.params(display_2020=True)
     assert SYSTEM.newcomers(params, 1).mu[0] == 1400.0
     assert SYSTEM.offset is not None
-    offset = SYSTEM.offset(params, np.arange(9, dtype=np.int32))
+    offset = SYSTEM.offset(params, np.full(9, 1400.0), np.arange(9, dtype=np.int32))
     assert (1400.0 + offset).tolist() == [0.0, 500.0, 850.0, 1100.0, 1250.0, 1350.0, 1400.0, 1400.0, 1400.0]
     assert SYSTEM.newcomers(SYSTEM.params(display_2020=True, initial=1450), 1).mu[0] == 1450.0
 
@@ -342,7 +342,7 @@ def test_newcomers__before_2020_had_1500_and_showed_them() -> None:
     params = SYSTEM.params()
     assert SYSTEM.newcomers(params, 1).mu[0] == 1500.0
     assert SYSTEM.offset is not None
-    assert not SYSTEM.offset(params, np.arange(9, dtype=np.int32)).any()
+    assert not SYSTEM.offset(params, np.full(9, 1500.0), np.arange(9, dtype=np.int32)).any()
 
 
 def test_belief__is_mu_alone() -> None:

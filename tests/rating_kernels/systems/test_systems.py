@@ -105,7 +105,8 @@ def test_system__survives_upsets_of_5000_points(system: System, sigma: float, n:
     assert (outcome.sigma >= 0).all()
     if system.name != "topcoder" or sigma > 1:  # whose sigma is how wrong it was
         assert outcome.mu[0] >= outcome.mu_prior[0]
-        assert outcome.mu[-1] <= outcome.mu_prior[-1]
+        if system.name != "leetcode" or n > 2:  # whose field includes oneself, which counts among two
+            assert outcome.mu[-1] <= outcome.mu_prior[-1]
 
 
 def test_system__does_not_depend_on_the_numbers_of_players(system: System) -> None:

@@ -19,6 +19,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "elo-mmr": {},
     "elo-mms": {},
     "codeforces": {},
+    "atcoder": {},
     "glicko": {"period_days": 30.0},
 }
 

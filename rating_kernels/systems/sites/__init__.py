@@ -1,0 +1,1 @@
+"""The rules of live sites: their official changes from the standings, one page each."""

@@ -1,0 +1,270 @@
+"""AtCoder's rating for algorithm contests.
+
+Source: AtCoder, "AtCoder Rating System ver. 1.00", and the predictors of its changes. The performance P of a place is
+the level at which the place would be expected, against the average performance A_j of each participant:
+
+    place - 1/2 = sum over j of 1 / (1 + 6^((P - A_j) / 400))           oneself included; a tie has its mean place
+
+It is rounded to a whole number. A contest's ceiling caps it in the rating, not in the average. With weights 0.9^age,
+where the newest performance has the least age,
+
+    A      = sum of 0.9^age P / sum of 0.9^age                          a newcomer: the centre of the contests' class
+    level  = 800 log2(sum of 0.9^age 2^(P / 800) / sum of 0.9^age)
+    rating = level - f(n) after n contests, f(n) = 1200 (F(n) - F(inf)) / (F(1) - F(inf))
+    F(n)   = sqrt(sum of 0.81^i for i from 1 to n) / (sum of 0.9^i for i from 1 to n)
+
+and a rating r below 400 is displayed as 400 e^((r - 400) / 400). ``mu`` is the level; the deduction f(n) and the scale
+below 400 are a matter of display. Weights of rounds have no effect. All ratings in rating points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.beliefs import Beliefs
+from ...core.jit import exact, inner_exact
+from ...core.limits import POINTS, finite, switch
+from ...core.standings import Floats, Ints, Longs, Rounds
+from ...core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ...fields.field import tabulate
+from ...fields.panels import plan_panels
+from ...inference.logistic_field import solve_round
+from ...inference.performance import bracket, group_starts, solve_groups, weigh_groups
+from ...inference.performance_law import curve_law
+from ...inference.win_probability import logistic
+
+__all__ = ["SYSTEM", "AtCoder", "displayed", "level"]
+
+SMALL = 1024  # participants up to which one thread is faster
+RATE = math.log(6.0) / 400.0  # 400 points are odds of 6 to 1
+
+_AGEING = 0.9  # weight of a performance, from one contest to the next
+_UNIT = 800.0  # rating points that double a performance's part in the level
+_DEDUCTION = 1200.0  # after the first contest
+_LINEAR = 400.0  # ratings below are displayed on an exponential scale
+
+
+@dataclass(frozen=True, slots=True)
+class AtCoder:
+    """Hyperparameters of AtCoder's rating.
+
+    Attributes
+    ----------
+    mu_init : float
+        Performance that a newcomer is expected to show, the centre of the contests' class. On the site: 800 in ABC,
+        1000 in ARC, 1200 in AGC; 1200 in all of them from November 2025 on.
+    rounded : bool
+        Whether performances are rounded to whole numbers, as on the site.
+    """
+
+    mu_init: float = field(default=1200.0, metadata=finite(POINTS))
+    rounded: bool = field(default=True, metadata=switch())
+    sigma_init: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+def _deduction(n_rounds: Any) -> Floats:
+    """f(n), for n >= 1."""
+    n = np.asarray(n_rounds, dtype=np.float64)
+    square, last = _AGEING**2, math.sqrt((1.0 - _AGEING) / (1.0 + _AGEING))  # F(inf)
+    sums = _AGEING * (1.0 - _AGEING**n) / (1.0 - _AGEING)
+    spread = np.sqrt(square * (1.0 - square**n) / (1.0 - square)) / sums
+    deduction: Floats = _DEDUCTION * (spread - last) / (1.0 - last)
+    return deduction
+
+
+def displayed(level: Any, n_rounds: Any) -> Floats:
+    """The rating on the site, not rounded, of a level after so many contests; 0 before the first."""
+    rating = np.asarray(level, dtype=np.float64) - _deduction(np.maximum(n_rounds, 1))
+    low = _LINEAR * np.exp(np.minimum(rating - _LINEAR, 0.0) / _LINEAR)
+    return np.where(np.asarray(n_rounds) > 0, np.where(rating < _LINEAR, low, rating), 0.0)
+
+
+def level(rating: Any, n_rounds: Any) -> Floats:
+    """The level behind a rating > 0 on the site after n >= 1 contests: the inverse of :func:`displayed`."""
+    rating = np.asarray(rating, dtype=np.float64)
+    straight = np.where(rating < _LINEAR, _LINEAR + _LINEAR * np.log(np.minimum(rating, _LINEAR) / _LINEAR), rating)
+    found: Floats = straight + _deduction(n_rounds)
+    return found
+
+
+def state(params: AtCoder, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """The average performance: with unknown performances, the level."""
+    return {"average": np.array(mu, dtype=np.float64)}
+
+
+def sigma_limit(params: AtCoder) -> float:
+    """0: the system has no uncertainty."""
+    return 0.0
+
+
+def offset(params: AtCoder, mu: Floats, n_rounds: Ints) -> Floats:
+    """From the level to the displayed rating."""
+    return displayed(mu, n_rounds) - mu
+
+
+def win_probability(params: AtCoder, weight: Any, one: Prior, other: Prior) -> Floats:
+    """The curve of the performance, of the levels: 400 points are odds of 6 to 1."""
+    return logistic(RATE * (one.mu - other.mu))
+
+
+def performance_law(params: AtCoder, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Logistic around the level, of the variance of the curve."""
+    return curve_law(RATE, prior)
+
+
+def prior(params: AtCoder, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: read the levels, and the averages into the column ``beta``, which the system does not use otherwise."""
+    _read_rows(
+        start, stop, round.player, beliefs.mu, beliefs.state["average"], beliefs.n_rounds,
+        prior.mu, prior.sigma, prior.beta, prior.n_before,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Performances:
+    """Performances of one round.
+
+    Attributes
+    ----------
+    first : int64[groups + 1]
+    perf : float64[n]
+        Without the round's ceiling.
+    ceiling : float
+        Of the round.
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = ("perf",)
+    first: Longs
+    perf: Floats
+    ceiling: float
+
+
+def summarise(params: AtCoder, prior: Prior, round: Rounds, map: Map) -> Performances:
+    """Steps 2 and 3: the sum over all participants, and one root for each tie group."""
+    average, omega, first = prior.beta, np.full(round.n_rows, RATE), group_starts(round.lo)
+    above, below = weigh_groups(omega, first)
+    table = tabulate(average, omega, omega, plan_panels(*bracket(average, omega, first, above, below, True)), map)
+    rows, perf = np.empty(round.n_rows), np.empty(len(above))
+
+    def solve(start: int, stop: int) -> None:
+        failed = solve_groups(
+            start, stop, average, omega, first, above, below, True, math.inf, True, *table.arrays, rows
+        )
+        if failed >= 0:
+            raise ConvergenceError("no performance found", int(first[failed]))
+        perf[start:stop] = rows[first[start:stop]]
+
+    map(solve, len(above), perf)
+    if params.rounded:
+        perf = np.floor(perf + 0.5)
+    return Performances(first, np.repeat(perf, np.diff(first)), round.perf_ceiling[0])
+
+
+def perform(params: AtCoder, summary: Performances, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: copy the performances, at most the ceiling."""
+    rows = slice(summary.first[start], summary.first[stop])
+    perf[rows] = np.minimum(summary.perf[rows], summary.ceiling)
+
+
+def absorb(
+    params: AtCoder,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Performances,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: the performance joins both means."""
+    _absorb_rows(
+        start, stop, round.player, round.time_seconds[0], prior.mu, prior.beta, prior.n_before, summary.perf,
+        summary.ceiling, *_store(beliefs), outcome.mu, outcome.sigma,
+    )  # fmt: skip
+
+
+def rate_small(params: AtCoder, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds in sequence, in one kernel call."""
+    failed = _rate_small(
+        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.perf_ceiling, params.rounded,
+        *_store(beliefs),
+        outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError("no performance found")
+
+
+def _store(beliefs: Beliefs) -> tuple[Any, ...]:
+    return beliefs.mu, beliefs.state["average"], beliefs.n_rounds, beliefs.last_time
+
+
+@exact
+def _read_rows(begin, end, player, mu, average, n_rounds, mu_prior, sigma_prior, average_prior, n_before):
+    for i in range(begin, end):
+        row = player[i]
+        mu_prior[i], sigma_prior[i], average_prior[i], n_before[i] = mu[row], 0.0, average[row], n_rounds[row]
+
+
+@inner_exact
+def _raised(mu, perf, share):
+    """The level when a performance takes a share < 1 of its weights; in the form whose power does not overflow."""
+    if perf > mu:
+        return perf + _UNIT * math.log2(share + (1.0 - share) * 2.0 ** ((mu - perf) / _UNIT))
+    return mu + _UNIT * math.log2(1.0 + share * (2.0 ** ((perf - mu) / _UNIT) - 1.0))
+
+
+@exact
+def _absorb_rows(
+    begin, end, player, time_seconds, mu_prior, average_prior, n_before, perf, ceiling,
+    mu, average, n_rounds, last_time, mu_after, sigma_after,
+):  # fmt: skip
+    for i in range(begin, end):
+        row, capped = player[i], min(perf[i], ceiling)
+        if n_before[i] == 0:
+            mu[row], average[row] = capped, perf[i]
+        else:
+            share = (1.0 - _AGEING) / (1.0 - _AGEING ** (n_before[i] + 1.0))
+            mu[row] = _raised(mu_prior[i], capped, share)
+            average[row] = average_prior[i] + share * (perf[i] - average_prior[i])
+        n_rounds[row] += 1
+        last_time[row] = max(last_time[row], time_seconds)
+        mu_after[i], sigma_after[i] = mu[row], 0.0
+
+
+@exact
+def _rate_small(
+    offsets, player, lo, time_seconds, perf_ceiling, rounded, mu, average, n_rounds, last_time,
+    performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Rate all rounds; returns -1, or the round that has no root."""
+    zero, split = np.int64(0), np.bool_(True)
+    field, omega, perf = np.empty(SMALL), np.full(SMALL, RATE), np.empty(SMALL)
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        n, rows = j - i, player[i:j]
+        _read_rows(zero, n, rows, mu, average, n_rounds, mu_prior[i:j], sigma_prior[i:j], field, n_before[i:j])
+        if solve_round(field[:n], omega[:n], lo[i:j], split, math.inf, perf[:n]) >= 0:
+            return r
+        for k in range(n):
+            if rounded:
+                perf[k] = math.floor(perf[k] + 0.5)
+            performance[i + k] = min(perf[k], perf_ceiling[r])
+        _absorb_rows(
+            zero, n, rows, time_seconds[r], mu_prior[i:j], field, n_before[i:j], perf, perf_ceiling[r],
+            mu, average, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+        )  # fmt: skip
+    return -1
+
+
+SYSTEM = System(
+    name="atcoder", params=AtCoder, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability, performance_law=performance_law, deviations=0.0, offset=offset,
+)  # fmt: skip

@@ -1,0 +1,181 @@
+"""LeetCode's contest rating.
+
+Source: LeetCode, "New contest rating algorithm" (leetcode.com/discuss/general-discussion/468851, 2020). A player's
+needed rating is the one at which the geometric mean of the expected and the actual place would be expected, against all
+participants (:mod:`.needed_rating`). The rating moves a part of the way there: half of it in the first contest, two
+ninths after many. The performance is the needed rating. There is no
+uncertainty and no correction against inflation; weights and ceilings of rounds have no effect. All ratings in rating
+points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.beliefs import Beliefs
+from ...core.jit import exact, inner_exact
+from ...core.limits import POINTS, choice, finite
+from ...core.standings import Floats, Longs, Rounds
+from ...core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ...inference.needed_rating import TIE_SHARE, needed_ratings, read_rows, solve_directly, write_rows
+from ...inference.performance import group_starts
+from ...inference.performance_law import curve_law
+from ...inference.win_probability import logistic
+
+__all__ = ["SYSTEM", "LeetCode"]
+
+SMALL = 160  # participants up to which sums term by term are faster than a table
+RATE = math.log(10.0) / 400.0  # 400 points are odds of 10 to 1
+
+_BASE, _OWN = 1.0, 1.0  # among the conventions of :mod:`.needed_rating`
+_DECAY = 5.0 / 7.0  # of the terms in the denominator of a change, from contest to contest
+
+
+@dataclass(frozen=True, slots=True)
+class LeetCode:
+    """Hyperparameters of LeetCode's rating.
+
+    Attributes
+    ----------
+    tie_rank : str
+        The place of a tie group: its first ("min", as in the site's rankings), its last ("max") or their mean ("avg").
+    mu_init : float
+        Rating of a newcomer.
+    """
+
+    tie_rank: str = field(default="min", metadata=choice("min", "max", "avg"))
+    mu_init: float = field(default=1500.0, metadata=finite(POINTS))
+    sigma_init: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+def state(params: LeetCode, mu: Floats, sigma: Floats) -> dict[str, Floats]:
+    """No state besides the rating and the number of rounds."""
+    return {}
+
+
+def sigma_limit(params: LeetCode) -> float:
+    """0: the system has no uncertainty."""
+    return 0.0
+
+
+def win_probability(params: LeetCode, weight: Any, one: Prior, other: Prior) -> Floats:
+    """The curve of the expected place: 400 points are odds of 10 to 1."""
+    return logistic(RATE * (one.mu - other.mu))
+
+
+def performance_law(params: LeetCode, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+    """Logistic, of the variance of the curve."""
+    return curve_law(RATE, prior)
+
+
+def prior(params: LeetCode, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1: beliefs do not change."""
+    read_rows(
+        start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Needed ratings and new ratings of one round.
+
+    Attributes
+    ----------
+    first : int64[groups + 1]
+    seed, need, mu : float64[n]
+        Expected place; needed rating; rating after the round.
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = ("mu",)
+    first: Longs
+    seed: Floats
+    need: Floats
+    mu: Floats
+
+
+def summarise(params: LeetCode, prior: Prior, round: Rounds, map: Map) -> Changes:
+    """Steps 2 and 3: the sum over all opponents, one root a player, and the part of the way to it."""
+    share = TIE_SHARE[params.tie_rank]
+    seed, need = needed_ratings(prior.mu, round.lo, round.hi, share, RATE, _BASE, _OWN, False, map)
+    mu = np.empty_like(need)
+    _new_ratings(prior.mu, prior.n_before, need, mu)
+    return Changes(group_starts(round.lo), seed, need, mu)
+
+
+def perform(params: LeetCode, summary: Changes, start: int, stop: int, perf: Floats) -> None:
+    """Step 3: copy the needed ratings."""
+    rows = slice(summary.first[start], summary.first[stop])
+    perf[rows] = summary.need[rows]
+
+
+def absorb(
+    params: LeetCode,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Changes,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4: copy the ratings to the store."""
+    outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
+    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *beliefs.arrays)
+
+
+def rate_small(params: LeetCode, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """All four steps for many small rounds in sequence, in one kernel call."""
+    failed = _rate_small(
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, TIE_SHARE[params.tie_rank],
+        *beliefs.arrays,
+        outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+    )  # fmt: skip
+    if failed >= 0:
+        raise ConvergenceError("no performance found")
+
+
+@inner_exact
+def _share(n_before):
+    """Share of the way to the needed rating: 1 / (1 + sum of (5/7)^t for t from 0 to the number of rounds before)."""
+    return 1.0 / (1.0 + (1.0 - _DECAY ** (n_before + 1.0)) / (1.0 - _DECAY))
+
+
+@exact
+def _new_ratings(mu, n_before, need, after):
+    for i in range(len(mu)):
+        after[i] = mu[i] + _share(n_before[i]) * (need[i] - mu[i])
+
+
+@exact
+def _rate_small(
+    offsets, player, lo, hi, time_seconds, tie_share,
+    mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+):  # fmt: skip
+    """Rate all rounds; returns -1, or the round that has no root."""
+    zero, whole = np.int64(0), np.bool_(False)
+    seed = np.empty(SMALL)
+    for r in range(len(offsets) - 1):
+        i, j = offsets[r], offsets[r + 1]
+        n, rows, before, need = j - i, player[i:j], mu_prior[i:j], perf[i:j]
+        read_rows(zero, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
+        if solve_directly(before, lo[i:j], hi[i:j], tie_share, RATE, _BASE, _OWN, whole, seed, need) >= 0:
+            return r
+        _new_ratings(before, n_before[i:j], need, mu_after[i:j])
+        for k in range(i, j):
+            sigma_after[k] = sigma_prior[k]
+        write_rows(zero, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
+    return -1
+
+
+SYSTEM = System(
+    name="leetcode", params=LeetCode, state=state, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    win_probability=win_probability, performance_law=performance_law, deviations=0.0,
+)  # fmt: skip

@@ -1,0 +1,148 @@
+"""LeetCode's rating against its plain-Python twin, and consequences of its definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
+from helpers.strategies import POOL, histories, places, ratings, repeatable
+from hypothesis import given
+from hypothesis import strategies as st
+from twins.leetcode import Twin
+
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs, LeetCode, Outcome, Rounds
+
+SYSTEM = SYSTEMS["leetcode"]
+POINTS = 1e-9
+RATINGS = st.lists(st.floats(0, 4000), min_size=8, max_size=8)
+CONTESTS = st.lists(st.integers(0, 300), min_size=8, max_size=8)
+TIES = st.sampled_from(["min", "max", "avg"])
+
+
+def believed(mu: Any, n_rounds: Any = 3) -> Beliefs:
+    """A store of players 0, 1, 2, ... with these ratings and numbers of contests."""
+    params = LeetCode()
+    beliefs = SYSTEM.newcomers(params, len(mu))
+    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), 0.0, n_rounds)
+    return beliefs
+
+
+def rated(mu: Any, round: Rounds, n_rounds: Any = 3, tie_rank: str = "min", large: bool = False) -> Outcome:
+    params, beliefs = LeetCode(tie_rank=tie_rank), believed(mu, n_rounds)
+    if large:
+        return four_steps(SYSTEM, params, beliefs, round)
+    return rate_rounds(SYSTEM, params, beliefs, round, Serial())
+
+
+def eight(spots: list[tuple[int, int]]) -> Rounds:
+    return Rounds.from_columns([0, 8], np.arange(8), *zip(*spots, strict=True))
+
+
+# --- the twin ---
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["small", "four-steps"])
+@given(st.data(), histories(max_rounds=4), TIES)
+@repeatable(40)
+def test_history__agrees_with_the_twin(large: bool, data, contests, tie_rank) -> None:
+    known = data.draw(st.dictionaries(st.sampled_from(POOL), st.tuples(ratings(extreme=True), st.integers(0, 200))))
+    params, twin = LeetCode(tie_rank=tie_rank), Twin(tie_rank, initial_state=known)
+    beliefs = SYSTEM.newcomers(params, len(POOL))
+    for name, (mu, n_rounds) in known.items():
+        set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], mu, 0.0, n_rounds)
+    for contest in contests:
+        expected, round = twin.rate(contest.standings), to_rounds([contest])
+        if large:
+            outcome = four_steps(SYSTEM, params, beliefs, round)
+        else:
+            outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
+        slack = np.array([one.slack for one in expected]) + POINTS
+        assert np.all(np.abs(outcome.perf - [one.need for one in expected]) <= slack)
+        assert np.all(np.abs(outcome.mu - [one.mu for one in expected]) <= slack)
+        for row, one in zip(round.player, expected, strict=True):
+            beliefs.mu[row] = one.mu  # slack must not add up
+
+
+# --- laws ---
+
+
+def test_change__is_half_of_the_way_at_first_and_two_ninths_after_many_contests() -> None:
+    """1 / (1 + 1), 1 / (1 + 1 + 5/7), and the limit 1 / (1 + 7/2)."""
+    outcome = rated([1500.0, 1500.0, 1500.0], ladder(1, 1, 1), [0, 1, 10_000])
+    part = (outcome.mu - outcome.mu_prior) / (outcome.perf - outcome.mu_prior)
+    assert part == pytest.approx([1 / 2, 7 / 19, 2 / 9], rel=1e-12)
+    assert SYSTEM.newcomers(LeetCode(), 1).mu[0] == 1500.0
+
+
+def test_performance__of_two_equals_is_the_root_of_the_formula() -> None:
+    """Both are expected at place 3/2. The first needs R with 2 / (1 + 10^((R - 1500) / 400)) = sqrt(3/2) - 1."""
+    outcome = rated([1500.0, 1500.0], ladder(1, 1))
+    wanted = [1500 + 400 * np.log10(2 / (np.sqrt(1.5 * place) - 1) - 1) for place in (1, 2)]
+    assert outcome.perf == pytest.approx(wanted, abs=POINTS)
+
+
+@given(RATINGS, places(8), CONTESTS, st.sampled_from([-1024.0, 512.0]))
+@repeatable(40)
+def test_round__shifting_all_ratings_shifts_all_results(mu, spots, n_rounds, shift) -> None:
+    one, other = rated(mu, eight(spots), n_rounds), rated(np.add(mu, shift), eight(spots), n_rounds)
+    assert other.perf - shift == pytest.approx(one.perf, abs=1e-7)
+    assert other.mu - shift == pytest.approx(one.mu, abs=1e-7)
+
+
+@given(RATINGS, st.integers(1, 7))
+@repeatable(40)
+def test_round__moving_up_never_leaves_anybody_lower(mu, place) -> None:
+    swap = np.arange(8)
+    swap[[place - 1, place]] = place, place - 1
+    before, after = (rated(np.take(mu, order), ladder(*[1] * 8)) for order in (np.arange(8), swap))
+    assert after.perf[place - 1] > before.perf[place]
+    assert after.mu[place - 1] > before.mu[place]
+
+
+@given(RATINGS, places(8))
+@repeatable(40)
+def test_round__equal_players_that_tie_move_equally(mu, spots) -> None:
+    mu = np.round(np.array(mu), -3)
+    outcome = rated(mu, eight(spots))
+    for i in range(8):
+        for j in range(8):
+            if spots[i] == spots[j] and mu[i] == mu[j]:
+                assert outcome.mu[i] == pytest.approx(outcome.mu[j], abs=POINTS)
+
+
+def test_favourite_of_two__gains_by_losing() -> None:
+    """Expected first, at place 2: m = sqrt(2), and the own term alone makes the sum 1/2 at the old rating."""
+    outcome = rated([0.0, 5000.0], ladder(1, 1))
+    assert outcome.perf[1] == pytest.approx(5000 + 400 * np.log10(1 / (np.sqrt(2) - 1) - 1), abs=1e-6)
+    assert outcome.mu[1] > 5000.0
+
+
+def test_tie__has_its_first_place_by_default() -> None:
+    """A participant alone in first place and one of a tie for it have the same place."""
+    mu = [1700.0, 1600.0, 1500.0]
+    assert rated(mu, ladder(3)).mu[0] == pytest.approx(rated(mu, ladder(1, 1, 1)).mu[0], abs=POINTS)
+    assert rated(mu, ladder(3), tie_rank="max").mu[2] == pytest.approx(rated(mu, ladder(1, 1, 1)).mu[2], abs=POINTS)
+
+
+def test_round__on_threads_has_the_same_bits() -> None:
+    draw, n = np.random.default_rng(4), 3000
+    mu, n_rounds, round = draw.normal(1500, 300, n), draw.integers(0, 50, n), ladder(*[3] * 1000)
+    with Threads(3) as engine:
+        parallel = rate_rounds(SYSTEM, LeetCode(), believed(mu, n_rounds), round, engine)
+    assert same_bits(parallel, rated(mu, round, n_rounds))
+
+
+def test_weight_and_ceiling__have_no_effect() -> None:
+    plain = rated([1500.0, 1400.0], ladder(1, 1))
+    other = rated([1500.0, 1400.0], ladder(1, 1, weight=3.0, perf_ceiling=1000.0))
+    assert same_bits(plain, other)
+
+
+def test_params__that_mean_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="tie_rank must be one of min, max, avg, got 'first'"):
+        LeetCode(tie_rank="first")
