@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 
 import pandas as pd
 
+from ..common.presets import PresetName, choose_preset
 from ..common.system_names import SystemName
 from ..sources.base import OnError
 from ..sources.options import Duplicates
@@ -22,6 +23,7 @@ def rate_history(
     results: Any,
     system: SystemName | None = None,
     *,
+    preset: PresetName | None = None,
     columns: Mapping[str, str] | None = None,
     contest: str | None = None,
     player: str | None = None,
@@ -47,6 +49,7 @@ def rate_history(
     system: SystemName | None = None,
     *,
     return_beliefs: Literal[True],
+    preset: PresetName | None = None,
     columns: Mapping[str, str] | None = None,
     contest: str | None = None,
     player: str | None = None,
@@ -69,6 +72,7 @@ def rate_history(
     results: Any,
     system: SystemName | None = None,
     *,
+    preset: PresetName | None = None,
     columns: Mapping[str, str] | None = None,
     contest: str | None = None,
     player: str | None = None,
@@ -99,6 +103,8 @@ def rate_history(
     system
         A key of ``ranklake.SYSTEMS``; default: that of ``beliefs``, else ``elo-mmr``. ``hyperparameters`` are its
         parameters, by default those of ``beliefs``.
+    preset
+        ``dmoj`` or ``codechef``: a system with hyperparameters, under those that are given.
     columns
         What the frame calls its columns, by key: ``contest, player, rank, score, lo, hi, time, weight,
         perf_ceiling``, as ``--column`` of the command.
@@ -156,8 +162,9 @@ def rate_history(
         columns, contest=contest, player=player, rank=rank, score=score, time=time, team=team, share=share
     )
     table = Results.read(results, names, on_error, duplicates, teams=True)
+    chosen, settings = choose_preset(preset, system, hyperparameters)
     rated = rate_results(
-        table, system, hyperparameters,
+        table, chosen, settings,
         engine=engine, workers=workers, beliefs=beliefs, skip_uninformative=skip_uninformative,
     )  # fmt: skip
     history = pd.DataFrame(rated.columns())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property
@@ -201,7 +202,9 @@ class Content:
 
     def _seed(self, n_players: int) -> str:
         """The inputs of all rows: the display, and the first ``n_players`` players."""
-        return f"{_MEANING} {self._display.deviations!r} {self.digest('players', n_players)}"
+        display = self._display
+        minimum = "" if display.minimum == -math.inf else f" {display.minimum!r}"
+        return f"{_MEANING} {display.deviations!r}{minimum} {self.digest('players', n_players)}"
 
 
 def _skills(smoothed: pa.Table | None, start: int, n: int) -> dict[str, pa.Array]:

@@ -40,6 +40,9 @@ class RunConfig:
         Contests to exclude from now on; excluded contests to include again.
     titles : Titles, "auto" or None
         Titles for ``run.json``; "auto" removes them, None keeps them. No rating depends on them.
+    display : dict of str to float, or None
+        ``deviations`` and ``minimum`` of the display rating for ``run.json``, those of a preset; None keeps them. No
+        rating depends on them.
     replace : bool
         Rate an existing run of that name again if its configuration differs; otherwise that is an error.
     recorded : Skipping or None
@@ -54,6 +57,7 @@ class RunConfig:
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     titles: TitlesChoice = None
+    display: Mapping[str, float] | None = None
     replace: bool = False
     recorded: Skipping | None = None
 
@@ -76,7 +80,7 @@ class RunConfig:
             raise damaged(run_file(run.name), f"this release cannot rate its configuration ({error})") from error
 
     def to_json(self) -> dict[str, Any]:
-        """The configuration for ``run.json``, without the excluded contests and the titles."""
+        """The configuration for ``run.json``, without the excluded contests, the titles and the display."""
         return {
             "dataset": self.dataset,
             "system": self.system,

@@ -89,6 +89,8 @@ class Plan:
         titles = _recorded_titles(config, run)
         wanted = config.to_json() | ({"exclude": sorted(exclude)} if exclude else {})
         wanted |= {} if titles is None else {"titles": titles}
+        display = _recorded_display(config, run)
+        wanted |= {"display": display} if display else {}
         n_rounds = len(digests) if max_rounds is None else min(max_rounds, len(digests))
         if run is None:
             return cls(None, wanted, config.skipping, digests, excluded, n_rounds, 0, 0, [], "")
@@ -173,6 +175,16 @@ def _recorded_titles(config: RunConfig, run: Run | None) -> Any:
     if config.titles is None:
         return None if run is None else run.config.get("titles")
     return config.titles.to_json() if isinstance(config.titles, Titles) else None
+
+
+def _recorded_display(config: RunConfig, run: Run | None) -> dict[str, float]:
+    """The new display rating for ``run.json``: that of a preset, or the recorded one of the same hyperparameters."""
+    if config.display is not None or run is None:
+        return dict(config.display or {})
+    same = config.to_json()
+    kept = all(run.config.get(key) == same[key] for key in ("system", "params"))
+    recorded: dict[str, float] = run.config.get("display", {})
+    return recorded if kept else {}
 
 
 def _other_parameters(recorded: dict[str, Any], config: RunConfig) -> str:

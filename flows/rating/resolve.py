@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ranklake.storage import DamagedError, Lake, MissingError, Run
 from ranklake.storage.lake import layout
 
+from ..common.presets import Preset, choose_preset, find_preset
 from ..common.settings import build_params, convert_fields, find_system, parse_settings
 from .config import RunConfig, default_run
 
@@ -30,6 +31,7 @@ def resolve_runs(
     settings: Sequence[str] = (),
     skip_uninformative: bool | None = None,
     replace: bool = False,
+    preset: str | None = None,
 ) -> list[RunConfig]:
     """Resolve names and options to runs with their whole configurations.
 
@@ -50,12 +52,15 @@ def resolve_runs(
         None for the rule of the run.
     replace
         Rate an existing run again if its configuration differs.
+    preset
+        A key of ``PRESETS``, for one run: its system, its settings under ``settings``, and its display rating. A new
+        run is named by data set and preset.
 
     Raises
     ------
     ValueError
-        An invalid name, an unknown system or setting, options that exclude each other, or an existing run with another
-        configuration.
+        An invalid name, an unknown system, preset or setting, options that exclude each other, or an existing run with
+        another configuration.
     LakeError
         A run is damaged or of another format.
     """
@@ -72,6 +77,8 @@ def resolve_runs(
         raise ValueError(f"a system and settings need one run, got {len(names)}; omit them")
     if names and len(systems) > 1:
         raise ValueError("--run is the name of one run; omit it for several systems")
+    if preset is not None and (len(names) > 1 or systems):
+        raise ValueError("--preset has its own system and is for one run; omit --system, and give one --run at most")
     if dataset is None and not names:
         raise ValueError("give --dataset, or the --run of an existing run")
     runs: list[tuple[str | None, str | None, dict[str, str]]]
@@ -80,7 +87,8 @@ def resolve_runs(
     else:
         only = systems[0] if systems else None
         runs = [(name, only, chosen) for name in dict.fromkeys(names)] or [(None, only, chosen)]
-    return [_run_config(lake, dataset, *each, skip_uninformative, replace) for each in runs]
+    named = None if preset is None else find_preset(preset)
+    return [_run_config(lake, dataset, *each, named, skip_uninformative, replace) for each in runs]
 
 
 def refuse_other(recorded: RunConfig, wanted: RunConfig) -> None:
@@ -110,13 +118,18 @@ def _run_config(
     dataset: str | None,
     name: str | None,
     system: str | None,
-    settings: dict[str, str],
+    settings: Mapping[str, Any],
+    preset: Preset | None,
     skip_uninformative: bool | None,
     replace: bool,
 ) -> RunConfig:
     if name is None:
         assert dataset is not None
-        name = default_run(dataset, system or DEFAULT_SYSTEM, settings, skip_uninformative)
+        kind = system or DEFAULT_SYSTEM if preset is None else preset.name
+        name = default_run(dataset, kind, settings, skip_uninformative)
+    display = None
+    if preset is not None:
+        (system, settings), display = choose_preset(preset.name, system, settings), dict(preset.display)
     recorded = _recorded_config(lake, name, replace and None not in (dataset, system))
     if recorded is None:
         if dataset is None:
@@ -125,10 +138,12 @@ def _run_config(
             raise ValueError(f"no run {name!r} in the lake{there_are}; give --dataset to make it")
         rating_system = find_system(system or DEFAULT_SYSTEM)
         params = build_params(rating_system, settings)
-        return RunConfig(dataset, name, rating_system.name, params, skip_uninformative, replace=replace)
+        return RunConfig(
+            dataset, name, rating_system.name, params, skip_uninformative, display=display, replace=replace
+        )
     rating_system = find_system(system or recorded.system)
     same_system = rating_system.name == recorded.system
-    if same_system:
+    if same_system and preset is None:
         params = dataclasses.replace(recorded.params, **convert_fields(rating_system.params, settings, recorded.system))
     else:
         params = build_params(rating_system, settings)
@@ -138,6 +153,7 @@ def _run_config(
         system=rating_system.name,
         params=params,
         skip_uninformative=skip_uninformative,
+        display=display,
         recorded=None,
         replace=replace,
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from ranklake.rating_kernels import System
 from ranklake.rating_kernels.core.limits import finite
 from ranklake.rating_kernels.core.system import check_value
-from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage import DamagedError, Dataset, Lake, Run
+from ranklake.storage.lake.layout import run_file
 
 from ..common.settings import build_params, find_system
 from ..common.titles import TitlesChoice
@@ -24,25 +27,40 @@ _DIGITS = 3  # significant digits of sigma_init that a displayed rating has
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """The display rating: ``mu - deviations * (sigma - sigma_limit)``, rating points.
+    """The display rating: ``mu - deviations * (sigma - sigma_limit)``, at least ``minimum``, rating points.
 
     Newcomers rank low until their sigma falls; near its limit the display rating is ``mu``. Some systems add an offset
-    while a player is new.
+    while a player is new. ``run.json`` may have the numbers of a preset (:mod:`ranklake.flows.common.presets`).
     """
 
     system: System
     params: Any
     deviations: float
+    minimum: float = -math.inf
 
     def __post_init__(self) -> None:
         check_value("deviations", self.deviations, _DEVIATIONS)
+        if self.minimum != -math.inf:
+            check_value("minimum", self.minimum, _DEVIATIONS)
 
     @classmethod
     def of(cls, run: Run, deviations: float | None = None) -> Display:
-        """The display rating of a run; ``deviations`` replaces the default of its system."""
+        """The display rating of a run; ``deviations`` replaces those of its preset or of its system.
+
+        Raises
+        ------
+        DamagedError
+            The numbers in ``run.json`` are invalid.
+        """
         system = find_system(run.config["system"])
         params = build_params(system, run.config["params"])
-        return cls(system, params, system.deviations if deviations is None else deviations)
+        recorded = run.config.get("display", {})
+        try:
+            usual = cls(system, params, **({"deviations": system.deviations} | recorded))
+        except (TypeError, ValueError) as error:
+            path = run_file(run.name)
+            raise DamagedError(f"{path}: the display rating is invalid: {error}", path=path) from error
+        return usual if deviations is None else replace(usual, deviations=deviations)
 
     @property
     def decimals(self) -> int:
@@ -61,7 +79,9 @@ class Display:
 
     def rating(self, mu: Any, sigma: Any, n_rounds: Any) -> Any:
         shown = self.of_belief(mu, sigma)
-        return shown if self.system.offset is None else shown + self.system.offset(self.params, mu, n_rounds)
+        if self.system.offset is not None:
+            shown = shown + self.system.offset(self.params, mu, n_rounds)
+        return shown if self.minimum == -math.inf else np.maximum(shown, self.minimum)
 
 
 def rating_format(lake: Lake, run_name: str, titles: TitlesChoice = None) -> RatingFormat:

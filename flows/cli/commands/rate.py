@@ -38,6 +38,8 @@ __all__ = ["rate", "smooth"]
     "--set", "settings", multiple=True, metavar="KEY=VALUE",
     help="A hyperparameter, as rho=0.04; repeatable. With several systems SYSTEM.KEY=VALUE.",
 )  # fmt: skip
+@click.option("--preset", help="What a site rates with: its system, hyperparameters and display rating; `ranklake "
+              "systems` lists them.")  # fmt: skip
 @click.option("--run", help="Name of the run; an existing run keeps its configuration. By default made "
               "of the data set, the system and the settings.")  # fmt: skip
 @replace_option
@@ -60,6 +62,7 @@ def rate(
     dataset: str | None,
     systems: tuple[str, ...],
     settings: tuple[str, ...],
+    preset: str | None,
     run: str | None,
     replace: bool,
     engine: str | None,
@@ -91,7 +94,7 @@ def rate(
     skip = None if keep_uninformative is None else not keep_uninformative
     with usage():
         opened = lake.open()
-        configs = resolve_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace)
+        configs = resolve_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace, preset)
         opened_engine = open_engine(engine, workers, scheduler)
     configs = [dataclasses.replace(config, exclude=exclude, include=include, titles=titles) for config in configs]
     sys.setswitchinterval(SWITCH_SECONDS)

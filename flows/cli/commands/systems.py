@@ -1,4 +1,4 @@
-"""The command that lists the rating systems and their hyperparameters."""
+"""The command that lists the rating systems, the presets, and their hyperparameters."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..terminal.terminal import print_line, print_table, usage, write_json
 
 if TYPE_CHECKING:
     from ...common.hyperparameters import Description, Parameter
+    from ...common.presets import Preset
 
 __all__ = ["systems"]
 
@@ -19,13 +20,14 @@ __all__ = ["systems"]
 @click.argument("name", required=False)
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def systems(name: str | None, form: str) -> None:
-    """List the rating systems; with NAME, list the hyperparameters of one system, for `rate --set`.
+    """List the rating systems and presets; with NAME, list the hyperparameters of one, for `rate --set`.
 
-    Each hyperparameter has a default, a range or choices, a unit and a meaning.
+    Each hyperparameter of a system has a default, a range or choices, a unit and a meaning. A preset has their values.
     """
     from ranklake.rating_kernels import SYSTEMS
 
     from ...common.hyperparameters import describe
+    from ...common.presets import PRESETS
     from ...common.settings import find_system
 
     if name is None:
@@ -33,7 +35,14 @@ def systems(name: str | None, form: str) -> None:
         if form == "json":
             write_json([description.to_json(parameters=False) for description in every], 1)
         else:
-            _list(every)
+            _list(every, list(PRESETS.values()))
+        return
+    if name in PRESETS:
+        preset = PRESETS[name].to_json()
+        if form == "json":
+            write_json(preset)
+        else:
+            _show_preset(preset)
         return
     with usage():
         description = describe(find_system(name))
@@ -43,7 +52,7 @@ def systems(name: str | None, form: str) -> None:
         _show(description)
 
 
-def _list(every: list[Description]) -> None:
+def _list(every: list[Description], presets: list[Preset]) -> None:
     from rich.table import Table
 
     table = Table(caption="`ranklake systems NAME` lists the hyperparameters of one")
@@ -51,6 +60,27 @@ def _list(every: list[Description]) -> None:
     table.add_column("description")
     for description in every:
         table.add_row(description.name, description.text)
+    print_table(table)
+    table = Table(caption="`ranklake systems NAME` lists the settings of one, for `rate --preset NAME`")
+    table.add_column("preset", no_wrap=True)
+    table.add_column("system", no_wrap=True)
+    table.add_column("description")
+    for preset in presets:
+        table.add_row(preset.name, preset.system, preset.text)
+    print_table(table)
+
+
+def _show_preset(preset: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("parameter", no_wrap=True)
+    table.add_column("value", overflow="fold")
+    shown = {f"display {key}": value for key, value in preset["display"].items()}
+    for key, value in (preset["params"] | shown).items():
+        table.add_row(key, _value(value))
+    print_line(f"{preset['name']}: {preset['description']}, a preset of {preset['system']}.")
+    print_line(f"Source: {preset['source']}.")
     print_table(table)
 
 
