@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
+from ranklake.rating_kernels.systems.elo_srm import PRESETS as ROWS
+
 from .hyperparameters import near_names
 from .settings import build_params, find_system, params_to_json
 
@@ -110,6 +112,8 @@ def choose_preset(
 ) -> tuple[str | None, dict[str, Any]]:
     """The system and the settings of a preset, under the given settings; without a preset, those that are given.
 
+    ``elo-srm`` has a hyperparameter called ``preset``, whose words are no names of presets: such a word is a setting.
+
     Raises
     ------
     ValueError
@@ -117,6 +121,8 @@ def choose_preset(
     """
     if name is None:
         return system, dict(settings)
+    if name in ROWS:
+        return system, {**settings, "preset": name}
     preset = find_preset(name)
     if system not in (None, preset.system):
         raise ValueError(f"preset {name} is one of {preset.system}, not of {system}; omit the system")

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 import pandas as pd
 
-from ..common.presets import PresetName, choose_preset
+from ..common.presets import choose_preset
 from ..common.system_names import SystemName
 from ..sources.base import OnError
 from ..sources.options import Duplicates
@@ -23,7 +23,7 @@ def rate_history(
     results: Any,
     system: SystemName | None = None,
     *,
-    preset: PresetName | None = None,
+    preset: str | None = None,
     columns: Mapping[str, str] | None = None,
     contest: str | None = None,
     player: str | None = None,
@@ -49,7 +49,7 @@ def rate_history(
     system: SystemName | None = None,
     *,
     return_beliefs: Literal[True],
-    preset: PresetName | None = None,
+    preset: str | None = None,
     columns: Mapping[str, str] | None = None,
     contest: str | None = None,
     player: str | None = None,
@@ -72,7 +72,7 @@ def rate_history(
     results: Any,
     system: SystemName | None = None,
     *,
-    preset: PresetName | None = None,
+    preset: str | None = None,
     columns: Mapping[str, str] | None = None,
     contest: str | None = None,
     player: str | None = None,
@@ -104,7 +104,8 @@ def rate_history(
         A key of ``ranklake.SYSTEMS``; default: that of ``beliefs``, else ``elo-mmr``. ``hyperparameters`` are its
         parameters, by default those of ``beliefs``.
     preset
-        ``dmoj`` or ``codechef``: a system with hyperparameters, under those that are given.
+        ``dmoj`` or ``codechef``: a system with hyperparameters, under those that are given. For ``elo-srm`` its
+        hyperparameter of this name.
     columns
         What the frame calls its columns, by key: ``contest, player, rank, score, lo, hi, time, weight,
         perf_ceiling``, as ``--column`` of the command.

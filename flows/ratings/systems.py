@@ -7,32 +7,40 @@ import pandas as pd
 from ranklake.rating_kernels import SYSTEMS
 
 from ..common.hyperparameters import describe
-from ..common.settings import find_system
+from ..common.presets import PRESETS, PresetName
+from ..common.settings import build_params, find_system
 from ..common.system_names import SystemName
 
 __all__ = ["systems"]
 
 
-def systems(name: SystemName | None = None) -> pd.DataFrame:
-    """All rating systems, or the hyperparameters of one.
+def systems(name: SystemName | PresetName | None = None) -> pd.DataFrame:
+    """All rating systems, or the hyperparameters of one, or those of a preset.
 
     Returns
     -------
     pd.DataFrame
-        Indexed by system: ``description, source``; or by hyperparameter: ``default, range, description``.
+        Indexed by system: ``description, source``; or by hyperparameter: ``default, range, description``. The
+        defaults of a preset are its values.
 
     Raises
     ------
     ValueError
-        There is no such system; the message lists all names.
+        There is no such system or preset; the message lists all systems.
     """
     if name is None:
         texts = [describe(system) for system in SYSTEMS.values()]
         rows = {"description": [text.text for text in texts], "source": [text.source for text in texts]}
         return pd.DataFrame(rows, index=pd.Index(list(SYSTEMS), name="system"))
-    parameters = describe(find_system(name)).parameters
+    preset = PRESETS.get(name)
+    system = find_system(name if preset is None else preset.system)
+    parameters = describe(system).parameters
+    values = [one.default for one in parameters]
+    if preset is not None:
+        params = build_params(system, preset.settings)
+        values = [getattr(params, one.name) for one in parameters]
     columns = {
-        "default": pd.Series([one.default for one in parameters], dtype=object),
+        "default": pd.Series(values, dtype=object),
         "range": [one.limits.text for one in parameters],
         "description": [one.text for one in parameters],
     }

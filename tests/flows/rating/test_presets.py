@@ -11,7 +11,7 @@ import pytest
 from helpers.commands import Command
 from helpers.lakes import lake_of, synthetic
 
-from ranklake import rate_history
+from ranklake import rate_history, systems
 from ranklake.flows.common.presets import PRESETS, choose_preset, find_preset
 from ranklake.flows.common.settings import build_params
 from ranklake.flows.engines.serial import Serial
@@ -20,6 +20,7 @@ from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.flows.results.display import Display
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.systems.elo_srm import PRESETS as ROWS
 from ranklake.storage import DamagedError, Lake, Run
 
 CONTESTS = synthetic(6, seed=3)
@@ -148,6 +149,16 @@ def test_rate_history__takes_a_preset() -> None:
     other = rate_history(pd.DataFrame(frame), "elo-mmr", engine="serial", **PRESETS["codechef"].settings)
     assert one.equals(other)
     assert one["mu_prior"].iloc[0] == 1600.0
+
+
+def test_rate_history__still_takes_the_presets_of_elo_srm() -> None:
+    assert choose_preset("W", "elo-srm", {"c": 1.0}) == ("elo-srm", {"c": 1.0, "preset": "W"})
+    assert not PRESETS.keys() & ROWS.keys()
+
+
+def test_systems__has_the_values_of_a_preset() -> None:
+    assert systems("codechef").loc["noob_delay", "default"] == (0.6, 0.8)
+    assert systems("dmoj").index.equals(systems("elo-mmr").index)
 
 
 # --- commands ---
