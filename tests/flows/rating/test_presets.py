@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,31 @@ def test_dmoj__displays_one_deviation_below_mu_and_at_least_1() -> None:
     sigma = system.sigma_limit(display.params) + 200.0
     shown = display.rating(np.array([1500.0, 100.0]), np.full(2, sigma), np.ones(2, np.int32))
     assert shown.tolist() == pytest.approx([1300.0, 1.0])
+
+
+def _dmoj_root(field: list[tuple[float, float]], target: float, width: float) -> float:
+    """The level with this sum over all players: bisection down to ``width``, then interpolation, as DMOJ does."""
+
+    def pull(x: float) -> float:
+        return math.fsum(math.tanh(math.pi * (x - mu) / (2 * math.sqrt(3) * spread)) / spread for mu, spread in field)
+
+    low, high = (1500.0 + side * 20 * 350 * 328.33 / 212 for side in (-1, 1))
+    while high - low > width:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if pull(middle) > target else (middle, high)
+    part = (target - pull(low)) / (pull(high) - pull(low))
+    return low + part * (high - low)
+
+
+@pytest.mark.parametrize("n", [2, 5, 20])
+def test_dmoj__interpolated_roots_are_within_a_thousandth_of_the_exact_ones(n: int) -> None:
+    draw = np.random.default_rng(n)
+    mu, spread = draw.normal(1500, 300, n), np.hypot(328.33, draw.uniform(128, 542, n))
+    order = np.argsort(-mu - draw.normal(0, 328.33, n))
+    field = [(float(mu[i]), float(spread[i])) for i in order]
+    for place in range(n):
+        target = math.fsum(np.sign(j - place) / field[j][1] for j in range(n))
+        assert abs(_dmoj_root(field, target, 2.0) - _dmoj_root(field, target, 1e-9)) < 1e-3
 
 
 @pytest.mark.parametrize("name", PRESETS)
