@@ -5,8 +5,8 @@ the level at which the place would be expected, against the average performance 
 
     place - 1/2 = sum over j of 1 / (1 + 6^((P - A_j) / 400))           oneself included; a tie has its mean place
 
-It is rounded to a whole number. A contest's ceiling caps it in the rating, not in the average. With weights 0.9^age,
-where the newest performance has the least age,
+It is rounded to a whole number. A contest's ceiling caps it in the rating, not in the average, and a first performance
+counts as it is: both as in the predictors. With weights 0.9^age, where the newest performance has the least age,
 
     A      = sum of 0.9^age P / sum of 0.9^age                          a newcomer: the centre of the contests' class
     level  = 800 log2(sum of 0.9^age 2^(P / 800) / sum of 0.9^age)
