@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from helpers.command_server import CommandServer, open_command_server
 from helpers.commands import Command
+from helpers.database_servers import Server, mariadb, postgres
+from helpers.databases import Judge, server_judge, sqlite_judge
 from helpers.life import SETTINGS, Step, live
 from helpers.mounts import SmallDisk, small_disks
 from platforms import reason_to_skip
@@ -99,3 +101,37 @@ def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     for name in ("FORCE_COLOR", "COLUMNS", "RANKLAKE_CONTACT", "RANKLAKE_LAKE"):
         monkeypatch.delenv(name, raising=False)
     return Command(monkeypatch, capsys)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """A server of PostgreSQL."""
+    with postgres() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def mysql() -> Iterator[Server]:
+    """A server of MariaDB."""
+    with mariadb() as started:
+        yield started
+
+
+SERVERS = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("postgresql", "mysql")]
+
+
+@pytest.fixture(params=SERVERS)
+def server_database(request: pytest.FixtureRequest) -> Iterator[Judge]:
+    """An empty database in each server in turn."""
+    with server_judge(request.getfixturevalue(request.param)) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["sqlite", *SERVERS])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Judge]:
+    """An empty database of each kind in turn."""
+    if request.param == "sqlite":
+        yield sqlite_judge(tmp_path)
+        return
+    with server_judge(request.getfixturevalue(request.param)) as opened:
+        yield opened

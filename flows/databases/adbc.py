@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from ..common.extras import need
 from .address import DatabaseAddress, Kind
+from .dialects import WAIT_SECONDS
 from .errors import DatabaseError, database_error
 
 __all__ = ["AdbcConnection"]
 
-WAIT_SECONDS = 600  # for another publish
 # SQLite's columns have no types: the driver takes those of the first rows, and fails at a later value of another type.
 _TYPED_ROWS = 2**24
 _READ_ONLY = {

@@ -11,7 +11,7 @@ import pyarrow as pa
 from .address import DatabaseAddress, Kind
 from .errors import DatabaseError
 
-__all__ = ["Connection", "connect", "quote", "transaction"]
+__all__ = ["Connection", "connect", "transaction"]
 
 
 class Connection(Protocol):
@@ -64,7 +64,9 @@ def connect(url: str | DatabaseAddress, *, read_only: bool = False) -> Connectio
     """
     address = DatabaseAddress.parse(url) if isinstance(url, str) else url
     if address.kind == "mariadb":
-        raise ValueError("MariaDB and MySQL cannot be connected to by this release; PostgreSQL and SQLite can")
+        from .mariadb import MariaDbConnection
+
+        return MariaDbConnection(address, read_only)
     from .adbc import AdbcConnection
 
     return AdbcConnection(address, read_only)
@@ -81,9 +83,3 @@ def transaction(connection: Connection, begin: str = "BEGIN") -> Iterator[None]:
         with suppress(DatabaseError):  # the connection may be lost, and the transaction with it
             connection.execute("ROLLBACK")
         raise
-
-
-def quote(name: str, kind: Kind) -> str:
-    """A name of a table or column as SQL."""
-    mark = "`" if kind == "mariadb" else '"'
-    return f"{mark}{name.replace(mark, mark + mark)}{mark}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ..common.text import message
 
@@ -54,7 +55,12 @@ class DatabaseError(Exception):
 
 
 def database_error(
-    database: str, secrets: tuple[str, ...], text: str, state: str = "", primary: str = ""
+    database: str,
+    secrets: tuple[str, ...],
+    text: str,
+    state: str = "",
+    primary: str = "",
+    remedies: Mapping[str, str] | None = None,
 ) -> DatabaseError:
     """The error of a driver as one for people.
 
@@ -68,10 +74,13 @@ def database_error(
         The message of the driver, and the SQLSTATE or nothing.
     primary
         The message of the server alone, if the driver has it.
+    remedies
+        Remedies by the beginning of SQLSTATE that differ from those of PostgreSQL.
     """
     reason = primary or _PREFIXES.sub("", text, count=1).strip().partition("\n")[0]
     for secret in filter(None, secrets):
         reason = reason.replace(secret, "[password]")
-    remedy = next((remedy for code, remedy in _BY_STATE if state.startswith(code)), "")
+    by_state = [*(remedies or {}).items(), *_BY_STATE]
+    remedy = next((remedy for code, remedy in by_state if state.startswith(code)), "")
     remedy = remedy or next((remedy for pattern, remedy in _BY_TEXT if re.search(pattern, text)), "")
     return DatabaseError(database, f"{reason}; {remedy}" if remedy else reason, state)

@@ -17,7 +17,7 @@ from ranklake.storage.leases.acquire import hold_lease
 
 from ..common.titles import TitlesChoice
 from ..databases.address import DatabaseAddress
-from ..databases.connection import connect, transaction
+from ..databases.connection import connect
 from ..databases.errors import DatabaseError
 from .content import Content
 from .database_tables import DatabaseTables
@@ -71,9 +71,7 @@ def publish_to_database(
         hold_lease(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal) as lease,
     ):
         tables = DatabaseTables(connection, schema, prefix)
-        with transaction(connection, tables.begin):
-            tables.lock()
-            tables.create(rebuild=rebuild)
+        with tables.publishing(rebuild=rebuild):
             before = tables.states()
             if before.get(_RUN, run_name) != run_name:
                 remedy = "give another --schema or --prefix, or replace them with --afresh"

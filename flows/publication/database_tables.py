@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
 from ranklake.storage.lake.schemas import PUBLISHED
 
-from ..databases.address import Kind
-from ..databases.connection import Connection, quote
+from ..databases.connection import Connection, transaction
+from ..databases.dialects import DIALECTS, Columns, quote
 from ..databases.errors import DatabaseError
 
 __all__ = ["STATE", "DatabaseTables"]
@@ -32,85 +33,92 @@ _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
     "ratings": (("player", "round_index"),),
     "leaderboard": (("place",), ("handle",)),
 }
-_TYPES: dict[str, dict[pa.DataType, str]] = {
-    "postgresql": {
-        pa.int32(): "integer",
-        pa.int64(): "bigint",
-        pa.float64(): "double precision",
-        pa.string(): "text",
-        pa.bool_(): "boolean",
-    },
-    "sqlite": {
-        pa.int32(): "integer",
-        pa.int64(): "integer",
-        pa.float64(): "real",
-        pa.string(): "text",
-        pa.bool_(): "boolean",
-    },
-}
 
 
 class DatabaseTables:
-    """The tables of one run. All methods belong into one transaction, after :meth:`lock`.
+    """The tables of one run. All other methods belong into :meth:`publishing`.
 
     Parameters
     ----------
     schema
-        Schema of PostgreSQL, which must exist; by default the current one. SQLite has no schemas.
+        Schema of PostgreSQL or database of MariaDB, which must exist; by default the current one. SQLite has none.
     prefix
         Put before the name of every table.
     """
 
     def __init__(self, connection: Connection, schema: str | None = None, prefix: str = "") -> None:
         self._connection, self._prefix = connection, prefix
-        self._kind: Kind = connection.kind
-        if schema is not None and self._kind == "sqlite":
+        self._dialect = DIALECTS[connection.kind]
+        if schema is not None and not self._dialect.current_schema():
             raise ValueError("SQLite has no schemas; a prefix keeps the tables of several runs apart")
-        self._schema = schema or ("" if self._kind == "sqlite" else self._current_schema())
-        self._unindexed: set[str] = set()
+        self._schema = schema or self._current_schema()
+        self._new: set[str] = set()
 
-    @property
-    def begin(self) -> str:
-        """The statement that begins the transaction."""
-        return "BEGIN IMMEDIATE" if self._kind == "sqlite" else "BEGIN"
+    @contextmanager
+    def publishing(self, *, rebuild: bool = False) -> Iterator[None]:
+        """One transaction, in which the tables exist; waits for another publish into the same tables.
 
-    def lock(self) -> None:
-        """Wait for another publish into the same tables to end."""
-        if self._kind == "postgresql":
-            place = _text(f"ranklake {self._schema} {self._prefix}")
-            self._connection.execute(f"select 1 from pg_advisory_xact_lock(hashtextextended({place}, 0))")
+        Where ``create table`` commits, missing tables are made before the transaction, and are empty if it fails.
 
-    def create(self, *, rebuild: bool = False) -> None:
-        """Create missing tables; ``rebuild`` first drops those of an earlier publish.
+        Parameters
+        ----------
+        rebuild
+            First empty the tables of an earlier publish.
 
         Raises
         ------
         DatabaseError
-            A table of this name exists and has other columns.
+            A table of this name exists and has other columns, or the statements of the block fail.
         """
-        ours = bool(self._columns(STATE))
-        for name in _SCHEMAS:
-            if rebuild and ours:
+        if self._dialect.rolls_back_tables:
+            with transaction(self._connection, self._dialect.begin):
+                self.lock()
+                self._prepare(rebuild)
+                yield
+        else:
+            self.lock()
+            self._prepare()
+            with transaction(self._connection, self._dialect.begin):
+                if rebuild:
+                    for name in _SCHEMAS:
+                        self._connection.execute(f"delete from {self._name(name)}")
+                yield
+
+    def lock(self) -> None:
+        """Wait for another publish into the same tables to end."""
+        query = self._dialect.lock(f"ranklake {self._schema} {self._prefix}")
+        if query and [row["locked"] for row in self._read(query)] != [1]:
+            raise DatabaseError(self._connection.shown, "another publish holds the tables; run again later")
+
+    def _prepare(self, rebuild: bool = False) -> None:
+        """Check existing tables and create missing ones; ``rebuild`` first drops those of an earlier publish."""
+        stored = {name: self._columns(name) for name in _SCHEMAS}
+        if rebuild and stored[STATE]:
+            for name in stored:
                 self._connection.execute(f"drop table if exists {self._name(name)}")
-            found, expected = self._columns(name), self._definition(name)
-            if found and found != expected:
-                raise DatabaseError(self._connection.shown, self._difference(name, found, expected))
-            if not found:
-                columns = ", ".join(f"{self._quote(column)} {kind}" for column, kind in expected)
-                # SQLite cannot add a key later; PostgreSQL makes keys and indices faster when the rows are there.
-                key = f", primary key ({self._list(_KEYS[name])})" if self._kind == "sqlite" or name == STATE else ""
-                self._connection.execute(f"create table {self._name(name)} ({columns}{key})")
-                self._unindexed.add(name)
+            stored = {name: [] for name in _SCHEMAS}
+        for name, found in stored.items():
+            if found and found != self._definition(name):
+                raise DatabaseError(self._connection.shown, self._difference(name, found, self._definition(name)))
+        for name in (name for name, found in stored.items() if not found):
+            late_key = self._dialect.late_keys and name != STATE
+            key = () if late_key else _KEYS[name]
+            self._connection.execute(self._dialect.create(self._name(name), self._definition(name), key))
+            self._new.add(name)
+        if not self._dialect.late_indices:
+            self.index()
 
     def index(self) -> None:
         """Create the keys and indices of new tables."""
-        for name in sorted(self._unindexed):
-            if self._kind != "sqlite" and name != STATE:
-                self._connection.execute(f"alter table {self._name(name)} add primary key ({self._list(_KEYS[name])})")
+        for name in sorted(self._new):
+            table, definition = self._name(name), self._definition(name)
+            if self._dialect.late_keys and name != STATE:
+                keys = self._dialect.keys(_KEYS[name], definition)
+                self._connection.execute(f"alter table {table} add primary key ({keys})")
             for columns in _INDICES.get(name, ()):
                 index = self._quote(f"{self._prefix}{name}_{'_'.join(columns)}")
-                self._connection.execute(f"create index {index} on {self._name(name)} ({self._list(columns)})")
-        self._unindexed.clear()
+                self._connection.execute(f"create index {index} on {table} ({self._dialect.keys(columns, definition)})")
+        self._new.clear()
 
     def states(self) -> dict[str, Any]:
         """The states that the last publish stored, by name."""
@@ -125,7 +133,8 @@ class DatabaseTables:
     def rows(self, name: str) -> pa.Table:
         """All rows of a table, in any order."""
         schema = _SCHEMAS[name]
-        with self._connection.read(f"select {self._list(schema.names)} from {self._name(name)}") as (found, batches):
+        query = f"select {self._dialect.listed(schema.names)} from {self._name(name)}"
+        with self._connection.read(query) as (found, batches):
             return pa.Table.from_batches(batches, found).cast(schema)
 
     def append(self, name: str, batches: Iterable[pa.RecordBatch]) -> int:
@@ -140,75 +149,56 @@ class DatabaseTables:
 
     def merge(self, name: str, rows: pa.Table) -> None:
         """Make a table equal to ``rows``: only rows that differ are written."""
-        target, columns, key = self._name(name), _SCHEMAS[name].names, _KEYS[name]
+        target, names = self._name(name), _SCHEMAS[name].names
         self._stage(name, rows)
-        if name in self._unindexed and name != STATE:  # empty
+        if name in self._new and name != STATE:  # empty
             self._connection.execute(f"insert into {target} select * from {_STAGING}")
         else:
-            others = [self._quote(column) for column in columns if column not in key]
-            is_other = "is not" if self._kind == "sqlite" else "is distinct from"
-            changed = " or ".join(f"old.{column} {is_other} excluded.{column}" for column in others)
-            same = " and ".join(f"new.{self._quote(column)} = old.{self._quote(column)}" for column in key)
-            self._connection.execute(
-                f"delete from {target} as old where not exists (select 1 from {_STAGING} as new where {same})"
-            )
-            self._connection.execute(
-                f"insert into {target} as old ({self._list(columns)}) select * from {_STAGING} where true "
-                f"on conflict ({self._list(key)}) do update set "
-                f"{', '.join(f'{column} = excluded.{column}' for column in others)} where {changed}"
-            )
-        self._connection.execute(f"drop table {_STAGING}")
+            for statement in self._dialect.merge(target, _STAGING, names, _KEYS[name]):
+                self._connection.execute(statement)
+        self._connection.execute(self._dialect.drop_temporary(_STAGING))
 
     def _stage(self, name: str, rows: pa.Table) -> None:
-        columns = ", ".join(f"{self._quote(column)} {kind}" for column, kind in self._definition(name))
-        self._connection.execute(f"create temporary table {_STAGING} ({columns})")
+        key = () if self._dialect.late_keys else _KEYS[name]
+        self._connection.execute(self._dialect.create(_STAGING, self._definition(name), key, temporary=True))
         schema = _SCHEMAS[name].remove_metadata()
         self._connection.append(_STAGING, rows.cast(schema).to_batches(), schema, "temp")
-        if self._kind == "postgresql":
-            self._connection.execute(f"analyze {_STAGING}")
+        if analyze := self._dialect.analyze(_STAGING):
+            self._connection.execute(analyze)
 
     def _columns(self, name: str) -> list[tuple[str, str]]:
         """Names and types of the columns of a table; empty if it does not exist."""
-        if self._kind == "sqlite":
-            sql = f"select name, lower(type) as type from pragma_table_info({_text(self._prefix + name)}) order by cid"
-        else:
-            sql = (
-                "select attname::text as name, format_type(atttypid, atttypmod) as type from pg_attribute "
-                f"where attrelid = to_regclass({_text(self._name(name))}) and attnum > 0 and not attisdropped "
-                "order by attnum"
-            )
-        with self._connection.read(sql) as (schema, batches):
-            found = pa.Table.from_batches(batches, schema)
-        return [(row["name"], row["type"]) for row in found.to_pylist()]
+        rows = self._read(self._dialect.columns(self._schema, self._prefix + name))
+        return [(row["name"], row["type"]) for row in rows]
 
     def _definition(self, name: str) -> list[tuple[str, str]]:
-        return [(field.name, _TYPES[self._kind][field.type]) for field in _SCHEMAS[name]]
+        return [(field.name, self._dialect.types[field.type]) for field in _SCHEMAS[name]]
 
-    def _difference(self, name: str, found: list[tuple[str, str]], expected: list[tuple[str, str]]) -> str:
+    def _difference(self, name: str, found: Columns, expected: Columns) -> str:
         at = next((pair for pair in found if pair not in expected), None) or ("no column", "")
         missing = next((pair for pair in expected if pair not in found), None)
         lacks = f", and not {missing[0]} {missing[1]}" if missing else ""
-        remedy = "give another --schema" if self._kind != "sqlite" else "give another file"
+        remedy = "give another --schema" if self._schema else "give another file"
         rule = f"the table {self._prefix}{name} exists and has {' '.join(at).strip()}{lacks}"
         return f"{rule}; {remedy}, or a --prefix as ranklake_"
 
     def _current_schema(self) -> str:
-        with self._connection.read("select current_schema()::text as name") as (schema, batches):
-            (row,) = pa.Table.from_batches(batches, schema).to_pylist()
+        query = self._dialect.current_schema()
+        if not query:
+            return ""
+        (row,) = self._read(query)
         if row["name"] is None:
-            raise DatabaseError(self._connection.shown, "no schema of the search path exists; give one with --schema")
+            rule = "the address has no database, or no schema of its search path exists; give one with --schema"
+            raise DatabaseError(self._connection.shown, rule)
         return str(row["name"])
+
+    def _read(self, query: str) -> list[dict[str, Any]]:
+        with self._connection.read(query) as (schema, batches):
+            return list(pa.Table.from_batches(batches, schema).to_pylist())
 
     def _name(self, name: str) -> str:
         table = self._quote(f"{self._prefix}{name}")
         return f"{self._quote(self._schema)}.{table}" if self._schema else table
 
     def _quote(self, name: str) -> str:
-        return quote(name, self._kind)
-
-    def _list(self, columns: Sequence[str]) -> str:
-        return ", ".join(map(self._quote, columns))
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
+        return quote(name, self._dialect.kind)

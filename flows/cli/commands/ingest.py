@@ -140,7 +140,7 @@ def ingest_database(
     steal: bool,
     **choices: Any,
 ) -> None:
-    """Ingest contests from a query of PostgreSQL or SQLite.
+    """Ingest contests from a query of PostgreSQL, MariaDB, MySQL or SQLite.
 
     The columns are those of a table of `ingest files`: contest, player and one of rank, score, or lo and hi; time,
     weight, perf_ceiling, name and url if there are any. Contests with a time are rated in its order.

@@ -45,7 +45,8 @@ __all__ = ["publish", "serve"]
     "--to",
     "database",
     metavar="URL",
-    help="Write the tables into this database instead, as postgresql://USER@HOST/DATABASE or sqlite:///FILE.",
+    help="Write the tables into this database instead, as postgresql://USER@HOST/DATABASE, "
+    "mariadb://USER@HOST/DATABASE or sqlite:///FILE.",
 )
 @click.option("--schema", metavar="NAME", help="With --to: schema of the tables; by default the current one.")
 @click.option("--prefix", default="", metavar="TEXT", help="With --to: put before the names of the tables.")

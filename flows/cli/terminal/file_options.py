@@ -51,8 +51,8 @@ _CONTEST_OPTIONS = (
 )  # fmt: skip
 _QUERY_OPTIONS = (
     click.option("--url", envvar="RANKLAKE_DATABASE_URL", show_envvar=True, metavar="URL", help="Address of the "
-                 "database, as postgresql://USER@HOST/DATABASE or sqlite:///FILE; its password belongs into PGPASSWORD "
-                 "or ~/.pgpass."),
+                 "database, as postgresql://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or sqlite:///FILE; its "
+                 "password belongs into PGPASSWORD or ~/.pgpass, or MYSQL_PWD or ~/.my.cnf."),
     click.option("--query", metavar="SQL", help="The query, one row a participation; @FILE takes it from a file."),
     click.option("--watermark", metavar="COLUMN", help="A column of the query that grows whenever a row is added or "
                  "changed: the next time only contests with such rows are asked for."),

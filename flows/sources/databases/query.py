@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from ranklake.storage.datasets.tables.contests import Contest
 
 from ...common.text import quoted
-from ...databases.connection import Connection, quote
+from ...databases.connection import Connection
+from ...databases.dialects import quote
 from ..base import IngestReport, SourceError, filter_contests
 from ..columns import Longs, decoded, without_invalid
 from ..files.parts import Reading

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklake.flows.databases.address import DatabaseAddress
-from ranklake.flows.databases.connection import quote
+from ranklake.flows.databases.dialects import quote
 from ranklake.flows.databases.errors import database_error
 
 SECRET = "S3cr:t/p@ss?w#rd"

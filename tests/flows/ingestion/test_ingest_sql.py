@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
-from helpers.databases import Judge, PostgresServer, postgres, postgres_judge, sqlite_judge
+from helpers.database_servers import MariaDbServer, PostgresServer
+from helpers.databases import Judge, server_judge
 
+from ranklake.flows.databases.address import DatabaseAddress
 from ranklake.flows.databases.errors import DatabaseError
 from ranklake.flows.ingestion.databases import ingest_sql
 from ranklake.flows.ingestion.files import ingest_files
@@ -23,22 +25,11 @@ EARLY = 1_700_000_000 - DAY
 CONTESTS, PLAYERS = 12, 6
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres() as started:
-        yield started
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
-def judge(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Judge]:
+@pytest.fixture
+def judge(database: Judge) -> Judge:
     """A judge with twelve contests, two a day, whose rows are stored in an unhelpful order."""
-    if request.param == "sqlite":
-        filled(opened := sqlite_judge(tmp_path))
-        yield opened
-        return
-    with postgres_judge(request.getfixturevalue("server")) as opened:
-        filled(opened)
-        yield opened
+    filled(database)
+    return database
 
 
 @pytest.fixture
@@ -60,6 +51,12 @@ def rows() -> list[tuple[int, str, int, int, int]]:
         for contest in range(1, CONTESTS + 1)
         for player in range(PLAYERS)
     ]
+
+
+def login(judge: Judge, user: str) -> None:
+    """Create a user whose password is ``S3cret-word``."""
+    word = "password" if judge.kind == "postgresql" else "identified by"
+    judge.sql(f"drop user if exists {user}", f"create user {user} {word} 'S3cret-word'")
 
 
 def digests(lake: Lake, dataset: str) -> list[tuple[str, str]]:
@@ -134,7 +131,7 @@ def test_fault__names_the_contest_and_the_player(judge: Judge, lake: Lake) -> No
     ("query", "words"),
     [
         ("select * from nosuch", "nosuch"),
-        ("selec", "syntax error"),
+        ("selec", "syntax"),
         ("delete from results", "the query must not write"),
     ],
 )
@@ -167,8 +164,8 @@ def test_command__ingests_and_refuses_in_one_line(
 
 
 @pytest.mark.slow
-def test_postgresql__times_with_zones_and_uuids_are_read(server: PostgresServer, lake: Lake) -> None:
-    with postgres_judge(server) as judge:
+def test_postgresql__times_with_zones_and_uuids_are_read(postgresql: PostgresServer, lake: Lake) -> None:
+    with server_judge(postgresql) as judge:
         judge.sql(
             "create table results (contest uuid, player bigint, score numeric, held timestamptz, changed timestamptz)",
             "insert into results select md5((g / 3)::text)::uuid, g % 3, g * 0.125, "
@@ -187,25 +184,74 @@ def test_postgresql__times_with_zones_and_uuids_are_read(server: PostgresServer,
 
 
 @pytest.mark.slow
-def test_postgresql__refuses_a_user_without_the_password_or_the_privilege(server: PostgresServer, lake: Lake) -> None:
-    with postgres_judge(server) as judge:
-        filled(judge)
-        server.sql("create role reader login")
-        url = judge.url.replace("ranklake@", "reader:S3cret-word@")
-        with pytest.raises(
-            DatabaseError, match="permission denied for table results; the user lacks a privilege"
-        ) as raised:
-            ingest_sql(lake, url, QUERY, "judge")
-        assert "S3cret" not in str(raised.value)
-        with pytest.raises(DatabaseError, match='role "nobody" does not exist'):
-            ingest_sql(lake, judge.url.replace("ranklake@", "nobody@"), QUERY, "judge")
-    with pytest.raises(DatabaseError, match=r"127\.0\.0\.1.*Connection refused"):
-        ingest_sql(lake, "postgresql://ranklake@127.0.0.1:1/judge", QUERY, "judge")
+def test_mariadb__types_are_read(mysql: MariaDbServer, lake: Lake) -> None:
+    with server_judge(mysql) as judge:
+        judge.sql(
+            "create table results (contest bigint unsigned, player varchar(20) charset latin1, score decimal(9, 3), "
+            "held datetime, changed timestamp(6) not null default current_timestamp(6), weight double, rated boolean, "
+            "flag bit(1))",
+            "insert into results select seq div 3, concat('Zoë ', seq mod 3), seq * 0.125, "
+            "timestamp '2024-02-01 01:30:00' + interval seq div 3 day, "
+            "timestamp '2024-06-01 00:00:00.25' + interval seq hour, 0.1, true, b'1' from seq_0_to_29",
+        )
+        query = "select contest, player, score, held as time, changed, weight from results where rated and flag = 1"
+        assert ingest_sql(lake, judge.url, query, "judge", watermark="changed").new == 10
+        dataset = Dataset.open(lake, "judge")
+        assert dataset.contests.column("time_seconds")[0].as_py() == 1_706_751_000
+        assert dataset.contests.column("weight")[0].as_py() == 0.1
+        assert dataset.handles().to_pylist() == ["Zoë 2", "Zoë 1", "Zoë 0"]
+        judge.sql("update results set score = 0, changed = '2024-06-02 04:59:30' where held = '2024-02-02 01:30'")
+        late = ingest_sql(lake, judge.url, query, "judge", watermark="changed")  # half a minute before the watermark
+        assert (late.corrected, late.read.contests) == (1, 2)
+        with pytest.raises(DatabaseError, match="the statement is not a query"):
+            ingest_sql(lake, judge.url, "set @a = 1", "judge")
+        with pytest.raises(DatabaseError, match=r"the column time of the query: .*0000-00-00.*; cast it in the query"):
+            ingest_sql(lake, judge.url, query.replace("held", "timestamp(0)"), "other")
 
 
 @pytest.mark.slow
-def test_postgresql__that_stops_during_a_query_leaves_the_data_set(server: PostgresServer, lake: Lake) -> None:
-    with postgres_judge(server) as judge:
+def test_mariadb__password_is_in_the_environment_or_a_file(
+    mysql: MariaDbServer, lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with server_judge(mysql) as judge:
+        filled(judge)
+        judge.sql("drop user if exists reader", "create user reader identified by 'S3cret-wörd'")
+        judge.sql("grant select on results to reader")
+        url = judge.url.replace("ranklake@", "reader@")
+        with pytest.raises(DatabaseError, match=r"Access denied .*; give the password by MYSQL_PWD or ~/\.my\.cnf"):
+            ingest_sql(lake, url, QUERY, "judge")
+        (tmp_path / ".my.cnf").write_text("[client]\npassword=S3cret-wörd\n", "utf-8")
+        assert ingest_sql(lake, url, QUERY, "judge").new == CONTESTS
+        (tmp_path / ".my.cnf").write_text("password=S3cret-wörd\n", "utf-8")
+        with pytest.raises(DatabaseError, match="contains no section headers"):
+            ingest_sql(lake, url, QUERY, "judge")
+        (tmp_path / ".my.cnf").unlink()
+        monkeypatch.setenv("MYSQL_PWD", "S3cret-wörd")
+        assert ingest_sql(lake, url, QUERY, "judge").unchanged == CONTESTS
+        with pytest.raises(ValueError, match="unknown parameter charset; known are unix_socket"):
+            ingest_sql(lake, f"{url}?charset=latin1", QUERY, "judge")
+
+
+@pytest.mark.slow
+def test_server__refuses_a_user_without_the_privilege(server_database: Judge, lake: Lake) -> None:
+    judge = server_database
+    filled(judge)
+    login(judge, "guest")
+    judge.sql("create table other (a integer)", "grant select on other to guest")
+    with pytest.raises(DatabaseError, match=r"denied .*table .*results.*; the user lacks a privilege") as raised:
+        ingest_sql(lake, judge.url.replace("ranklake@", "guest:S3cret-word@"), QUERY, "judge")
+    assert "S3cret" not in str(raised.value)
+    port = DatabaseAddress.parse(judge.url).port
+    with pytest.raises(DatabaseError, match=r"127\.0\.0\.1.*Connection refused"):
+        ingest_sql(lake, judge.url.replace(f":{port}/", ":1/"), QUERY, "judge")
+    with pytest.raises(DatabaseError, match=r"(role \"nobody\" does not exist|Access denied for user 'nobody')"):
+        ingest_sql(lake, judge.url.replace("ranklake@", "nobody@"), QUERY, "judge")
+
+
+@pytest.mark.slow
+def test_postgresql__that_stops_during_a_query_leaves_the_data_set(postgresql: PostgresServer, lake: Lake) -> None:
+    with server_judge(postgresql) as judge:
         filled(judge)
         ingest_sql(lake, judge.url, QUERY, "judge")
         before = digests(lake, "judge")
@@ -215,8 +261,33 @@ def test_postgresql__that_stops_during_a_query_leaves_the_data_set(server: Postg
         assert digests(lake, "judge") == before
 
 
+@pytest.mark.slow
+def test_mariadb__that_stops_during_a_query_leaves_the_data_set(mysql: MariaDbServer, lake: Lake) -> None:
+    with server_judge(mysql) as judge:
+        filled(judge)
+        ingest_sql(lake, judge.url, QUERY, "judge")
+        before = digests(lake, "judge")
+        query = f"select contest, player, score, time, sleep(30) from ({QUERY}\n) r"
+
+        def end() -> None:
+            found = "select id from information_schema.processlist where info like 'select contest%sleep(30)%'"
+            while not (rows := judge.sql(found)):
+                pass
+            judge.sql(f"kill {rows[0][0]}")
+
+        ending = threading.Thread(target=end)
+        ending.start()
+        with pytest.raises(DatabaseError, match="the connection is lost; run again"):
+            ingest_sql(lake, judge.url, query, "judge")
+        ending.join()
+        assert digests(lake, "judge") == before
+
+
 def test_record__has_neither_the_query_nor_the_password(judge: Judge, lake: Lake, tmp_path: Path) -> None:
-    url = judge.url.replace("ranklake@", "ranklake:S3cret-word@")
+    url = judge.url.replace("ranklake@", "owner:S3cret-word@")
+    if url != judge.url:
+        login(judge, "owner")
+        judge.sql("grant select on results to owner")
     ingest_sql(lake, url, QUERY, "judge", watermark="changed")
     stored = [path.read_bytes() for path in (tmp_path / "lake").rglob("*") if path.is_file()]
     assert any(b'"watermark":{' in data for data in stored)

@@ -15,7 +15,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from helpers.commands import Command
-from helpers.databases import Judge, PostgresServer, postgres, postgres_judge, publish_killed_at, sqlite_judge
+from helpers.database_servers import PostgresServer
+from helpers.databases import Judge, publish_killed_at, server_judge, sqlite_judge
 from helpers.lakes import commit_often, contest, copy_of, ingest, lake_of, rate_run, synthetic
 from helpers.tables import over_years
 
@@ -38,12 +39,6 @@ KILLS, TIMEOUT = 20, 60.0
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def rated_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """Ten rounds of elo, in small segments."""
     with pytest.MonkeyPatch.context() as patch:
@@ -58,13 +53,9 @@ def lake(rated_once: Lake, tmp_path: Path) -> Lake:
     return copy_of(rated_once, tmp_path / "lake")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
-def judge(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Judge]:
-    if request.param == "sqlite":
-        yield sqlite_judge(tmp_path)
-        return
-    with postgres_judge(request.getfixturevalue("server")) as opened:
-        yield opened
+@pytest.fixture
+def judge(database: Judge) -> Judge:
+    return database
 
 
 def stored(judge: Judge, prefix: str = "", schema: str | None = None) -> dict[str, pa.Table]:
@@ -137,9 +128,8 @@ def test_publish__stores_names_of_any_characters(tmp_path: Path, judge: Judge) -
 
 def test_publish__refuses_the_table_of_somebody_else(lake: Lake, judge: Judge) -> None:
     judge.sql("create table contests (id integer, title text)", "insert into contests values (1, 'kept')")
-    with pytest.raises(
-        DatabaseError, match="the table contests exists and has id integer, and not round_index integer"
-    ):
+    differs = r"the table contests exists and has id int(eger)?, and not round_index int(eger)?; give another"
+    with pytest.raises(DatabaseError, match=differs):
         publish_to_database(lake, "run", judge.url)
     with pytest.raises(DatabaseError, match="the table contests exists"):
         publish_to_database(lake, "run", judge.url, rebuild=True)
@@ -199,8 +189,6 @@ def test_publish__waits_for_another_one(lake: Lake, judge: Judge) -> None:
     publish_to_database(lake, "run", judge.url)
     held = connect(judge.url)
     tables = DatabaseTables(held)
-    held.execute(tables.begin)
-    tables.lock()
     done = threading.Event()
 
     def second() -> None:
@@ -208,10 +196,9 @@ def test_publish__waits_for_another_one(lake: Lake, judge: Judge) -> None:
         done.set()
 
     thread = threading.Thread(target=second)
-    thread.start()
-    assert not done.wait(0.5)
-    held.execute("ROLLBACK")
-    held.close()
+    with closing(held), tables.publishing():
+        thread.start()
+        assert not done.wait(0.5)
     thread.join(TIMEOUT)
     assert done.is_set()
 
@@ -267,8 +254,8 @@ def test_sqlite__has_no_schemas(lake: Lake, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_postgresql__schema_privileges_and_lost_connections(server: PostgresServer, lake: Lake) -> None:
-    with postgres_judge(server) as judge:
+def test_postgresql__schema_privileges_and_lost_connections(postgresql: PostgresServer, lake: Lake) -> None:
+    with server_judge(postgresql) as judge:
         judge.sql("create schema ratings", "drop role if exists guest", "create role guest login")
         publish_to_database(lake, "run", judge.url, "ratings")
         assert stored(judge, schema="ratings")["ratings"].equals(expected(lake)["ratings"])

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import Command
-from helpers.databases import Judge, sqlite_judge
+from helpers.databases import Judge
 
 QUERY = "select contest, player, place as rank, time, changed from results"
 
 
 @pytest.fixture
-def judge(tmp_path: Path) -> Judge:
-    judge = sqlite_judge(tmp_path)
-    judge.sql("create table results (contest integer, player text, place integer, time integer, changed integer)")
+def judge(database: Judge) -> Judge:
+    judge = database
+    judge.sql("create table results (contest integer, player text, place integer, time bigint, changed integer)")
     for contest in range(1, 6):
         add(judge, contest, ("ada", "grace", "linus"))
     return judge

@@ -1,0 +1,190 @@
+"""What the statements of the databases have in names, types, keys and merges that is not the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from .address import Kind
+
+__all__ = ["DIALECTS", "WAIT_SECONDS", "Columns", "Dialect", "quote", "text"]
+
+WAIT_SECONDS = 600  # for another publish
+
+Columns = Sequence[tuple[str, str]]
+"""Names and types of columns."""
+_TYPES = {
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.float64(): "double precision",
+    pa.string(): "text",
+    pa.bool_(): "boolean",
+}
+
+
+class Dialect:
+    """Statements of PostgreSQL, and what the other dialects share with it.
+
+    Attributes
+    ----------
+    begin : str
+        Begins a transaction.
+    rolls_back_tables : bool
+        Whether a transaction includes the creation of tables; else ``create table`` commits.
+    late_indices : bool
+        Whether indices are made when the rows are there, which is faster.
+    late_keys : bool
+        Whether keys are, too.
+    """
+
+    kind: Kind = "postgresql"
+    begin = "BEGIN"
+    rolls_back_tables = True
+    late_indices = True
+    late_keys = True
+    types = _TYPES
+
+    def lock(self, place: str) -> str:
+        """A query that waits for others to unlock ``place``, and locks it; its value is 1 then. Empty if needless."""
+        return f"select 1 as locked from pg_advisory_xact_lock(hashtextextended({text(place)}, 0))"
+
+    def current_schema(self) -> str:
+        """A query of the schema of unqualified names; empty without schemas."""
+        return "select current_schema()::text as name"
+
+    def columns(self, schema: str, table: str) -> str:
+        """A query of the names and types of the columns of a table; without rows if there is none."""
+        place = ".".join(quote(name, self.kind) for name in (schema, table) if name)
+        return (
+            "select attname::text as name, format_type(atttypid, atttypmod) as type from pg_attribute "
+            f"where attrelid = to_regclass({text(place)}) and attnum > 0 and not attisdropped order by attnum"
+        )
+
+    def create(self, table: str, columns: Columns, key: Sequence[str] = (), temporary: bool = False) -> str:
+        """The statement that creates a table, with a primary key if one is given."""
+        listed = [f"{quote(name, self.kind)} {kind}" for name, kind in columns]
+        if key:
+            listed.append(f"primary key ({self.keys(key, columns)})")
+        return f"create {'temporary ' if temporary else ''}table {table} ({', '.join(listed)})"
+
+    def drop_temporary(self, table: str) -> str:
+        """The statement that drops a temporary table."""
+        return f"drop table {table}"
+
+    def keys(self, names: Sequence[str], columns: Columns) -> str:
+        """The columns of a key or of an index."""
+        return self.listed(names)
+
+    def listed(self, names: Sequence[str]) -> str:
+        """Quoted names."""
+        return ", ".join(quote(name, self.kind) for name in names)
+
+    def merge(self, target: str, source: str, names: Sequence[str], key: Sequence[str]) -> tuple[str, ...]:
+        """The statements that make a table equal to another one, and write only rows that differ."""
+        others = [quote(name, self.kind) for name in names if name not in key]
+        changed = " or ".join(self.differs(f"old.{name}", f"excluded.{name}") for name in others)
+        same = " and ".join(f"new.{quote(name, self.kind)} = old.{quote(name, self.kind)}" for name in key)
+        return (
+            f"delete from {target} as old where not exists (select 1 from {source} as new where {same})",
+            f"insert into {target} as old ({self.listed(names)}) select * from {source} where true "
+            f"on conflict ({self.listed(key)}) do update set "
+            f"{', '.join(f'{name} = excluded.{name}' for name in others)} where {changed}",
+        )
+
+    def differs(self, one: str, other: str) -> str:
+        """The condition that two values differ; null is a value."""
+        return f"{one} is distinct from {other}"
+
+    def analyze(self, table: str) -> str:
+        """The statement that counts the rows of a new table for plans; empty if needless."""
+        return f"analyze {table}"
+
+
+class _Sqlite(Dialect):
+    kind: Kind = "sqlite"
+    begin = "BEGIN IMMEDIATE"
+    late_keys = False  # it cannot add one
+    types = _TYPES | {pa.int64(): "integer", pa.float64(): "real"}
+
+    def lock(self, place: str) -> str:
+        return ""
+
+    def current_schema(self) -> str:
+        return ""
+
+    def columns(self, schema: str, table: str) -> str:
+        return f"select name, lower(type) as type from pragma_table_info({text(table)}) order by cid"
+
+    def differs(self, one: str, other: str) -> str:
+        return f"{one} is not {other}"
+
+    def analyze(self, table: str) -> str:
+        return ""
+
+
+class _MariaDb(Dialect):
+    """MariaDB and MySQL. Texts compare by their bytes. A key takes the first 191 characters of a text."""
+
+    kind: Kind = "mariadb"
+    rolls_back_tables = False
+    late_indices = False
+    late_keys = False
+    types = _TYPES | {
+        pa.int32(): "int",
+        pa.float64(): "double",
+        pa.string(): "longtext",
+        pa.bool_(): "tinyint",
+    }
+
+    def lock(self, place: str) -> str:
+        return f"select get_lock(sha1({text(place)}), {WAIT_SECONDS}) as locked"  # until the connection is closed
+
+    def current_schema(self) -> str:
+        return "select database() as name"
+
+    def columns(self, schema: str, table: str) -> str:
+        return (
+            "select column_name as name, data_type as type from information_schema.columns "
+            f"where table_schema = {text(schema)} and table_name = {text(table)} order by ordinal_position"
+        )
+
+    def create(self, table: str, columns: Columns, key: Sequence[str] = (), temporary: bool = False) -> str:
+        made = super().create(table, columns, key, temporary)
+        return f"{made} engine = InnoDB character set utf8mb4 collate utf8mb4_bin"
+
+    def drop_temporary(self, table: str) -> str:
+        return f"drop temporary table {table}"  # without the word it would commit
+
+    def keys(self, names: Sequence[str], columns: Columns) -> str:
+        kinds = dict(columns)
+        return ", ".join(
+            quote(name, self.kind) + ("(191)" if kinds[name] == self.types[pa.string()] else "") for name in names
+        )
+
+    def merge(self, target: str, source: str, names: Sequence[str], key: Sequence[str]) -> tuple[str, ...]:
+        others = [quote(name, self.kind) for name in names if name not in key]
+        same = " and ".join(f"new.{quote(name, self.kind)} = old.{quote(name, self.kind)}" for name in key)
+        return (
+            f"delete old from {target} as old left join {source} as new on {same} "
+            f"where new.{quote(key[0], self.kind)} is null",
+            f"insert into {target} ({self.listed(names)}) select * from {source} "
+            f"on duplicate key update {', '.join(f'{name} = values({name})' for name in others)}",
+        )
+
+    def analyze(self, table: str) -> str:
+        return ""
+
+
+DIALECTS: dict[Kind, Dialect] = {one.kind: one for one in (Dialect(), _Sqlite(), _MariaDb())}
+
+
+def quote(name: str, kind: Kind) -> str:
+    """A name of a table or column as SQL."""
+    mark = "`" if kind == "mariadb" else '"'
+    return f"{mark}{name.replace(mark, mark + mark)}{mark}"
+
+
+def text(value: str) -> str:
+    """A text as SQL."""
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,167 @@
+"""Connections to MariaDB and MySQL by PyMySQL, whose rows become Arrow columns. Needs the extra ``sql``.
+
+The server sends every value as text. Arrow parses the texts of a column, which is faster than Python objects and exact.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from configparser import Error as FileError
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from ..common.extras import need
+from .address import DatabaseAddress, Kind
+from .dialects import WAIT_SECONDS
+from .errors import DatabaseError, database_error
+
+__all__ = ["MariaDbConnection"]
+
+PASSWORD, FILE = "MYSQL_PWD", "~/.my.cnf"
+_ROWS = 2**16  # in a batch
+_PARAMETERS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
+_SETTINGS = (
+    "set session time_zone = '+00:00'",
+    f"set session lock_wait_timeout = {WAIT_SECONDS}",
+    f"set session innodb_lock_wait_timeout = {WAIT_SECONDS}",
+)
+_WRITING = "set session sql_mode = 'STRICT_ALL_TABLES,NO_BACKSLASH_ESCAPES,NO_ENGINE_SUBSTITUTION'"
+_READ_ONLY = "set session transaction read only"
+_STATES = {  # SQLSTATE by number, where the server has a general one or the driver none
+    **dict.fromkeys((1053, 1927, 2006, 2013, 2055), "08S01"),
+    **dict.fromkeys((1044, 1142, 1143, 1227, 1370), "42501"),
+    **dict.fromkeys((1021, 1026, 1114), "53100"),
+    **dict.fromkeys((1205, 1213), "55P03"),
+    1045: "28000",
+    1792: "25006",
+}
+
+
+class MariaDbConnection:
+    """See :class:`ranklake.flows.databases.connection.Connection`. Without a transaction each statement commits."""
+
+    def __init__(self, address: DatabaseAddress, read_only: bool = False) -> None:
+        self._address = address
+        self._driver = driver = need("pymysql", "sql", "a database of MariaDB or MySQL")
+        if unknown := [name for name in address.parameters if name not in _PARAMETERS]:
+            known = ", ".join(_PARAMETERS)
+            raise ValueError(f"the address of the database has the unknown parameter {unknown[0]}; known are {known}")
+        self._secrets, settings = address.secrets, os.path.expanduser(FILE)
+        with self._errors():
+            password = address.password or os.environ.get(PASSWORD) or self._stored_password(settings)
+            self._secrets = (*self._secrets, password)
+            self._connection = driver.connect(
+                host=address.host or None,
+                port=address.port or 0,
+                user=address.user or None,
+                password=password.encode(),
+                database=address.path or None,
+                charset="utf8mb4",
+                autocommit=True,
+                read_default_file=settings if os.path.isfile(settings) else None,
+                conv={kind: write for kind, write in driver.converters.conversions.items() if isinstance(kind, type)},
+                **address.parameters,
+            )
+        try:
+            for setting in (*_SETTINGS, _READ_ONLY if read_only else _WRITING):
+                self.execute(setting)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def kind(self) -> Kind:
+        return self._address.kind
+
+    @property
+    def shown(self) -> str:
+        return self._address.shown
+
+    def execute(self, sql: str) -> None:
+        with self._errors(), closing(self._connection.cursor()) as cursor:
+            cursor.execute(sql)
+
+    @contextmanager
+    def read(self, sql: str) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        with closing(self._connection.cursor(self._driver.cursors.SSCursor)) as cursor:
+            with self._errors():
+                cursor.execute(sql)
+                if cursor.description is None:
+                    raise DatabaseError(self.shown, "the statement is not a query: it returns no rows")
+                first = cursor.fetchmany(_ROWS)
+            names = [column[0] for column in cursor.description]
+            kinds = [self._type(column[1], [row[at] for row in first]) for at, column in enumerate(cursor.description)]
+            schema = pa.schema(list(zip(names, kinds, strict=True)))
+            yield schema, self._batches(cursor, first, schema)
+
+    def append(self, table: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, namespace: str = "") -> int:
+        names = [name.replace("`", "``").replace("%", "%%") for name in (namespace, table, *schema.names)]
+        place = ".".join(f"`{name}`" for name in names[:2] if name and name != "temp")
+        columns = ", ".join(f"`{name}`" for name in names[2:])
+        insert = f"insert into {place} ({columns}) values ({', '.join(['%s'] * len(schema))})"
+        n_rows = 0
+        with self._errors(), closing(self._connection.cursor()) as cursor:
+            for batch in batches:
+                for start in range(0, len(batch), _ROWS):
+                    part = batch.slice(start, _ROWS)
+                    cursor.executemany(insert, list(zip(*(column.to_pylist() for column in part.columns), strict=True)))
+                n_rows += len(batch)
+        return n_rows
+
+    def close(self) -> None:
+        with self._errors():
+            self._connection.close()
+
+    def _stored_password(self, settings: str) -> str:
+        """The password of the file, or nothing; the driver would read it as Latin-1."""
+        parser = self._driver.optionfile.Parser()
+        parser.read(settings, "utf-8")
+        return str(parser.get("client", "password")) if parser.has_option("client", "password") else ""
+
+    def _type(self, code: int, values: list[str | bytes | None]) -> pa.DataType:
+        kinds = self._driver.constants.FIELD_TYPE
+        if code in (kinds.TINY, kinds.SHORT, kinds.LONG, kinds.LONGLONG, kinds.INT24, kinds.YEAR):
+            return pa.int64()
+        if code in (kinds.FLOAT, kinds.DOUBLE):
+            return pa.float64()
+        if code in (kinds.TIMESTAMP, kinds.DATETIME):
+            return pa.timestamp("us")
+        if code in (kinds.DATE, kinds.NEWDATE):
+            return pa.date32()
+        if code == kinds.NULL:
+            return pa.null()
+        return pa.binary() if any(isinstance(value, bytes) for value in values) else pa.string()
+
+    def _batches(self, cursor: Any, rows: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        while rows:
+            columns = zip(*rows, strict=True)
+            yield pa.RecordBatch.from_arrays(
+                [self._column(values, field) for values, field in zip(columns, schema, strict=True)], schema=schema
+            )
+            with self._errors():
+                rows = cursor.fetchmany(_ROWS)
+
+    def _column(self, values: tuple[str | bytes | None, ...], field: pa.Field) -> pa.Array:
+        try:
+            if pa.types.is_binary(field.type):
+                return pa.array(values, pa.binary())
+            return pa.array(values, pa.string()).cast(field.type)
+        except pa.ArrowException as error:
+            reason = f"the column {field.name} of the query: {error}; cast it in the query"
+            raise database_error(self.shown, self._secrets, reason) from None
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except self._driver.MySQLError as error:
+            number, *texts = error.args or (-1,)
+            text = " ".join(map(str, texts)) or str(number)
+            state = _STATES.get(number) or getattr(error, "sqlstate", None) or ""
+            remedies = {"28": f"give the password by {PASSWORD} or {FILE}"}
+            raise database_error(self.shown, self._secrets, text, state, remedies=remedies) from None
+        except (OSError, FileError) as error:
+            raise database_error(self.shown, self._secrets, str(error)) from None
