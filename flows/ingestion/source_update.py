@@ -114,7 +114,9 @@ def update(
         return ingest_source(lake, source, dataset, since=since, base_url=base_url, on_progress=on_progress)
     check_source(source, since, base_url, path, file_options)
     folder = str(path if path is not None else base_url)
-    read_as = json.dumps([source, since, dict(file_options or {})], sort_keys=True, default=list, allow_nan=False)
+    options = [source, since, dict(file_options or {})]
+    options += ["teams"] if source == KAGGLE else []  # what an earlier release read without teams is read again
+    read_as = json.dumps(options, sort_keys=True, default=list, allow_nan=False)
     watched = watch(
         lake, layout.check_dataset_name(dataset), folder, read_as, _kaggle_files() if source == KAGGLE else None
     )

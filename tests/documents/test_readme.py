@@ -120,12 +120,12 @@ def test_readme__columns_of_a_table_are_listed(tmp_path: Path) -> None:
     assert sorted(done.stdout.splitlines()) == sorted(printed.splitlines())
 
 
-def test_readme__reference_format_example_is_a_contest(tmp_path: Path) -> None:
-    (example,) = [block for block in blocks("json") if "time_seconds" in block]
+def test_readme__reference_format_examples_are_contests(tmp_path: Path) -> None:
     (tmp_path / "contests").mkdir()
-    (tmp_path / "contests" / "0.json").write_text(example, encoding="utf-8")
+    for number, example in enumerate(block for block in blocks("json") if "time_seconds" in block):
+        (tmp_path / "contests" / f"{number}.json").write_text(example, encoding="utf-8")
     said = run(["ingest", "files", "contests", "--dataset", "d", "--lake", "lake"], tmp_path)
-    assert "1 contest, 3 participations" in said
+    assert "2 contests, 8 participations" in said
 
 
 @pytest.mark.slow
@@ -282,7 +282,7 @@ def test_readme__follow_works(tmp_path: Path) -> None:
 
 def test_readme__sites_exist() -> None:
     (table,) = re.findall(r"^\| site \| what .*?\n\n", TEXT, re.MULTILINE | re.DOTALL)
-    assert re.findall(r"^\| `([a-z]+)` \|", table, re.MULTILINE) == [*SITES, "kaggle"]
+    assert re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE) == [*SITES, "kaggle"]
 
 
 def test_systems__each_has_its_hyperparameters_on_a_page() -> None:

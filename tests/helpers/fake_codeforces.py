@@ -8,7 +8,7 @@ from helpers.server import Reply, Server
 
 from ranklake.flows.http.client import Client
 
-__all__ = ["BEGAN", "FakeCodeforces", "changes"]
+__all__ = ["BEGAN", "DAY", "FakeCodeforces", "changes", "team_standings"]
 
 BEGAN = 1_500_000_000  # of the first contest; long ago by the server's clock
 DAY = 86_400
@@ -19,6 +19,23 @@ def changes(number: int, *ranked: tuple[str, int], time: int | None = None) -> l
     when = BEGAN + number * DAY + 9000 if time is None else time
     facts = {"contestId": number, "contestName": f"Round {number}", "ratingUpdateTimeSeconds": when}
     return [{**facts, "handle": handle, "rank": rank, "oldRating": 1500, "newRating": 1500} for handle, rank in ranked]
+
+
+def team_standings(number: int, *parties: tuple[str | None, int, list[str]]) -> dict[str, Any]:
+    """Standings of a contest: team, rank and handles of each party; None for an individual."""
+    rows = [
+        {
+            "party": {
+                "contestId": number, "members": [{"handle": handle} for handle in handles], "ghost": False,
+                "participantType": "CONTESTANT", **({} if team is None else {"teamId": 100 + at, "teamName": team}),
+            },
+            "rank": rank, "points": 100.0 - at, "penalty": 0, "problemResults": [],
+        }
+        for at, (team, rank, handles) in enumerate(parties)
+    ]  # fmt: skip
+    start = BEGAN + number * DAY
+    contest = {"id": number, "name": f"Round {number}", "phase": "FINISHED", "durationSeconds": 7200}
+    return {"contest": {**contest, "startTimeSeconds": start}, "problems": [], "rows": rows}
 
 
 class FakeCodeforces:

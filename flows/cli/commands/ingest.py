@@ -205,9 +205,20 @@ def ingest_codeforces(**choices: Any) -> None:
     """Ingest the rated rounds of Codeforces.
 
     The first call requests every contest, one every two seconds, which takes about an hour. After an interrupt, the
-    same command continues. Rounds of teams are skipped.
+    same command continues. Rounds of teams are left out, see `ingest codeforces-teams`.
     """
     _ingest_site("codeforces", **choices)
+
+
+@ingest.command("codeforces-teams", short_help="Ingest the rounds of teams of Codeforces.")
+@site_options
+def ingest_codeforces_teams(**choices: Any) -> None:
+    """Ingest the rounds of Codeforces in which teams took places: 17 rounds of the years 2015 to 2018.
+
+    With --dataset codeforces they are in one data set with the other rounds. Only systems with a rule for teams rate
+    it.
+    """
+    _ingest_site("codeforces-teams", **choices)
 
 
 @ingest.command("ctftime", short_help="Ingest the events of CTFtime.")

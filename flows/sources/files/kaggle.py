@@ -1,7 +1,7 @@
 """Kaggle: competitions from the files of the "Meta Kaggle" data set, a folder of csv files.
 
-Ranks are those of the private leaderboard. All members of a team tie with the team's rank. A player in several teams of
-a competition (teams may merge) has the best rank of these teams.
+Ranks are those of the private leaderboard. A player in several teams of a competition (teams may merge) is in the one
+with the best rank. A team of one is an individual.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ __all__ = ["read_meta_kaggle"]
 
 FILES = {
     "Competitions.csv": ("Id", "Slug", "Title", "DeadlineDate"),
-    "Teams.csv": ("Id", "CompetitionId", "PrivateLeaderboardRank"),
+    "Teams.csv": ("Id", "CompetitionId", "TeamName", "PrivateLeaderboardRank"),
     "TeamMemberships.csv": ("TeamId", "UserId"),
     "Users.csv": ("Id", "UserName"),
 }
-TEXTS = {"Slug": "str", "Title": "str", "DeadlineDate": "str", "UserName": "str", "PrivateLeaderboardRank": "float64"}
+TEXTS = {
+    "Slug": "str", "Title": "str", "DeadlineDate": "str", "UserName": "str", "TeamName": "str",
+    "PrivateLeaderboardRank": "float64",
+}  # fmt: skip
 DATE = "%m/%d/%Y %H:%M:%S"  # without a zone; UTC
-COLUMNS = {name: name for name in ("contest", "player", "rank", "time", "name", "url")}
+COLUMNS = {name: name for name in ("contest", "team", "player", "rank", "time", "name", "url")}
 
 
 def read_meta_kaggle(
@@ -66,6 +69,7 @@ def read_meta_kaggle(
     table = pa.table(
         {
             "contest": pa.array(rows["CompetitionId"].astype("str"), pa.string()),
+            "team": pa.array(_team_names(rows), pa.string()),
             "player": pa.array(rows["player"], pa.string()),
             "rank": pa.array(rows["PrivateLeaderboardRank"].to_numpy()),
             "time": pa.array(rows["time"].to_numpy()),
@@ -75,6 +79,15 @@ def read_meta_kaggle(
     )
     if table.num_rows:
         yield from contests_from_results(table, COLUMNS, order="given", source="kaggle")
+
+
+def _team_names(rows: pd.DataFrame) -> pd.Series[str]:
+    """The team of each row, null for a team of one; with its id where two teams of a competition have one name."""
+    ids = rows["TeamId"].astype("str")
+    name = rows["TeamName"].where(rows["TeamName"].notna(), ids)
+    several = rows.assign(name=name).groupby(["CompetitionId", "name"])["TeamId"].transform("nunique") > 1
+    name = name.where(~several, name + " (" + ids + ")")
+    return name.where(rows.groupby("TeamId")["UserId"].transform("size") > 1)
 
 
 def _read(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:

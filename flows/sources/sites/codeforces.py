@@ -18,9 +18,9 @@ from ..base import SourceError
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
 
-__all__ = ["Codeforces"]
+__all__ = ["HOME", "TEAM_ROUNDS", "Codeforces", "Failed"]
 
-# Rounds of teams have no meaning for single ratings.
+# Rounds of teams: their rating changes do not name the teams, see codeforces_teams.
 TEAM_ROUNDS = frozenset(
     {524, 532, 541, 562, 566, 639, 641, 643, 695, 771, 772, 773, 823, 923, 924, 925, 951}
 )  # fmt: skip
@@ -55,12 +55,12 @@ class _Changes(msgspec.Struct, tag_field="status", tag="OK"):
     result: list[_Change]
 
 
-class _Failed(msgspec.Struct, tag_field="status", tag="FAILED"):
+class Failed(msgspec.Struct, tag_field="status", tag="FAILED"):
     comment: str
 
 
-_LIST: msgspec.json.Decoder[_List | _Failed] = msgspec.json.Decoder(_List | _Failed)
-_CHANGES: msgspec.json.Decoder[_Changes | _Failed] = msgspec.json.Decoder(_Changes | _Failed)
+_LIST: msgspec.json.Decoder[_List | Failed] = msgspec.json.Decoder(_List | Failed)
+_CHANGES: msgspec.json.Decoder[_Changes | Failed] = msgspec.json.Decoder(_Changes | Failed)
 
 
 class Codeforces(Site):
@@ -73,31 +73,40 @@ class Codeforces(Site):
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Contests that have ended; only the response for each says whether it was rated."""
-        listed: list[_Listed] = fetcher.fetch_list(Key("list", "contests"), "api/contest.list", self._read_list)
-        over = [contest for contest in listed if contest.phase == "FINISHED" and contest.id not in TEAM_ROUNDS]
-        for contest in sorted(over, key=lambda contest: (contest.start or 0, contest.id)):
-            end = (contest.start or 0) + contest.duration
-            if since is None or end >= since:
-                path = f"api/contest.ratingChanges?contestId={contest.id}"
+        for number, end in self._list_ended(fetcher, since):
+            if number not in TEAM_ROUNDS:
+                path = f"api/contest.ratingChanges?contestId={number}"
                 # The response for an unrated contest is a 400.
-                yield DocumentRequest(Key(RATED, str(contest.id)), path, end, accept=frozenset({200, 400}))
+                yield DocumentRequest(Key(RATED, str(number)), path, end, accept=frozenset({200, 400}))
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest, or none if it was not rated."""
         response = decode(_CHANGES, document, self.name)
-        if isinstance(response, _Failed):
+        if isinstance(response, Failed):
             if document.response.status != 400 or "limit" in response.comment.lower():
-                raise SourceError(f"FAILED: {quoted(response.comment)}", self.name, "", document.response.url)
+                raise self._failure(response, document)
             return []
         if document.response.status != 200:
             raise SourceError(f"HTTP {document.response.status}, and yet OK", self.name, "", document.response.url)
         return [self._contest(response.result, document)] if response.result else []
 
+    def _list_ended(self, fetcher: ListFetcher, since: int | None) -> Iterator[tuple[int, int]]:
+        """Number and end of the contests that have ended, in order of time."""
+        listed: list[_Listed] = fetcher.fetch_list(Key("list", "contests"), "api/contest.list", self._read_list)
+        over = [contest for contest in listed if contest.phase == "FINISHED"]
+        for contest in sorted(over, key=lambda contest: (contest.start or 0, contest.id)):
+            end = (contest.start or 0) + contest.duration
+            if since is None or end >= since:
+                yield contest.id, end
+
     def _read_list(self, document: Document) -> list[_Listed]:
         response = decode(_LIST, document, self.name)
-        if isinstance(response, _Failed):
-            raise SourceError(f"FAILED: {quoted(response.comment)}", self.name, "", document.response.url)
+        if isinstance(response, Failed):
+            raise self._failure(response, document)
         return response.result
+
+    def _failure(self, response: Failed, document: Document) -> SourceError:
+        return SourceError(f"FAILED: {quoted(response.comment)}", self.name, "", document.response.url)
 
     def _contest(self, rows: list[_Change], document: Document) -> Contest | SourceError:
         contest_id, fault = document.key.name, self.fault(document)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage.datasets.tables.contests import Contest
+from ranklake.storage.datasets.tables.teams import Teams
 
 from ...common.text import quoted
 from ..base import SourceError
@@ -36,6 +37,7 @@ __all__ = [
 
 SITES = {
     "codeforces": "Codeforces",
+    "codeforces-teams": "CodeforcesTeams",
     "ctftime": "CTFtime",
     "topcoder": "TopCoder",
     "atcoder": "AtCoder",
@@ -179,7 +181,9 @@ def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:
     """
     if name not in SITES:
         raise ValueError(f"source must be one of {', '.join(SITES)}, got {name!r}")
-    site: Site = getattr(import_module(f"ranklake.flows.sources.sites.{name}"), SITES[name])(**choices)
+    site: Site = getattr(import_module(f"ranklake.flows.sources.sites.{name.replace('-', '_')}"), SITES[name])(
+        **choices
+    )
     if base_url is not None:
         site.base_url = base_url
     return site
@@ -234,8 +238,15 @@ def contest_of(
     time_seconds: int,
     handles: list[str],
     ranks: npt.ArrayLike,
+    rosters: Sequence[tuple[str | None, int]] | None = None,
 ) -> Contest | SourceError:
-    """A contest of handles and their ranks, in any order; equal ranks tie. A fault is returned as an error."""
+    """A contest of handles and their ranks, in any order; equal ranks tie. A fault is returned as an error.
+
+    Parameters
+    ----------
+    rosters
+        For each rank the name of the team, None for an individual, and the number of its members among the handles.
+    """
     if not handles:
         return fault("it has no participants")
     if not 0 < time_seconds <= LATEST:
@@ -248,10 +259,20 @@ def contest_of(
     if "" in handles:
         return fault("a player needs a name, got an empty one", handles.index(""))
     order, lo, hi = places_from_ranks(ranks)
+    teams = None
+    if rosters is not None:
+        sizes = np.array([n for _, n in rosters])[order]
+        ends = np.cumsum(sizes)
+        lo, hi = np.repeat(lo, sizes), np.repeat(hi, sizes)
+        team = pa.array([rosters[at][0] for at in order.tolist()], pa.string())
+        teams = Teams(team.take(pa.array(np.repeat(np.arange(len(sizes)), sizes))), np.ones(len(lo)))
+        teams = teams.part(0, len(lo))
+        begins = np.cumsum([0, *(n for _, n in rosters)])[order]  # first handle of each team, in order of place
+        order = np.repeat(begins - (ends - sizes), sizes) + np.arange(len(lo))
     players = pa.array(handles, pa.string())
     if np.any(order[1:] < order[:-1]):
         players = players.take(pa.array(order))
-    contest = Contest(contest_id, name, url, time_seconds, players, lo, hi)
+    contest = Contest(contest_id, name, url, time_seconds, players, lo, hi, teams=teams)
     if too_long := check_contest(contest, rows=order):
         return fault(too_long.rule, *too_long.rows)
     return contest

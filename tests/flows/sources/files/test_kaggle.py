@@ -9,7 +9,8 @@ from helpers.contents import counts, standings
 
 from ranklake.flows.ingestion.sites import ingest_source
 from ranklake.flows.sources.base import SourceError
-from ranklake.storage import Dataset, Lake
+from ranklake.flows.sources.files.kaggle import read_meta_kaggle
+from ranklake.storage import Contest, Dataset, Lake
 
 FILES = {
     "Competitions.csv": "Id,Slug,Title,HostSegmentTitle,DeadlineDate\n"
@@ -32,13 +33,18 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def test_ingest__ended_competitions_with_all_players_at_the_rank_of_their_team(lake: Lake, folder: Path) -> None:
+def test_ingest__ended_competitions_with_teams_at_their_ranks(lake: Lake, folder: Path) -> None:
     report = ingest_source(lake, "kaggle", base_url=str(folder))
     assert counts(report) == {"new": 2}
     assert standings(lake, "kaggle") == {
-        "1": [("ada", 0, 0), ("NA", 1, 3), ("null", 1, 3), ("\u202eevil", 1, 3), ("006", 4, 4)],
+        "1": [("ada", 0, 0), ("NA", 1, 1), ("null", 1, 1), ("\u202eevil", 1, 1), ("006", 2, 2)],
         "2": [("NA", 0, 0), ("105", 1, 1)],  # player 105 has no name
     }
+    first, second = Dataset.open(lake, "kaggle").standings(0, 1), Dataset.open(lake, "kaggle").standings(1, 2)
+    (teams,), (alone,) = ([part.teams for part in parts] for parts in (first, second))
+    assert teams is not None
+    assert teams.name.to_pylist() == [None, "trio", "trio", "trio", None]  # "old trio" keeps one member
+    assert alone is None
     row = Dataset.open(lake, "kaggle").contests.to_pylist()[1]
     assert (row["name"], row["url"], row["time_seconds"]) == (
         'Later, "quoted"',
@@ -47,6 +53,18 @@ def test_ingest__ended_competitions_with_all_players_at_the_rank_of_their_team(l
     )
     assert counts(ingest_source(lake, "kaggle", base_url=str(folder))) == {"unchanged": 2}
     assert counts(ingest_source(lake, "kaggle", "recent", base_url=str(folder), since="2020-01-01")) == {"new": 1}
+
+
+def test_teams__of_one_name_have_their_ids_and_those_without_a_name_are_ids(folder: Path) -> None:
+    teams = FILES["Teams.csv"].replace("12,1,old trio,9,3", "12,1,trio,9,3").replace("10,1,alone", "10,1,")
+    (folder / "Teams.csv").write_text(teams, "utf-8")
+    with (folder / "TeamMemberships.csv").open("a") as file:
+        file.write("11,12,107,\n12,10,108,\n")
+    contest = next(iter(read_meta_kaggle(folder, 2_000_000_000)))
+    assert isinstance(contest, Contest)
+    assert contest.teams is not None
+    assert contest.teams.name.to_pylist() == ["10", "10", *["trio (11)"] * 3, *["trio (12)"] * 2]
+    assert contest.lo.tolist() == [0, 0, 1, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from helpers.fake_codeforces import changes
+from helpers.fake_codeforces import changes, team_standings
 from helpers.strategies import repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +24,8 @@ RANKINGS = [{"user": "a", "score": 2.0, **FACTS}, {"user": "b", "score": 1.0, **
 DMOJ = {"key": "k", "name": "n", "end_time": "2020-01-01T00:00:00Z", "rankings": RANKINGS}
 RESPONSES: dict[str, tuple[Key, Any]] = {
     "codeforces": (Key("rating-changes", "7"), {"status": "OK", "result": changes(7, ("a", 1), ("b", 2), ("c", 2))}),
+    "codeforces-teams": (Key("standings", "7"), {"status": "OK", "result": team_standings(
+        7, ("red", 1, ["a", "b"]), (None, 2, ["c"]), ("blue", 2, ["d", "e"]))}),
     "ctftime": (Key("results", "2020"), {"5": {"title": "t", "time": 1.5e9, "scores": [
         {"team_id": 1, "points": "1", "place": 1}, {"team_id": 2, "points": "0", "place": 2}]}}),
     "atcoder": (Key("results", "abc"), [{"IsRated": True, "Place": 1, "UserScreenName": "a"},
@@ -34,6 +36,8 @@ RESPONSES: dict[str, tuple[Key, Any]] = {
 LISTS: dict[str, Any] = {
     "codeforces": {"status": "OK", "result": [
         {"id": 1, "phase": "FINISHED", "durationSeconds": 7200, "startTimeSeconds": 1_500_000_000}]},
+    "codeforces-teams": {"status": "OK", "result": [
+        {"id": 524, "phase": "FINISHED", "durationSeconds": 7200, "startTimeSeconds": 1_500_000_000}]},
     "atcoder": [
         {"id": "a", "start_epoch_second": 1_500_000_000, "duration_second": 600, "title": "t", "rate_change": "All"}],
     "dmoj": {"data": {"objects": [{"key": "k", "end_time": "2020-01-01T00:00:00Z"}], "has_more": False}},

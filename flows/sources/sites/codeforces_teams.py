@@ -1,0 +1,105 @@
+"""Codeforces: rounds in which teams took places, with the members of each team.
+
+Source: codeforces.com/apiHelp, method ``contest.standings``. The rating changes of these rounds do not name teams, so
+their official standings are read. Rounds and list are those of :mod:`.codeforces`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from ranklake.storage.datasets.tables.contests import Contest
+
+from ..base import SourceError
+from .codeforces import HOME, TEAM_ROUNDS, Codeforces, Failed
+from .documents import Document, Key
+from .site import DocumentRequest, ListFetcher, contest_of, decode
+
+__all__ = ["CodeforcesTeams"]
+
+STANDINGS = "standings"
+
+
+class _Member(msgspec.Struct, gc=False):
+    handle: str
+
+
+class _Party(msgspec.Struct, gc=False):
+    members: list[_Member]
+    type: str = msgspec.field(name="participantType")
+    team_id: int | None = msgspec.field(name="teamId", default=None)
+    name: str = msgspec.field(name="teamName", default="")
+    ghost: bool = False
+
+
+class _Row(msgspec.Struct, gc=False):
+    party: _Party
+    rank: int
+
+
+class _Facts(msgspec.Struct):
+    id: int
+    name: str
+    duration: int = msgspec.field(name="durationSeconds")
+    start: int = msgspec.field(name="startTimeSeconds")
+
+
+class _Result(msgspec.Struct):
+    contest: _Facts
+    rows: list[_Row]
+
+
+class _Standings(msgspec.Struct, tag_field="status", tag="OK"):
+    result: _Result
+
+
+_STANDINGS: msgspec.json.Decoder[_Standings | Failed] = msgspec.json.Decoder(_Standings | Failed)
+
+
+class CodeforcesTeams(Codeforces):
+    """See :class:`ranklake.flows.sources.sites.site.Site`."""
+
+    name = "codeforces-teams"
+    kinds = (STANDINGS,)
+
+    def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
+        """Rounds of teams that have ended."""
+        for number, end in self._list_ended(fetcher, since):
+            if number in TEAM_ROUNDS:
+                path = f"api/contest.standings?contestId={number}&showUnofficial=false"
+                yield DocumentRequest(Key(STANDINGS, str(number)), path, end)
+
+    def parse(self, document: Document) -> Iterable[Contest | SourceError]:
+        """One contest, or none if nobody took part."""
+        response = decode(_STANDINGS, document, self.name)
+        if isinstance(response, Failed):
+            raise self._failure(response, document)
+        rows = [row for row in response.result.rows if row.party.type == "CONTESTANT" and not row.party.ghost]
+        return [self._contest_of_teams(response.result.contest, rows, document)] if rows else []
+
+    def _contest_of_teams(self, facts: _Facts, rows: list[_Row], document: Document) -> Contest | SourceError:
+        contest_id, fault = document.key.name, self.fault(document)
+        if str(facts.id) != contest_id:
+            return fault(f"the response for {contest_id} is of contest {facts.id}")
+        empty = next((at for at, row in enumerate(rows) if not row.party.members), None)
+        if empty is not None:
+            return fault("a party has no members", empty)
+        handles = [member.handle for row in rows for member in row.party.members]
+        rosters = [(name, len(row.party.members)) for name, row in zip(_team_names(rows), rows, strict=True)]
+        url, end, ranks = f"{HOME}contest/{contest_id}/standings", facts.start + facts.duration, [r.rank for r in rows]
+        return contest_of(fault, contest_id, facts.name, url, end, handles, ranks, rosters)
+
+
+def _team_names(rows: list[_Row]) -> list[str | None]:
+    """The team of each row, None for a party of one; with its id, or its row, if another one has the name."""
+    names: list[str | None] = []
+    several: dict[str, int] = {}
+    for row in rows:
+        several[row.party.name] = several.get(row.party.name, 0) + (len(row.party.members) > 1)
+    for at, row in enumerate(rows):
+        party, number = row.party, row.party.team_id if row.party.team_id is not None else at + 1
+        name = party.name if party.name and several[party.name] == 1 else f"{party.name} ({number})".strip()
+        names.append(name if len(party.members) > 1 else None)
+    return names
