@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from mimetypes import guess_type
+from time import time
 from typing import Any
 from urllib.parse import quote
 
@@ -17,7 +18,7 @@ from ..published.run import NoPlayerError, PublishedRun
 from ..site.colours import title_styles
 from ..site.embedded import style_policy
 from ..site.links import ServerLinks
-from ..site.pages import POLICY, Templates, static_files
+from ..site.pages import POLICY, Templates, static_files, template_files
 from . import preview_page, views
 from .answers.conditional import is_unchanged, validators
 from .answers.problems import Problem
@@ -35,8 +36,8 @@ _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
 }
+_HTML = "text/html; charset=utf-8"
 _EMBEDDED = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"}
-_STATIC_SECONDS = 3600
 
 Context = Callable[[PublishedRun, ServerLinks, Mapping[str, str]], dict[str, Any]]
 
@@ -52,8 +53,8 @@ class ServerPages:
 
     def __init__(self, served: ServedRuns) -> None:
         self._served, self._templates, self._cache = served, Templates.shared(), BodyCache(MOST_CACHED)
-        self._files = static_files()
-        self._look = blake2b(b"".join(self._files.values()), digest_size=8).hexdigest()
+        self._files, self._started = static_files(), time()
+        self._look = _digest(b"".join([*self._files.values(), *template_files().values()]))
 
     def routes(self) -> list[BaseRoute]:
         """Routes of all pages, after those of the API: a run may have any name."""
@@ -98,9 +99,13 @@ class ServerPages:
         names, root = list(self._served.runs), request.scope.get("root_path", "")
         if len(names) == 1:
             return RedirectResponse(f"{root}/{names[0]}", 307, _HEADERS)
-        runs = [(views.facts(run), ServerLinks(root, name)) for name, run in self._served.runs.items()]
-        html = await run_in_threadpool(lambda: self._templates.plain("runs", runs=runs, root=root))
-        return Response(html, headers=_HEADERS, media_type="text/html")
+        runs = dict(self._served.runs)
+
+        def make() -> Body:
+            shown = [(views.facts(run), ServerLinks(root, name)) for name, run in runs.items()]
+            return Body(self._templates.plain("runs", runs=shown, root=root).encode(), _HTML)
+
+        return await self._answer(request, f"{self._served.etag}-{self._look}", self._served.time_seconds, make)
 
     async def _first(self, request: Request) -> Response:
         """The leaderboard, or, with ``q``, the best match of a search without scripts."""
@@ -167,29 +172,32 @@ class ServerPages:
 
         def make(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> Body:
             html = self._templates.render(template, views.facts(run), links, **context(run, links, given))
-            return Body(html.encode(), "text/html; charset=utf-8")
+            return Body(html.encode(), _HTML)
 
         return await self._cached(request, make)
 
     async def _cached(
         self, request: Request, make: Callable[[PublishedRun, ServerLinks, Mapping[str, str]], Body]
     ) -> Response:
-        """An answer, or 304 if the client has it; made in a thread unless it is in the cache."""
-        run, root = self._run(request), request.scope.get("root_path", "")
-        etag, time_seconds = f"{run.manifest.etag}-{self._look}", run.manifest.time_seconds
-        headers = validators(etag, time_seconds) | _HEADERS
-        if is_unchanged(request.headers, etag, 0.0 if "if-none-match" in request.headers else time_seconds):
-            return Response(status_code=304, headers=headers)
+        """An answer about a run."""
+        run, links = self._run(request), ServerLinks(request.scope.get("root_path", ""), request.path_params["run"])
         given = dict(request.query_params) | dict(request.path_params)
+        etag, time_seconds = f"{run.manifest.etag}-{self._look}", run.manifest.time_seconds
+        try:
+            return await self._answer(request, etag, time_seconds, lambda: make(run, links, given))
+        except NoPlayerError as error:
+            raise Problem.no_player(error.handle, error.near, run.name) from None
+
+    async def _answer(self, request: Request, etag: str, time_seconds: float, make: Callable[[], Body]) -> Response:
+        """An answer, or 304 if the client has it; made in a thread unless it is in the cache."""
+        headers = validators(etag, time_seconds) | _HEADERS
+        if is_unchanged(request.headers, etag, time_seconds):
+            return Response(status_code=304, headers=headers)
         encoding = encoding_for(request.headers.get("accept-encoding", ""))
-        key = (etag, encoding, root, run.name, request.url.path, request.url.query)
+        key = (etag, encoding, request.scope.get("root_path", ""), request.url.path, request.url.query)
         body = self._cache.get(key)
         if body is None:
-            links = ServerLinks(root, run.name)
-            try:
-                body = await run_in_threadpool(lambda: make(run, links, given).compressed(encoding))
-            except NoPlayerError as error:
-                raise Problem.no_player(error.handle, error.near, run.name) from None
+            body = await run_in_threadpool(lambda: make().compressed(encoding))
             self._cache.put(key, body)
         if body.encoding:
             headers["content-encoding"] = body.encoding
@@ -199,10 +207,15 @@ class ServerPages:
         name = request.path_params["name"]
         if name not in self._files:
             raise Problem(404, f"there is no file {name[:100]!r}")
-        return _file(request, name, self._files[name])
+        return await self._file(request, name, self._files[name])
 
     async def _titles(self, request: Request) -> Response:
-        return _file(request, "titles.css", title_styles(self._run(request).titles).encode())
+        return await self._file(request, "titles.css", title_styles(self._run(request).titles).encode())
+
+    async def _file(self, request: Request, name: str, data: bytes) -> Response:
+        """A file of the package; it changes with a new release alone."""
+        kind = "text/javascript" if name.endswith(".js") else guess_type(name)[0] or "application/octet-stream"
+        return await self._answer(request, _digest(data), self._started, lambda: Body(data, kind))
 
     def _run(self, request: Request) -> PublishedRun:
         name, runs = request.path_params["run"], self._served.runs
@@ -238,10 +251,5 @@ def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) ->
         raise Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}", near=near) from None
 
 
-def _file(request: Request, name: str, data: bytes) -> Response:
-    etag = f'"{blake2b(data, digest_size=8).hexdigest()}"'
-    headers = _HEADERS | {"etag": etag, "cache-control": f"public, max-age={_STATIC_SECONDS}"}
-    if request.headers.get("if-none-match") == etag:
-        return Response(status_code=304, headers=headers)
-    kind = "text/javascript" if name.endswith(".js") else guess_type(name)[0] or "application/octet-stream"
-    return Response(data, headers=headers, media_type=kind)
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=8).hexdigest()

@@ -24,7 +24,7 @@ from .links import Links
 from .names import chance, day, short
 from .rows import board_rows, preview_rows, standing_rows
 
-__all__ = ["POLICY", "RunFacts", "Templates", "static_files"]
+__all__ = ["POLICY", "RunFacts", "Templates", "static_files", "template_files"]
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -152,8 +152,17 @@ class Templates:
 
 def static_files() -> dict[str, bytes]:
     """Style sheets and scripts by name."""
-    folder = resources.files(__package__).joinpath("static")
-    return {file.name: file.read_bytes() for file in sorted(folder.iterdir(), key=lambda file: file.name)}
+    return _files("static")
+
+
+def template_files() -> dict[str, bytes]:
+    """The sources of the templates by name."""
+    return _files("templates")
+
+
+def _files(folder: str) -> dict[str, bytes]:
+    found = resources.files(__package__).joinpath(folder).iterdir()
+    return {file.name: file.read_bytes() for file in sorted(found, key=lambda file: file.name)}
 
 
 def _count(value: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from .colours import title_styles
 from .content import Round, SiteContent, digest
 from .histogram import Histogram, histogram_of, title_counts
 from .links import SiteLinks
-from .pages import RunFacts, Templates, static_files
+from .pages import RunFacts, Templates, static_files, template_files
 from .shards import (
     PAGE_ROWS,
     board_pages,
@@ -33,7 +32,7 @@ from .writer import SiteFiles, compress
 __all__ = ["SiteParts"]
 
 FIRST_ROWS = 100  # of the leaderboard on the first page of the site
-PACKED_PAGES = 100  # of the leaderboard that are also written compressed
+PACKED_PAGES = 50  # of the leaderboard that are also written compressed
 CONTEST_ROWS = 50  # of the standings on a contest's page; a script adds the others
 MAX_CONTESTS = 20_000  # the newest ones have pages
 
@@ -57,7 +56,7 @@ class SiteParts:
         statics = {name: data for name, data in static_files().items() if name not in SERVER_FILES}
         self._statics = statics | {"titles.css": title_styles(content.format.titles).encode()}
         self._assets = f"static/{digest(*self._statics.values())}/"
-        self.look = digest(*self._statics.values(), *(template.read_bytes() for template in _templates()))
+        self.look = digest(*self._statics.values(), *template_files().values())
 
     def statics(self) -> None:
         """Style sheets and scripts."""
@@ -226,8 +225,3 @@ def _table(round_index: int, rows: Round) -> pa.Table:
     """Rows of one round, as the leaderboard takes them."""
     columns = {name: rows[name] for name in ("player", "mu", "sigma", "n_before")}
     return pa.table({"round_index": np.full(len(rows["player"]), round_index, np.int32)} | columns)
-
-
-def _templates() -> list[Any]:
-    folder = resources.files(__package__).joinpath("templates")
-    return sorted(folder.iterdir(), key=lambda file: file.name)

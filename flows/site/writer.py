@@ -4,8 +4,9 @@ A file whose name has a digest is never changed: if it exists it is kept. Pages 
 own. ``index.html`` names the version; replacing it is the switch. Files of the version before stay for readers that
 have its pages open; older ones are removed.
 
-Style sheets, scripts and large pages of a version are also written compressed, with ``.gz`` at the end of the name, for
-web servers that send such copies. The pages at the root are not: a page and its copy cannot be replaced at once.
+Style sheets, scripts and large pages of a version are also written compressed, with ``.gz`` and ``.zst`` at the end of
+the name, for web servers that send such copies. The pages at the root are not: a page and its copy cannot be replaced
+at once.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import re
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, Self
 
 import msgspec
+import pyarrow as pa
 
 from ranklake.storage import Lake, LakeError, MissingError
 
@@ -28,6 +31,7 @@ SWITCH = "index.html"
 SHARED = ("data", "contests", "static")  # folders of files whose names have digests
 VERSIONS = "v"
 _LEVEL = 6  # of gzip
+_ZSTD_LEVEL = 15
 _TEXTS = (".css", ".js", ".svg")  # also written compressed
 _VERSION = re.compile(rb'<meta name="ranklake-version" content="v/(\d+)/">')
 _THREADS = {True: 4, False: 16}  # on a disk, in an object store
@@ -123,7 +127,8 @@ class SiteFiles:
         data = content.encode() if isinstance(content, str) else content
         self._write(f"{self.version}{path}", lambda: data)
         if packed:
-            self._write(f"{self.version}{path}.gz", lambda: compress(data))
+            for end, pack in _COPIES.items():
+                self._write(f"{self.version}{path}{end}", partial(pack, data))
 
     def switch(self, shells: dict[str, str], index: str) -> None:
         """Finish the version: all its files are complete on the disk before ``index.html`` names it.
@@ -193,7 +198,7 @@ class SiteFiles:
         def write() -> list[tuple[str, int]]:
             data, written = make(), []
             for name in _names(path):
-                content = data if name == path else compress(data)
+                content = data if name == path else _COPIES[name.removeprefix(path)](data)
                 self._site.write_bytes(name, content)
                 written.append((name, len(content)))
             return written
@@ -211,10 +216,18 @@ class SiteFiles:
 
 
 def _names(path: str) -> tuple[str, ...]:
-    """The file, and its compressed copy if it is a text."""
-    return (path, f"{path}.gz") if path.endswith(_TEXTS) else (path,)
+    """The file, and its compressed copies if it is a text."""
+    return (path, *(f"{path}{end}" for end in _COPIES)) if path.endswith(_TEXTS) else (path,)
 
 
 def compress(data: bytes) -> bytes:
     """Gzip, the same bytes for the same data."""
     return gzip.compress(data, _LEVEL, mtime=0)
+
+
+def _zstd(data: bytes) -> bytes:
+    packed: bytes = pa.Codec("zstd", _ZSTD_LEVEL).compress(data, asbytes=True)
+    return packed
+
+
+_COPIES = {".gz": compress, ".zst": _zstd}  # by the end of the name

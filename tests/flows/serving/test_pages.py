@@ -17,6 +17,7 @@ pytest.importorskip("starlette")
 from helpers.api import TestClient
 
 from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.serving import pages as serving_pages
 from ranklake.flows.serving import preview_page, views
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.pages import ServerPages
@@ -271,6 +272,25 @@ def test_pages__are_not_sent_again_to_a_client_that_has_them(pages: TestClient) 
     assert pages.get("/run", headers={"accept-encoding": "gzip"}).headers["content-encoding"] == "gzip"
 
 
+@pytest.mark.parametrize("path", ["/static/site.css", "/static/titles/run.css", "/run/p/player 1/badge.svg", *PAGES])
+def test_pages__and_their_files_have_validators(pages: TestClient, path: str) -> None:
+    first = pages.get(path, headers={"accept-encoding": "zstd"})
+    assert first.headers.get("content-encoding") == ("zstd" if len(pages.get(path).text) >= 512 else None)
+    assert first.headers["cache-control"] == "public, max-age=5"
+    for known, value in (("if-none-match", "etag"), ("if-modified-since", "last-modified")):
+        assert pages.get(path, headers={known: first.headers[value]}).status_code == 304
+
+
+def test_pages__of_another_release_are_other_ones(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    served, tags = ServedRuns(lake), []
+    served.open()
+    for source in (b"one", b"two"):
+        monkeypatch.setattr(serving_pages, "template_files", lambda source=source: {"base.html": source})
+        with TestClient(create_app(served, 0, ServerPages(served))) as client:
+            tags.append(client.get("/run").headers["etag"])
+    assert tags[0] != tags[1]
+
+
 def test_static_files__have_types_and_nothing_else_is_reachable(pages: TestClient) -> None:
     for name in static_files():
         assert pages.get(f"/static/{name}").status_code == 200
@@ -297,7 +317,8 @@ def test_root__lists_several_runs(lake: Lake) -> None:
     (run,) = served.runs.values()
     served._runs = {"one": run, "two": run}
     with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
-        text = client.get("/").text
+        text, validator = (first := client.get("/")).text, {"if-none-match": first.headers["etag"]}
+        assert client.get("/", headers=validator).status_code == 304
     assert 'href="/one"' in text
     assert 'href="/two"' in text
     assert text.count("<td>elo-mmr<td>games<td>") == 2

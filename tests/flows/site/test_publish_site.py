@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
@@ -99,10 +100,12 @@ def test_site__large_pages_and_scripts_have_compressed_copies(lake: Lake, tmp_pa
     site = tmp_path / "site"
     publish_site(lake, "run", str(site))
     pages = [site / "v/000001" / name for name in ("contests.html", "distribution.html", "leaderboard/000.html")]
-    texts = [*pages, *(path for path in site.glob("static/*/*") if path.suffix != ".gz")]
+    texts = [*pages, *(path for path in site.glob("static/*/*") if path.suffix not in (".gz", ".zst"))]
     assert len(texts) > 10
     for path in texts:
         assert gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes()) == path.read_bytes()
+        with pa.CompressedInputStream(pa.OSFile(f"{path}.zst"), "zstd") as packed:
+            assert packed.read() == path.read_bytes()
     assert not list(site.glob("*.gz"))
 
 
