@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from helpers.commands import Command
 from helpers.lakes import lake_of, synthetic
+from twins.dmoj import VARIANCE_LIMIT, Twin, variance
 
 from ranklake import rate_history, systems
 from ranklake.flows.common.presets import PRESETS, choose_preset, find_preset
@@ -60,29 +61,43 @@ def test_dmoj__displays_one_deviation_below_mu_and_at_least_1() -> None:
     assert shown.tolist() == pytest.approx([1300.0, 1.0])
 
 
-def _dmoj_root(field: list[tuple[float, float]], target: float, width: float) -> float:
-    """The level with this sum over all players: bisection down to ``width``, then interpolation, as DMOJ does."""
+def dmoj_contests(n_contests: int, n_players: int, most: int) -> list[tuple[list[tuple[str, int, int]], float]]:
+    """Standings with ties of up to so many participants, half of them with a ceiling."""
+    draw = np.random.default_rng(1)
+    skill, contests = draw.normal(1500, 350, n_players), []
+    for _ in range(n_contests):
+        players = draw.choice(n_players, int(draw.integers(2, most + 1)), replace=False)
+        score = -np.round((skill[players] + draw.normal(0, 328, len(players))) / 100)
+        order = np.argsort(score)
+        names, score = [f"player {player}" for player in players[order]], score[order]
+        lo, hi = np.searchsorted(score, score, "left"), np.searchsorted(score, score, "right") - 1
+        ceiling = float(draw.choice([math.inf, 1800.0]))
+        contests.append((list(zip(names, lo.tolist(), hi.tolist(), strict=True)), ceiling))
+    return contests
 
-    def pull(x: float) -> float:
-        return math.fsum(math.tanh(math.pi * (x - mu) / (2 * math.sqrt(3) * spread)) / spread for mu, spread in field)
 
-    low, high = (1500.0 + side * 20 * 350 * 328.33 / 212 for side in (-1, 1))
-    while high - low > width:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if pull(middle) > target else (middle, high)
-    part = (target - pull(low)) / (pull(high) - pull(low))
-    return low + part * (high - low)
-
-
-@pytest.mark.parametrize("n", [2, 5, 20])
-def test_dmoj__interpolated_roots_are_within_a_thousandth_of_the_exact_ones(n: int) -> None:
-    draw = np.random.default_rng(n)
-    mu, spread = draw.normal(1500, 300, n), np.hypot(328.33, draw.uniform(128, 542, n))
-    order = np.argsort(-mu - draw.normal(0, 328.33, n))
-    field = [(float(mu[i]), float(spread[i])) for i in order]
-    for place in range(n):
-        target = math.fsum(np.sign(j - place) / field[j][1] for j in range(n))
-        assert abs(_dmoj_root(field, target, 2.0) - _dmoj_root(field, target, 1e-9)) < 1e-3
+@pytest.mark.parametrize(
+    ("shape", "width", "points"),
+    [
+        pytest.param((25, 16, 12), 1e-9, 1e-9, id="exact roots"),
+        pytest.param((25, 16, 12), 2.0, 0.002, id="roots of the program"),
+        pytest.param((60, 800, 300), 2.0, 0.003, id="roots of the program, large", marks=pytest.mark.slow),
+    ],
+)
+def test_dmoj__has_the_ratings_of_its_program(shape: tuple[int, int, int], width: float, points: float) -> None:
+    """To rounding with exact roots; with roots as in the program to thousandths of a point."""
+    contests, twin = dmoj_contests(*shape), Twin(width)
+    rows = [(i, *row, ceiling) for i, (standings, ceiling) in enumerate(contests) for row in standings]
+    frame = pd.DataFrame(rows, columns=["contest", "player", "lo", "hi", "perf_ceiling"])
+    history = rate_history(frame, preset="dmoj", skip_uninformative=False, engine="serial")
+    official = {(i, one.player): one for i, (rows, ceiling) in enumerate(contests) for one in twin.rate(rows, ceiling)}
+    expected = [official[key] for key in zip(history["contest"], history["player"], strict=True)]
+    for name, values in (("perf", [one.perf for one in expected]), ("mu", [one.mean for one in expected])):
+        assert np.abs(history[name] - values).max() <= points
+    assert history["sigma"].to_numpy() == pytest.approx([variance(n + 1) ** 0.5 for n in history["n_before"]])
+    shown = history["mu"] - (history["sigma"] - VARIANCE_LIMIT**0.5)
+    away = np.abs(np.maximum(1.0, shown) - [one.rating for one in expected])
+    assert away.max() <= 0.5 + points
 
 
 @pytest.mark.parametrize("name", PRESETS)
