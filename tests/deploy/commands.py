@@ -85,7 +85,7 @@ def _compose(arguments: list[str]) -> None:
         return
     compose, option, file, verb, *rest = arguments
     assert (compose, option) == ("compose", "--file")
-    assert verb in {"build", "exec", "logs", "ps", "up", "down", "stop"}
+    assert verb in {"build", "exec", "logs", "ps", "restart", "up", "down", "stop"}
     services = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["services"]
     named = [word for word in rest if not word.startswith("-")][: 1 if verb == "exec" else None]
     assert set(named) <= services.keys(), named

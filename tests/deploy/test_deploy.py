@@ -27,6 +27,7 @@ from prefect.settings import Settings
 
 from ranklake.flows.engines.local_cluster import WORKER_ENVIRON
 from ranklake.flows.ingestion.source_update import SOURCES, check_source
+from ranklake.flows.serving.previews import MOST_STANDINGS
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -158,13 +159,13 @@ def test_image__runs_without_privileges_and_analytics() -> None:
 
 SERVICE_KEYS = {
     "build", "command", "depends_on", "entrypoint", "environment", "healthcheck", "image", "init", "ports", "profiles",
-    "restart", "stop_grace_period", "volumes",
+    "read_only", "restart", "stop_grace_period", "tmpfs", "volumes",
 }  # fmt: skip
 CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}
 
 
 def test_compose__has_the_roles_and_only_valid_keys() -> None:
-    assert {"server", "worker", "postgres", "minio", "dask-scheduler", "dask-worker"} <= SERVICES.keys()
+    assert {"server", "worker", "serve", "postgres", "minio", "dask-scheduler", "dask-worker"} <= SERVICES.keys()
     assert {key for key in COMPOSE if not key.startswith("x-")} == {"name", "services", "volumes"}
     for service in SERVICES.values():
         assert service.keys() <= SERVICE_KEYS
@@ -203,6 +204,31 @@ def test_compose__commands_are_valid(name: str) -> None:
 def test_compose__addresses_are_those_of_services() -> None:
     hosts = {host for text in strings(SERVICES) for host in re.findall(r"\w://(?:[^@/\s]*@)?([a-z][a-z-]*):\d", text)}
     assert hosts == {"server", "minio", "postgres", "dask-scheduler"}
+
+
+def test_compose__ratings_are_served_read_only() -> None:
+    serve = SERVICES["serve"]
+    (lake,) = (volume for volume in serve["volumes"] if volume.startswith("lake:"))
+    assert (serve["read_only"], lake) == (True, "lake:/srv/lake:ro")
+    assert "lake:/srv/lake" in SERVICES["worker"]["volumes"]
+    assert "ports" not in serve  # the proxy has them
+    assert not serve["environment"].keys() & {"RANKLAKE_CODEFORCES_TOKEN", "RANKLAKE_CONTACT", "PREFECT_API_URL"}
+    assert serve["environment"]["RANKLAKE_LAKE"] == SERVICES["worker"]["environment"]["RANKLAKE_LAKE"]
+
+
+def test_compose__proxy_and_server_agree() -> None:
+    command, proxy = SERVICES["serve"]["command"], SERVICES["proxy"]
+    port, root = (command[command.index(option) + 1] for option in ("--port", "--root-path"))
+    config = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
+    assert f"server serve:{port};" in config
+    assert f'"~^{root}(/.*)$" $1;' in config
+    assert f"location {root}/ {{" in config
+    (listened,) = re.findall(r"listen (\d+);", config)
+    assert [one.rpartition(":")[2] for one in proxy["ports"]] == [listened]
+    assert f"http://127.0.0.1:{listened}{root}/healthz" in proxy["healthcheck"]["test"]
+    assert f":{port}/healthz'" in " ".join(SERVICES["serve"]["healthcheck"]["test"])
+    (most,) = re.findall(r"client_max_body_size (\d+)m;", config)
+    assert int(most) << 20 == MOST_STANDINGS
 
 
 def test_compose__volumes_are_used() -> None:
@@ -313,7 +339,10 @@ def test_kubernetes__references_of_a_pod_exist(name: str, pod: dict[str, Any]) -
     for source in container.get("envFrom", ()):
         assert source.get("configMapRef", {}).get("name", next(iter(maps))) in maps
         assert source.get("secretRef", {}).get("name", next(iter(made))) in made
+    config = {key for one in OBJECTS if one["kind"] == "ConfigMap" for key in one["data"]}
     for variable in container.get("env", ()):
+        if reference := variable.get("valueFrom", {}).get("configMapKeyRef"):
+            assert (reference["name"], reference["key"]) in {(name, key) for name in maps for key in config}
         if SECRET.search(variable["name"]):
             reference = variable["valueFrom"]["secretKeyRef"]
             pattern = rf"create secret generic {reference['name']} --from-literal={reference['key']}="
@@ -337,11 +366,24 @@ def test_kubernetes__services_and_deployments_find_their_pods() -> None:
         if one["kind"] == "Service":
             assert one["spec"]["selector"] in labels
     (config,) = [one["data"] for one in OBJECTS if one["kind"] == "ConfigMap"]
-    (service,) = [one for one in OBJECTS if one["kind"] == "Service"]
+    services = {one["metadata"]["name"]: one for one in OBJECTS if one["kind"] == "Service"}
+    service = services["prefect-server"]
     host = f"{service['metadata']['name']}:{service['spec']['ports'][0]['port']}"
     assert config["PREFECT_API_URL"] == f"http://{host}/api"
     assert config["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
     assert not any(SECRET.search(key) for key in config)
+    (ingress,) = [one for one in OBJECTS if one["kind"] == "Ingress"]
+    (backend,) = [path["backend"]["service"] for rule in ingress["spec"]["rules"] for path in rule["http"]["paths"]]
+    assert backend["port"]["name"] in {port["name"] for port in services[backend["name"]]["spec"]["ports"]}
+    assert backend["name"] == "ranklake-serve"  # Prefect's server asks for no password
+
+
+def test_kubernetes__ratings_are_served_read_only() -> None:
+    ((_, pod),) = ((name, pod) for name, pod in PODS if name == "serve")
+    (container,) = pod["containers"]
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert [one["secretRef"]["name"] for one in container["envFrom"]] == ["ranklake-serve"]
+    assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/tmp", "/var/cache/ranklake"}
 
 
 # The runbook
@@ -391,7 +433,7 @@ def test_runbook__names_existing_deployments_and_parameters() -> None:
     "what",
     [
         "First start", "Upgrade", "Back-up and restore", "A contest was rejudged", "A site changed its API",
-        "Disk full", "A writer died", "Secrets",
+        "Disk full", "A writer died", "Secrets", "Serve ratings",
     ],
 )  # fmt: skip
 def test_runbook__has_an_answer(what: str) -> None:
