@@ -41,9 +41,13 @@ class Part:
 
     def history(self, player: int) -> pa.Table:
         """The rows of a player, in order of rounds; columns as ``_COLUMNS``."""
-        wanted = np.int32(player)
-        start, stop = np.searchsorted(self._player, wanted), np.searchsorted(self._player, wanted, side="right")
+        start, stop = self._bounds(player)
         return self._rows.slice(start, stop - start)
+
+    def rounds(self, player: int) -> npt.NDArray[np.int32]:
+        """The indices of a player's rounds, ascending."""
+        start, stop = self._bounds(player)
+        return self._round[start:stop]
 
     def round(self, round_index: int) -> pa.Table:
         """The rows of a round, in the order of its standings; columns as ``_COLUMNS``."""
@@ -79,6 +83,11 @@ class Part:
             "rating": self._rating[last],
             "max_rating": np.maximum.reduceat(self._rating[rows], first) if len(rows) else self._rating[rows],
         }  # fmt: skip
+
+    def _bounds(self, player: int) -> tuple[int, int]:
+        wanted = np.int32(player)
+        start, stop = np.searchsorted(self._player, wanted), np.searchsorted(self._player, wanted, side="right")
+        return int(start), int(stop)
 
     def _positions(self, round_index: int) -> npt.NDArray[np.int32]:
         start = bisect_left(self._by_round, round_index, key=self._round.__getitem__)

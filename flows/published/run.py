@@ -140,15 +140,17 @@ class PublishedRun(PublishedTables):
 
     def _player(self, row: int) -> dict[str, Any]:
         (found,) = self.leaderboard_table.slice(row, 1).to_pylist()
-        rounds = self.rows_of(found["player"])
-        first, last = (self._contest_of(rounds, at) for at in (0, rounds.num_rows - 1))
+        rounds = self.rounds_of(found["player"])
+        first, last = (self._contest_of(int(rounds[at])) for at in (0, -1))
         return {**found, "first_contest": first, "last_contest": last}
 
-    def _contest_of(self, rounds: pa.Table, at: int) -> dict[str, Any]:
-        index = rounds.column("round_index")[at].as_py()
-        columns = ["contest_id", "name", "time_seconds"]
-        (contest,) = self.contests_table.select(columns).slice(index, 1).to_pylist()
+    def _contest_of(self, index: int) -> dict[str, Any]:
+        (contest,) = self._contest_names.slice(index, 1).to_pylist()
         return {"round_index": index, **contest}
+
+    @cached_property
+    def _contest_names(self) -> pa.Table:
+        return self.contests_table.select(["contest_id", "name", "time_seconds"])
 
     @cached_property
     def _leaderboard(self) -> Leaderboard:

@@ -62,6 +62,10 @@ class PublishedTables:
         """The rated rows of a player, in order of rounds."""
         return pa.concat_tables([part.history(player) for part in self.parts])
 
+    def rounds_of(self, player: int) -> npt.NDArray[np.int32]:
+        """The indices of a player's rounds, ascending."""
+        return np.concatenate([np.zeros(0, np.int32), *(part.rounds(player) for part in self.parts)])
+
     def rows_of_round(self, round_index: int) -> pa.Table:
         """The rated rows of a round, in the order of its standings.
 

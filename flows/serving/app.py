@@ -20,6 +20,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from ..published.run import NoPlayerError, PublishedRun
+from .answer_cache import ENDPOINT, MOST_CACHED, AnswerCache
 from .answers.conditional import is_unchanged, validators
 from .answers.data_files import data_file
 from .answers.parameters import parse
@@ -38,7 +39,6 @@ __all__ = ["create_app"]
 _LOG = logging.getLogger(__name__)
 _API = "/api/v1/runs"
 _NO_PAGES = ("/api/", "/data/")  # programs ask there
-MOST_CACHED = 64 << 20  # of cached answers
 MOST_BODY = 1 << 20  # bytes of a request with handles
 _SAFE = {"x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
 
@@ -73,8 +73,8 @@ def create_app(served: ServedRuns, refresh_seconds: float = 2.0, pages: Pages | 
 class _Api:
     def __init__(self, served: ServedRuns, refresh_seconds: float) -> None:
         self._served, self._refresh_seconds = served, refresh_seconds
-        self._cache, self._metrics, self._listeners = BodyCache(MOST_CACHED), Metrics(), Listeners()
-        self._previews = Previews(served.lake, self._cache)
+        self._cache: BodyCache[Any] = BodyCache(MOST_CACHED)
+        self._metrics, self._listeners, self._previews = Metrics(), Listeners(), Previews(served.lake)
 
     def app(self, pages: Pages | None) -> Starlette:
         routes = [
@@ -92,7 +92,8 @@ class _Api:
         cors = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "HEAD", "POST"],
                           expose_headers=["ETag", "Last-Modified"])  # fmt: skip
         errors: Any = {Problem: _on_problem, HTTPException: _on_http, Exception: _on_bug}
-        app = Starlette(routes=routes, middleware=[cors], exception_handlers=errors, lifespan=self._lifespan)
+        cache = Middleware(AnswerCache, self._served, self._metrics, self._cache)
+        app = Starlette(routes=routes, middleware=[cache, cors], exception_handlers=errors, lifespan=self._lifespan)
         app.state.end_streams, app.state.previews, app.state.pages = self._listeners.close, self._previews, pages
         return app
 
@@ -112,6 +113,7 @@ class _Api:
     def _counted(self, name: str, handler: Handler) -> Handler:
         async def counted(request: Request) -> Response:
             began, status = time.perf_counter(), 500
+            request.scope[ENDPOINT] = name
             try:
                 response = await handler(request)
                 status = response.status_code
@@ -132,12 +134,10 @@ class _Api:
                 values[endpoint.variable] = request.path_params[endpoint.variable]
             try:
                 return await self._conditional(
-                    request,
-                    (run.name, endpoint.path, tuple((key, _key(value)) for key, value in values.items())),
-                    run.manifest.etag,
-                    run.manifest.time_seconds,
+                    request, run.manifest.etag, run.manifest.time_seconds,
                     lambda: render(endpoint.answer(run, values), values.get("format") or "json", _about(run)),
-                )
+                    quick=endpoint.quick,
+                )  # fmt: skip
             except Moved as moved:
                 path = endpoint.path.replace("{handle}", quote(moved.handle, safe=""))
                 query = f"?{request.url.query}" if request.url.query else ""
@@ -149,18 +149,14 @@ class _Api:
         return answer
 
     async def _conditional(
-        self, request: Request, key: tuple[Any, ...], etag: str, time_seconds: float, make: Callable[[], Body]
+        self, request: Request, etag: str, time_seconds: float, make: Callable[[], Body], quick: bool = False
     ) -> Response:
-        """The answer, or 304 if the client has it; made in a thread unless it is in the cache."""
+        """The answer, or 304 if the client has it; made in a thread unless it is quick."""
         headers = validators(etag, time_seconds) | _SAFE
         if is_unchanged(request.headers, etag, time_seconds):
             return Response(status_code=304, headers=headers)
         encoding = encoding_for(request.headers.get("accept-encoding", ""))
-        place = (etag, encoding, *key)
-        body = self._cache.get(place)
-        if body is None:
-            body = await run_in_threadpool(lambda: make().compressed(encoding))
-            self._cache.put(place, body)
+        body = make().compressed(encoding) if quick else await run_in_threadpool(lambda: make().compressed(encoding))
         if body.encoding:
             headers["content-encoding"] = body.encoding
         return Response(body.data, headers=headers, media_type=body.media_type)
@@ -169,7 +165,7 @@ class _Api:
         parse((), request.query_params.multi_items())
         runs = self._served.runs
         return await self._conditional(
-            request, ("runs",), self._served.etag, self._served.time_seconds,
+            request, self._served.etag, self._served.time_seconds,
             lambda: render({"runs": [run.facts() for run in runs.values()]}, "json", {}),
         )  # fmt: skip
 
@@ -225,7 +221,7 @@ class _Api:
     async def _openapi(self, request: Request) -> Response:
         root, runs = request.scope.get("root_path", ""), list(self._served.runs)
         return await self._conditional(
-            request, ("openapi", root), self._served.etag, self._served.time_seconds,
+            request, self._served.etag, self._served.time_seconds,
             lambda: render(openapi(root, runs), "json", {}),
         )  # fmt: skip
 
@@ -245,10 +241,6 @@ class _Handles(msgspec.Struct):
 def _path(endpoint: Endpoint) -> str:
     """The route; a variable may have slashes, which some handles have."""
     return f"{_API}/{{run}}" + endpoint.path.replace("}", ":path}")
-
-
-def _key(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _path_of(request: Request) -> str:

@@ -52,12 +52,15 @@ class Endpoint:
         Below ``/api/v1/runs/{run}``; at most one variable.
     answer
         The result for a run and the values of all parameters: a JSON value or :class:`Rows`.
+    quick : bool
+        Whether it takes less time than the way to a thread and back.
     """
 
     path: str
     summary: str
     parameters: tuple[Parameter, ...]
     answer: Callable[[PublishedRun, Values], Any]
+    quick: bool = False
 
     @property
     def variable(self) -> str:
@@ -186,7 +189,8 @@ ENDPOINTS = (
         Parameter("at", "time", "Ratings after the last contest that ended before then."), _FORMAT,
     ), _leaderboard),
     Endpoint("/players/{handle}/history", "One row per rated round of a player.", (_SINCE, _FORMAT), _history),
-    Endpoint("/players/{handle}", "One player: place, percentile, rating, first and last contest.", (), _player),
+    Endpoint("/players/{handle}", "One player: place, percentile, rating, first and last contest.", (), _player,
+             quick=True),
     Endpoint("/players", "Several players.", (_handles(MOST_HANDLES),), _players),
     Endpoint("/compare", "Common contests of several players; score and chance of each pair.",
              (_handles(MOST_COMPARED),), _compare),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from typing import Any
 
 from .answers.rendering import BodyCache
 from .state import ServedRuns
@@ -25,7 +26,7 @@ class Metrics:
             self._requests[endpoint, status] += 1
             self._seconds[endpoint] += seconds  # type: ignore[assignment]
 
-    def text(self, served: ServedRuns, cache: BodyCache) -> str:
+    def text(self, served: ServedRuns, cache: BodyCache[Any]) -> str:
         """All metrics."""
         with self._lock:
             requests, seconds = dict(self._requests), dict(self._seconds)

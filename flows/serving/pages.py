@@ -22,7 +22,7 @@ from ..site.pages import POLICY, Templates, static_files, template_files
 from . import preview_page, views
 from .answers.conditional import is_unchanged, validators
 from .answers.problems import Problem
-from .answers.rendering import Body, BodyCache, encoding_for
+from .answers.rendering import Body, encoding_for
 from .answers.requests import read_body
 from .endpoints import MOST_COMPARED
 from .previews import MOST_STANDINGS
@@ -30,7 +30,6 @@ from .state import ServedRuns
 
 __all__ = ["ServerPages"]
 
-MOST_CACHED = 64 << 20  # of cached pages
 _HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
@@ -52,7 +51,7 @@ class ServerPages:
     """
 
     def __init__(self, served: ServedRuns) -> None:
-        self._served, self._templates, self._cache = served, Templates.shared(), BodyCache(MOST_CACHED)
+        self._served, self._templates = served, Templates.shared()
         self._files, self._started = static_files(), time()
         self._look = _digest(b"".join([*self._files.values(), *template_files().values()]))
 
@@ -161,7 +160,7 @@ class ServerPages:
             if current != handle:
                 links = ServerLinks(request.scope.get("root_path", ""), run.name)
                 return RedirectResponse(links.picture(current, name), 301, _HEADERS)
-            response = await self._cached(request, make)
+            response = await self._conditional(request, make)
             response.headers.update(_EMBEDDED | {"content-security-policy": style_policy(run.titles)})
             return response
 
@@ -174,9 +173,9 @@ class ServerPages:
             html = self._templates.render(template, views.facts(run), links, **context(run, links, given))
             return Body(html.encode(), _HTML)
 
-        return await self._cached(request, make)
+        return await self._conditional(request, make)
 
-    async def _cached(
+    async def _conditional(
         self, request: Request, make: Callable[[PublishedRun, ServerLinks, Mapping[str, str]], Body]
     ) -> Response:
         """An answer about a run."""
@@ -189,16 +188,12 @@ class ServerPages:
             raise Problem.no_player(error.handle, error.near, run.name) from None
 
     async def _answer(self, request: Request, etag: str, time_seconds: float, make: Callable[[], Body]) -> Response:
-        """An answer, or 304 if the client has it; made in a thread unless it is in the cache."""
+        """An answer, or 304 if the client has it; made in a thread."""
         headers = validators(etag, time_seconds) | _HEADERS
         if is_unchanged(request.headers, etag, time_seconds):
             return Response(status_code=304, headers=headers)
         encoding = encoding_for(request.headers.get("accept-encoding", ""))
-        key = (etag, encoding, request.scope.get("root_path", ""), request.url.path, request.url.query)
-        body = self._cache.get(key)
-        if body is None:
-            body = await run_in_threadpool(lambda: make().compressed(encoding))
-            self._cache.put(key, body)
+        body = await run_in_threadpool(lambda: make().compressed(encoding))
         if body.encoding:
             headers["content-encoding"] = body.encoding
         return Response(body.data, headers=headers, media_type=body.media_type)

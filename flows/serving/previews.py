@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from ..preview.run_preview import RunPreview
     from ..preview.standings import Standings
 
-__all__ = ["MOST_PREVIEWED", "MOST_STANDINGS", "Previews", "standings_of"]
+__all__ = ["MOST_CACHED", "MOST_PREVIEWED", "MOST_STANDINGS", "Previews", "standings_of"]
 
+MOST_CACHED = 64 << 20  # bytes of previews
 MOST_PREVIEWED = 50_000  # participants
 MOST_STANDINGS = 8 << 20  # bytes of a request
 _RULE = (
@@ -42,8 +43,8 @@ class _Contest(msgspec.Struct, forbid_unknown_fields=True):
 class Previews:
     """Previews with at most one computation for each core; answers of the same body are those of the cache."""
 
-    def __init__(self, lake: Lake, cache: BodyCache) -> None:
-        self._lake, self._cache = lake, cache
+    def __init__(self, lake: Lake) -> None:
+        self._lake, self._cache = lake, BodyCache[Body](MOST_CACHED)
         self._states: dict[str, tuple[str, RunPreview]] = {}
         self._lock = threading.Lock()
         self._free = threading.Semaphore(os.cpu_count() or 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -54,6 +55,7 @@ def serve(
 
     served = ServedRuns(lake, runs)
     served.open()
+    gc.freeze()  # or each full collection looks at all handles
     with _listen(host, port) as listener:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{root_path}"
         app = create_app(served, refresh_seconds, ServerPages(served))

@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -25,6 +25,7 @@ _TYPES = {
     "arrow": "application/vnd.apache.arrow.stream",
 }
 FORMATS = tuple(_TYPES)
+_OVERHEAD = 3072  # bytes of the key, the headers and the objects of an answer in a cache
 _SMALL = 512  # bytes; smaller bodies are not compressed
 _ENCODER = msgspec.json.Encoder()
 
@@ -95,16 +96,24 @@ def encoding_for(accepted: str) -> str:
     return next((name for name in ("zstd", "gzip") if offered.get(name, False)), "")
 
 
-class BodyCache:
-    """The most recently used bodies, of limited size; safe for threads."""
+class _Sized(Protocol):
+    @property
+    def data(self) -> bytes: ...
+
+
+T = TypeVar("T", bound=_Sized)
+
+
+class BodyCache(Generic[T]):
+    """The most recently used answers, of limited size; safe for threads."""
 
     def __init__(self, most_bytes: int) -> None:
-        self._bodies: OrderedDict[Hashable, Body] = OrderedDict()
+        self._bodies: OrderedDict[Hashable, T] = OrderedDict()
         self._most, self._size, self._lock = most_bytes, 0, threading.Lock()
         self.hits = self.misses = 0
 
-    def get(self, key: Hashable) -> Body | None:
-        """The body, if it is there."""
+    def get(self, key: Hashable) -> T | None:
+        """The answer, if it is there."""
         with self._lock:
             body = self._bodies.get(key)
             if body is None:
@@ -114,21 +123,25 @@ class BodyCache:
                 self._bodies.move_to_end(key)
             return body
 
-    def put(self, key: Hashable, body: Body) -> None:
-        """Add a body, and remove the least recently used ones beyond the limit."""
+    def put(self, key: Hashable, body: T) -> None:
+        """Add an answer, and remove the least recently used ones beyond the limit."""
         if len(body.data) * 8 > self._most:
             return
         with self._lock:
             if (old := self._bodies.pop(key, None)) is not None:
-                self._size -= len(old.data)
+                self._size -= _size(old)
             self._bodies[key] = body
-            self._size += len(body.data)
+            self._size += _size(body)
             while self._size > self._most:
                 _, removed = self._bodies.popitem(last=False)
-                self._size -= len(removed.data)
+                self._size -= _size(removed)
 
     def clear(self) -> None:
-        """Remove all bodies."""
+        """Remove all answers."""
         with self._lock:
             self._bodies.clear()
             self._size = 0
+
+
+def _size(body: _Sized) -> int:
+    return len(body.data) + _OVERHEAD

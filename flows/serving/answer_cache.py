@@ -1,0 +1,148 @@
+"""Whole answers before the application, by address and content encoding: a repeated question costs no routing.
+
+All answers of a state of the runs are dropped when a publish replaces it. Requests for an answer that is being made
+wait for it, so that a new version is rendered once and not once for each connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .answers.conditional import is_unchanged
+from .answers.rendering import BodyCache, encoding_for
+from .metrics import Metrics
+from .state import ServedRuns
+
+__all__ = ["ENDPOINT", "MOST_CACHED", "AnswerCache"]
+
+MOST_CACHED = 64 << 20  # bytes of answers
+_LONGEST = 1_000  # characters of an address whose answer is kept
+ENDPOINT = "ranklake.endpoint"  # key of a request's scope: the name of its endpoint in the metrics
+_PAGE = "page"
+
+_Headers = list[tuple[bytes, bytes]]
+# An answer is the same for all origins, so it does not vary by them.
+_SHARED = [
+    (b"vary", b"Accept-Encoding"),
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"ETag, Last-Modified"),
+]
+_NAMES = {name for name, _ in _SHARED}
+_OF_REQUEST = (b"accept-encoding", b"if-none-match", b"if-modified-since")
+_OF_BODY = (b"content-length", b"content-type", b"content-encoding")
+_encoding = lru_cache(256)(encoding_for)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    endpoint: str
+    etag: str
+    time_seconds: float
+    headers: _Headers
+    data: bytes
+
+    async def send(self, asked: dict[str, str], send: Send) -> int:
+        """Send the answer, or 304 if the client has it; returns the status."""
+        status, headers, data = 200, self.headers, self.data
+        if is_unchanged(asked, self.etag, self.time_seconds):
+            status, data = 304, b""
+            headers = [one for one in headers if one[0] not in _OF_BODY]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": data})
+        return status
+
+
+class AnswerCache:
+    """A middleware that keeps answers with an ETag that are ``public`` and vary by the encoding."""
+
+    def __init__(self, app: ASGIApp, served: ServedRuns, metrics: Metrics, cache: BodyCache[_Answer]) -> None:
+        self._app, self._served, self._metrics, self._cache = app, served, metrics, cache
+        self._runs = served.runs
+        self._pending: dict[tuple[str, ...], asyncio.Event] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        if self._served.runs is not self._runs:
+            self._runs = self._served.runs
+            self._cache.clear()
+        asked: dict[str, str] = {}
+        for name, value in scope["headers"]:
+            if name in _OF_REQUEST:
+                asked.setdefault(name.decode(), value.decode("latin-1"))
+        query = scope["query_string"].decode("latin-1")
+        key = (scope.get("root_path", ""), scope["path"], query, _encoding(asked.get("accept-encoding", "")))
+        answer = self._cache.get(key)
+        if answer is None and (pending := self._pending.get(key)) is not None:
+            await pending.wait()
+            answer = self._cache.get(key)
+        if answer is not None:
+            endpoint, status = answer.endpoint, await answer.send(asked, send)
+        else:
+            status = await self._make(key, scope, receive, send)
+            endpoint = _PAGE
+            if ENDPOINT in scope:
+                return  # counted already
+        self._metrics.add(endpoint, status, time.perf_counter() - began)
+
+    async def _make(self, key: tuple[str, ...], scope: Scope, receive: Receive, send: Send) -> int:
+        """Let the application answer, and keep the answer if it may be kept; returns the status."""
+        runs, status, headers = self._runs, 500, None
+        short = len(scope["path"]) + len(scope["query_string"]) <= _LONGEST
+        pending = self._pending[key] = asyncio.Event()
+
+        def end() -> None:
+            pending.set()
+            if self._pending.get(key) is pending:
+                del self._pending[key]
+
+        async def keep(message: Message) -> None:
+            nonlocal status, headers
+            if message["type"] == "http.response.start":
+                status, headers = message["status"], _shared(message) if short else None
+                if headers is None:
+                    end()  # a stream has no end to wait for
+                else:
+                    message["headers"] = headers
+            elif headers is not None and not message.get("more_body") and runs is self._served.runs:
+                answer = _answer(scope.get(ENDPOINT, _PAGE), headers, message.get("body", b""))
+                if answer is not None:
+                    self._cache.put(key, answer)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, keep)
+        finally:
+            end()
+        return status
+
+
+def _shared(message: Message) -> _Headers | None:
+    """The headers of an answer for everybody; None if it may not be kept."""
+    found = dict(message["headers"])
+    if message["status"] != 200 or not found.get(b"cache-control", b"").startswith(b"public"):
+        return None
+    if b"etag" not in found or not found.get(b"vary", b"").startswith(b"Accept-Encoding"):
+        return None
+    return [*_without(message["headers"]), *_SHARED]
+
+
+def _without(headers: Iterable[tuple[bytes, bytes]]) -> _Headers:
+    return [one for one in headers if one[0] not in _NAMES]
+
+
+def _answer(endpoint: str, headers: _Headers, data: bytes) -> _Answer | None:
+    found = {name: value.decode("latin-1") for name, value in headers}
+    if found.get(b"content-length") != str(len(data)):
+        return None  # an answer to HEAD, or one in parts
+    etag = found[b"etag"].removeprefix("W/").strip('"')
+    return _Answer(endpoint, etag, parsedate_to_datetime(found[b"last-modified"]).timestamp(), headers, data)
