@@ -1,20 +1,18 @@
-"""The server as a process: a publish in the middle of requests fails none of them, and is seen."""
+"""The server as a process: a publish in the middle of requests fails none of them, a kill only those under way."""
 
 from __future__ import annotations
 
-import re
 import signal
-import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 import pytest
 from click.testing import CliRunner
-from helpers.lakes import contest, ingest, lake_of, rate_run, start, synthetic
+from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
+from helpers.ratings_server import TIMEOUT, serving
 
 from ranklake.flows.cli.main import cli
 from ranklake.flows.publication.publish import publish
@@ -23,26 +21,6 @@ from ranklake.storage import Lake
 pytest.importorskip("uvicorn")
 
 CONTESTS = [contest("first", "100% a%2Fb", "player 1"), *synthetic(40)]
-TIMEOUT = 60.0  # seconds
-
-
-@contextmanager
-def serving(lake: Lake, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A server on a free port, and the address of its list of runs."""
-    with start("serve", "--lake", lake.url, "--port", "0", *options) as process:
-        try:
-            yield process, _address(process)
-        finally:
-            process.kill()
-
-
-def _address(process: subprocess.Popen[bytes]) -> str:
-    assert process.stdout is not None
-    assert process.stderr is not None
-    line = process.stdout.readline().decode()
-    found = re.fullmatch(r"serving (.*) at (http://127\.0\.0\.1:\d+\S*/)\n", line)
-    assert found, (line, process.stderr.read())
-    return f"{found[2]}api/v1/runs"
 
 
 @pytest.fixture
@@ -109,6 +87,60 @@ def test_serve__publishes_in_the_middle_of_requests_fail_none_and_are_seen(lake:
         assert process.wait(TIMEOUT) in (0, -signal.SIGTERM, 1)
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()
+
+
+@pytest.mark.slow
+def test_serve__a_kill_fails_only_requests_under_way(lake: Lake) -> None:
+    paths = ("run/leaderboard", "run/players/player%201", "run/contests/3", "run/search?q=pl")
+    expected: dict[str, bytes] = {}
+    wrong: list[str] = []
+    failures: list[httpx.HTTPError] = []
+    addresses: list[str] = []
+    back, ended, served = threading.Event(), threading.Event(), threading.Semaphore(0)
+
+    def ask() -> None:
+        with httpx.Client(timeout=TIMEOUT) as client:
+            for n in count():
+                path = paths[n % len(paths)]
+                if ended.is_set():
+                    return
+                try:
+                    response = client.get(f"{addresses[-1]}/{path}")
+                except httpx.HTTPError as error:
+                    failures.append(error)
+                    assert back.wait(TIMEOUT)
+                    continue
+                served.release()
+                if response.content != expected[path]:
+                    wrong.append(f"{path} {response.status_code}")
+
+    def wait(n: int) -> None:
+        assert all(served.acquire(timeout=TIMEOUT) for _ in range(n))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    before = {path: path.read_bytes() for path in Path(lake.uri("published")).rglob("*") if path.is_file()}
+    try:
+        with serving(lake) as (process, address):
+            addresses.append(address)
+            expected |= {path: httpx.get(f"{address}/{path}", timeout=TIMEOUT).content for path in paths}
+            for thread in threads:
+                thread.start()
+            wait(50)
+            process.kill()
+            process.wait()
+        with serving(lake) as (_, address):
+            addresses.append(address)
+            back.set()
+            wait(50)
+            ended.set()
+            for thread in threads:
+                thread.join()
+    finally:
+        ended.set()
+        back.set()
+    assert wrong == []
+    assert len(failures) <= len(threads)  # one under way on each connection
+    assert {path: path.read_bytes() for path in Path(lake.uri("published")).rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.slow
