@@ -96,7 +96,9 @@ class AnswerCache:
 
     async def _make(self, key: tuple[str, ...], scope: Scope, receive: Receive, send: Send) -> int:
         """Let the application answer, and keep the answer if it may be kept; returns the status."""
-        runs, status, headers = self._runs, 500, None
+        runs, status = self._runs, 500
+        headers: _Headers | None = None
+        start: Message | None = None
         short = len(scope["path"]) + len(scope["query_string"]) <= _LONGEST
         pending = self._pending[key] = asyncio.Event()
 
@@ -106,17 +108,21 @@ class AnswerCache:
                 del self._pending[key]
 
         async def keep(message: Message) -> None:
-            nonlocal status, headers
+            nonlocal status, headers, start
             if message["type"] == "http.response.start":
                 status, headers = message["status"], _shared(message) if short else None
-                if headers is None:
-                    end()  # a stream has no end to wait for
-                else:
-                    message["headers"] = headers
-            elif headers is not None and not message.get("more_body") and runs is self._served.runs:
-                answer = _answer(scope.get(ENDPOINT, _PAGE), headers, message.get("body", b""))
-                if answer is not None:
-                    self._cache.put(key, answer)
+                if headers is not None:
+                    start = {**message, "headers": headers}
+                    return  # until the body is there: others do not wait for a client that reads slowly
+                end()  # a stream has no end to wait for
+            elif headers is not None and start is not None:
+                if not message.get("more_body") and runs is self._served.runs:
+                    answer = _answer(scope.get(ENDPOINT, _PAGE), headers, message.get("body", b""))
+                    if answer is not None:
+                        self._cache.put(key, answer)
+                end()
+                await send(start)
+                start = None
             await send(message)
 
         try:

@@ -126,6 +126,27 @@ def test_cache__waiting_requests_share_one_answer() -> None:
     asyncio.run(many())
 
 
+def test_cache__nobody_waits_for_a_client_that_reads_slowly() -> None:
+    async def many() -> None:
+        app = App()
+        app.go.set()
+        cache, _ = cache_of(app)
+        ready = asyncio.Event()
+
+        async def slow(message: Any) -> None:
+            await ready.wait()
+
+        scope = {"type": "http", "method": "GET", "path": "/a", "query_string": b"", "headers": []}
+        task = asyncio.create_task(cache(scope, None, slow))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        assert (await asyncio.wait_for(ask(cache), 60))[0] == 200
+        assert app.n_calls == 1
+        ready.set()
+        await task
+
+    asyncio.run(many())
+
+
 def test_cache__nobody_waits_for_a_stream() -> None:
     async def many() -> None:
         app = App(stream="", cache_control="no-store")
