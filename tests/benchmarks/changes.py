@@ -11,7 +11,7 @@ from timing import Command, Options, Result, invoke, reported, run_command
 
 from ranklake.storage import Dataset, Lake
 
-__all__ = ["corrections", "publish"]
+__all__ = ["RUN", "corrections", "publish", "published_lake"]
 
 PLACES = 0.1, 0.5, 0.9  # positions of a corrected contest, as shares of the history
 REPEATS = 3  # the first may compile; the best counts
@@ -78,6 +78,15 @@ def publish(options: Options) -> Iterator[Result]:
         inside = min(reported(command) for command in done[what])
         target = {f"at most {limit:.0f} s reported: {inside:.1f} s": inside <= limit}
         yield Result("publish", told, best.seconds, targets=target, figures=figures | {"reported_seconds": inside})
+
+
+@contextmanager
+def published_lake(options: Options) -> Iterator[str]:
+    """A lake with Codeforces, rated and published as ``RUN``."""
+    with _lake(options) as (lake, _, n_rounds):
+        _rate(lake, RUN, n_rounds)
+        _publish(lake, RUN)
+        yield lake
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from phases import profile
 from prediction import evaluation, grid_search, paper_table_2, previews
 from rich.console import Console
 from rich.table import Table
+from serving import serving
 from smoothing import smoothing, smoothing_doubling, smoothing_duels
 from systems import elo_mms, systems_200, systems_all, systems_others
 from timing import Options, Result, SkippedRow
@@ -42,6 +43,7 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "codeforces-lake": codeforces_lake,
     "corrections": corrections,
     "publish": publish,
+    "serve": serving,
     "normalise": normalise,
     "million": million,
     "tennis": tennis,
