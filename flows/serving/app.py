@@ -20,7 +20,6 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from ..published.run import NoPlayerError, PublishedRun
-from .answer_cache import ENDPOINT, MOST_CACHED, AnswerCache
 from .answers.conditional import is_unchanged, validators
 from .answers.data_files import data_file
 from .answers.parameters import parse
@@ -28,11 +27,12 @@ from .answers.problems import Problem
 from .answers.rendering import Body, BodyCache, encoding_for, render
 from .answers.requests import prefers_html, read_body
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
-from .events import Listeners
-from .metrics import Metrics
 from .openapi import openapi
 from .previews import MOST_STANDINGS, Previews
-from .state import ServedRuns
+from .state.answer_cache import ENDPOINT, MOST_CACHED, AnswerCache
+from .state.events import Listeners
+from .state.metrics import Metrics
+from .state.served_runs import ServedRuns
 
 __all__ = ["create_app"]
 

@@ -26,7 +26,7 @@ from .answers.rendering import Body, encoding_for
 from .answers.requests import read_body
 from .endpoints import MOST_COMPARED
 from .previews import MOST_STANDINGS
-from .state import ServedRuns
+from .state.served_runs import ServedRuns
 
 __all__ = ["ServerPages"]
 

@@ -51,7 +51,7 @@ def serve(
 
     from .app import create_app
     from .pages import ServerPages
-    from .state import ServedRuns
+    from .state.served_runs import ServedRuns
 
     served = ServedRuns(lake, runs)
     served.open()

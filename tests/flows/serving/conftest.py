@@ -16,7 +16,7 @@ pytest.importorskip("starlette")
 from helpers.api import TestClient
 
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.state import ServedRuns
+from ranklake.flows.serving.state.served_runs import ServedRuns
 
 STRANGE = ["=1+1", "<script>", "a/b c?d#e", "Zoë"]
 

@@ -11,12 +11,12 @@ import pytest
 pytest.importorskip("starlette")
 from helpers.api import TestClient
 
-from ranklake.flows.serving.answer_cache import AnswerCache
-from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.metrics import Metrics
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.answers.rendering import BodyCache
-from ranklake.flows.serving.state import ServedRuns
+from ranklake.flows.serving.app import create_app
+from ranklake.flows.serving.pages import ServerPages
+from ranklake.flows.serving.state.answer_cache import AnswerCache
+from ranklake.flows.serving.state.metrics import Metrics
+from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
 KEPT = {

@@ -32,7 +32,7 @@ from ranklake.flows.serving import previews
 from ranklake.flows.serving.answers.parameters import Parameter
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS
-from ranklake.flows.serving.state import ServedRuns
+from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
 API = "/api/v1/runs"

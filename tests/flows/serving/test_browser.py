@@ -26,7 +26,7 @@ def address(lake: Lake) -> Iterator[str]:
     """A server on the loopback interface."""
     from ranklake.flows.serving.app import create_app
     from ranklake.flows.serving.pages import ServerPages
-    from ranklake.flows.serving.state import ServedRuns
+    from ranklake.flows.serving.state.served_runs import ServedRuns
 
     served = ServedRuns(lake)
     served.open()

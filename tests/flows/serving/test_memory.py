@@ -17,7 +17,7 @@ pytest.importorskip("starlette")
 from ranklake.flows.serving import app as serving_app
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.pages import ServerPages
-from ranklake.flows.serving.state import ServedRuns
+from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
 N_REQUESTS, N_WINDOW = 9_000, 1_500

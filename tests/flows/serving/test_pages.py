@@ -21,7 +21,7 @@ from ranklake.flows.serving import pages as serving_pages
 from ranklake.flows.serving import preview_page, views
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.pages import ServerPages
-from ranklake.flows.serving.state import ServedRuns
+from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.flows.site.pages import POLICY, static_files
 from ranklake.storage import Lake
 

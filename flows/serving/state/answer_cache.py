@@ -15,10 +15,10 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .answers.conditional import is_unchanged
-from .answers.rendering import BodyCache, encoding_for
+from ..answers.conditional import is_unchanged
+from ..answers.rendering import BodyCache, encoding_for
 from .metrics import Metrics
-from .state import ServedRuns
+from .served_runs import ServedRuns
 
 __all__ = ["ENDPOINT", "MOST_CACHED", "AnswerCache"]
 

@@ -11,8 +11,8 @@ from hashlib import blake2b
 from ranklake.storage import Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
 
-from ..publication.index_manifest import INDEX, read_manifest
-from ..published.run import PublishedRun, open_published
+from ...publication.index_manifest import INDEX, read_manifest
+from ...published.run import PublishedRun, open_published
 
 __all__ = ["ServedRuns"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..published.run import PublishedRun
+from ...published.run import PublishedRun
 
 __all__ = ["MOST_LISTENERS", "Listeners"]
 

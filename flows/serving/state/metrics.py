@@ -6,8 +6,8 @@ import threading
 from collections import Counter
 from typing import Any
 
-from .answers.rendering import BodyCache
-from .state import ServedRuns
+from ..answers.rendering import BodyCache
+from .served_runs import ServedRuns
 
 __all__ = ["Metrics"]
 

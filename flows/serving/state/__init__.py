@@ -1,0 +1,1 @@
+"""What the server keeps between requests: the opened runs, answers, counts, connections that wait for events."""
