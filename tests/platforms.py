@@ -56,6 +56,7 @@ NOT_ON_WINDOWS = {
     "flows/ingestion/test_commands.py::test_ingest__interrupted_by_ctrl_c_can_be_continued": INTERRUPT,
     "flows/serving/test_api.py::test_data__a_link_out_of_the_folder_is_not_followed": LINK,
     "flows/serving/test_server.py::test_serve__publishes_in_the_middle_of_requests_fail_none_and_are_seen": TERMINATE,
+    "flows/serving/test_load.py": "Windows has no wrk",
     "flows/smoothing/test_smooth.py::test_command__killed_at_any_write_continues_with_the_same_bits": FORK,
 }
 

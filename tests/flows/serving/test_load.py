@@ -1,0 +1,95 @@
+"""Versions published while wrk asks over a hundred connections: every answer is whole, and of one version."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from helpers.lakes import ingest, lake_of, rate_run, synthetic
+from helpers.ratings_server import TIMEOUT, serving
+
+from ranklake.flows.publication.publish import publish
+from ranklake.storage import Lake
+
+pytest.importorskip("uvicorn")
+WRK = shutil.which("wrk")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(WRK is None, reason="no wrk on this machine: apt-get install wrk"),
+]
+
+CONTESTS = synthetic(40)
+STOPS = (20, 30, 40)  # rounds of each version
+API = "/api/v1/runs/run"
+PATHS = ("/run", "/run/p/player%201", API, *(f"{API}/{path}" for path in (
+    "leaderboard", "players/player%201", "contests/3", "search?q=pl")))  # fmt: skip
+# The answers of each version, and those whose body has another version than the header. The first Lua state prints.
+SCRIPT = """
+local paths, at, threads = {%s}, 0, {}
+seen, mixed = {}, 0
+function setup(thread) table.insert(threads, thread) end
+function request() at = at %% #paths + 1; return wrk.format("GET", paths[at]) end
+function response(status, headers, body)
+  local tag = headers["etag"]:match('"(%%d+%%-%%x+)')
+  seen[tag] = (seen[tag] or 0) + 1
+  local version = body:match('"version":"([^"]+)"')
+  if version and version ~= tag then mixed = mixed + 1 end
+end
+function done()
+  for _, thread in ipairs(threads) do
+    print("mixed " .. thread:get("mixed"))
+    for tag, n in pairs(thread:get("seen")) do print("version " .. tag .. " " .. n) end
+  end
+end
+"""
+
+
+@contextmanager
+def load(address: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """wrk on an address until SIGINT, after which it prints."""
+    assert WRK is not None
+    script = folder / "load.lua"
+    script.write_text(SCRIPT % ", ".join(f'"{path}"' for path in PATHS))
+    command = [WRK, "-t1", "-c100", "-d120s", "--timeout", "60s", "-s", str(script), address]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_load__no_request_fails_while_versions_are_published(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS[: STOPS[0]])
+    _publish(lake, STOPS[0])
+    with serving(lake) as (server, runs), httpx.Client(timeout=TIMEOUT) as client:
+        tags = [client.get(f"{runs}/run").json()["version"]]
+        with load(runs.removesuffix("/api/v1/runs"), tmp_path) as wrk:
+            for stop in STOPS[1:]:
+                _publish(lake, stop)
+                while (about := client.get(f"{runs}/run").json())["n_rounds"] != stop:
+                    pass
+                tags.append(about["version"])
+            for path in PATHS:  # as many turns for each connection of wrk
+                assert client.get(f"{runs.removesuffix('/api/v1/runs')}{path}").status_code == 200
+            wrk.send_signal(signal.SIGINT)
+            output, _ = wrk.communicate(timeout=TIMEOUT)
+        server.kill()
+        assert server.stderr is not None
+        assert server.stderr.read() == b""
+    assert not re.search(r"Socket errors|Non-2xx", output), output
+    assert "mixed 0\n" in output, output
+    assert set(re.findall(r"version (\S+) \d+", output)) == set(tags), output
+    assert len(set(tags)) == len(STOPS)
+
+
+def _publish(lake: Lake, stop: int) -> None:
+    ingest(lake, CONTESTS[:stop])
+    rate_run(lake)
+    publish(lake, "run")
