@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import threading
@@ -64,7 +65,7 @@ def test_preview__shows_changes_with_and_without_scripts(address: str, browser: 
             "buffer": b"rank,player\n1,<script>\n2,player 3\n2,new",
         }
         page.locator("input[type=file]").set_input_files([file])
-        page.wait_for_function("document.querySelector('#standings').value.startsWith('rank')")
+        sync_api.expect(page.locator("#standings")).to_have_value(re.compile("^rank"))
     else:
         page.locator("#standings").fill("1 <script>\n2 player 3\n2 new")
     page.locator("main form button").click()
