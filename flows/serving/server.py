@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
 
@@ -14,6 +15,9 @@ from ..common.extras import need
 __all__ = ["serve"]
 
 _GRACE_SECONDS = 5  # for requests under way when the server is stopped
+# uvloop accepts one connection of a socket between two rounds of requests, so that under load new clients of one socket
+# waited for seconds.
+_N_SOCKETS = 1 if sys.platform == "win32" else 32
 
 
 def serve(
@@ -72,7 +76,7 @@ def serve(
             handle_exit(sig, frame)
 
         server.handle_exit = end  # type: ignore[method-assign]
-        server.run(sockets=[listener])
+        server.run(sockets=[listener, *(listener.dup() for _ in range(_N_SOCKETS - 1))])
 
 
 def _listen(host: str, port: int) -> socket.socket:
