@@ -25,11 +25,6 @@ from .core import cache_folder
 from .core.beliefs import serial_map
 from .core.standings import Floats, Ints, Rounds
 from .core.system import Outcome, PerformanceLaw, System, select_rows
-from .metrics.metrics import keep, score
-from .metrics.rank_information import rank_information
-from .smoothing.evidence import LEAST
-from .smoothing.params import Smoothing
-from .smoothing.sweeps import Smoother
 
 __all__ = ["PARTS", "SCORES", "SMOOTHING", "is_warm", "report_compiled", "serve", "warm", "warm_part"]
 
@@ -64,6 +59,9 @@ def warm(system: System, parts: Sequence[str] = PARTS) -> None:
 
 def _score() -> None:
     """Score a synthetic round."""
+    from .metrics.metrics import keep, score  # imported here, or each command would declare these kernels
+    from .metrics.rank_information import rank_information
+
     n = _FEW
     kept = keep(np.array([0, n]), np.arange(n, dtype=np.int32), np.ones(n, dtype=np.bool_))
     mu = np.linspace(1600.0, 1400.0, n)
@@ -73,6 +71,10 @@ def _score() -> None:
 
 def _smooth() -> None:
     """Two sweeps over one round with skewed performances, its result, and its hyperparameters."""
+    from .smoothing.evidence import LEAST
+    from .smoothing.params import Smoothing
+    from .smoothing.sweeps import Smoother
+
     smoother = Smoother(Smoothing(skew=2.0), _round(np.arange(LEAST)), LEAST)
     smoother.sweep()
     smoother.sweep()

@@ -18,14 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Outcome, Rounds
-from ranklake.rating_kernels.systems.codeforces import Codeforces
 
 from ..engines.protocols import LocalEngine
 from ..execution.rater import BeliefColumns
 from ..execution.rounds import rate_rounds
 from ..execution.selection import select_beliefs
 from ..results.display import Display
-from .codeforces_places import codeforces_places
 
 __all__ = ["EXACT", "UNKNOWN", "places_needed"]
 
@@ -71,7 +69,9 @@ def places_needed(
         return _by_rounds(display, beliefs, round, rows, goals, engine)
     if display.system.name in _BY_PERFORMANCE:
         return _by_performance(display, beliefs, round, outcome, rows, goals)
-    if isinstance(display.params, Codeforces):
+    if display.system.name == "codeforces":
+        from .codeforces_places import codeforces_places  # with the kernels of that system
+
         return codeforces_places(display, outcome, rows, goals)
     return np.full(len(rows), UNKNOWN)
 

@@ -17,6 +17,7 @@ Callers therefore pass ``np.int64(0)``. Arithmetic on whole arrays takes seconds
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numba
@@ -32,12 +33,15 @@ Jitted = Callable[..., Any]
 
 
 class _Inner(CPUDispatcher):
-    """A function without a wrapper for calls from Python; ``outer`` is the same function with one."""
-
-    outer: Any
+    """A function without a wrapper for calls from Python."""
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.outer(*arguments)
+        return self._outer(*arguments)
+
+    @cached_property
+    def _outer(self) -> Any:
+        """The same function with a wrapper."""
+        return _jitted(self.py_func, KernelCache(self.py_func), {"fastmath": self.targetoptions["fastmath"]})
 
 
 def _jitted(function: Jitted, cache: KernelCache, options: dict[str, Any]) -> Any:
@@ -60,7 +64,6 @@ def _inner_decorator(**options: Any) -> Callable[[Jitted], Jitted]:
     def decorate(function: Jitted) -> Jitted:
         jitted = _jitted(function, KernelCache(function, "inner."), options | {"no_cpython_wrapper": True})
         jitted.__class__ = _Inner
-        jitted.outer = _jitted(function, KernelCache(function), options)
         checked: Jitted = jitted
         return checked
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 
@@ -36,8 +37,12 @@ class KernelCache(_Cache):
         return None if folder is None else str(folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled signature, or None."""
-        target_context.refresh()  # numba's registries must be complete before code is linked
+        """The compiled signature, or None.
+
+        numba's own cache completes the registries of types and functions first, which takes a quarter of a second.
+        Linking needs no registry, only the symbols of numba's runtime; a compilation completes the registries itself.
+        """
+        rtsys.initialize(target_context)
         data = cache_folder.read(self._file(sig))
         return None if data is None else CompileResult._rebuild(target_context, *pickle.loads(data))
 

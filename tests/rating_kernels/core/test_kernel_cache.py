@@ -1,0 +1,72 @@
+"""Compiled kernels are loaded without numba's registries, and only those of the systems in use are declared."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.warm import PARTS, SCORES, SMOOTHING, warm_part
+
+EVERY = [SCORES, SMOOTHING, *(f"{name}.{part}" for name in SYSTEMS for part in PARTS)]
+
+LOAD = """
+import sys
+import numpy as np, numba
+from numba.core.registry import cpu_target
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.core.beliefs import places_needed
+from ranklake.rating_kernels.warm import warm_part
+
+def registries():
+    return len(cpu_target.target_context._registries)
+
+def declared():
+    return sorted(name for name in sys.modules if name.startswith("ranklake.rating_kernels.systems."))
+
+assert declared() == []
+for part in sys.argv[1:]:
+    warm_part(part)
+    assert not registries(), part
+
+@numba.njit
+def twice(rows, lengths):
+    return 2 * places_needed(0, len(rows), rows, lengths, lengths, 3)
+
+rows = np.arange(4, dtype=np.int64)
+assert twice(rows, rows) == 2 * places_needed.py_func(0, 4, rows, rows, rows, 3) > 0
+assert registries()
+"""
+
+ONE = """
+import sys
+from ranklake.rating_kernels import SYSTEMS
+assert len(SYSTEMS) > 10 and "elo" in SYSTEMS and "other" not in SYSTEMS
+assert SYSTEMS["elo"] is SYSTEMS["elo"]
+print(*sorted(name.rpartition(".")[2] for name in sys.modules if name.startswith("ranklake.rating_kernels.systems.")))
+"""
+
+
+def run(program: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_systems__have_the_names_of_the_registry() -> None:
+    assert {name: system.name for name, system in SYSTEMS.items()} == {name: name for name in SYSTEMS}
+
+
+@pytest.mark.slow
+def test_systems__are_imported_at_their_first_use() -> None:
+    assert run(ONE).split() == ["elo"]
+
+
+@pytest.mark.slow
+def test_compiled_kernels__of_all_systems_load_without_registries_that_a_compilation_completes() -> None:
+    for part in EVERY:
+        warm_part(part)
+    run(LOAD, *EVERY)
