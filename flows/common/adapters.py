@@ -15,9 +15,10 @@ from ranklake.rating_kernels import Outcome, Rounds, count_events
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import ROUND_LIMITS
 from ranklake.storage import Dataset, LakeError, StandingsPart
+from ranklake.storage.datasets.tables.teams import Teams
 from ranklake.storage.lake.schemas import ROUNDS
 
-__all__ = ["ContestFacts", "check_contests", "concat_rounds", "to_table"]
+__all__ = ["ContestFacts", "check_contests", "concat_rounds", "to_ragged", "to_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +51,15 @@ class ContestFacts:
             self.weight[at],
             self.perf_ceiling[at],
             self.event[at],
-            teams=_ragged(part),
+            teams=None if part.teams is None else to_ragged(part.teams, part.offsets),
         )
 
 
-def _ragged(part: StandingsPart) -> Ragged | None:
-    """The shares of each team's members; None if no team has two members."""
-    if part.teams is None:
-        return None
-    first = np.flatnonzero(part.teams.opens(part.offsets))
-    lengths = np.diff(first, append=len(part.player))
-    return None if (lengths == 1).all() else Ragged.from_lengths(lengths, _writable(part.teams.share))
+def to_ragged(teams: Teams, offsets: npt.NDArray[np.int64]) -> Ragged | None:
+    """The shares of each team's members, given the first row of each contest; None if no team has two members."""
+    first = np.flatnonzero(teams.opens(offsets))
+    lengths = np.diff(first, append=len(teams.share))
+    return None if (lengths == 1).all() else Ragged.from_lengths(lengths, _writable(teams.share))
 
 
 def concat_rounds(parts: Sequence[Rounds]) -> Rounds:

@@ -18,13 +18,14 @@ from ranklake.rating_kernels.metrics.metrics import SCALE, keep, score
 from ranklake.rating_kernels.metrics.rank_errors import RankErrors, rank_errors, total
 from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, Segment
+from ranklake.storage.datasets.round_teams import RoundTeams
 
+from ..common.adapters import to_ragged
 from ..common.finite import finite_json, finite_rows
 from ..common.settings import build_params, find_system
 from ..compilation.compile import compile_parts
 from .entrants import Entrants
 from .scores import METRICS, RoundScores
-from .stored_teams import StoredTeams
 
 __all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip"]
 
@@ -166,15 +167,15 @@ def evaluate(
         )
     contest_ids = [contest_id for segment in chain.segments for contest_id in segment.contest_ids][first_round:]
     dataset = Dataset.open(lake, run.config["dataset"])
-    at, year, division, weight = _contest_facts(dataset, contest_ids, name)
-    stored = StoredTeams(dataset, at)
+    year, division, weight = _contest_facts(dataset, contest_ids, name)
+    teams = RoundTeams(dataset, contest_ids)
     system = find_system(run.config["system"])
     params = build_params(system, run.config["params"])
     pieces = list(_pieces(chain, first_round))
     compile_parts([SCORES])
 
     def work(piece: Chain) -> _Piece:
-        return _score_piece(run, piece, first_round, stored, division, weight, system, params, scale)
+        return _score_piece(run, piece, first_round, teams, division, weight, system, params, scale)
 
     scored = []
     with ThreadPoolExecutor(workers, thread_name_prefix="ranklake-score") as pool:
@@ -242,7 +243,7 @@ def _score_piece(
     run: Run,
     piece: Chain,
     first_round: int,
-    stored: StoredTeams,
+    round_teams: RoundTeams,
     division: npt.NDArray[np.int64],
     weight: npt.NDArray[np.float64],
     system: System,
@@ -252,7 +253,7 @@ def _score_piece(
     begin = max(first_round, piece.segments[0].first_round)
     sizes = np.concatenate([segment.rows for segment in piece.segments])[begin - piece.segments[0].first_round :]
     rounds = slice(begin - first_round, begin - first_round + len(sizes))
-    columns = (*_COLUMNS, "player") if stored.any(rounds) else _COLUMNS
+    columns = (*_COLUMNS, "player") if round_teams.any(rounds.start, rounds.stop) else _COLUMNS
     tables = [table.replace_schema_metadata() for _, table in run.iter_segments(begin, None, columns, chain=piece)]
     table = pa.concat_tables(tables)
     # copies: Arrow's arrays are read-only, and the kernels would be compiled again for them
@@ -265,7 +266,11 @@ def _score_piece(
             f"round {at} of run {run.name} has a rating that is not finite, written by an older release; "
             f"rate the run again: `ranklake rate --run {run.name} --replace` with other hyperparameters"
         )
-    teams = stored.teams(rounds, offsets, table.column("player").to_numpy()) if len(columns) > len(_COLUMNS) else None
+    teams = None
+    if "player" in columns:
+        index = np.repeat(np.arange(rounds.start, rounds.stop, dtype=np.int32), sizes)
+        named = round_teams.of_rows(index, table.column("player").to_numpy())
+        teams = None if named is None else to_ragged(named, offsets)
     entrants = Entrants.of(
         system, params, offsets, lo, mu_prior, sigma_prior, n_before, mu - mu_prior, weight[rounds], teams
     )
@@ -278,8 +283,8 @@ def _score_piece(
 
 def _contest_facts(
     dataset: Dataset, contest_ids: list[str], run: str
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Place in the data set, year, division and weight of each contest."""
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Year, division and weight of each contest."""
     contests = dataset.contests
     place = {contest_id: at for at, contest_id in enumerate(contests.column("contest_id").to_pylist())}
     gone = next((contest_id for contest_id in contest_ids if contest_id not in place), None)
@@ -293,4 +298,4 @@ def _contest_facts(
     year = time_seconds.astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + 1970
     names = contests.column("name").take(pa.array(at)).to_pylist()
     division = np.array([division_of(name or "") for name in names], dtype=np.int64)
-    return at, np.where(time_seconds == 0, 0, year), division, contests.column("weight").to_numpy()[at]
+    return np.where(time_seconds == 0, 0, year), division, contests.column("weight").to_numpy()[at]

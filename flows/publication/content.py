@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.storage import Lake
+from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
 from ..common.titles import CODEFORCES, TitlesChoice
@@ -82,10 +83,13 @@ class Content:
         times = self._contests.column("time_seconds").combine_chunks()
         years, handles = _years(times), self._dataset.handles()
         smoothed = self.smoothing.read().select(["round_index", *SKILLS]) if self.smoothing.digest else None
+        teams = RoundTeams(self._dataset, self._ids)
         at = 0 if smoothed is None else int(np.searchsorted(smoothed.column("round_index").to_numpy(), start))
         for columns in self._rated(start):
             index = columns["round_index"]
+            named = teams.of_rows(index.to_numpy(), columns["player"].to_numpy())
             columns |= {
+                "team": pa.nulls(len(index), pa.string()) if named is None else named.name,
                 "contest_id": self._ids.take(index),
                 "handle": handles.take(columns["player"]),
                 "time_seconds": times.take(index),

@@ -212,6 +212,7 @@ _RATINGS = pa.schema(
         _TIME,
         _field("year", pa.int32(), "of the end of the contest, UTC; null if unknown or beyond the calendar", "year"),
         *(SMOOTHED.field(name) for name in ("smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")),
+        STANDINGS.field("team"),
     ]
 )
 
