@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
@@ -23,6 +24,7 @@ from numba.core import event
 from . import SYSTEMS
 from .core import cache_folder
 from .core.beliefs import serial_map
+from .core.ragged import Ragged
 from .core.standings import Floats, Ints, Rounds
 from .core.system import Outcome, PerformanceLaw, System, select_rows
 
@@ -113,6 +115,10 @@ def _large(system: System) -> None:
     other = system.newcomers(params, 0)
     other.restore(beliefs.columns())
     other.put(round.player, beliefs.take(round.player))
+    if system.rate_teams is not None:
+        place = np.arange(n, dtype=np.int32) // 2
+        pairs = replace(round, lo=place, hi=place, teams=Ragged(np.arange(0, n + 1, 2), np.ones(n)))
+        system.rate_teams(params, beliefs, pairs, serial_map, outcome)
 
 
 def _spread_out(mu: Floats) -> Floats:

@@ -3,7 +3,7 @@
 A large round takes one trip to each worker and back, which ends it and fetches the priors of the next round. A very
 large round takes two more trips, for its summary (:data:`SHARED_SUMMARY_ROWS`). Consecutive small rounds are rated in
 this process: their players' beliefs are fetched, all rounds are rated in one kernel call, and the new beliefs go back
-with the next calls. So is each round of teams, of any size.
+with the next calls. So is each large round of teams.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ __all__ = ["check_team_rule", "check_teams", "rate_few", "rate_rounds", "split_b
 def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: LocalEngine) -> Outcome:
     """Rate consecutive rounds in order; ``beliefs`` is written in place.
 
-    Neighbouring small rounds share one kernel call; a large round, and a round of teams of any size, goes through the
-    four steps of :mod:`.system`, each spread over the engine's workers.
+    Neighbouring small rounds share one kernel call; a large round goes through the four steps of :mod:`.system`, each
+    spread over the engine's workers.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
 
 
 def rate_few(system: System, params: object, beliefs: Beliefs, rounds: Rounds, map: Map, outcome: Outcome) -> None:
-    """Rate a batch that is no large round (:func:`split_batches`): small rounds, or one round of teams."""
-    if rounds.teams is None:
+    """Rate a batch that is no large round (:func:`split_batches`): small rounds, or one large round of teams."""
+    if len(rounds) != 1 or rounds.n_rows <= system.small:
         system.rate_small(params, beliefs, rounds, outcome)
     else:
         assert system.rate_teams is not None
@@ -76,10 +76,10 @@ def check_team_rule(system: System, where: str = "") -> None:
 def split_batches(system: System, rounds: Rounds) -> list[tuple[int, int, bool]]:
     """Cut rounds into ``start, stop, large``: each large round alone, consecutive small ones together.
 
-    A round of teams is alone, too, and not called large.
+    A round of teams with more members than ``small`` is alone, too, and not called large.
     """
     cuts, done, of_teams = [], 0, rounds.of_teams
-    for at in [*np.flatnonzero(of_teams | (np.diff(rounds.offsets) > system.small)).tolist(), len(rounds)]:
+    for at in [*np.flatnonzero(np.diff(rounds.offsets) > system.small).tolist(), len(rounds)]:
         if at > done:
             cuts.append((done, at, False))
         if at < len(rounds):

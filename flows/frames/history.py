@@ -115,8 +115,8 @@ def rate_history(
         The columns with the team of a row and the member's share in it, if contests of teams are among the results;
         ``columns`` may name them, too. The rows of a contest with one team are its members: they have one rank, and
         places count teams. A row without a team is a participant of its own. Shares are positive numbers, of which
-        only the ratios in a team matter; without them all members count alike. Only elo-mmr, elo-mmx and elo-mms have
-        a rule for teams.
+        only the ratios in a team matter; without them all members count alike. Only elo-mmr, elo-mmx, elo-mms,
+        trueskill and bar have a rule for teams.
     engine, workers
         ``serial``, ``threads`` or ``dask``, and the number of workers; or a Dask client, to use its workers. The same
         bits in any case.

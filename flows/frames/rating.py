@@ -115,9 +115,7 @@ def rate_results(
     rated = rounds.keep(informative)
     with open_given_engine(engine, workers) as opened_engine:
         if isinstance(opened_engine, LocalEngine):
-            sizes = np.diff(rated.offsets)
-            sizes[rated.of_teams] += rating_system.small  # of any size, they take the steps of large rounds
-            compile_kernels(rating_system.name, sizes)
+            compile_kernels(rating_system.name, np.diff(rated.offsets))
         try:
             outcome, columns = _rate_all(rating_system, params, store, rated, opened_engine)
         except RoundError as error:

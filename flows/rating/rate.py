@@ -117,9 +117,7 @@ def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on
     Workers on other machines compile their own kernels; workers on this machine use its cache.
     """
     if isinstance(engine, LocalEngine):
-        rounds = dataset, plan.resumes_at, plan.n_rounds
-        sizes = plan.sizes(*rounds) + plan.of_teams(*rounds) * find_system(config.system).small  # see `rate_rounds`
-        return compile_kernels(config.system, sizes, on_compile)
+        return compile_kernels(config.system, plan.sizes(dataset, plan.resumes_at, plan.n_rounds), on_compile)
     return compile_everything(config.system, on_compile) if engine.on_this_machine else 0.0
 
 

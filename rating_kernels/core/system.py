@@ -186,7 +186,7 @@ class System:
         Updates the beliefs of participants ``start`` to ``stop - 1`` in place; writes ``mu`` and ``sigma``. The
         arguments may have some participants only (:func:`select_rows`).
     rate_small : (params, beliefs, rounds, outcome) -> None
-        All four steps for many rounds of at most ``small`` participants.
+        All four steps for many rounds of at most ``small`` participants, members of teams included.
     win_probability : (params, weight, one, other) -> float64[...]
         Probability that ``one`` finishes before ``other`` in a round of this weight, a tie counting half, by the
         system's own model. The arrays of the priors broadcast; ``beta`` is not read.
@@ -206,8 +206,8 @@ class System:
     invariants : (rounds, outcome) -> dict of str to int, or None
         Number of violations of each invariant of the system; reported, never raised.
     rate_teams : (params, beliefs, round, map, outcome) -> None, or None
-        All four steps for one round of teams of any size, with work divided by the map. None: the system has no rule
-        for teams.
+        All four steps for one round of teams with more than ``small`` members, with work divided by the map. None: the
+        system has no rule for teams.
     skips_all_tied : bool
         Whether the authors' program skips contests of three or more participants in which all tie. The functions here
         rate them. A tie of two players is a result for every system.

@@ -42,8 +42,8 @@ def propagate(mu, variance, lo, first, window, gap, sharpen, message, pull):
         First row of each level, and the number of rows.
     window : float
         Largest distance of members from their level, rating points; 0 if each level is one player's performance.
-    gap : float
-        Bound on the difference of neighbouring levels, > 0 rating points.
+    gap : float64[levels - 1] or longer
+        Bound on the difference of each level and the next, > 0 rating points.
     sharpen : float
         Factor on the precision of truncated laws. 1 is exact. With other values even bounds without effect send
         messages, which decay as slowly as 1 / sweeps; the result then keeps a rest of them.
@@ -99,7 +99,7 @@ def propagate(mu, variance, lo, first, window, gap, sharpen, message, pull):
                 r, s = own[k + 1] + up[k + 1], own_pull[k + 1] + up_pull[k + 1]
                 cavity, cavity_pull = _sum(p, q, r, -s)
                 moved, link[k], link_pull[k] = _truncate(
-                    lo[first[k]] == lo[first[k + 1]], cavity, cavity_pull, gap, sharpen, step, size,
+                    lo[first[k]] == lo[first[k + 1]], cavity, cavity_pull, gap[k], sharpen, step, size,
                     link[k], link_pull[k],
                 )  # fmt: skip
                 change = _larger(moved, change)

@@ -18,82 +18,25 @@ A round is a round of teams, each one row of the field. Given a team's performan
     q_k = mu_k + (p - M) / w_k    with the noise    b_k^2 = (B^2 + sum_(j != k) w_j^2 sigma_j^2) / w_k^2
 
 With normal laws these are exactly the marginals of the joint posterior.
+
+Systems whose papers have teams add the skills up (:func:`sum_members`): w_k = m share_k / sum_j share_j, which is 1 for
+each of m members without shares, and each member has a noise of its own.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Any
 
-import numpy as np
-
-from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact, inner_exact
 from ..core.numerics import exp, log1p
-from ..core.standings import Floats, Longs, Rounds
-from ..core.system import ConvergenceError, Outcome, Prior, System
+from ..core.standings import Floats
 
-__all__ = ["credit_members", "describe_teams", "level", "rate_team_round"]
+__all__ = ["credit_members", "describe_teams", "level", "sum_members", "write_noises"]
 
 _LEAST = 2.0**-60  # weight of a member: below it a result moves the member by less than rounding
 _RATE = math.log(10.0) / 400.0
 _CONVERGED = 1e-8  # of 1 / _RATE: Newton's next error is at most the square of its last step
 _STEPS = 200
-
-
-def rate_team_round(system: System, params: Any, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
-    """All four steps for one round of teams, from those that the system has for players.
-
-    Parameters
-    ----------
-    system
-        ``summarise`` and ``perform`` see one row a team, ``prior`` and ``absorb`` one row a member. ``absorb`` reads
-        each member's noise from ``prior.beta``.
-    params
-        Have the fields ``team``, ``team_noise`` and ``credit``.
-
-    Raises
-    ------
-    ConvergenceError
-        A team has no performance, or a member no rating; has the row of the member, of a team the first one.
-    """
-    assert round.teams is not None
-    n, (bounds, share) = round.n_rows, round.teams
-    n_teams, prior, weight = len(bounds) - 1, outcome.prior, np.empty(n)
-    map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)
-    beliefs.reserve(round.player)
-    nobody = np.zeros(n_teams, dtype=np.int32)
-    team = Prior(np.empty(n_teams), np.empty(n_teams), np.empty(n_teams), nobody)
-    perf = np.full(n_teams, np.nan)
-    map(
-        lambda start, stop: describe_teams(
-            start, stop, bounds, share, params.team == "best", params.team_noise == "members",
-            prior.mu, prior.sigma, prior.beta, weight, team.mu, team.sigma, team.beta,
-        ),
-        n_teams,
-    )  # fmt: skip
-    field = _field(round, bounds, nobody)
-    try:
-        summary = system.summarise(params, team, field, map)
-        map(lambda start, stop: system.perform(params, summary, start, stop, perf), len(summary.first) - 1)
-    except ConvergenceError as error:
-        raise ConvergenceError(error.rule, None if error.row is None else int(bounds[error.row])) from None
-    map(
-        lambda start, stop: credit_members(
-            start, stop, bounds, params.credit == "own", weight, prior.mu, prior.sigma, team.mu, team.beta, perf,
-            prior.beta, outcome.perf,
-        ),
-        n_teams,
-    )  # fmt: skip
-    map(lambda start, stop: system.absorb(params, beliefs, round, prior, summary, start, stop, outcome), n)
-
-
-def _field(round: Rounds, bounds: Longs, player: Any) -> Rounds:
-    """The round with one row a team."""
-    first = bounds[:-1]
-    offsets = np.array([0, len(first)])
-    return replace(round, offsets=offsets, player=player, lo=round.lo[first], hi=round.hi[first], teams=None)
 
 
 def level(mu: Floats) -> float:
@@ -160,6 +103,28 @@ def describe_teams(
 
 
 @exact
+def sum_members(start, stop, bounds, share, mu, sigma, beta, weight, team_mu, team_sigma, team_beta):
+    """As :func:`describe_teams`, for teams whose skill and noise are the sums over their members."""
+    for t in range(start, stop):
+        i, j = bounds[t], bounds[t + 1]
+        if j - i == 1:
+            weight[i] = 1.0
+            team_mu[t], team_sigma[t], team_beta[t] = mu[i], sigma[i], beta[i]
+            continue
+        total = 0.0
+        for k in range(i, j):
+            total += share[k]
+        centre, skill, noise = 0.0, 0.0, 0.0
+        for k in range(i, j):
+            w = max(share[k] / total, _LEAST) * (j - i)
+            weight[k] = w
+            centre += w * mu[k]
+            skill += w * w * sigma[k] * sigma[k]
+            noise += w * w * beta[k] * beta[k]
+        team_mu[t], team_sigma[t], team_beta[t] = centre, math.sqrt(skill), math.sqrt(noise)
+
+
+@exact
 def credit_members(
     start, stop, bounds, own, weight, mu, sigma, team_mu, team_beta, team_perf, beta, perf
 ):  # fmt: skip
@@ -174,13 +139,23 @@ def credit_members(
             for k in range(i, j):
                 perf[k] = team_perf[t]
             continue
-        others = 0.0  # variance of the members behind k, then before it: nothing is subtracted
-        for k in range(j - 1, i - 1, -1):
-            perf[k] = others
-            others += (weight[k] * sigma[k]) ** 2
-        others = team_beta[t] * team_beta[t]
+        write_noises(i, j, weight, sigma, team_beta[t], perf, beta)
         surprise = team_perf[t] - team_mu[t]
         for k in range(i, j):
-            beta[k] = math.sqrt(others + perf[k]) / weight[k]
             perf[k] = mu[k] + surprise / weight[k]
-            others += (weight[k] * sigma[k]) ** 2
+
+
+@inner_exact
+def write_noises(i, j, weight, sigma, team_beta, behind, beta):
+    """Write b_k, the noise of members ``i`` to ``j - 1`` of one team, to ``beta``; ``behind`` is scratch.
+
+    The variances of the other members are added up from both ends: nothing is subtracted.
+    """
+    others = 0.0
+    for k in range(j - 1, i - 1, -1):
+        behind[k] = others
+        others += (weight[k] * sigma[k]) ** 2
+    others = team_beta * team_beta
+    for k in range(i, j):
+        beta[k] = math.sqrt(others + behind[k]) / weight[k]
+        others += (weight[k] * sigma[k]) ** 2

@@ -1,7 +1,7 @@
 """BAR: Bayesian approximation ranking, as published and as in the engine of Elo-MMR's authors.
 
 Source: Weng and Lin, "A Bayesian Approximation Method for Online Ranking" (JMLR 12, 2011), Algorithm 1 (Bradley-Terry,
-full pair) with one player a team; Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions"
+full pair); Ebtekar and Liu, "An Elo-like System for Massive Multiplayer Competitions"
 (arXiv:2101.00400), for the variant in their engine. A belief is a normal law. A round compares every pair's result with
 its probability under a logistic law, where c^2 = sigma_i^2 + sigma_q^2 + 2 beta^2 and q runs over n opponents:
 
@@ -9,6 +9,11 @@ its probability under a logistic law, where c^2 = sigma_i^2 + sigma_q^2 + 2 beta
                 sigma_i^2 *= 1 - sigma_i^2 sum_q gamma p (1 - p) / c^2
     engine      mu_i += sigma_i^2 / (n + 1) sum_q (s - p) / c       p = logistic(C3 (mu_i - mu_q) / c)
                 sigma_i^2 *= 1 - sigma_i^2 / (4 (sigma_i^2 + 2 beta^2))
+
+The skill of a team is the sum of its members' skills, and n counts teams. The change of the team's mean, Omega_i, and
+the part of its variance that is removed, Delta_i, are divided by the members' variances:
+
+    mu_k += sigma_k^2 / sigma_i^2 Omega_i                           sigma_k^2 *= 1 - sigma_k^2 / sigma_i^2 Delta_i
 
 The published sums grow with the field: with many opponents a rating overshoots and sigma falls to its lower limit. The
 engine's means do not grow, but its sigma does not depend on the opponents. Ratings in the system's own points.
@@ -31,6 +36,8 @@ from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_lim
 from ..fields.pairs.pair_field import KINDS, direct_sums, pair_sums
 from ..fields.rank_scan import direct_worse_sums, worse_sums
 from ..inference.performance import group_starts
+from ..inference.team_rounds import cut_teams, empty_laws, field_of_teams, team_columns, team_scratch
+from ..inference.teams import sum_members
 from ..inference.win_probability import logistic
 
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "PairSums"]
@@ -183,11 +190,34 @@ def absorb(
     )  # fmt: skip
 
 
+def rate_teams(params: BAR, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
+    """All four steps for a round of teams, which are compared with each other."""
+    assert round.teams is not None
+    n, (bounds, share), before, team = round.n_rows, round.teams, outcome.prior, empty_laws(round)
+    weight, before.beta[:] = np.empty(n), 0.0  # the noise of a team is that of a player
+    map(lambda start, stop: prior(params, beliefs, round, start, stop, before), n)
+    map(
+        lambda start, stop: sum_members(
+            start, stop, bounds, share, before.mu, before.sigma, before.beta, weight, team.mu, team.sigma, team.beta
+        ),
+        len(team.mu),
+    )  # fmt: skip
+    sums = summarise(params, team, field_of_teams(round), map)
+    map(
+        lambda start, stop: _absorb_members(
+            start, stop, len(team.mu), bounds, round.player, round.time_seconds[0], *_rules(params, round.weight[0]),
+            params.kappa, weight, before.mu, before.sigma, team.sigma, sums.won, sums.lost, sums.info,
+            *beliefs.arrays, outcome.mu, outcome.sigma,
+        ),
+        len(team.mu),
+    )  # fmt: skip
+
+
 def rate_small(params: BAR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, params.sig_drift,
-        *_rules(params), params.kappa, *beliefs.arrays,
+        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, *team_columns(rounds),
+        params.sig_drift, *_rules(params), params.kappa, *beliefs.arrays,
         outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
 
@@ -246,32 +276,74 @@ def _absorb_rows(
 
 
 @exact
+def _absorb_members(
+    start, stop, n, bounds, player, time_seconds, unit, power, per_team, beta2, kappa, weight, mu_prior, sigma_prior,
+    team_sigma, won, lost, info, mu, sigma, n_rounds, last_time, mu_after, sigma_after,
+):  # fmt: skip
+    """Absorb the results of teams ``start`` to ``stop - 1`` out of ``n``; a team of one is as in ``_absorb_rows``."""
+    for t in range(start, stop):
+        variance = team_sigma[t] * team_sigma[t]
+        own = 2.0 * (variance + beta2)  # c^2 against oneself
+        for k in range(bounds[t], bounds[t + 1]):
+            row = player[k]
+            part = sigma_prior[k] * sigma_prior[k]
+            step = part * unit * (won[t] - lost[t])
+            if power == 0:
+                step /= n
+                known = 0.25 * part / (variance + 2.0 * beta2)
+            else:
+                if power == 2:
+                    known = part * (info[t] - 0.25 / own)
+                else:
+                    known = part * team_sigma[t] * (info[t] - 0.25 / (own * math.sqrt(own)))
+                known = known / n if per_team else known
+            mu[row] = mu_prior[k] + weight[k] * step
+            sigma[row] = sigma_prior[k] * math.sqrt(max(1.0 - weight[k] * weight[k] * known, kappa))
+            mu_after[k], sigma_after[k] = mu[row], sigma[row]
+            n_rounds[row] += 1
+            last_time[row] = max(last_time[row], time_seconds)
+
+
+@exact
 def _rate_small(
-    offsets, player, lo, time_seconds, weight, drift, unit, power, per_team, beta2, kappa,
+    offsets, player, lo, time_seconds, weight, team, bounds, share, drift, unit, power, per_team, beta2, kappa,
     mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     zero = np.int64(0)
     variance, one, won, lost, info = np.empty(SMALL), np.ones(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    cuts, team_places, member_weight, team_mu, team_sigma, nothing, _ = team_scratch(SMALL)
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
-        n, rows, before, width, own = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j], beta2 / weight[r]
-        _diffuse_rows(zero, n, rows, drift, mu, sigma, n_rounds, before, width, n_before[i:j])
+        n, rows, before, spread, own = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j], beta2 / weight[r]
+        _diffuse_rows(zero, n, rows, drift, mu, sigma, n_rounds, before, spread, n_before[i:j])
+        m, mean, width, places = team[r + 1] - team[r], before, spread, lo[i:j]
+        if m < n:
+            cut_teams(team[r], team[r + 1], i, bounds, places, cuts, team_places)
+            mean, width, places = team_mu[:m], team_sigma[:m], team_places[:m]
+            sum_members(zero, m, cuts, share[i:j], before, spread, spread, member_weight, mean, width, nothing)
         _widen(width, own, unit, variance)
-        first = group_starts(lo[i:j])
-        direct_worse_sums(zero, len(first) - 1, first, variance[:n], won)
-        direct_sums(LOGISTIC, zero, n, before, variance, one, lost)
+        first = group_starts(places)
+        direct_worse_sums(zero, len(first) - 1, first, variance[:m], won)
+        direct_sums(LOGISTIC, zero, m, mean, variance, one, lost)
         if power == 2:
-            direct_sums(SPREAD2, zero, n, before, variance, one, info)
+            direct_sums(SPREAD2, zero, m, mean, variance, one, info)
         elif power == 3:
-            direct_sums(SPREAD3, zero, n, before, variance, one, info)
-        _absorb_rows(
-            zero, n, n, rows, time_seconds[r], unit, power, per_team, own, kappa, before, width, won, lost, info,
-            mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
-        )  # fmt: skip
+            direct_sums(SPREAD3, zero, m, mean, variance, one, info)
+        if m < n:
+            _absorb_members(
+                zero, m, m, cuts, rows, time_seconds[r], unit, power, per_team, own, kappa, member_weight, before,
+                spread, width, won, lost, info, mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+            )  # fmt: skip
+        else:
+            _absorb_rows(
+                zero, n, n, rows, time_seconds[r], unit, power, per_team, own, kappa, before, spread, won, lost, info,
+                mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+            )  # fmt: skip
 
 
 SYSTEM = System(
     name="bar", performs=False, params=BAR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    rate_teams=rate_teams,
     win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

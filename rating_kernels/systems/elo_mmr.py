@@ -22,7 +22,8 @@ from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior,
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import absorb_rows, diffuse_rows
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
-from ..inference.teams import rate_team_round
+from ..inference.team_rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
+from ..inference.teams import credit_members, describe_teams
 from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloMMR"]
@@ -106,6 +107,7 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     while done < len(rounds):
         done, needed = _rate_small(
             done, rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
+            *team_columns(rounds), *team_rules(params),
             *rates(params), params.rho, params.tie_mode == "split", bound, history.used, *_store(beliefs), outcome.perf,
             outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
         )  # fmt: skip
@@ -142,13 +144,15 @@ def _store(beliefs: Beliefs) -> tuple[Any, ...]:
 
 @exact
 def _rate_small(
-    r, offsets, player, lo, time_seconds, weight, perf_ceiling, a, b, c, d, delay, rho, split, bound, used,
+    r, offsets, player, lo, time_seconds, weight, perf_ceiling, team, bounds, share, best, apart, own,
+    a, b, c, d, delay, rho, split, bound, used,
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root."""
     zero, parts = np.int64(0), np.int64(3)
-    beta, omega = np.empty(SMALL), np.empty(SMALL)
+    beta, omega, scratch = np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
+    cuts, team_places, member_weight, team_mu, team_sigma, team_beta, team_perf = scratch
     while r < len(offsets) - 1:
         i, j = offsets[r], offsets[r + 1]
         n, rows, result = j - i, player[i:j], performance[i:j]
@@ -160,12 +164,24 @@ def _rate_small(
             mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
             start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta, n_before[i:j],
         )  # fmt: skip
-        failed = solve_small(mu_prior[i:j], sigma_prior[i:j], beta, lo[i:j], split, perf_ceiling[r], omega, result)
+        before, spread, m = mu_prior[i:j], sigma_prior[i:j], team[r + 1] - team[r]
+        mean, width, noise, places, perf = before, spread, beta, lo[i:j], result
+        if m < n:
+            cut_teams(team[r], team[r + 1], i, bounds, places, cuts, team_places)
+            mean, width, noise, places, perf = team_mu[:m], team_sigma[:m], team_beta, team_places[:m], team_perf[:m]
+            describe_teams(
+                zero, m, cuts, share[i:j], best, apart, before, spread, beta, member_weight, mean, width, noise
+            )  # fmt: skip
+        failed = solve_small(mean, width, noise, places, split, perf_ceiling[r], omega, perf)
+        if m < n:
+            credit_members(
+                zero, m, cuts, own, member_weight, before, spread, mean, noise, perf, beta, result
+            )  # fmt: skip
         if failed < 0:
             claimed = used[0]
             used[0] += needed
             failed = absorb_rows(
-                zero, n, rows, time_seconds[r], bound, claimed, mu_prior[i:j], sigma_prior[i:j], beta, result,
+                zero, n, rows, time_seconds[r], bound, claimed, before, spread, beta, result,
                 mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
                 start, length, capacity, pool, mu_after[i:j], sigma_after[i:j],
             )  # fmt: skip

@@ -29,7 +29,8 @@ from ..inference.skewed import (
     shift_of_mean,
     skew_share,
 )
-from ..inference.teams import rate_team_round
+from ..inference.team_rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
+from ..inference.teams import credit_members, describe_teams
 from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "EloMMS"]
@@ -164,7 +165,8 @@ def rate_small(params: EloMMS, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-        rounds.participants, *_noise(params), *_drift(params), params.lower == "normal", params.tie_mode == "split",
+        rounds.participants, *team_columns(rounds), *team_rules(params), *_noise(params), *_drift(params),
+        params.lower == "normal", params.tie_mode == "split",
         *beliefs.arrays, outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
         outcome.n_before,
     )  # fmt: skip
@@ -194,13 +196,15 @@ def _drift(params: EloMMS) -> tuple[float, float, float, float]:
 
 @exact
 def _rate_small(
-    offsets, player, lo, time_seconds, weight, perf_ceiling, participants, beta, skew,
+    offsets, player, lo, time_seconds, weight, perf_ceiling, participants, team, bounds, share, best, apart, own,
+    beta, skew,
     practice, practice_rounds, gamma, drift_per_day, normal, split,
     mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate all rounds; returns -1, or the round that has no root."""
     zero = np.int64(0)
-    noise, omega, centre = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    noise, omega, centre, scratch = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
+    cuts, team_places, member_weight, team_mu, team_sigma, team_beta, team_perf = scratch
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
@@ -210,12 +214,24 @@ def _rate_small(
             drift_per_day, mu, sigma, n_rounds, last_time, before, spread, noise, n_before[i:j],
         )  # fmt: skip
         shift = shift_of_mean(tau, beta, skew, weight[r])
-        for k in range(n):
-            centre[k] = before[k] - shift
-        failed = solve_small(centre[:n], spread, noise, lo[i:j], split, perf_ceiling[r], omega, perf[i:j])
+        m = team[r + 1] - team[r]
+        mean, width, field_noise, places, shown = before, spread, noise, lo[i:j], perf[i:j]
+        if m < n:
+            cut_teams(team[r], team[r + 1], i, bounds, places, cuts, team_places)
+            mean, width, field_noise, places, shown = team_mu, team_sigma[:m], team_beta, team_places[:m], team_perf[:m]
+            describe_teams(
+                zero, m, cuts, share[i:j], best, apart, before, spread, noise, member_weight, mean, width, field_noise
+            )  # fmt: skip
+        for k in range(m):
+            centre[k] = mean[k] - shift
+        failed = solve_small(centre[:m], width, field_noise, places, split, perf_ceiling[r], omega, shown)
+        if m < n:
+            credit_members(
+                zero, m, cuts, own, member_weight, before, spread, mean, field_noise, shown, noise, perf[i:j]
+            )  # fmt: skip
         if failed < 0:
             failed = absorb_rows(
-                zero, n, rows, time_seconds[r], weight[r], tau, beta, skew, normal, False, before, spread, noise,
+                zero, n, rows, time_seconds[r], weight[r], tau, beta, skew, normal, m < n, before, spread, noise,
                 perf[i:j], mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
             )  # fmt: skip
         if failed >= 0:

@@ -23,7 +23,8 @@ from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import drift
 from ..inference.gaussian import performances, solve_round
 from ..inference.performance import group_starts
-from ..inference.teams import rate_team_round
+from ..inference.team_rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
+from ..inference.teams import credit_members, describe_teams
 from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "EloMMX"]
@@ -110,7 +111,8 @@ def rate_small(params: EloMMX, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-        params.ceiling_gaussian, *rates(params), params.tie_mode == "split", *beliefs.arrays, outcome.perf,
+        *team_columns(rounds), *team_rules(params), params.ceiling_gaussian, *rates(params),
+        params.tie_mode == "split", *beliefs.arrays, outcome.perf,
         outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:
@@ -169,12 +171,14 @@ def _absorb_rows(
 
 @exact
 def _rate_small(
-    offsets, player, lo, time_seconds, weight, perf_ceiling, ceiling_gaussian, a, b, c, d, delay, split,
+    offsets, player, lo, time_seconds, weight, perf_ceiling, team, bounds, share, best, apart, own,
+    ceiling_gaussian, a, b, c, d, delay, split,
     mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate all rounds; returns -1, or the round that has no root."""
     zero = np.int64(0)
-    beta, group_perf = np.empty(SMALL), np.empty(SMALL)
+    beta, group_perf, scratch = np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
+    cuts, team_places, member_weight, team_mu, team_sigma, team_beta, team_perf = scratch
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
@@ -182,11 +186,23 @@ def _rate_small(
             zero, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, mu, sigma, n_rounds, last_time,
             before, spread, beta, n_before[i:j],
         )  # fmt: skip
-        first = group_starts(lo[i:j])
-        if solve_round(before, _inverse_delta(spread, beta[:n]), first, split, group_perf) >= 0:
+        m = team[r + 1] - team[r]
+        mean, width, noise, places, shown = before, spread, beta[:n], lo[i:j], perf[i:j]
+        if m < n:
+            cut_teams(team[r], team[r + 1], i, bounds, places, cuts, team_places)
+            mean, width, noise, places, shown = team_mu[:m], team_sigma[:m], team_beta[:m], team_places[:m], team_perf
+            describe_teams(
+                zero, m, cuts, share[i:j], best, apart, before, spread, beta, member_weight, mean, width, noise
+            )  # fmt: skip
+        first = group_starts(places)
+        if solve_round(mean, _inverse_delta(width, noise), first, split, group_perf) >= 0:
             return r
         ceiling = perf_ceiling[r] if ceiling_gaussian else math.inf
-        _spread(zero, len(first) - 1, first, group_perf, ceiling, perf[i:j])
+        _spread(zero, len(first) - 1, first, group_perf, ceiling, shown)
+        if m < n:
+            credit_members(
+                zero, m, cuts, own, member_weight, before, spread, mean, noise, shown, beta, perf[i:j]
+            )  # fmt: skip
         _absorb_rows(
             zero, n, rows, time_seconds[r], before, spread, beta, perf[i:j], mu, sigma, n_rounds, last_time,
             mu_after[i:j], sigma_after[i:j],

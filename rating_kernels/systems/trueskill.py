@@ -1,16 +1,17 @@
-"""TrueSkill: skills inferred from places by expectation propagation, with one player a team.
+"""TrueSkill: skills inferred from places by expectation propagation.
 
 Source: model "adjacent" is Herbrich, Minka and Graepel, "TrueSkill: A Bayesian Skill Rating System" (NIPS 2006); model
 "place" is Nikolenko and Sirotkin, "Extensions of the TrueSkill rating system" (2010), as implemented in the engine of
 Ebtekar and Liu (arXiv:2101.00400), with the engine's default hyperparameters. A performance is normal around the skill;
-places bound differences of performances. All messages of a round pass along one chain of neighbours
-(:mod:`.message_chain`), so that no sum over opponents is needed and a sweep costs O(n).
+places bound differences of performances. A team's performance is the sum of its members' performances. All messages of
+a round pass along one chain of neighbours (:mod:`.message_chain`), so that no sum over opponents is needed and a sweep
+costs O(n).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, ClassVar
 
@@ -23,6 +24,8 @@ from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.message_chain import propagate
 from ..inference.performance import group_starts
+from ..inference.team_rounds import cut_teams, empty_laws, field_of_teams, team_columns, team_scratch
+from ..inference.teams import sum_members, write_noises
 from ..inference.win_probability import normal
 
 __all__ = ["SYSTEM", "TrueSkill"]
@@ -167,9 +170,15 @@ def summarise(params: TrueSkill, prior: Prior, round: Rounds, map: Map) -> Messa
     ConvergenceError
         If the messages do not settle.
     """
-    n, first = len(prior.mu), group_starts(round.lo)
-    precision, pull = np.empty(n), np.empty(n)
-    sweeps = _infer(prior.mu, prior.sigma, prior.beta, round.lo, first, *_bounds(params), precision, pull)
+    return _messages(params, prior, round, np.arange(len(prior.mu) + 1))
+
+
+def _messages(params: TrueSkill, prior: Prior, round: Rounds, bounds: Longs) -> Messages:
+    """The messages to the performances of teams, whose members are given by ``bounds``."""
+    n, first, (window, gap, sharpen) = len(prior.mu), group_starts(round.lo), _bounds(params)
+    precision, pull, gaps = np.empty(n), np.empty(n), np.empty(n)
+    _widen_gaps(n, bounds, window, gap, gaps)
+    sweeps = _infer(prior.mu, prior.sigma, prior.beta, round.lo, first, window, gaps, sharpen, precision, pull)
     if sweeps < 0 and params.convention == "exact":
         raise ConvergenceError("messages do not settle")
     return Messages(first, precision, pull, abs(sweeps))
@@ -196,11 +205,41 @@ def absorb(
     )  # fmt: skip
 
 
+def rate_teams(params: TrueSkill, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
+    """All four steps for a round of teams: messages pass along the teams, and from each team to its members.
+
+    Raises
+    ------
+    ConvergenceError
+        If the messages do not settle.
+    """
+    assert round.teams is not None
+    n, (bounds, share), before, team = round.n_rows, round.teams, outcome.prior, empty_laws(round)
+    weight, precision, pull = np.empty(n), np.empty(n), np.empty(n)
+    map(lambda start, stop: prior(params, beliefs, round, start, stop, before), n)
+    map(
+        lambda start, stop: sum_members(
+            start, stop, bounds, share, before.mu, before.sigma, before.beta, weight, team.mu, team.sigma, team.beta
+        ),
+        len(team.mu),
+    )  # fmt: skip
+    found = _messages(params, team, field_of_teams(round), bounds)
+    map(
+        lambda start, stop: _share_messages(
+            start, stop, bounds, weight, before.sigma, team.beta, found.precision, found.pull,
+            before.beta, precision, pull,
+        ),
+        len(team.mu),
+    )  # fmt: skip
+    members = replace(found, precision=precision, pull=pull)
+    map(lambda start, stop: absorb(params, beliefs, round, before, members, start, stop, outcome), n)
+
+
 def rate_small(params: TrueSkill, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, *_noise(params),
-        *_bounds(params), *beliefs.arrays,
+        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, *team_columns(rounds),
+        *_noise(params), *_bounds(params), *beliefs.arrays,
         outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
     if failed >= 0:
@@ -213,7 +252,7 @@ def _noise(params: TrueSkill) -> tuple[float, float]:
 
 
 def _bounds(params: TrueSkill) -> tuple[float, float, float]:
-    """Window, gap and sharpening of the chain (:func:`.message_chain.propagate`)."""
+    """Window, gap of two players, and sharpening of the chain (:func:`.message_chain.propagate`)."""
     eps, sharpen = margin(params), 2.0 if params.convention == "half_variance" else 1.0
     return (eps, 2.0 * eps, sharpen) if params.model == "place" else (0.0, eps, sharpen)
 
@@ -246,6 +285,33 @@ def _infer(mu, sigma, noise, lo, first, window, gap, sharpen, precision, pull):
 
 
 @exact
+def _widen_gaps(n, bounds, window, gap, gaps):
+    """Write the gap after each of ``n`` teams.
+
+    Without a window it grows with the root of the number of members on both sides, as the deviation of the difference.
+    """
+    for k in range(n):
+        wider = 1.0
+        if window == 0.0 and k < n - 1:
+            wider = math.sqrt(0.5 * (bounds[k + 2] - bounds[k]))
+        gaps[k] = gap * wider
+
+
+@exact
+def _share_messages(
+    start, stop, bounds, weight, sigma, team_beta, team_precision, team_pull, beta, precision, pull
+):  # fmt: skip
+    """Write the message of each member of teams ``start`` to ``stop - 1``, and to ``beta`` the noise that widens it."""
+    for t in range(start, stop):
+        i, j = bounds[t], bounds[t + 1]
+        if j - i > 1:
+            write_noises(i, j, weight, sigma, team_beta[t], precision, beta)
+        for k in range(i, j):
+            precision[k] = team_precision[t] * weight[k] * weight[k]
+            pull[k] = team_pull[t] * weight[k]
+
+
+@exact
 def _absorb_rows(
     begin, end, player, time_seconds, mu_prior, sigma_prior, noise, precision, pull,
     mu, sigma, n_rounds, last_time, mu_after, sigma_after,
@@ -264,22 +330,33 @@ def _absorb_rows(
 
 @exact
 def _rate_small(
-    offsets, player, lo, time_seconds, weight, tau2, beta, window, gap, sharpen,
+    offsets, player, lo, time_seconds, weight, team, bounds, share, tau2, beta, window, gap, sharpen,
     mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate all rounds; returns -1, or the round whose messages do not settle."""
     zero = np.int64(0)
     noise, precision, pull = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    even, gaps, team_precision, team_pull = np.full(SMALL, gap), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    cuts, team_places, member_weight, team_mu, team_sigma, team_beta, _ = team_scratch(SMALL)
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
         _diffuse_rows(
             zero, n, rows, weight[r], tau2, beta, mu, sigma, n_rounds, last_time, before, spread, noise, n_before[i:j]
         )
-        places = lo[i:j]
-        sweeps = _infer(before, spread, noise, places, group_starts(places), window, gap, sharpen, precision, pull)
+        m = team[r + 1] - team[r]
+        mean, width, wide, places, links, message, tug = before, spread, noise, lo[i:j], even, precision, pull
+        if m < n:
+            cut_teams(team[r], team[r + 1], i, bounds, places, cuts, team_places)
+            mean, width, wide, places, links = team_mu[:m], team_sigma[:m], team_beta, team_places[:m], gaps
+            message, tug = team_precision, team_pull
+            sum_members(zero, m, cuts, share[i:j], before, spread, noise, member_weight, mean, width, wide)
+            _widen_gaps(m, cuts, window, gap, gaps)
+        sweeps = _infer(mean, width, wide, places, group_starts(places), window, links, sharpen, message, tug)
         if sweeps < 0 and sharpen == 1.0:
             return r
+        if m < n:
+            _share_messages(zero, m, cuts, member_weight, spread, wide, message, tug, noise, precision, pull)
         _absorb_rows(
             zero, n, rows, time_seconds[r], before, spread, noise, precision, pull, mu, sigma, n_rounds, last_time,
             mu_after[i:j], sigma_after[i:j],
@@ -290,5 +367,6 @@ def _rate_small(
 SYSTEM = System(
     name="trueskill", performs=False, params=TrueSkill, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    rate_teams=rate_teams,
     win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Answers to the golden vectors of teams (system ``elo_mmr_teams``): Elo-MMR, or Elo-MMchi for the variant gaussian.
+"""Answers to the golden vectors of teams: Elo-MMR, or Elo-MMchi for the variant gaussian; TrueSkill; BAR as published.
 
 A row of the standings is ``[team, lo, hi, members]`` or ``[team, lo, hi, members, shares]``; places count teams.
 """
@@ -6,20 +6,28 @@ A row of the standings is ``[team, lo, hi, members]`` or ``[team, lo, hi, member
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from golden.answers_elo_mmr import params_of
 from golden.runner import Answers, Vector
 from helpers.teams import team_rounds
+from twins.bar import Twin as BARTwin
 from twins.elo_mmr import Twin
+from twins.trueskill import Twin as TrueSkillTwin
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.inference.teams import level
 
-__all__ = ["package", "twin"]
+__all__ = ["SUMS", "package", "sums_package", "sums_twin", "twin"]
+
+SUMS = {
+    "trueskill_teams": ("trueskill", {}, TrueSkillTwin),
+    "bar_teams": ("bar", {"variant": "btfull"}, BARTwin),
+}  # system, settings and twin
 
 
 def twin(vector: Vector) -> Answers:
@@ -47,9 +55,10 @@ def twin(vector: Vector) -> Answers:
 
 
 def package(vector: Vector, step_by_step: bool = False) -> Answers:
-    """The answers of the package. Rounds of teams take the four steps in any case, except those of individuals."""
+    """The answers of the package; with ``step_by_step`` as large rounds are rated."""
     chosen = params_of(vector)
     system = SYSTEMS[{"logistic": "elo-mmr", "gaussian": "elo-mmx"}[vector["params"].get("variant", "logistic")]]
+    system = replace(system, small=0) if step_by_step else system
     params = system.params(**chosen)
     names = sorted({name for c in vector["contests"] for row in c["standings"] for name in row[3]})
     rows = {name: row for row, name in enumerate(names)}
@@ -61,6 +70,30 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
         round = team_rounds([(standings, *how)], rows)
         outcome = rate_rounds(system, params, beliefs, round, Serial())
         answers.append(_answers(contest["standings"], params, outcome))
+    return answers
+
+
+def sums_twin(vector: Vector) -> Answers:
+    """The answers of the twins of TrueSkill and BAR."""
+    _, settings, known = SUMS[vector["system"]]
+    twin = known(**settings)
+    rated = [twin.rate_teams([_without_name(row) for row in contest["standings"]]) for contest in vector["contests"]]
+    return [{row.player: {"mu": row.mu, "sig": row.sigma} for row in rows} for rows in rated]
+
+
+def sums_package(vector: Vector, step_by_step: bool = False) -> Answers:
+    """The answers of the package for TrueSkill and BAR; with ``step_by_step`` as large rounds are rated."""
+    name, settings, _ = SUMS[vector["system"]]
+    system = replace(SYSTEMS[name], small=0) if step_by_step else SYSTEMS[name]
+    params = system.params(**settings)
+    names = sorted({name for c in vector["contests"] for row in c["standings"] for name in row[3]})
+    rows, beliefs, answers = {name: row for row, name in enumerate(names)}, system.newcomers(params, len(names)), []
+    for contest in vector["contests"]:
+        standings = [_without_name(row) for row in contest["standings"]]
+        outcome = rate_rounds(system, params, beliefs, team_rounds([(standings, 0, 1.0, math.inf)], rows), Serial())
+        members = [name for row in contest["standings"] for name in row[3]]
+        after = zip(members, outcome.mu, outcome.sigma, strict=True)
+        answers.append({name: {"mu": mu, "sig": sigma} for name, mu, sigma in after})
     return answers
 
 

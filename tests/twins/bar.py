@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["DEFAULTS", "Outcome", "Player", "Standing", "Twin"]
+__all__ = ["DEFAULTS", "Outcome", "Player", "Standing", "TeamStanding", "Twin"]
 
 Standing = tuple[str, int, int]  # player, lo, hi
+TeamStanding = tuple[int, int, Sequence[str], Sequence[float] | None]  # lo, hi, members, shares
 
 C3 = math.pi / math.sqrt(3.0)  # a logistic law of standard deviation s has scale s / C3
 DEFAULTS = {
@@ -74,19 +75,47 @@ class Twin:
         for name, _, _ in standings:
             player = self.players.setdefault(name, Player(self.mu_init, self.sigma_init))
             before.append(Player(player.mu, math.hypot(player.sigma, self.sig_drift), player.n))
-        update = self._engine if self.variant == "allpairs_mean" else self._paper
+        changes = self._engine if self.variant == "allpairs_mean" else self._paper
         outcomes = []
         for i, (name, lo, hi) in enumerate(standings):
             one = before[i]
             rest = [(1.0 if hi < q else 0.0 if q < lo else 0.5, other) for q, other in enumerate(before) if q != i]
-            mu, sigma = update(one, rest, self.beta**2 / weight)
-            outcomes.append(Outcome(name, one.mu, one.sigma, mu, sigma))
+            omega, delta = changes(one, rest, self.beta**2 / weight)
+            sigma = one.sigma * math.sqrt(max(1 - delta, self.kappa))
+            outcomes.append(Outcome(name, one.mu, one.sigma, one.mu + omega, sigma))
+        for outcome in outcomes:
+            self.players[outcome.player] = Player(outcome.mu, outcome.sigma, self.players[outcome.player].n + 1)
+        return outcomes
+
+    def rate_teams(
+        self, standings: Sequence[TeamStanding], time: float = 0, weight: float = 1.0, perf_ceiling: float = math.inf
+    ) -> list[Outcome]:
+        """One contest of teams: the change of a player who is the team, times the member's part of its variance."""
+        teams = []
+        for _, _, members, shares in standings:
+            given = [1.0] * len(members) if shares is None else shares
+            parts = [len(members) * share / math.fsum(given) for share in given]
+            before = [self.players.setdefault(name, Player(self.mu_init, self.sigma_init)) for name in members]
+            before = [Player(one.mu, math.hypot(one.sigma, self.sig_drift), one.n) for one in before]
+            mu = math.fsum(w * one.mu for w, one in zip(parts, before, strict=True))
+            sigma = math.sqrt(math.fsum((w * one.sigma) ** 2 for w, one in zip(parts, before, strict=True)))
+            teams.append((Player(mu, sigma), members, before, parts))
+        changes = self._engine if self.variant == "allpairs_mean" else self._paper
+        outcomes = []
+        for i, (lo, hi, *_) in enumerate(standings):
+            team, members, before, parts = teams[i]
+            rest = [(1.0 if hi < q else 0.0 if q < lo else 0.5, other[0]) for q, other in enumerate(teams) if q != i]
+            omega, delta = changes(team, rest, self.beta**2 / weight)
+            for name, one, part in zip(members, before, parts, strict=True):
+                share = (one.sigma / team.sigma) ** 2
+                mu, factor = one.mu + part * share * omega, max(1 - part**2 * share * delta, self.kappa)
+                outcomes.append(Outcome(name, one.mu, one.sigma, mu, one.sigma * math.sqrt(factor)))
         for outcome in outcomes:
             self.players[outcome.player] = Player(outcome.mu, outcome.sigma, self.players[outcome.player].n + 1)
         return outcomes
 
     def _paper(self, one: Player, rest: Sequence[tuple[float, Player]], beta2: float) -> tuple[float, float]:
-        """Algorithm 1, equations 40 to 44; ``rest`` are the results 1, 1/2, 0 against all others."""
+        """Omega and Delta of Algorithm 1, equations 40 to 44; ``rest`` are the results 1, 1/2, 0 against all others."""
         gammas: dict[str, Callable[[float], float]] = {
             "sigma_over_c": lambda c: one.sigma / c,
             "one_over_teams": lambda c: 1 / (len(rest) + 1),
@@ -98,7 +127,7 @@ class Twin:
             p = logistic((one.mu - other.mu) / c)
             omega.append(one.sigma**2 / c * surprise(s, (one.mu - other.mu) / c))
             delta.append(gamma(c) * (one.sigma / c) ** 2 * p * logistic((other.mu - one.mu) / c))
-        return one.mu + math.fsum(omega), one.sigma * math.sqrt(max(1 - math.fsum(delta), self.kappa))
+        return math.fsum(omega), math.fsum(delta)
 
     def _engine(self, one: Player, rest: Sequence[tuple[float, Player]], beta2: float) -> tuple[float, float]:
         """The mean over all participants, including oneself; the opponents' information about sigma is not used."""
@@ -107,8 +136,7 @@ class Twin:
             c = math.sqrt(one.sigma**2 + other.sigma**2 + 2 * beta2)
             omega.append(surprise(s, C3 * (one.mu - other.mu) / c) / c)
         s2 = one.sigma**2
-        shrink = max(self.kappa, 1 - s2 / 4 / (s2 + 2 * beta2))
-        return one.mu + s2 * math.fsum(omega) / (len(rest) + 1), one.sigma * math.sqrt(shrink)
+        return s2 * math.fsum(omega) / (len(rest) + 1), s2 / 4 / (s2 + 2 * beta2)
 
 
 def logistic(x: float) -> float:

@@ -12,9 +12,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Normal", "Outcome", "Player", "Standing", "Twin", "truncated"]
+__all__ = ["Normal", "Outcome", "Player", "Standing", "TeamStanding", "Twin", "truncated"]
 
 Standing = tuple[str, int, int]  # player, lo, hi
+TeamStanding = tuple[int, int, Sequence[str], Sequence[float] | None]  # lo, hi, members, shares
 SETTLED, SWEEPS, UNDAMPED = 1e-13, 1000, 60
 
 
@@ -139,7 +140,7 @@ class Twin:
         performances = [Variable() for _ in standings]
         for skill, performance in zip(skills, performances, strict=True):
             performance.messages["skill"] = skill.plus(Normal.of(0.0, noise))
-        self._settle(performances, standings)
+        self._settle(performances, standings, [1] * len(standings))
         outcomes = []
         for (name, _, _), player, skill, performance in zip(standings, before, skills, performances, strict=True):
             shown = performance.without("skill").plus(Normal.of(0.0, noise))  # what the places say about the skill
@@ -149,10 +150,42 @@ class Twin:
             outcomes.append(Outcome(name, *prior, player.mu, player.sigma))
         return outcomes
 
-    def _settle(self, performances: Sequence[Variable], standings: Sequence[Standing]) -> None:
+    def rate_teams(
+        self, standings: Sequence[TeamStanding], time: float = 0, weight: float = 1.0, perf_ceiling: float = math.inf
+    ) -> list[Outcome]:
+        """One contest of teams: a team's performance is the sum of its members', times size and share of each."""
+        noise, teams, performances = self.beta**2 / weight, [], []
+        for _, _, members, shares in standings:
+            given = [1.0] * len(members) if shares is None else shares
+            factors = [len(members) * share / math.fsum(given) for share in given]
+            before = [self.players.setdefault(name, Player(self.mu_init, self.sigma_init)) for name in members]
+            skills = [Normal.of(p.mu, p.sigma**2 + self.tau**2) for p in before]
+            parts = [
+                Normal.of(f * s.tau / s.pi, f * f * (1 / s.pi + noise)) for f, s in zip(factors, skills, strict=True)
+            ]
+            team = Variable()
+            team.messages["members"] = _sum(parts)
+            performances.append(team)
+            teams.append((members, before, factors, skills, parts))
+        sizes = [len(members) for _, _, members, _ in standings]
+        self._settle(performances, [("", lo, hi) for lo, hi, *_ in standings], sizes)
+        outcomes = []
+        for (members, before, factors, skills, parts), team in zip(teams, performances, strict=True):
+            for k, name in enumerate(members):
+                shown = team.without("members")
+                if len(members) > 1:
+                    shown = shown.plus(_sum([part for j, part in enumerate(parts) if j != k]), -1.0)
+                shown = Normal(shown.pi * factors[k] ** 2, shown.tau * factors[k]).plus(Normal.of(0.0, noise))
+                after = Normal(skills[k].pi + shown.pi, skills[k].tau + shown.tau)
+                prior = before[k].mu, skills[k].pi ** -0.5
+                before[k].mu, before[k].sigma, before[k].n = after.tau / after.pi, after.pi**-0.5, before[k].n + 1
+                outcomes.append(Outcome(name, *prior, before[k].mu, before[k].sigma))
+        return outcomes
+
+    def _settle(self, performances: Sequence[Variable], standings: Sequence[Standing], sizes: Sequence[int]) -> None:
         """Sweep down and up until convergence."""
         chain = (
-            self._adjacent(performances, standings)
+            self._adjacent(performances, standings, sizes)
             if self.model == "adjacent"
             else self._levels(performances, standings)
         )
@@ -163,12 +196,15 @@ class Twin:
                 return
         raise ArithmeticError(f"messages still move by {max(moved)} after {SWEEPS} sweeps")
 
-    def _adjacent(self, performances: Sequence[Variable], standings: Sequence[Standing]) -> list[Comparison]:
-        """Neighbours in the standings: a tie is |d| <= eps, a win d > eps."""
+    def _adjacent(
+        self, performances: Sequence[Variable], standings: Sequence[Standing], sizes: Sequence[int]
+    ) -> list[Comparison]:
+        """Neighbours in the standings: a tie is |d| <= eps, a win d > eps; eps grows with the number of players."""
         chain = []
         for i in range(len(standings) - 1):
             tied = standings[i][1] == standings[i + 1][1]
-            low, high = (-self.eps, self.eps) if tied else (self.eps, math.inf)
+            eps = self.eps * math.sqrt((sizes[i] + sizes[i + 1]) / 2)
+            low, high = (-eps, eps) if tied else (eps, math.inf)
             chain.append(Comparison(performances[i], performances[i + 1], low, high, self.sharpen))
         return chain
 
@@ -183,6 +219,11 @@ class Twin:
                     chain.append(Comparison(levels[-2], levels[-1], 2.0 * self.eps, math.inf, self.sharpen))
             chain.append(Comparison(levels[-1], performances[i], -self.eps, self.eps, self.sharpen))
         return chain
+
+
+def _sum(laws: Sequence[Normal]) -> Normal:
+    """The law of a sum of independent numbers."""
+    return Normal.of(math.fsum(law.tau / law.pi for law in laws), math.fsum(1.0 / law.pi for law in laws))
 
 
 def truncated(law: Normal, low: float, high: float, sharpen: float = 1.0) -> tuple[float, float]:

@@ -36,7 +36,7 @@ def history() -> Rounds:
     return team_rounds(contests, {k: k for k in range(N_PLAYERS)})
 
 
-@pytest.mark.parametrize("name", ["elo-mmx", "elo-mms"])
+@pytest.mark.parametrize("name", ["elo-mmx", "elo-mms", "trueskill", "bar"])
 def test_raters__of_several_workers_give_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     system = dataclasses.replace(SYSTEMS[name], small=SMALL)
     monkeypatch.setitem(SYSTEMS, name, system)
@@ -57,13 +57,16 @@ def test_raters__of_several_workers_give_the_same_bits(name: str, monkeypatch: p
         rater.close()
 
 
-def test_batches__have_each_round_of_teams_alone() -> None:
-    system = dataclasses.replace(SYSTEMS["elo-mmx"], small=SMALL)
-    batches, rounds = split_batches(system, history()), history()
+def test_batches__have_each_large_round_of_teams_alone() -> None:
+    rounds = history()
+    sizes, teams = np.diff(rounds.offsets), rounds.of_teams
+    assert (sizes[teams] > SMALL).any()
+    assert (sizes[teams] <= SMALL).any()
+    batches = split_batches(dataclasses.replace(SYSTEMS["elo-mmx"], small=SMALL), rounds)
     assert [start for start, _, _ in batches] == [0, *(stop for _, stop, _ in batches[:-1])]
-    assert [large for _, _, large in batches].count(True) == 4
-    assert sum(stop - start == 1 and bool(rounds.of_teams[start]) for start, stop, _ in batches) == 6
-    assert (9, 11, False) in batches
+    assert {start for start, _, large in batches if large} == set(np.flatnonzero((sizes > SMALL) & ~teams))
+    alone = {start for start, stop, large in batches if not large and stop - start == 1 and sizes[start] > SMALL}
+    assert alone == set(np.flatnonzero((sizes > SMALL) & teams))
 
 
 def test_raters__refuse_teams_for_a_system_without_a_rule() -> None:

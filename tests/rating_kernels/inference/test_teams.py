@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -9,10 +10,12 @@ import numpy as np
 import pytest
 from helpers.histories import same_bits
 from helpers.teams import draw_team_contests, team_rounds
+from twins.bar import Twin as BARTwin
 from twins.elo_mmr import Twin as MMRTwin
 from twins.elo_mms import Twin as MMSTwin
 from twins.teams import Options, team_of
 from twins.teams import level as twin_level
+from twins.trueskill import Twin as TrueSkillTwin
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
@@ -22,6 +25,12 @@ from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.inference.teams import credit_members, describe_teams, level
 
 ABLE = ("elo-mmr", "elo-mmx", "elo-mms")
+SUMS = (
+    ("trueskill", {}),
+    ("trueskill", {"model": "place"}),
+    ("bar", {}),
+    *(("bar", {"variant": "btfull", "gamma": gamma}) for gamma in ("sigma_over_c", "one_over_teams", "one")),
+)  # systems whose teams are sums
 CHOICES = ({}, {"team": "best"}, {"team_noise": "members", "tie_mode": "split"}, {"credit": "own"})
 EVERYBODY = {k: k for k in range(9)}
 
@@ -42,9 +51,9 @@ def law(bounds, mu, sigma, beta, share, best=False, apart=False):
     return columns
 
 
-def rate(name: str, contests, **settings):
-    """The outcome of a history of :data:`EVERYBODY`."""
-    system = SYSTEMS[name]
+def rate(name: str, contests, large: bool = False, **settings):
+    """The outcome of a history of :data:`EVERYBODY`; ``large``: each round takes the steps of large ones."""
+    system = dataclasses.replace(SYSTEMS[name], small=0) if large else SYSTEMS[name]
     params = system.params(**settings)
     return rate_rounds(
         system, params, system.newcomers(params, len(EVERYBODY)), team_rounds(contests, EVERYBODY), Serial()
@@ -99,12 +108,13 @@ def test_weights__of_members_far_below_the_best_one_stay_above_zero() -> None:
     assert team_mu[0] == 200_000.0
 
 
+@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("choice", range(len(CHOICES)))
 @pytest.mark.parametrize("name", ABLE)
-def test_system__rates_teams_as_its_twin(name: str, choice: int) -> None:
+def test_system__rates_teams_as_its_twin(name: str, choice: int, large: bool) -> None:
     settings = CHOICES[choice]
     contests = draw_team_contests(choice, len(EVERYBODY), 3)
-    outcome, expected = rate(name, contests, **settings), []
+    outcome, expected = rate(name, contests, large, **settings), []
     variant = {} if name == "elo-mms" else {"variant": "gaussian" if name == "elo-mmx" else "logistic"}
     twin = (MMSTwin if name == "elo-mms" else MMRTwin)(**settings, **variant)
     for contest in contests:
@@ -113,6 +123,18 @@ def test_system__rates_teams_as_its_twin(name: str, choice: int) -> None:
         expected += [(row.mu_prior, row.sigma_prior, row.mu, row.sigma, row.performance) for row in rows]
     found = outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.perf
     np.testing.assert_allclose(np.transpose(found), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize(("name", "settings"), SUMS)
+def test_system__whose_teams_are_sums_rates_them_as_its_twin(name: str, settings: dict[str, str], large: bool) -> None:
+    contests = draw_team_contests(8, len(EVERYBODY), 3)
+    twin = (TrueSkillTwin if name == "trueskill" else BARTwin)(**settings)
+    outcome = rate(name, contests, large, **settings)
+    rows = [row for contest in contests for row in twin.rate_teams(*contest)]
+    expected = [(row.mu_prior, row.sigma_prior, row.mu, row.sigma) for row in rows]
+    found = outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma
+    np.testing.assert_allclose(np.transpose(found), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ABLE)
@@ -136,10 +158,12 @@ def test_law__of_a_team_of_one_is_that_of_its_member_to_the_bit() -> None:
         assert same_bits(found[alone], column[bounds[alone]])
 
 
-@pytest.mark.parametrize("name", ABLE)
-def test_engine__changes_no_bit_of_a_round_of_teams(name: str) -> None:
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("name", [*ABLE, "trueskill", "bar"])
+def test_engine__changes_no_bit_of_a_round_of_teams(name: str, large: bool) -> None:
     rounds = team_rounds(draw_team_contests(6, len(EVERYBODY), 3), EVERYBODY)
-    system, params = SYSTEMS[name], SYSTEMS[name].params()
+    system = dataclasses.replace(SYSTEMS[name], small=0) if large else SYSTEMS[name]
+    params = system.params()
     stores = [system.newcomers(params, 9) for _ in range(3)]
     whole = rate_rounds(system, params, stores[0], rounds, Serial())
     with Threads(2) as engine:
@@ -190,12 +214,12 @@ def test_influence__of_one_result_is_bounded_for_a_member_of_a_robust_system() -
     assert fall == pytest.approx(math.pi / math.sqrt(3) / noise * 350.0**2, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(set(SYSTEMS) - set(ABLE)))
+@pytest.mark.parametrize("name", sorted(set(SYSTEMS) - {*ABLE, "trueskill", "bar"}))
 def test_system__without_a_rule_for_teams_refuses_them(name: str) -> None:
     system = SYSTEMS[name]
     params = system.params()
     round = team_rounds([([(0, 0, [0, 1], None), (1, 1, [2], None)], 0, 1.0, math.inf)], EVERYBODY)
-    rule = f"{name} has no rule for rounds of teams; elo-mmr, elo-mmx and elo-mms have one"
+    rule = f"{name} has no rule for rounds of teams; elo-mmr, elo-mmx, elo-mms, trueskill and bar have one"
     with pytest.raises(ValueError, match=rule):
         rate_rounds(system, params, system.newcomers(params, 3), round, Serial())
 
@@ -204,7 +228,7 @@ def test_round_of_teams__without_a_performance_names_a_member() -> None:
     """The error of the field counts teams; the error of the round counts members."""
     from ranklake.rating_kernels.core.beliefs import serial_map
     from ranklake.rating_kernels.core.system import ConvergenceError
-    from ranklake.rating_kernels.inference.teams import rate_team_round
+    from ranklake.rating_kernels.inference.team_rounds import rate_team_round
 
     class Failing:
         def __getattr__(self, name: str):

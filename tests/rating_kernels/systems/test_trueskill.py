@@ -347,7 +347,7 @@ def test_chain__in_which_full_steps_jump_for_ever_is_damped() -> None:
     messages, pulls = [], []
     for at, spread, places_ in ((mu, variance, round), mirrored(mu, variance, round)):
         precision, pull = np.empty(1000), np.empty(1000)
-        needed = propagate(at, spread, places_.lo, np.arange(1001), 0.0, 50.0, 1.0, precision, pull)
+        needed = propagate(at, spread, places_.lo, np.arange(1001), 0.0, np.full(999, 50.0), 1.0, precision, pull)
         assert 32 < needed <= 96
         messages.append(precision)
         pulls.append(pull)
