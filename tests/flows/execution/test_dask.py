@@ -45,7 +45,7 @@ from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = synthetic(60, large=9)
-SYSTEMS = ["elo-mmr", pytest.param("codeforces", marks=pytest.mark.slow), pytest.param("bar", marks=pytest.mark.slow)]
+SYSTEMS = ["elo-mmr", *(pytest.param(name, marks=pytest.mark.slow) for name in ("codeforces", "atcoder", "bar"))]
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of killed connections
 
 
