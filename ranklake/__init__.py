@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ranklake.flows.frames.history import rate_history
     from ranklake.flows.frames.prediction import predict
     from ranklake.flows.frames.smoothing import smooth_history
+    from ranklake.flows.frames.team_rating import team_rating
     from ranklake.flows.preview.frames import preview
     from ranklake.flows.ratings.comparison import compare
     from ranklake.flows.ratings.lakes import Lake, Run
@@ -39,6 +40,7 @@ __all__ = [
     "search",
     "smooth_history",
     "systems",
+    "team_rating",
 ]
 
 _MODULES = {
@@ -56,6 +58,7 @@ _MODULES = {
     "search": "ranklake.flows.ratings.tuning",
     "smooth_history": "ranklake.flows.frames.smoothing",
     "systems": "ranklake.flows.ratings.systems",
+    "team_rating": "ranklake.flows.frames.team_rating",
 }
 
 

@@ -38,6 +38,7 @@ SECTIONS = {
         "player": (".commands.results:player", "Show every rated round of one player."),
         "explain": (".commands.results:explain", "Explain the change of a player's rating in a contest."),
         "predict": (".commands.predict:predict", "Predict the result of a future round."),
+        "teamrate": (".commands.predict:teamrate", "Show the rating of a team of players."),
         "preview": (".commands.preview:preview", "Show rating changes from standings; nothing is written."),
         "plot": (".commands.plot:plot", "Draw players' histories or the distribution of ratings."),
         "export": (".commands.export:export", "Export ratings or the leaderboard of a run as one file."),

@@ -194,7 +194,7 @@ ENDPOINTS = (
     Endpoint("/players", "Several players.", (_handles(MOST_HANDLES),), _players),
     Endpoint("/compare", "Common contests of several players; score and chance of each pair.",
              (_handles(MOST_COMPARED),), _compare),
-    Endpoint("/teamrate", "The level of a group of players.", (_handles(MOST_HANDLES),), _team_rating),
+    Endpoint("/teamrate", "The rating of a team of players.", (_handles(MOST_HANDLES),), _team_rating),
     Endpoint("/distribution", "Distribution of the ratings: bins and quantiles.", (
         Parameter("width", "number", "Width of a bin, rating points; by default a round number.", None, 1e-6, 1e6),
         Parameter("year", "integer", "Ratings at the end of a year, UTC.", None, 1, 9998), _ACTIVE,

@@ -1,4 +1,4 @@
-"""The command that predicts a round: chances of each pair, and the rating after each place."""
+"""The commands that predict a round, with the chances of each pair and the rating after each place, and rate a team."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from ..terminal.imports import without_pandas
 from ..terminal.parameters import FINITE, TIME, LakeAddress
 from ..terminal.terminal import (
     check_safe,
@@ -18,13 +19,14 @@ from ..terminal.terminal import (
     safe_option,
     usage,
     wide_option,
+    write_json,
     write_rows,
 )
 
 if TYPE_CHECKING:
     from ...frames.prediction import Prediction
 
-__all__ = ["predict"]
+__all__ = ["predict", "teamrate"]
 
 _MATRIX = 8  # maximum number of entrants for a table with the chances of every pair
 _LADDER = 25  # maximum number of places in a table
@@ -100,6 +102,49 @@ def predict(
         _print_pairs(prediction, form, safe)
     else:
         _print_entrants(prediction, form, safe)
+
+
+@click.command()
+@click.argument("handles", nargs=-1, required=True, metavar="HANDLE...")
+@run_option
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
+              help="json has full precision, and the rating of each member.")  # fmt: skip
+@deviations_option
+@lake_option
+def teamrate(handles: tuple[str, ...], run: str, form: str, deviations: float | None, lake: LakeAddress) -> None:
+    """Show the rating of a team: the level that beats all members at once half of the time.
+
+    The members can be any rated players; a handle may be an alias. 400 points are odds of ten to one.
+    """
+    without_pandas()
+    from ranklake.storage import Dataset, LakeError, Run
+
+    from ...common.text import quoted
+    from ...published.current import leaderboard
+    from ...results.group_level import group_level
+    from ...results.player_names import candidate_names
+
+    with usage():
+        if twice := next((handle for handle in handles if handles.count(handle) > 1), None):
+            raise ValueError(f"player {twice!r} is named twice")
+    opened = lake.open()
+    print_freshness(opened, run)
+    board, ratings = leaderboard(opened, run, deviations)
+    rated = dict(zip(board.column("handle").to_pylist(), board.column("rating").to_pylist(), strict=True))
+    dataset = Dataset.open(opened, Run.open(opened, run).config["dataset"])
+    members: dict[str, float] = {}
+    for handle in handles:
+        name = next((name for name in candidate_names(dataset, handle) if name in rated), None)
+        if name is None:
+            raise LakeError(f"player {handle!r} has no rated rounds in run {run}")
+        members[name] = rated[name]
+    level = group_level(list(members.values()))
+    if form == "json":
+        players = [{"handle": name, "rating": rating} for name, rating in members.items()]
+        write_json({"rating": level, "players": players})
+        return
+    listed = ", ".join(f"{quoted(name)} {ratings.rating(rating)}" for name, rating in members.items())
+    print_line(f"team rating {ratings.rating(level)}: {listed}")
 
 
 def _print_entrants(prediction: Prediction, form: str, safe: bool) -> None:

@@ -8,40 +8,39 @@ import numpy as np
 import pytest
 
 from ranklake.flows.results.group_level import group_level
+from ranklake.rating_kernels.inference.teams import level
 
 
-def test_group_level__solves_its_equation_within_the_range_of_the_members() -> None:
+def test_group_level__beats_all_members_at_once_half_of_the_time() -> None:
     rng = np.random.default_rng(11)
     for n in (1, 2, 3, 10, 200):
-        ratings, weights = rng.normal(1500, 400, n).tolist(), rng.uniform(0.1, 3.0, n).tolist()
-        level = group_level(ratings, weights)
-        shares = [w / (1 + math.pow(10, (level - r) / 400)) for r, w in zip(ratings, weights, strict=True)]
-        assert sum(shares) / sum(weights) == pytest.approx(0.5, abs=1e-12)
-        assert min(ratings) <= level <= max(ratings)
+        ratings = rng.normal(1500, 400, n).tolist()
+        found = group_level(ratings)
+        assert math.prod(1 / (1 + math.pow(10, (r - found) / 400)) for r in ratings) == pytest.approx(0.5, abs=1e-12)
+        assert found >= max(ratings)
+        assert found == pytest.approx(level(np.array(ratings)), rel=1e-13)  # that of rounds with team=best
 
 
-def test_group_level__of_two_equal_weights_is_the_mean() -> None:
-    assert group_level([1200.0, 1600.0]) == pytest.approx(1400.0, abs=1e-9)
-    assert group_level([0.0, 4000.0]) == pytest.approx(2000.0, abs=1e-6)
+def test_group_level__of_equals_is_known() -> None:
+    for n in (1, 2, 3, 50):
+        assert group_level([1500.0] * n) == pytest.approx(1500.0 - 400.0 * math.log10(2.0 ** (1.0 / n) - 1.0), abs=1e-9)
+    assert group_level([1500.0]) == 1500.0
 
 
-def test_group_level__does_not_depend_on_the_order_or_the_scale_of_weights() -> None:
-    ratings, weights = [1700.0, 1200.0, 2900.0], [1.0, 2.0, 0.5]
-    level = group_level(ratings, weights)
-    assert group_level(ratings[::-1], weights[::-1]) == level
-    assert group_level(ratings, [8 * w for w in weights]) == level
-    assert group_level([r + 100 for r in ratings], weights) == pytest.approx(level + 100, abs=1e-9)
-    assert group_level([1200.0, 1200.0, 1700.0, 2900.0], [1.0, 1.0, 1.0, 0.5]) == pytest.approx(level, abs=1e-9)
+def test_group_level__does_not_depend_on_the_order_and_follows_a_shift() -> None:
+    ratings = [1700.0, 1200.0, 2900.0]
+    assert group_level(ratings[::-1]) == group_level(ratings)
+    assert group_level([r + 100 for r in ratings]) == pytest.approx(group_level(ratings) + 100, abs=1e-9)
+    assert group_level([*ratings, -1e9]) == pytest.approx(group_level(ratings), abs=1e-9)
+    assert group_level([*ratings, 1000.0]) > group_level(ratings)
 
 
-def test_group_level__of_extreme_ratings_is_between_them() -> None:
-    assert -1e9 <= group_level([-1e9, 0.0, 1e9]) <= 1e9
-    assert -1e300 <= group_level([-1e300, 1e300]) <= 1e300
+def test_group_level__of_extreme_ratings_is_near_the_highest() -> None:
+    assert group_level([-1e9, 0.0, 1e9]) == pytest.approx(1e9)
+    assert group_level([-1e300, 1e300]) == 1e300
 
 
-@pytest.mark.parametrize(
-    ("ratings", "weights"), [([], None), ([math.nan], None), ([1.0], [0.0]), ([1.0], [1.0, 1.0]), ([1.0], [math.inf])]
-)
-def test_group_level__refuses_what_is_no_group(ratings: list[float], weights: list[float] | None) -> None:
+@pytest.mark.parametrize("ratings", [[], [math.nan], [math.inf, 1.0]])
+def test_group_level__refuses_what_is_no_group(ratings: list[float]) -> None:
     with pytest.raises(ValueError, match="group"):
-        group_level(ratings, weights)
+        group_level(ratings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 import threading
 import time
 from itertools import combinations
@@ -151,7 +152,8 @@ def test_teamrate__is_the_level_of_the_members(client: TestClient) -> None:
     found = get(client, f"{RUN}/teamrate", handles="player 1,player 2,old one")
     ratings = [player["rating"] for player in found["players"]]
     assert [player["handle"] for player in found["players"]] == ["player 1", "player 2"]
-    assert found["rating"] == pytest.approx(sum(ratings) / 2)  # of two players it is the mean
+    chances = [1 / (1 + 10 ** ((rating - found["rating"]) / 400)) for rating in ratings]
+    assert math.prod(chances) == pytest.approx(0.5, abs=1e-12)
     assert get(client, f"{RUN}/teamrate", handles="player 1")["rating"] == pytest.approx(ratings[0], abs=1e-9)
 
 

@@ -1,0 +1,56 @@
+"""The rating of a team: the level that beats all its members at once half of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ..common.system_names import SystemName
+from ..results.display import Display
+from ..results.group_level import group_level
+from .beliefs import HasBeliefs, build_store, choose_system, read_beliefs, warn_of_lost_record
+
+__all__ = ["team_rating"]
+
+
+def team_rating(
+    beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None,
+    players: Sequence[Any],
+    system: SystemName | None = None,
+    *,
+    deviations: float | None = None,
+    **hyperparameters: Any,
+) -> float:
+    """The rating of a team of some players: the level that beats all of them at once half of the time.
+
+    Parameters
+    ----------
+    beliefs, system, hyperparameters, deviations
+        As for :func:`ranklake.predict`.
+    players
+        The members; players without beliefs are newcomers.
+
+    Returns
+    -------
+    float
+        Rating points, of which 400 are odds of ten to one; that of the player for a single one.
+
+    Raises
+    ------
+    ValueError
+        No players, a player twice, invalid beliefs, or a hyperparameter out of range.
+    """
+    initial = read_beliefs(beliefs)
+    rating_system, params = choose_system(system, hyperparameters, initial)
+    if isinstance(players, str):
+        raise ValueError(f"players must be a list of names, got the text {players!r}")
+    names = list(players)
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"player {twice!r} is named twice")
+    store, _ = build_store(rating_system, params, names, initial, "the players")
+    warn_of_lost_record(system, initial)
+    display = Display(rating_system, params, rating_system.deviations if deviations is None else deviations)
+    members = slice(0, len(names))  # other players of the beliefs follow
+    return group_level(display.rating(store.mu[members], store.sigma[members], store.n_rounds[members]).tolist())
