@@ -33,6 +33,15 @@ VERSIONS = "v"
 _LEVEL = 6  # of gzip
 _ZSTD_LEVEL = 15
 _TEXTS = (".css", ".js", ".svg")  # also written compressed
+_MEDIA_TYPES = {  # by the end of the name, as an object store sends them
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".json": "application/json",
+    ".gz": "application/gzip",
+    ".zst": "application/zstd",
+}
 _VERSION = re.compile(rb'<meta name="ranklake-version" content="v/(\d+)/">')
 _THREADS = {True: 4, False: 16}  # on a disk, in an object store
 _WAITING = 64  # files in memory that are not written yet
@@ -99,7 +108,7 @@ class SiteFiles:
 
     def start(self, run: str) -> None:
         """Mark the folder as a site, and remove what an interrupted publish left of this version."""
-        self._site.write_bytes(MARKER, msgspec.json.encode({"format": 1, "run": run}))
+        self._put(MARKER, msgspec.json.encode({"format": 1, "run": run}))
         self._site.delete_folder(self.version.rstrip("/"))
 
     def has(self, path: str) -> bool:
@@ -143,8 +152,8 @@ class SiteFiles:
         self._site.flush(self._new)
         for path, text in shells.items():
             if self._read(path) != text.encode():
-                self._site.write_bytes(path, text.encode())
-        self._site.write_bytes(SWITCH, index.encode())
+                self._put(path, text.encode(), "no-cache")
+        self._put(SWITCH, index.encode(), "no-cache")  # or a browser may show a version that is removed
         self._site.flush([SWITCH])
 
     def clean(self) -> int:
@@ -194,12 +203,16 @@ class SiteFiles:
         data = self._read(f"{version}files.json") if version else None
         return msgspec.json.decode(data, type=list[str]) if data else []
 
+    def _put(self, path: str, data: bytes, cache_control: str = "") -> None:
+        media_type = _MEDIA_TYPES[path[path.rindex(".") :]]
+        self._site.write_bytes(path, data, media_type=media_type, cache_control=cache_control)
+
     def _write(self, path: str, make: Callable[[], bytes]) -> None:
         def write() -> list[tuple[str, int]]:
             data, written = make(), []
             for name in _names(path):
                 content = data if name == path else _COPIES[name.removeprefix(path)](data)
-                self._site.write_bytes(name, content)
+                self._put(name, content)
                 written.append((name, len(content)))
             return written
 

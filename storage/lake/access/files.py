@@ -93,11 +93,14 @@ class LakeFiles:
         with with_remedies(self), self._lake_errors("read", path):
             return Conditional(self._filesystem).read(self._full(path))
 
-    def write_bytes(self, path: str, data: bytes | pa.Buffer, *, fence: str = "") -> None:
+    def write_bytes(
+        self, path: str, data: bytes | pa.Buffer, *, fence: str = "", media_type: str = "", cache_control: str = ""
+    ) -> None:
         """Make or replace a file in one step; parents are made as needed.
 
         ``fence`` is the folder of a lease on a disk, see ``ranklake.storage.leases.fence``. Only
-        :class:`ranklake.storage.leases.lease.Lease` passes it.
+        :class:`ranklake.storage.leases.lease.Lease` passes it. S3 sends the ``media_type`` and ``cache_control`` of a
+        file to browsers; other places have no use for them.
         """
         full = self._full(path)
         with self._lake_errors("write", path):
@@ -105,7 +108,7 @@ class LakeFiles:
                 aside = self._full(fence) if fence else ""
                 self._with_parents(full, lambda: self._disk.replace(full, data, aside))
             else:
-                self._with_parents(full, lambda: self._put(full, data))
+                self._with_parents(full, lambda: self._put(full, data, media_type, cache_control))
 
     def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str, *, fence: str = "") -> str:
         """Replace the ``version`` of a file that was read, or create the file if it is empty; returns the new version.
@@ -299,8 +302,10 @@ class LakeFiles:
                 return bool(self._filesystem.cat_file(full) == data)
         raise refused
 
-    def _put(self, full: str, data: bytes | pa.Buffer) -> None:
-        self._filesystem.pipe_file(full, bytes(data))
+    def _put(self, full: str, data: bytes | pa.Buffer, media_type: str, cache_control: str) -> None:
+        # Only the client of S3, which also has conditional puts, takes these names.
+        headers = {"ContentType": media_type, "CacheControl": cache_control} if self.conditional else {}
+        self._filesystem.pipe_file(full, bytes(data), **{name: value for name, value in headers.items() if value})
 
 
 def find_lake(url: str | os.PathLike[str], *, create: bool = False) -> tuple[fsspec.AbstractFileSystem, str, str]:
