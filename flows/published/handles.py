@@ -47,6 +47,10 @@ class Handles:
     def __len__(self) -> int:
         return len(self._row)
 
+    def __contains__(self, handle: object) -> bool:
+        """Whether a player has this handle now."""
+        return handle in self._row
+
     def row(self, handle: str) -> int:
         """Row of the player with a handle or an old name.
 

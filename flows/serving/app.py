@@ -23,6 +23,7 @@ from ..published.run import NoPlayerError, PublishedRun
 from .answers.conditional import is_unchanged, validators
 from .answers.data_files import data_file
 from .answers.parameters import parse
+from .answers.paths import TEXT
 from .answers.problems import Problem
 from .answers.rendering import Body, BodyCache, encoding_for, render
 from .answers.requests import prefers_html, read_body
@@ -239,8 +240,8 @@ class _Handles(msgspec.Struct):
 
 
 def _path(endpoint: Endpoint) -> str:
-    """The route; a variable may have slashes, which some handles have."""
-    return f"{_API}/{{run}}" + endpoint.path.replace("}", ":path}")
+    """The route; a variable may have any text."""
+    return f"{_API}/{{run}}" + endpoint.path.replace("}", f":{TEXT}}}")
 
 
 def _path_of(request: Request) -> str:

@@ -21,6 +21,7 @@ from ..site.links import ServerLinks
 from ..site.pages import POLICY, Templates, static_files, template_files
 from . import preview_page, views
 from .answers.conditional import is_unchanged, validators
+from .answers.paths import TEXT
 from .answers.problems import Problem
 from .answers.rendering import Body, encoding_for
 from .answers.requests import read_body
@@ -66,10 +67,10 @@ class ServerPages:
             Route("/{run}/distribution", self._page("distribution", _distribution)),
             Route("/{run}/compare", self._page("compare", _compare)),
             Route("/{run}/preview", self._preview, methods=["GET", "POST"]),
-            Route("/{run}/p/{handle:path}/graph.svg", self._picture("graph")),
-            Route("/{run}/p/{handle:path}/badge.svg", self._picture("badge")),
-            Route("/{run}/c/{contest_id:path}", self._page("contest", _contest)),
-            Route("/{run}/p/{handle:path}", self._player),
+            Route(f"/{{run}}/p/{{handle:{TEXT}}}/graph.svg", self._picture("graph")),
+            Route(f"/{{run}}/p/{{handle:{TEXT}}}/badge.svg", self._picture("badge")),
+            Route(f"/{{run}}/c/{{contest_id:{TEXT}}}", self._page("contest", _contest)),
+            Route(f"/{{run}}/p/{{handle:{TEXT}}}", self._player),
         ]
 
     def problem(self, request: Request, problem: Problem) -> Response:
@@ -156,6 +157,9 @@ class ServerPages:
             try:
                 current = run.handles.handle(run.handles.row(handle))
             except NoPlayerError as error:
+                if (whole := f"{handle}/{name}.svg") in run.handles:
+                    request.path_params["handle"] = whole
+                    return await self._player(request)
                 raise Problem.no_player(error.handle, error.near, run.name) from None
             if current != handle:
                 links = ServerLinks(request.scope.get("root_path", ""), run.name)

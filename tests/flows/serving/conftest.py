@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from helpers.lakes import commit_often, contest, lake_of, rate_run, synthetic
+from helpers.names import STRANGE
 from helpers.tables import over_years
 
 from ranklake.flows.publication import index_parts
@@ -17,8 +18,6 @@ from helpers.api import TestClient
 
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.state.served_runs import ServedRuns
-
-STRANGE = ["=1+1", "<script>", "a/b c?d#e", "Zoë"]
 
 
 @pytest.fixture(scope="package")

@@ -21,6 +21,7 @@ from pyarrow import csv
 
 pytest.importorskip("starlette")
 from helpers.api import TestClient
+from helpers.names import STRANGE
 
 from ranklake.flows.common.finite import finite_rows
 from ranklake.flows.frames.run_prediction import predict_run
@@ -84,7 +85,7 @@ def test_leaderboard__pages_follow_next(client: TestClient) -> None:
     assert [row["place"] for row in first["rows"] + second["rows"]] == list(range(1, 15))
 
 
-@pytest.mark.parametrize("handle", ["player 1", "=1+1", "<script>", "a/b c?d#e", "Zoë"])
+@pytest.mark.parametrize("handle", ["player 1", *STRANGE], ids=range(1 + len(STRANGE)))
 def test_player__every_handle_has_an_address(client: TestClient, handle: str) -> None:
     path = f"{RUN}/players/{quote(handle, safe='')}"
     assert get(client, path)["handle"] == handle

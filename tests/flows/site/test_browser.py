@@ -36,6 +36,7 @@ PAGES = {  # and what is there when a page is complete
     "player.html?h=player%207": "svg.graph .line",
     "compare.html?h=player%207,player%208": "svg.graph .line",
     "contest.html?id=39": "table.standings",
+    f"{{v}}distribution.html?handle={'x' * 200}": "[data-notice]:not(:empty)",
 }
 
 
