@@ -15,7 +15,7 @@ LINK = "Windows allows symbolic links only to administrators"
 MODE = "Windows has no permissions of a group and of others"
 FLUSH = "Windows cannot open a folder to flush it"
 
-PUBLISH = "flows/publication/test_publish.py::test_publish__"
+PUBLISH = "flows/publication/publish/test_stops.py::test_publish__"
 DATABASE = "flows/publication/test_publish_database.py::test_publish__"
 DISK = "storage/lake/access/test_disk.py::test_"
 

@@ -1,0 +1,118 @@
+"""Tables of other releases and programs, and maintenance."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from deltalake import write_deltalake
+from helpers.lakes import same_tables, stamps
+from helpers.publishing import CONTESTS, corrected, go_on
+from helpers.tables import TABLES, assert_published, contents, delta, folder, read, same_content
+
+import ranklake.flows.publication.content
+from ranklake.flows.publication.content import Content
+from ranklake.flows.publication.publish import publish
+from ranklake.storage import Contest, Lake
+from ranklake.storage.lake.schemas import PUBLISHED
+
+
+@pytest.mark.parametrize("corrections", [[], [CONTESTS[20]]], ids=["added", "corrected"])
+def test_publish__a_column_of_a_later_release_is_null_in_earlier_rows(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, corrections: list[Contest]
+) -> None:
+    publish(lake, "run")
+    old = read(lake, "ratings")
+    later_release(monkeypatch)
+    report = go_on(lake, [*CONTESTS[:20], *map(corrected, corrections), *CONTESTS[20 + len(corrections) : 33]])
+    assert report.kept == (20 if corrections else 30)
+    rows = read(lake, "ratings")
+    kept = rows.filter(pc.less(rows.column("round_index"), report.kept)).select(old.column_names)
+    assert same_tables(kept, old.filter(pc.less(old.column("round_index"), report.kept)))
+    assert all((row["surprise"] is None) == (row["round_index"] < report.kept) for row in rows.to_pylist())
+    assert same_tables(read(lake, "ratings", 1), old)
+    assert publish(lake, "run", maintain=True).tables == ()
+    assert same_tables(read(lake, "ratings"), rows)
+
+
+def later_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ratings have an additional column from now on."""
+    today, now = PUBLISHED["ratings"], ranklake.flows.publication.content.Content.ratings
+    schema = today.append(pa.field("surprise", pa.float64(), metadata={"meaning": "how odd it was"}))
+
+    def ratings(self: Content, begin: int) -> Iterator[pa.RecordBatch]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(PUBLISHED, "ratings", today)
+            batches = list(now(self, begin))
+        for batch in batches:
+            surprise = pc.subtract(batch.column("perf"), batch.column("mu_prior"))
+            yield pa.record_batch([*batch.columns, surprise], schema=schema)
+
+    monkeypatch.setitem(PUBLISHED, "ratings", schema)
+    monkeypatch.setattr(ranklake.flows.publication.content.Content, "ratings", ratings)
+
+
+def test_publish__tables_of_a_release_with_other_rows_are_replaced(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(lake, "run")
+    monkeypatch.setattr(ranklake.flows.publication.content, "_MEANING", 2)
+    assert publish(lake, "run").kept == 0
+    assert publish(lake, "run").tables == ()
+    assert_published(lake)
+
+
+def test_publish__a_table_changed_by_another_program_is_replaced(lake: Lake) -> None:
+    publish(lake, "run")
+    for name in TABLES:
+        write_deltalake(delta(lake, name), delta(lake, name).to_pyarrow_table().slice(0, 1), mode="append")
+    assert publish(lake, "run").tables == (*TABLES, "latest.parquet")
+    assert_published(lake)
+
+
+def test_publish__a_table_compacted_by_another_program_is_kept(lake: Lake) -> None:
+    publish(lake, "run")
+    go_on(lake, CONTESTS[:31])
+    delta(lake, "ratings").optimize.compact()
+    delta(lake, "ratings").vacuum(0, dry_run=False, enforce_retention_duration=False)
+    assert publish(lake, "run").tables == ()
+    assert go_on(lake, CONTESTS[:32]).kept == 31
+    assert_published(lake)
+
+
+# Maintenance
+
+
+def test_maintain__merges_small_files_and_changes_nothing_for_readers(lake: Lake) -> None:
+    for stop in (30, 31, 32, 33):
+        go_on(lake, CONTESTS[:stop])
+    before, n_files = contents(lake), len(delta(lake, "ratings").file_uris())
+    report = publish(lake, "run", maintain=True)
+    assert report.merged > 0
+    assert f"{report.merged} small files merged" in report.line()
+    assert len(delta(lake, "ratings").file_uris()) == 3 < n_files
+    assert same_content(contents(lake), before)
+    assert same_tables(read(lake, "ratings", 4), before["ratings"])  # versions of the last week stay
+    stamped = stamps(folder(lake))
+    report = publish(lake, "run", maintain=True)
+    assert (report.merged, report.removed, report.tables) == (0, 0, ())
+    assert stamps(folder(lake)) == stamped
+    assert go_on(lake, CONTESTS[:34]).kept == 33
+    assert_published(lake)
+
+
+def test_maintain__removes_unreferenced_files_after_a_week(lake: Lake) -> None:
+    publish(lake, "run")
+    left = folder(lake, "ratings") / "year=1971"
+    for age_days in (6, 8):
+        path = left / f"part-00000-left-by-a-crash-{age_days}.parquet"
+        path.write_bytes(b"half")
+        os.utime(path, (time.time() - age_days * 86_400,) * 2)
+    report = publish(lake, "run", maintain=True)
+    assert report.removed == 1
+    assert report.line().endswith("; 1 old files removed")
+    assert [path.name for path in left.glob("*crash*")] == ["part-00000-left-by-a-crash-6.parquet"]
+    assert publish(lake, "run").tables == ()
+    assert_published(lake)

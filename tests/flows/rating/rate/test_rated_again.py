@@ -1,0 +1,109 @@
+"""Rounds rated again: other hyperparameters, corrections, and contests added or removed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, same_tables, stamps, synthetic
+from helpers.rated_runs import CONTESTS_MADE, SEGMENT_ROWS, changed, folder, fresh, manifests
+
+from ranklake.storage import Contest, Lake, Run
+
+
+def test_rate__other_hyperparameters_rate_the_run_again(tmp_path: Path, lake: Lake) -> None:
+    rate_run(lake)
+    report = rate_run(lake, rho=0.04, replace=True)
+    assert (report.kept, report.rated, report.why) == (0, 60, "other parameters")
+    assert "kept 0 rounds rated before (other parameters), rated 60 rounds" in report.line()
+    assert json.loads(folder(lake, "run.json").read_text())["params"]["rho"] == 0.04
+    other = fresh(tmp_path, CONTESTS_MADE, rho=0.04)
+    assert files(folder(lake, "")) == files(folder(other, ""))
+    assert rate_run(lake, rho=0.04).rated == 0
+
+
+def test_rate__keeping_uninformative_contests_is_another_configuration(lake: Lake) -> None:
+    rate_run(lake)
+    report = rate_run(lake, skip_uninformative=False, replace=True)
+    assert (report.kept, report.rated, report.why) == (0, 60, "other parameters")
+
+
+def test_rate__does_not_change_another_run(lake: Lake) -> None:
+    rate_run(lake)
+    before = stamps(folder(lake, ""))
+    rate_run(lake, run="other", rho=5.0)
+    assert stamps(folder(lake, "")) == before
+    assert Run.names(lake) == ["other", "run"]
+
+
+@pytest.mark.parametrize("what", changed(CONTESTS_MADE[29]))
+@pytest.mark.parametrize("at", [0, 29])
+def test_rate__a_corrected_contest_is_rated_again_with_all_after_it(
+    tmp_path: Path, lake: Lake, what: str, at: int
+) -> None:
+    rate_run(lake, drift_per_day=5.0)
+    before = stamps(folder(lake))
+    corrected = changed(CONTESTS_MADE[at])[what]
+    assert ingest(lake, [corrected]) == ["corrected"]
+    report = rate_run(lake, drift_per_day=5.0)
+    assert report.why == f"round {at}, contest {at}, changed"
+    assert report.kept <= at
+    assert report.kept + report.rated == 60
+    kept = {name: stamp for name, stamp in before.items() if int(name[:6]) < report.kept}
+    assert len(kept) == 2 * len([path for path in manifests(lake) if int(path.stem) < report.kept])
+    assert kept.items() <= stamps(folder(lake)).items()
+    assert at - report.kept < SEGMENT_ROWS  # at most its segment
+    contests = [*CONTESTS_MADE[:at], corrected, *CONTESTS_MADE[at + 1 :]]
+    assert same_tables(rated(lake), rated(fresh(tmp_path, contests, drift_per_day=5.0)))
+
+
+def test_rate__an_undone_correction_gives_the_first_files_again(lake: Lake, undisturbed: Lake) -> None:
+    rate_run(lake)
+    for one in (changed(CONTESTS_MADE[29])["order"], CONTESTS_MADE[29]):
+        ingest(lake, [one])
+        rate_run(lake)
+    assert files(folder(lake)) == files(folder(undisturbed))
+
+
+def test_rate__a_new_title_rates_nothing_again(undisturbed: Lake) -> None:
+    before = stamps(folder(undisturbed, ""))
+    one = CONTESTS_MADE[29]
+    renamed = Contest("29", "A better title", "https://x.org", one.time_seconds, one.handles, one.lo, one.hi)
+    ingest(undisturbed, [renamed])
+    assert rate_run(undisturbed).rated == 0
+    assert stamps(folder(undisturbed, "")) == before
+
+
+@pytest.mark.parametrize("n_more", [1, 40])
+def test_rate__appended_contests_leave_earlier_rounds_unchanged(tmp_path: Path, n_more: int) -> None:
+    contests = synthetic(60 + n_more)
+    assert [one.content_digest for one in contests[:60]] == [one.content_digest for one in CONTESTS_MADE]
+    lake = lake_of(tmp_path / "lake", contests[:60])
+    rate_run(lake)
+    before = stamps(folder(lake))
+    ingest(lake, contests[60:])
+    report = rate_run(lake)
+    assert (report.kept, report.replayed, report.rated, report.why) == (60, 0, n_more, "")
+    assert before.items() <= stamps(folder(lake)).items()
+    assert same_tables(rated(lake), rated(fresh(tmp_path, contests)))
+
+
+def test_rate__removed_last_contests_remove_their_rounds(tmp_path: Path, undisturbed: Lake) -> None:
+    ingest(undisturbed, CONTESTS_MADE[:31], "shorter")
+    report = rate_run(undisturbed, dataset="shorter", replace=True)
+    assert report.kept <= 31
+    assert report.why
+    assert Run.open(undisturbed, "run").segments().stop_round == 31
+    assert same_tables(rated(undisturbed), rated(fresh(tmp_path, CONTESTS_MADE[:31])))
+
+
+def test_rate__rounds_with_other_player_numbers_are_not_kept(
+    tmp_path: Path,
+) -> None:
+    lake = lake_of(tmp_path / "lake", [contest("0", "ann", "bob")], "one")
+    ingest(lake, [contest("0", "zoe", "ann")], "other")
+    ingest(lake, [contest("0", "ann", "bob")], "other")  # the same content, but zoe has number 0
+    rate_run(lake, dataset="one")
+    rate_run(lake, dataset="other", replace=True)
+    assert rated(lake).column("player").to_pylist() == ["ann", "bob"]

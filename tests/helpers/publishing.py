@@ -1,0 +1,45 @@
+"""A data set whose run is published, corrections of it, and the command in a process."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from helpers.lakes import ingest, rate_run, start, synthetic
+from helpers.tables import over_years
+
+from ranklake.flows.publication.publish import PublishReport, publish
+from ranklake.storage import Contest, Lake
+
+__all__ = ["CONTESTS", "TIMEOUT", "corrected", "go_on", "publishing"]
+
+TIMEOUT = 120.0  # seconds; timeout of a process
+CONTESTS = over_years(synthetic(40))
+
+
+def go_on(lake: Lake, contests: Sequence[Contest]) -> PublishReport:
+    """Ingest, rate, publish."""
+    ingest(lake, contests)
+    rate_run(lake)
+    return publish(lake, "run")
+
+
+def corrected(one: Contest) -> Contest:
+    """The same contest in reverse order, without ties."""
+    n = len(one.handles)
+    places = np.arange(n, dtype=np.int32)
+    return replace(one, handles=pa.array(one.handles.to_pylist()[::-1]), lo=places, hi=places)
+
+
+@contextmanager
+def publishing(lake: Lake, *, before: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """``ranklake publish`` in a process that ends with the block."""
+    with start("publish", "--run", "run", "--lake", lake.url, before=before) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
