@@ -68,10 +68,19 @@ class AnswerCache:
         self._pending: dict[tuple[str, ...], asyncio.Event] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
+        if scope["method"] in ("GET", "HEAD"):
+            endpoint, status = await self._find(scope, receive, send)
+        else:
+            endpoint, status = _PAGE, await self._pass_on(scope, receive, send)
+        if ENDPOINT not in scope:  # the endpoints of the API count their own
+            self._metrics.add(endpoint, status, time.perf_counter() - began)
+
+    async def _find(self, scope: Scope, receive: Receive, send: Send) -> tuple[str, int]:
+        """Send the answer that is kept, or let the application answer; returns the endpoint and the status."""
         if self._served.runs is not self._runs:
             self._runs = self._served.runs
             self._cache.clear()
@@ -85,14 +94,22 @@ class AnswerCache:
         if answer is None and (pending := self._pending.get(key)) is not None:
             await pending.wait()
             answer = self._cache.get(key)
-        if answer is not None:
-            endpoint, status = answer.endpoint, await answer.send(asked, send)
-        else:
-            status = await self._make(key, scope, receive, send)
-            endpoint = _PAGE
-            if ENDPOINT in scope:
-                return  # counted already
-        self._metrics.add(endpoint, status, time.perf_counter() - began)
+        if answer is None:
+            return _PAGE, await self._make(key, scope, receive, send)
+        return answer.endpoint, await answer.send(asked, send)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> int:
+        """Let the application answer; returns the status."""
+        status = 500
+
+        async def watch(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        await self._app(scope, receive, watch)
+        return status
 
     async def _make(self, key: tuple[str, ...], scope: Scope, receive: Receive, send: Send) -> int:
         """Let the application answer, and keep the answer if it may be kept; returns the status."""

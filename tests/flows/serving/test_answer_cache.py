@@ -186,6 +186,9 @@ def test_pages__are_counted_and_kept(lake: Lake) -> None:
     with TestClient(create_app(served, 0, ServerPages(served))) as client:
         first, again = client.get("/run"), client.get("/run")
         assert (first.content, first.headers) == (again.content, again.headers)
+        assert client.post("/run/preview", content="standings=player+1%0Aplayer+2").status_code == 200
+        assert client.post("/api/v1/runs/run/players", json={"handles": ["player 1"]}).status_code == 200
         lines = client.get("/metrics").text.splitlines()
-    assert 'ranklake_requests_total{endpoint="page",status="200"} 2' in lines
+    assert 'ranklake_requests_total{endpoint="page",status="200"} 3' in lines
+    assert 'ranklake_requests_total{endpoint="players",status="200"} 1' in lines
     assert 'ranklake_cache_requests_total{result="hit"} 1' in lines
