@@ -1,19 +1,36 @@
-"""Requests made from the OpenAPI document, valid and not: every answer is one that the document describes."""
+"""Requests made from the OpenAPI document, valid and not, and addresses of pages with any text.
+
+Every answer of the API is one that the document describes; no page fails.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("starlette")
 from helpers.api import TestClient
 
+from ranklake.flows.serving.app import create_app
+from ranklake.flows.serving.pages import ServerPages
+from ranklake.flows.serving.state.served_runs import ServedRuns
+from ranklake.storage import Lake
+
 EXAMPLES = 10  # of each operation, valid and invalid
 # A stream does not end; the document lists its answers as the others.
 LEFT_OUT = ("/events",)
+PAGES = ("/{}", "/{}/contests", "/static/{}", "/static/titles/{}.css", "/run/p/{}", "/run/p/{}/graph.svg",
+         "/run/p/{}/badge.svg", "/run/c/{}", "/run/{}", "/run?page={}", "/run?q={}", "/run/compare?h={}",
+         "/run/distribution?handle={}", "/run/preview?x={}")  # fmt: skip
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.sampled_from(
+    ["player 1", "player 1,player 2", "<script>", "old one", "-1", "9" * 30, "1e9", "nan", "..", "\0", "%", "'\""]
+)
 
 
 @pytest.mark.slow
@@ -34,6 +51,42 @@ def test_openapi__every_answer_is_described(client: TestClient) -> None:
             accepted |= set() if refused else {operation.label}
     assert accepted == set()
     assert len(operations) - len(unseen) > 10, unseen
+
+
+@pytest.fixture(scope="module")
+def pages(lake: Lake) -> Iterator[TestClient]:
+    served = ServedRuns(lake)
+    served.open()
+    with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
+        yield client
+
+
+@pytest.mark.slow
+@seed(2021)
+@settings(max_examples=300, database=None, deadline=None, phases=[Phase.generate],
+          suppress_health_check=list(HealthCheck))  # fmt: skip
+@given(page=st.sampled_from(PAGES), text=TEXTS, html=st.booleans())
+def test_pages__any_text_in_an_address_has_a_page(pages: TestClient, page: str, text: str, html: bool) -> None:
+    accept = "text/html" if html else "*/*"
+    response = pages.get(page.format(quote(text, "")), headers={"accept": accept})
+    assert response.status_code in (200, 301, 303, 307, 400, 404), response.url
+    assert not re.search(r"Traceback|File \"", response.text)
+    is_html = response.headers.get("content-type", "").startswith("text/html")
+    assert is_html or not html or response.status_code < 400
+    if is_html and len(text) > 3 and re.search("[<>]", text):
+        assert text not in response.text
+
+
+@pytest.mark.slow
+@seed(2021)
+@settings(max_examples=100, database=None, deadline=None, phases=[Phase.generate],
+          suppress_health_check=list(HealthCheck))  # fmt: skip
+@given(body=st.binary(max_size=60) | st.builds(lambda a, b: urlencode({"standings": a, "entrants": b}).encode(),
+                                               TEXTS, TEXTS))  # fmt: skip
+def test_pages__any_form_has_a_page(pages: TestClient, body: bytes) -> None:
+    response = pages.post("/run/preview", content=body)
+    assert response.status_code in (200, 400, 413), body
+    assert not re.search(r"Traceback|File \"", response.text)
 
 
 def ask(client: TestClient, cases: Any) -> set[int]:
