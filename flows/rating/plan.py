@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ranklake.storage import DamagedError, Dataset, Lake, MissingError, Run
+from ranklake.storage import Chain, DamagedError, Dataset, Lake, MissingError, Run
 
 from ..common.skipping import Skipping, differ
 from ..common.titles import Titles
@@ -29,6 +29,8 @@ class Plan:
     ----------
     run : Run or None
         The existing run; None if it must be created.
+    chain : Chain or None
+        Its segments.
     config : dict
         The content of ``run.json`` after the rating.
     skipping : Skipping
@@ -48,6 +50,7 @@ class Plan:
     """
 
     run: Run | None
+    chain: Chain | None
     config: dict[str, Any]
     skipping: Skipping
     digests: list[str]
@@ -93,7 +96,7 @@ class Plan:
         wanted |= {"display": display} if display else {}
         n_rounds = len(digests) if max_rounds is None else min(max_rounds, len(digests))
         if run is None:
-            return cls(None, wanted, config.skipping, digests, excluded, n_rounds, 0, 0, [], "")
+            return cls(None, None, wanted, config.skipping, digests, excluded, n_rounds, 0, 0, [], "")
 
         chain, why = run.segments(), ""
         recorded = [digest for segment in chain.segments for digest in segment.digests]
@@ -109,7 +112,7 @@ class Plan:
         elif chain.rest:
             why = chain.reason
         snapshots = [number for number in run.snapshots() if number < kept]
-        return cls(run, wanted, config.skipping, digests, excluded, n_rounds, holds, kept, snapshots, why)
+        return cls(run, chain, wanted, config.skipping, digests, excluded, n_rounds, holds, kept, snapshots, why)
 
     @property
     def done(self) -> bool:

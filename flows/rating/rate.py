@@ -152,7 +152,7 @@ def _truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> R
     run = Run.create(lake, config.run, plan.config, lease) if plan.run is None else plan.run
     run.lease = lease
     if plan.run is not None:
-        run.truncate(plan.holds)  # also removes the incomplete files of a crash
+        run.truncate(plan.holds, plan.chain)  # also removes the incomplete files of a crash
         if run.config != plan.config:
             run.configure(plan.config)
     return run

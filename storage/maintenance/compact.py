@@ -53,7 +53,8 @@ def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
         The disk has no space for all merged files; the smallest, as far as they fit, were written.
     """
     _check(rows)
-    chain = run.truncate(run.segments().stop_round)  # delete the files that an earlier merge replaced
+    chain = run.segments()
+    chain = run.truncate(chain.stop_round, chain)  # delete the files that an earlier merge replaced
     groups = list(_groups(chain.segments, [segment.n_rows for segment in chain.segments], rows))
     several = [group for group in groups if len(group) > 1]
     needs = run.sizes_of(several)

@@ -152,11 +152,13 @@ class Run(StoredRun):
         self._writer.write_bytes(self._path(first, MANIFEST), segment.to_json())
         return segment
 
-    def truncate(self, first_round: int) -> Chain:
+    def truncate(self, first_round: int, chain: Chain | None = None) -> Chain:
         """Keep the valid segments that end before ``first_round``; delete all others, newest first.
 
         Snapshots that are not older than the deleted rounds are deleted, too, as are files left by a crash. At every
         moment the run is a valid prefix.
+
+        With ``chain``, the segments as read under the same lease, the manifests are not read again.
 
         Returns
         -------
@@ -164,7 +166,8 @@ class Run(StoredRun):
             The segments kept; ``stop_round`` is less than ``first_round`` if that lies inside a segment.
         """
         self._check_lease()
-        kept = tuple(segment for segment in self.segments().segments if segment.stop_round <= first_round)
+        segments = (chain or self.segments()).segments
+        kept = tuple(segment for segment in segments if segment.stop_round <= first_round)
         chain = Chain(kept, (), "")
         self._remove_snapshots(chain.stop_round)
         needed = {layout.numbered(segment.first_round, MANIFEST) for segment in kept}

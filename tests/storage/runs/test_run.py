@@ -222,6 +222,18 @@ def test_truncate__removes_newest_first_and_each_manifest_before_its_data(lake):
     ]
 
 
+def test_truncate__with_known_segments_reads_no_manifest(lake, monkeypatch):
+    run = run_of(lake, [[2], [2, 2], [2], [2]])
+    lake.write_bytes(f"{ROUNDS}/.tmp-12", b"torn")
+    known = run.segments()
+    with monkeypatch.context() as patch:
+        patch.setattr(lake, "read_many_or_errors", None)
+        chain = run.truncate(2, known)
+    assert chain == run.segments()
+    assert chain.segments == known.segments[:1]
+    assert lake.list(ROUNDS) == ["000000.json", "000000.parquet"]
+
+
 def test_truncate__stopped_anywhere_leaves_a_valid_prefix(lake, monkeypatch):
     run = run_of(lake, [[2], [2, 2], [2], [2]])
     for last_round in (0, 2, 4):
