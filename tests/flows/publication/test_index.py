@@ -245,7 +245,13 @@ def test_verify__names_a_damaged_file_of_the_index(lake: Lake) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "command", [("leaderboard",), ("player", "player 1"), ("plot", "player", "player 1", "-o", "player.png")]
+    "command",
+    [
+        ("leaderboard",),
+        ("leaderboard", "--format", "csv"),
+        ("player", "player 1"),
+        ("plot", "player", "player 1", "-o", "player.png"),
+    ],
 )
 def test_commands__with_an_index_import_neither_numba_nor_pandas(
     lake: Lake, command: tuple[str, ...], tmp_path: Path
