@@ -11,7 +11,7 @@ from timing import Command, Options, Result, invoke, reported, run_command
 
 from ranklake.storage import Dataset, Lake
 
-__all__ = ["RUN", "corrections", "publish", "published_lake"]
+__all__ = ["RUN", "corrections", "publish", "published_lake", "site"]
 
 PLACES = 0.1, 0.5, 0.9  # positions of a corrected contest, as shares of the history
 REPEATS = 3  # the first may compile; the best counts
@@ -78,6 +78,24 @@ def publish(options: Options) -> Iterator[Result]:
         inside = min(reported(command) for command in done[what])
         target = {f"at most {limit:.0f} s reported: {inside:.1f} s": inside <= limit}
         yield Result("publish", told, best.seconds, targets=target, figures=figures | {"reported_seconds": inside})
+
+
+def site(options: Options) -> Iterator[Result]:
+    """`ranklake publish --site` of all of Codeforces: at once, one more round, and without a change."""
+    with _lake(options) as (lake, _, n_rounds), tempfile.TemporaryDirectory() as folder:
+        for what, rounds, limit in (
+            ("a whole run", n_rounds - 1, 60.0), ("one more round", n_rounds, 5.0), ("nothing new", n_rounds, None)
+        ):  # fmt: skip
+            _rate(lake, RUN, rounds)
+            done = run_command(invoke(), "publish", "--run", RUN, "--site", folder, "--lake", lake)
+            targets = {} if limit is None else {f"at most {limit:.0f} s: {done.seconds:.1f} s": done.seconds <= limit}
+            yield Result(
+                "site",
+                f"ranklake publish --site, {what}; {done.cpu_seconds:.1f} s of all cores; "
+                f"peak {done.peak_bytes / 1e9:.2f} GB",
+                done.seconds, targets=targets,
+                figures={"cpu_seconds": done.cpu_seconds, "peak_bytes": done.peak_bytes},
+            )  # fmt: skip
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from against_peer import codeforces_200, codeforces_all, ctf, reddit, tennis
-from changes import corrections, publish
+from changes import corrections, publish, site
 from choosing import choosing
 from frames import frames
 from from_sites import normalise
@@ -30,6 +30,7 @@ from prediction import evaluation, grid_search, paper_table_2, previews
 from rich.console import Console
 from rich.table import Table
 from serving import serving
+from shell import shell
 from smoothing import smoothing, smoothing_doubling, smoothing_duels
 from systems import elo_mms, systems_200, systems_all, systems_others
 from timing import Options, Result, SkippedRow
@@ -43,6 +44,8 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "codeforces-lake": codeforces_lake,
     "corrections": corrections,
     "publish": publish,
+    "site": site,
+    "shell": shell,
     "serve": serving,
     "normalise": normalise,
     "million": million,
