@@ -15,9 +15,9 @@ import numpy as np
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 from ranklake.rating_kernels.core.system import PerformanceLaw, System
-from ranklake.rating_kernels.inference.teams import describe_teams
 from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter
 
+from ..execution.team_laws import team_laws
 from .laws import laws_of
 from .scores import RoundScores, score_rounds
 
@@ -80,35 +80,22 @@ class Entrants:
         entrants = sizes if teams is None else np.diff(np.searchsorted(teams.offsets, offsets))
         law = None if system is None else laws_of(system, params, sizes, weight, mu, sigma, n_before, entrants)
         alone = cls(offsets, lo, mu, n_before, change, law)
-        return alone if teams is None else _joined(alone, params, sigma, teams)
+        return alone if teams is None else _joined(alone, system, params, sigma, teams)
 
     def scores(self, filters: Sequence[Filter] = tuple(FILTERS.values()), **options: Any) -> dict[str, RoundScores]:
         """Score the ratings before each round; see :func:`.scores.score_rounds`."""
         return score_rounds(self.offsets, self.lo, self.mu, self.n_before, filters, law=self.law, **options)
 
 
-def _joined(members: Entrants, params: Any, sigma: Floats, teams: Ragged) -> Entrants:
+def _joined(members: Entrants, system: System | None, params: Any, sigma: Floats, teams: Ragged) -> Entrants:
     """One row a team, given one a member."""
-    bounds, share = teams
+    bounds = teams.offsets
     first, n_teams, lengths = bounds[:-1], len(bounds) - 1, teams.lengths
     of_row = np.repeat(np.arange(n_teams), lengths)
     noise = np.zeros(len(sigma))
     if members.law is not None:
         noise = np.sqrt(np.maximum(np.square(members.law.deviation) - np.square(sigma), 0.0))
-    weight, mu, skill, noises = np.empty(len(sigma)), np.empty(n_teams), np.empty(n_teams), np.empty(n_teams)
-    if params is None or hasattr(params, "team"):
-        best, apart = (
-            params is not None and params.team == "best",
-            params is not None and params.team_noise == "members",
-        )
-        describe_teams(
-            0, n_teams, bounds, share, best, apart,
-            members.mu, sigma, noise, weight, mu, skill, noises,
-        )  # fmt: skip
-    else:
-        weight = share * (lengths / np.add.reduceat(share, first))[of_row]
-        mu[:] = np.bincount(of_row, weight * members.mu, n_teams)
-        skill, noises = (np.sqrt(np.bincount(of_row, np.square(weight * x), n_teams)) for x in (sigma, noise))
+    weight, mu, skill, noises = team_laws(system, params, teams, members.mu, sigma, noise)
     law = members.law
     if law is not None:
         alone = lengths == 1

@@ -11,6 +11,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ..common.titles import NONE
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
-from ..execution.rounds import rate_rounds
+from ..execution.rounds import check_teams, rate_rounds
 from ..execution.selection import select_beliefs
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
@@ -39,6 +40,7 @@ from .beliefs import (
     read_beliefs,
     warn_of_lost_record,
 )
+from .entrants import Entrants, members_of
 from .html import titled_table
 
 __all__ = ["Prediction", "as_seconds", "predict"]
@@ -67,7 +69,8 @@ def predict(
         :class:`ranklake.Ratings`, or beliefs as :func:`ranklake.rate_history` accepts them, or returns them with
         ``return_beliefs=True``.
     players
-        The entrants, at least two; players without beliefs are newcomers.
+        The entrants, at least two; players without beliefs are newcomers. A list of players is a team, which is named
+        by its members, as ``ada+grace``.
     system
         A key of ``ranklake.SYSTEMS``; default: that of ``beliefs``, else ``elo-mmr``. ``hyperparameters`` are its
         parameters, by default those of ``beliefs``.
@@ -81,14 +84,15 @@ def predict(
     Raises
     ------
     ValueError
-        Fewer than two players, a player twice, invalid beliefs, beliefs of another system or other hyperparameters, or
-        a hyperparameter out of range.
+        Fewer than two players, a player twice, invalid beliefs, beliefs of another system or other hyperparameters, a
+        hyperparameter out of range, or teams for a system without a rule for them.
     """
     initial = read_beliefs(beliefs)
     rating_system, params = choose_system(system, hyperparameters, initial)
     if isinstance(players, str):
         raise ValueError(f"players must be a list of names, got the text {players!r}")
-    names = list(players)
+    entrants = list(players)
+    names = list(chain.from_iterable(map(members_of, entrants)))
     store, _ = build_store(rating_system, params, names, initial, "the players")
     warn_of_lost_record(system, initial)
     known = store.last_time[store.last_time != NEVER]
@@ -102,7 +106,7 @@ def predict(
     columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     return Prediction(
         Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
-        names, columns, time_seconds, events, weight, perf_ceiling,
+        entrants, columns, time_seconds, events, weight, perf_ceiling,
     )  # fmt: skip
 
 
@@ -125,16 +129,16 @@ class Prediction:
     display
         The system, its parameters, and how it shows ratings.
     players
-        The entrants' names, all different.
+        The entrants' names, all different; a list is a team of these players.
     columns
-        Beliefs about each entrant, as from ``Beliefs.columns``.
+        Beliefs about each player, the members of teams one after the other, as from ``Beliefs.columns``.
     time_seconds, event, weight, perf_ceiling
         Properties of the round.
 
     Raises
     ------
     ValueError
-        Fewer than two players, a player twice, or an invalid weight.
+        Fewer than two players, a player twice, an invalid weight, or teams for a system without a rule for them.
     """
 
     def __init__(
@@ -147,28 +151,33 @@ class Prediction:
         weight: float = 1.0,
         perf_ceiling: float = math.inf,
     ) -> None:
-        self.players, self._display, self._columns = list(players), display, columns
+        self._entrants, self._display, self._columns = Entrants.of(players), display, columns
+        self.players, members = self._entrants.players, self._entrants.members
         self._row = {player: row for row, player in enumerate(self.players)}
-        n = len(self.players)
-        if n < 2:
-            raise ValueError(f"a round to predict needs at least two players, got {n}")
-        if len(self._row) < n:
-            twice = next(player for player in self.players if self.players.count(player) > 1)
-            raise ValueError(f"player {twice!r} is named twice")
-        places = np.arange(n)
+        self._member = {player: row for row, player in enumerate(members)}
+        n, places = len(members), self._entrants.places
         self._round = Rounds.from_columns(
-            [0, n], places, places, places, [time_seconds], [weight], [perf_ceiling], [event]
-        )
+            [0, n], np.arange(n), places, places, [time_seconds], [weight], [perf_ceiling], [event],
+            self._entrants.teams,
+        )  # fmt: skip
+        check_teams(display.system, self._round)
         store = self._build_store()
         self.n_rounds = store.n_rounds.copy()
         self.mu, self.sigma = store.mu.copy(), store.sigma.copy()
         self._prior = Prior(np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int32))
         with announce_compilation(display.system.name):
             display.system.prior(display.params, store, self._round, 0, n, self._prior)
-        _check_prior(self.players, self._prior)
+        _check_prior(members, self._prior)
         new = self.n_rounds == 0
         self.mu[new] = self._prior.mu[new]  # some systems start late newcomers at another mu
         self.rating: npt.NDArray[np.float64] = display.rating(self.mu, self.sigma, self.n_rounds)
+        self._before = self.rating, self.n_rounds  # of each member
+        if self._entrants.has_teams:
+            law = display.system, display.params
+            self._prior = self._entrants.prior(*law, weight, self._prior)
+            self.mu, self.sigma, self.n_rounds, self.rating = self._entrants.beliefs(
+                *law, self.mu, self.sigma, self.n_rounds, self.rating
+            )
 
     def __len__(self) -> int:
         return len(self.players)
@@ -213,7 +222,7 @@ class Prediction:
         return pd.DataFrame({**columns, "expected_place": self.expected_places()}, index=index)
 
     def outcomes(self, player: Any, places: Sequence[int] | None = None) -> pd.DataFrame:
-        """The rating of a player after each place.
+        """The rating of a player after each place, for a member of a team after each place of the team.
 
         Parameters
         ----------
@@ -225,11 +234,14 @@ class Prediction:
         pd.DataFrame
             ``place, mu, sigma, rating, change``: the display rating after the round and its change.
         """
-        row = self._find(player)
+        if player not in self._member:
+            members = ", ".join(map(repr, self._entrants.roster(self._find(player))))
+            raise ValueError(f"{player!r} is a team; the rating after a place is that of a member: {members}")
+        row, (before, n_rounds) = self._member[player], self._before
         wanted = range(1, len(self) + 1) if places is None else list(places)
         mu, sigma = np.array([self._play(row, place) for place in wanted]).reshape(-1, 2).T
-        rating = self._display.rating(mu, sigma, np.full(len(mu), self.n_rounds[row] + 1))
-        change = rating - self.rating[row]
+        rating = self._display.rating(mu, sigma, np.full(len(mu), n_rounds[row] + 1))
+        change = rating - before[row]
         return pd.DataFrame({"place": wanted, "mu": mu, "sigma": sigma, "rating": rating, "change": change})
 
     def place_needed(self, player: Any, rating: float) -> int | None:
@@ -252,8 +264,8 @@ class Prediction:
         return self._row[player]
 
     def _build_store(self) -> Beliefs:
-        """A store of the entrants before the round."""
-        store = self._display.system.newcomers(self._display.params, len(self))
+        """A store of all players before the round."""
+        store = self._display.system.newcomers(self._display.params, len(self._entrants.members))
         store.restore(self._columns)
         return store
 
@@ -267,21 +279,26 @@ class Prediction:
             return system.beats(self._display.params, weight, len(self), part((rows, None)), part((None, columns)))
 
     def _play(self, row: int, place: int) -> tuple[float, float]:
-        """``mu`` and ``sigma`` of the entrant in ``row`` after finishing at ``place``."""
+        """``mu`` and ``sigma`` of the player in ``row`` after finishing at ``place``."""
         if not 1 <= place <= len(self):
             raise ValueError(f"place must be from 1 to {len(self)}, got {place}")
+        entrant = self._entrants.entrant_of(row)
         others = np.argsort(-self._prior.mu, kind="stable")
-        order = np.insert(others[others != row], place - 1, row)
-        played = dataclasses.replace(self._round, player=order.astype(np.int32))
-        compile_kernels(self._display.system.name, [len(self)])
+        rows, places, teams = self._entrants.rows(np.insert(others[others != entrant], place - 1, entrant))
+        played = dataclasses.replace(
+            self._round, player=rows.astype(np.int32), lo=places, hi=places,
+            teams=teams if self._entrants.has_teams else None,
+        )  # fmt: skip
+        compile_kernels(self._display.system.name, [len(rows)])
         system, params = self._display.system, self._display.params
         try:
             outcome = rate_rounds(system, params, self._build_store(), played, Serial())
         except RoundError as error:
-            player = None if error.player is None else str(self.players[error.player])
-            name = f"to be predicted, {self.players[row]!r} at place {place}"
+            player = None if error.player is None else str(self._entrants.members[error.player])
+            name = f"to be predicted, {self._entrants.members[row]!r} at place {place}"
             raise named_error(error, system, params, played, name, 0, player, "choose other values") from error
-        return float(outcome.mu[place - 1]), float(outcome.sigma[place - 1])
+        at = int(np.flatnonzero(rows == row)[0])
+        return float(outcome.mu[at]), float(outcome.sigma[at])
 
 
 def _check_prior(players: Sequence[Any], prior: Prior) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ranklake.storage import Lake, Run
+from ranklake.storage import Dataset, Lake, Run
 
 from ..execution.selection import select_beliefs
 from ..results.display import Display
@@ -14,7 +15,7 @@ from ..results.player_names import candidate_names
 from .prediction import Prediction
 from .run_state import RunState
 
-__all__ = ["predict_run"]
+__all__ = ["members_of", "predict_run"]
 
 
 def predict_run(
@@ -26,9 +27,10 @@ def predict_run(
     weight: float = 1.0,
     deviations: float | None = None,
 ) -> tuple[Prediction, dict[str, str]]:
-    """Predict the next round of a run; also returns the rated name of the player of each handle.
+    """Predict the next round of a run; also returns the rated name of the player of each handle, members included.
 
-    Unrated players of the data set, and ``newcomers`` more, enter as newcomers.
+    Unrated players of the data set, and ``newcomers`` more, enter as newcomers. A handle ``ada+grace`` that no player
+    has is the team of these two.
 
     Raises
     ------
@@ -40,15 +42,38 @@ def predict_run(
     run = Run.open(lake, run_name)
     state = RunState.read(run)
     n_rounds = np.asarray(state.columns["n_rounds"])
-    names, rows = {}, []
-    for handle in handles:
-        known = candidate_names(state.dataset, handle)
-        rated = (name for name, row in known.items() if row < len(n_rounds) and n_rounds[row])
-        names[handle] = next(rated, next(iter(known)))
-        rows.append(known[names[handle]])
-    players = [names[handle] for handle in handles] + [f"newcomer {i + 1}" for i in range(newcomers)]
+    names: dict[str, str] = {}
+    rows: list[int] = []
+    players: list[Any] = []
+    for entrant in handles:
+        members = members_of(state.dataset, entrant)
+        for handle in members:
+            known = candidate_names(state.dataset, handle)
+            rated = (name for name, row in known.items() if row < len(n_rounds) and n_rounds[row])
+            names[handle] = next(rated, next(iter(known)))
+            rows.append(known[names[handle]])
+        team = [names[handle] for handle in members]
+        names[entrant] = "+".join(team)
+        players.append(team if len(team) > 1 else team[0])
+    players += [f"newcomer {i + 1}" for i in range(newcomers)]
     display = Display.of(run, deviations)
     at = np.array(rows + [-1] * newcomers, dtype=np.int64)
     selected = select_beliefs(display.system, display.params, state.columns, at)
     time_seconds = int(state.ends.max()) if time_seconds is None else time_seconds
     return Prediction(display, players, selected, time_seconds, state.n_events, weight), names
+
+
+def members_of(dataset: Dataset, entrant: str) -> list[str]:
+    """The handles of an entrant: of a team ``ada+grace``, unless a player has just this name.
+
+    Raises
+    ------
+    ValueError
+        A member without a name.
+    """
+    if "+" not in entrant or dataset.find(entrant) is not None or entrant in dataset.log().aliases:
+        return [entrant]
+    members = entrant.split("+")
+    if not all(members):
+        raise ValueError(f"no player {entrant!r}, and no team: a member between two + has no name")
+    return members

@@ -71,7 +71,8 @@ def predict(
     """Predict the result of a future round from a run's ratings and its system's model.
 
     With --of, show the rating of a player after each place, with the others in the order of their ratings. With
-    --target, show the place that the player needs. A tie counts half in a chance.
+    --target, show the place that the player needs. A tie counts half in a chance. HANDLE+HANDLE is a team; --of is then
+    a member, and places are those of its team.
     """
     from ranklake.rating_kernels.core.limits import TIME_SECONDS, WEIGHT
 
@@ -89,7 +90,7 @@ def predict(
             raise ValueError(f"--time must be {TIME_SECONDS.rule}, got {time_seconds}")
         lines = [] if field is None else [line.rstrip("\r\n") for line in field]
         named = [*handles, *filter(None, lines)]
-        if player is not None and player not in named:
+        if player is not None and not any(player == entrant or player in entrant.split("+") for entrant in named):
             named.append(player)
         if len(named) + newcomers < 2:
             raise ValueError("give at least two entrants: as arguments, by --field FILE or by --newcomers N")

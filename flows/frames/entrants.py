@@ -1,0 +1,122 @@
+"""Entrants of a round to predict: players, and teams of players."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ranklake.rating_kernels import Prior, System
+from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
+
+from ..execution.team_laws import team_laws
+
+__all__ = ["Entrants", "members_of"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entrants:
+    """The entrants of a round.
+
+    Attributes
+    ----------
+    players, members : list
+        Names of the entrants, of a team as ``ada+grace``; names of all players, team by team.
+    teams : Ragged
+        The shares of the members of each entrant, 1 each.
+    """
+
+    players: list[Any]
+    members: list[Any]
+    teams: Ragged
+
+    @classmethod
+    def of(cls, entrants: Sequence[Any]) -> Entrants:
+        """The entrants; a list of players is a team.
+
+        Raises
+        ------
+        ValueError
+            Fewer than two entrants, a player twice, a team without members, or a team with the name of a player.
+        """
+        rosters = list(map(members_of, entrants))
+        members = list(chain.from_iterable(rosters))
+        players = ["+".join(map(str, roster)) if len(roster) > 1 else roster[0] for roster in rosters]
+        if len(players) < 2:
+            raise ValueError(f"a round to predict needs at least two players, got {len(players)}")
+        for names in (members, players):
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise ValueError(f"player {twice!r} is named twice")
+        sizes = np.array([len(roster) for roster in rosters])
+        return cls(players, members, Ragged.from_lengths(sizes, np.ones(len(members))))
+
+    @property
+    def has_teams(self) -> bool:
+        """Whether an entrant has two or more members."""
+        return len(self.members) > len(self.players)
+
+    @property
+    def places(self) -> Ints:
+        """The place of each member if the entrants finish in their order."""
+        return np.repeat(np.arange(len(self.players), dtype=np.int32), self.teams.lengths)
+
+    def rows(self, order: Longs) -> tuple[Longs, Ints, Ragged]:
+        """The members of the entrants in an order, their places, and the teams."""
+        teams, bounds = self.teams.take(order), self.teams.offsets
+        rows = np.concatenate([np.arange(bounds[at], bounds[at + 1]) for at in order])
+        return rows, np.repeat(np.arange(len(order), dtype=np.int32), teams.lengths), teams
+
+    def entrant_of(self, row: int) -> int:
+        """The entrant of a member."""
+        return int(np.searchsorted(self.teams.offsets, row, side="right")) - 1
+
+    def roster(self, entrant: int) -> list[Any]:
+        """The members of an entrant."""
+        return self.members[slice(*self.teams.offsets[entrant : entrant + 2].tolist())]
+
+    def prior(self, system: System, params: Any, weight: float, prior: Prior) -> Prior:
+        """The prior of each entrant, for the chances of the system, from those of all members."""
+        noise, first = self._noise(system, params, weight, prior), self.teams.offsets[:-1]
+        law = team_laws(system, params, self.teams, prior.mu, prior.sigma, noise)
+        # A system's chances have the noise of a player in them; the rest of a team's noise is put into its sigma.
+        variance = np.square(law.sigma) + np.square(law.beta) - np.square(noise[first])
+        sigma = np.where(self.teams.lengths == 1, prior.sigma[first], np.sqrt(np.maximum(variance, 0.0)))
+        return Prior(law.mu, sigma, np.full(len(first), np.nan), np.minimum.reduceat(prior.n_before, first))
+
+    def beliefs(
+        self, system: System, params: Any, mu: Floats, sigma: Floats, n_rounds: Ints, rating: Floats
+    ) -> tuple[Floats, Floats, Ints, Floats]:
+        """Mean, deviation, rounds and rating of each entrant: those of teams by the weights of the members."""
+        n = len(self.players)
+        law = team_laws(system, params, self.teams, mu, sigma, np.zeros(len(mu)))
+        of_row = np.repeat(np.arange(n), self.teams.lengths)
+        together = np.bincount(of_row, law.weight * rating, n).astype(np.float64)
+        return law.mu, law.sigma, np.minimum.reduceat(n_rounds, self.teams.offsets[:-1]), together
+
+    def _noise(self, system: System, params: Any, weight: float, prior: Prior) -> Floats:
+        """The deviation of each member's performances around its skill."""
+        if system.performance_law is None:
+            return np.zeros(len(self.members))
+        law = system.performance_law(params, weight, len(self.players), prior)
+        noise: Floats = np.sqrt(np.maximum(np.square(law.deviation) - np.square(prior.sigma), 0.0))
+        return noise
+
+
+def members_of(entrant: Any) -> list[Any]:
+    """The players of an entrant: those of a list, which is a team, or the entrant itself.
+
+    Raises
+    ------
+    ValueError
+        The list is empty.
+    """
+    if not isinstance(entrant, list):
+        return [entrant]
+    if not entrant:
+        raise ValueError("a team has no members")
+    return entrant
