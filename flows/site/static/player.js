@@ -1,5 +1,5 @@
 // The page of a player: the graph, and on the static site all values.
-import { contestAddress, day, element, format, kind, manifest, player, version, visible, root } from "./data.js";
+import { contestAddress, day, element, format, kind, manifest, player, playerAddress, search, version, visible, root } from "./data.js";
 import { draw } from "./graph.js";
 
 const page = document.querySelector("[data-player]");
@@ -34,6 +34,12 @@ function fill(site, one) {
   page.querySelector("[data-notice]").hidden = true;
 }
 
+/** Players that have the handle, or else the first half of it, as a part of theirs. */
+async function similar(handle) {
+  const found = await search(handle, 5);
+  return found.length ? found : search(handle.slice(0, Math.ceil(handle.length / 2)), 5);
+}
+
 async function main() {
   const given = document.getElementById("history");
   if (given) {
@@ -48,6 +54,8 @@ async function main() {
     if (!one) {
       field("handle").textContent = "No such player";
       notice.textContent = `${visible(site.run)} has no rated player called ${visible(handle)}.`;
+      const near = await similar(handle);
+      if (near.length) notice.append(" Similar: ", ...near.flatMap(([name], i) => [i ? ", " : "", element("a", { href: playerAddress(name) }, visible(name))]));
       return;
     }
     fill(site, one);

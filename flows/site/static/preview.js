@@ -25,6 +25,7 @@ form.addEventListener("submit", async (event) => {
     const response = await fetch(form.action, { method: "POST", headers: { accept: "text/html" }, body: new URLSearchParams(new FormData(form)) });
     const shown = new DOMParser().parseFromString(await response.text(), "text/html").querySelector("[data-result]");
     result.replaceChildren(...(shown ? shown.childNodes : [`The preview failed: ${response.status} ${response.statusText}`]));
+    if (result.getBoundingClientRect().top > window.innerHeight * 0.7) result.scrollIntoView(); // below the form of a phone
   } catch (error) {
     result.textContent = `The server does not answer: ${error.message}.`;
   } finally {

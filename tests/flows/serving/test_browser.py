@@ -75,6 +75,7 @@ def test_preview__shows_changes_with_and_without_scripts(address: str, browser: 
     assert "player 3" in page.locator("#standings").input_value()
     if scripts:
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert page.evaluate("document.querySelector('[data-result]').getBoundingClientRect().top") < 0.75 * 800
     page.locator("#standings").fill("player 3\nplayer 3")
     page.locator("main form button").click()
     page.wait_for_selector("[role=alert]")

@@ -147,6 +147,13 @@ def test_player__has_the_values_of_the_leaderboard(site: Site) -> None:
     assert field("n_rounds") == str(row["n_rounds"]) == str(page.locator("tbody tr").count())
 
 
+def test_player__that_does_not_exist_leads_to_similar_ones(site: Site) -> None:
+    page = site.open("player.html?h=Player%2077b")
+    page.locator("[data-notice] a").first.click()
+    page.wait_for_selector("svg.graph .line")
+    assert page.locator("h1").inner_text().startswith("player ")
+
+
 def test_graph__shows_rounds_under_the_pointer_and_zooms(site: Site) -> None:
     page = site.open("player.html?h=player%207", viewport={"width": 1280, "height": 900})
     page.wait_for_selector("svg.graph .line")
