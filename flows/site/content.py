@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
@@ -113,11 +114,13 @@ class SiteContent:
 
     @cached_property
     def _seed(self) -> list[Any]:
+        lowest = [] if self.display.minimum == -math.inf else [self.display.minimum]
         return [
             _MEANING,
             self.run,
             self.system,
             self.display.deviations,
+            *lowest,
             self.format.decimals,
             self.format.titles.to_json(),
         ]
