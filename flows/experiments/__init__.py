@@ -24,6 +24,7 @@ _PACKAGES = {
     "srm": "papers",
     "residuals": "properties",
     "hindsight": "properties",
+    "teams": "properties",
 }
 EXPERIMENTS = tuple(_PACKAGES)
 

@@ -33,6 +33,7 @@ from serving import serving
 from shell import shell
 from smoothing import smoothing, smoothing_doubling, smoothing_duels
 from systems import elo_mms, systems_200, systems_all, systems_others
+from teams import teams
 from timing import Options, Result, SkippedRow
 from with_lake import codeforces_lake, start, tennis_lake
 
@@ -49,6 +50,7 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "serve": serving,
     "normalise": normalise,
     "million": million,
+    "teams": teams,
     "tennis": tennis,
     "tennis-lake": tennis_lake,
     "evaluate": evaluation,

@@ -17,12 +17,17 @@ PAGE = (ROOT / "docs" / "systems" / "teams.md").read_text(encoding="utf-8")
 
 
 def test_example__of_teams_shows_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
-    (program,) = blocks_of(PAGE, "python")
+    program, season = blocks_of(PAGE, "python")
     names: dict = {}
     exec(program, names)
     assert "barbara" in capsys.readouterr().out
     history = names["history"]
     assert history["lo"].tolist() == [0, 0, 1, 2, 2, 0, 0, 1, 1]
+    exec(season, names)
+    joint, own = names["gain"]("joint"), names["gain"]("own")
+    assert (joint[:6] > 0).all()
+    assert (joint[6:] < -1.0).all()
+    assert (own > 30.0).all()
 
 
 @pytest.mark.parametrize(("credit", "sign"), [("joint", -1), ("own", 1)])

@@ -12,14 +12,16 @@ from helpers.histories import same_bits
 from helpers.in_process_engine import InProcessEngine
 from helpers.teams import draw_team_contests, team_rounds
 
+from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.local import LocalRater
 from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.pinned import PinnedRater
 from ranklake.flows.execution.rounds import split_batches
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
-N_PLAYERS, SMALL = 24, 10
+N_PLAYERS, SMALL, MANY = 24, 10, 3_600
 
 
 def alone(seed: int, n: int):
@@ -55,6 +57,54 @@ def test_raters__of_several_workers_give_the_same_bits(name: str, monkeypatch: p
         columns = rater.columns()
         assert all(same_bits(columns[key], values) for key, values in local.columns().items())
         rater.close()
+
+
+def crowds(seed: int) -> Rounds:
+    """Two rounds of thousands in teams of different sizes, with ties, and games of teams between them."""
+    rng = np.random.default_rng(seed)
+    contests = []
+    for at, n_teams in enumerate((900, 2, 3, 700, 2)):
+        players, teams = rng.permutation(MANY), rng.integers(1, 5, n_teams)
+        ends, place = np.cumsum(teams), np.sort(rng.integers(0, n_teams, n_teams))
+        lo, hi = np.searchsorted(place, place, side="left"), np.searchsorted(place, place, side="right") - 1
+        standings = [
+            (int(a), int(b), players[end - size : end].tolist(), None)
+            for a, b, end, size in zip(lo, hi, ends, teams, strict=True)
+        ]
+        contests.append((standings, 86_400 * at, 1.0, math.inf))
+    return team_rounds(contests, {k: k for k in range(MANY)})
+
+
+@pytest.mark.parametrize("name", ["elo-mmr", "elo-mmx", "elo-mms", "trueskill", "bar"])
+def test_blocks_and_threads__give_the_same_bits_for_crowds_of_teams(name: str) -> None:
+    system, rounds = SYSTEMS[name], crowds(1)
+    assert (np.diff(rounds.offsets) > system.small).sum() == 2
+    params = system.params()
+    (expected,) = LocalRater(system, params, MANY, Serial()).rate_batches([rounds])
+    for engine in (Serial(61), Threads(2), Threads(5, 100)):
+        with engine:
+            (outcome,) = LocalRater(system, params, MANY, engine).rate_batches([rounds])
+        assert same_bits(outcome, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of closed connections
+def test_dask__gives_the_same_bits_for_crowds_of_teams() -> None:
+    pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
+    rounds = crowds(2)
+    batches = [rounds.part(0, 2), rounds.part(2, len(rounds))]
+    with open_engine("dask", 2) as engine:
+        for name in ("elo-mmr", "elo-mmx", "elo-mms", "trueskill", "bar"):
+            system = SYSTEMS[name]
+            params = system.params()
+            (expected,) = LocalRater(system, params, MANY, Serial()).rate_batches([rounds])
+            rater = PartitionedRater(system, params, MANY, engine)
+            outcomes = list(rater.rate_batches(batches))
+            rater.close()
+            for column in ("mu_prior", "sigma_prior", "perf", "mu", "sigma", "n_before"):
+                assert same_bits(
+                    np.concatenate([getattr(part, column) for part in outcomes]), getattr(expected, column)
+                )
 
 
 def test_batches__have_each_large_round_of_teams_alone() -> None:

@@ -33,7 +33,7 @@ from ranklake.flows.experiments import EXPERIMENTS, find_experiment
 from ranklake.flows.experiments.base import Experiment, ExperimentContext, Picture, Report, Table
 from ranklake.flows.experiments.data import History, from_file, from_lake, rate_history
 from ranklake.flows.experiments.papers import calibration, convergence
-from ranklake.flows.experiments.properties import farming, incentives, robustness
+from ranklake.flows.experiments.properties import farming, incentives, robustness, teams
 from ranklake.flows.experiments.properties.counterfactual import move, other_self
 from ranklake.flows.experiments.published import NAMES, SECONDS, SHAPES, contenders
 from ranklake.flows.experiments.render import to_html
@@ -107,6 +107,35 @@ def test_influence__is_within_the_proved_bounds() -> None:
     bounds = run("influence").tables["bounds"].columns
     assert list(bounds["within"]) == [True] * 6
     assert bounds["change"][-1] == pytest.approx(math.pi / math.sqrt(3) * (80**2 + 0.2 * 80**2) / math.sqrt(6 * 80**2))
+
+
+@pytest.mark.slow
+def test_teams__lose_a_later_rating_by_a_better_place_unless_credit_is_own() -> None:
+    tables = run("teams").tables
+    skills, later = (list(zip(*tables[name].columns.values(), strict=True)) for name in ("skills", "later"))
+    losses = {(mixing, system): count for mixing, system, _, count, *_ in later}
+    assert all(count == 0 for (_, system), count in losses.items() if system.endswith("credit=own"))
+    joint = {system for _, system in losses if not system.endswith("credit=own")}
+    assert all(losses[0.0, system] > 5 > losses[100.0, system] for system in joint)
+    errors = {(mixing, system): error for mixing, system, error, *_ in skills}
+    for system in ("elo-mmr", "elo-mmx", "elo-mms"):
+        assert errors[0.0, system] > 1.2 * errors[10.0, system] > errors[100.0, system]
+        assert errors[100.0, f"{system} credit=own"] > 2 * errors[100.0, system]
+
+
+def test_league__of_teams_has_rosters_that_change_as_often_as_asked() -> None:
+    for mixing, low, high in ((0.0, 0.0, 0.0), (0.1, 0.05, 0.3), (1.0, 0.9, 1.0)):
+        rounds, skill = teams.league(np.random.default_rng(1), 48, mixing)
+        assert len(skill) == 48
+        first, second = (
+            {
+                player: frozenset(team)
+                for team in rounds.part(r, r + 1).player.reshape(-1, 3).tolist()
+                for player in team
+            }
+            for r in (teams.ALONE, teams.ALONE + 1)
+        )
+        assert low <= np.mean([first[player] != second[player] for player in first]) <= high
 
 
 def test_paper__has_all_printed_tables() -> None:
@@ -350,7 +379,7 @@ def test_rate_history__rates_the_whole_history(history: History) -> None:
 # Reports
 
 LIGHT = ["datasets", "accuracy", "transfer", "calibration", "inflation", "srm", "residuals", "hindsight"]
-TABLES_ONLY = ["hindsight"]
+TABLES_ONLY = ["hindsight", "teams"]
 
 
 @pytest.mark.slow

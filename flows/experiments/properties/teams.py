@@ -1,0 +1,190 @@
+"""Rounds of teams: how well the skills of members are found, and whether a better place lowers a later rating."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
+from ranklake.rating_kernels.core.ragged import Ragged
+
+from ...common.settings import build_params
+from ...compilation.compile import compile_kernels
+from ...engines.serial import Serial
+from ...execution.rounds import rate_rounds
+from ..base import Experiment, ExperimentContext, Report, Table
+
+__all__ = ["EXPERIMENT", "later_losses", "league"]
+
+Floats = npt.NDArray[np.float64]
+
+PLAYERS, TRIALS, FEW = 300, 20, 48  # players of the two tables
+ALONE, TOGETHER, SIZE = 12, 40, 3  # rounds of individuals, rounds of teams, members of a team
+SKILL, NOISE = 300.0, 200.0  # standard deviations
+MIXING = (0.0, 0.1, 1.0)
+TOLERANCE = 1e-7  # rating points, for rounding errors
+_MEANS: dict[str, tuple[str, dict[str, Any]]] = {
+    "elo-mmr": ("elo-mmr", {}),
+    "elo-mmr credit=own": ("elo-mmr", {"credit": "own"}),
+    "elo-mmx": ("elo-mmx", {}),
+    "elo-mmx credit=own": ("elo-mmx", {"credit": "own"}),
+    "elo-mms": ("elo-mms", {}),
+    "elo-mms credit=own": ("elo-mms", {"credit": "own"}),
+}
+_ALL = _MEANS | {
+    "elo-mmr team=best": ("elo-mmr", {"team": "best"}),
+    "trueskill": ("trueskill", {}),
+    "bar variant=btfull": ("bar", {"variant": "btfull"}),
+}
+
+
+def league(rng: np.random.Generator, n_players: int, mixing: float) -> tuple[Rounds, Floats]:
+    """Rounds of every second player alone, then rounds of teams of all players; and the players' constant skills.
+
+    Parameters
+    ----------
+    n_players
+        A multiple of ``SIZE``.
+    mixing
+        Share of the players that exchange their teams before each round.
+    """
+    skill = rng.normal(1500.0, SKILL, n_players)
+    player, lo, lengths, sizes = [], [], [], []
+    for _ in range(ALONE):
+        veterans = np.arange(0, n_players, 2)
+        player.append(veterans[np.argsort(-(skill[veterans] + rng.normal(0.0, NOISE, len(veterans))))])
+        lo.append(np.arange(len(veterans)))
+        lengths.append(np.ones(len(veterans), dtype=np.int64))
+        sizes.append(len(veterans))
+    seats = rng.permutation(n_players)
+    for _ in range(TOGETHER):
+        moving = np.flatnonzero(rng.random(n_players) < mixing)
+        seats[moving] = seats[rng.permutation(moving)]
+        teams = seats.reshape(-1, SIZE)
+        order = np.argsort(-(skill[teams].mean(axis=1) + rng.normal(0.0, NOISE, len(teams))))
+        player.append(teams[order].ravel())
+        lo.append(np.repeat(np.arange(len(teams)), SIZE))
+        lengths.append(np.full(len(teams), SIZE))
+        sizes.append(n_players)
+    places, times = np.concatenate(lo), 86_400 * np.arange(1, len(sizes) + 1)
+    shares = Ragged.from_lengths(np.concatenate(lengths), np.ones(len(places)))
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    return Rounds.from_columns(offsets, np.concatenate(player), places, places, times, teams=shares), skill
+
+
+def later_losses(system: System, params: Any, rounds: Rounds, n_players: int, at: int, team: int) -> Floats:
+    """The decrease of each rating of a team's members, from round ``at`` on, by one better place in that round.
+
+    The team exchanges places with the team before it. All its members' beliefs change; those about all other players
+    are as they were, as in the theorem about individuals.
+
+    Returns
+    -------
+    float64[...]
+        Rating points, negative for an increase: one for each participation of a member.
+    """
+    beliefs, losses = system.newcomers(params, n_players), []
+    rate_rounds(system, params, beliefs, rounds.part(0, at), Serial())
+    group = np.sort(rounds.part(at, at + 1).player.reshape(-1, SIZE)[team])
+    other = system.newcomers(params, len(group))
+    _copy(beliefs, group, other, np.arange(len(group)))
+    for r in range(at, len(rounds)):
+        round = rounds.part(r, r + 1)
+        played = _promoted(round, team) if r == at else round
+        field = np.sort(round.player)
+        here = np.flatnonzero(np.isin(group, field))
+        rows = np.searchsorted(field, group[here])
+        store = system.newcomers(params, len(field))
+        _copy(beliefs, field, store, np.arange(len(field)))
+        _copy(other, here, store, rows)
+        known = np.searchsorted(field, played.player).astype(np.int32)
+        rate_rounds(system, params, store, replace(played, player=known), Serial())
+        rate_rounds(system, params, beliefs, round, Serial())
+        _copy(store, rows, other, here)
+        losses.append(beliefs.mu[group[here]] - store.mu[rows])
+    return np.concatenate(losses)
+
+
+def _copy(source: Beliefs, rows: npt.NDArray[np.integer], target: Beliefs, to: npt.NDArray[np.integer]) -> None:
+    target.put(to, source.take(rows))
+
+
+def _promoted(round: Rounds, team: int) -> Rounds:
+    """The round after an exchange of places with the team before."""
+    teams = round.player.reshape(-1, SIZE).copy()
+    teams[[team - 1, team]] = teams[[team, team - 1]]
+    return replace(round, player=teams.ravel())
+
+
+def _run(context: ExperimentContext) -> Report:
+    for name in dict.fromkeys(name for name, _ in _ALL.values()):
+        compile_kernels(name, np.array([PLAYERS]))
+    skills, later = _skills(context), _later(context)
+    return Report(
+        [
+            f"Every second player has {ALONE} rounds alone, then all players have {TOGETHER} rounds in teams of "
+            f"{SIZE}. Skills are constant with a standard deviation of {SKILL:.0f}; a team performs around the mean "
+            f"skill of its members with {NOISE:.0f}. Before each round a share of the players exchange their teams. "
+            "If rosters never change, results say nothing about the differences between partners. The beliefs have "
+            "no correlations between partners, so sigma falls at the same rate for all rosters.",
+            Table("skills", f"Ratings of {PLAYERS} players against their skills, points", skills, 1),
+            "A team exchanges places with the team before it in one round. The results of all other rounds and the "
+            "beliefs about all players outside of the team stay as they were. The table counts the later ratings of "
+            "the team's members that are lower than without the better place. The points of TrueSkill and BAR are "
+            "scaled to those of the other systems.",
+            Table("later", "Better places, and the ratings of the members after them", later, {"lower, %": 2}),
+        ]
+    )
+
+
+def _skills(context: ExperimentContext) -> dict[str, list[Any]]:
+    rows: list[tuple[Any, ...]] = []
+    for mixing in MIXING:
+        rounds, skill = league(np.random.default_rng(context.seed), PLAYERS, mixing)
+        teams = rounds.part(len(rounds) - 1, len(rounds)).player.reshape(-1, SIZE)
+        for label, (name, settings) in _MEANS.items():
+            context.on_step(f"{100 * mixing:g} % exchanged: {label}")
+            system = SYSTEMS[name]
+            params = build_params(system, settings)
+            beliefs = system.newcomers(params, PLAYERS)
+            rate_rounds(system, params, beliefs, rounds, Serial())
+            error = beliefs.mu - skill
+            error -= error.mean()  # the level of all ratings is not determined
+            of_teams = error[teams].mean(axis=1)
+            sigma = float(np.sqrt(np.square(beliefs.sigma).mean()))
+            rows.append((100 * mixing, label, float(error.std()), sigma, float(of_teams.std())))
+    headings = ("exchanged, %", "system", "error of members", "their sigma", "error of teams")
+    return dict(zip(headings, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def _later(context: ExperimentContext) -> dict[str, list[Any]]:
+    rows: list[tuple[Any, ...]] = []
+    for mixing in MIXING:
+        rng = np.random.default_rng(context.seed)
+        rounds, _ = league(rng, FEW, mixing)
+        at, team = ALONE + rng.integers(0, TOGETHER // 2, TRIALS), rng.integers(1, FEW // SIZE, TRIALS)
+        trials = list(zip(at.tolist(), team.tolist(), strict=True))
+        for label, (name, settings) in _ALL.items():
+            context.on_step(f"{100 * mixing:g} % exchanged, later ratings: {label}")
+            system = SYSTEMS[name]
+            params = build_params(system, settings)
+            unit = params.sigma_init / 350.0
+            found = [later_losses(system, params, rounds, FEW, *trial) / unit for trial in trials]
+            losses = np.concatenate(found)
+            lower = losses > TOLERANCE
+            count = sum(bool((one > TOLERANCE).any()) for one in found)
+            worst = max(0.0, float(losses.max()))
+            rows.append((100 * mixing, label, TRIALS, count, 100.0 * float(lower.mean()), worst))
+    headings = ("exchanged, %", "system", "better places", "with a later loss", "lower, %", "largest loss, points")
+    return dict(zip(headings, map(list, zip(*rows, strict=True)), strict=True))
+
+
+EXPERIMENT = Experiment(
+    "teams",
+    "Teams: skills of members, and whether a better place lowers a later rating",
+    "The challenge of teams in Ebtekar and Liu, arXiv:2101.00400, section 7; the model is ours",
+    _run,
+)
