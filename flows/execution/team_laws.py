@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ranklake.rating_kernels import System
+from ranklake.rating_kernels import Prior, System
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats
 from ranklake.rating_kernels.inference.teams import describe_teams, sum_members
 
-__all__ = ["TeamLaws", "team_laws"]
+__all__ = ["TeamLaws", "noise_of", "team_laws", "team_prior"]
 
 _ONE_NOISE = ("bar",)  # systems that add skills up, and whose teams have the noise of a player
 
@@ -52,3 +52,22 @@ def team_laws(system: System | None, params: Any, teams: Ragged, mu: Floats, sig
         return found
     sum_members(0, n, bounds, share, mu, sigma, beta, *found)
     return found._replace(beta=beta[bounds[:-1]]) if system.name in _ONE_NOISE else found
+
+
+def team_prior(system: System, params: Any, teams: Ragged, weight: float, prior: Prior) -> Prior:
+    """The prior of each team of a round, for the chances of the system, from those of all members."""
+    noise, first = noise_of(system, params, weight, len(teams.offsets) - 1, prior), teams.offsets[:-1]
+    law = team_laws(system, params, teams, prior.mu, prior.sigma, noise)
+    # A system's chances have the noise of a player in them; the rest of a team's noise is put into its sigma.
+    variance = np.square(law.sigma) + np.square(law.beta) - np.square(noise[first])
+    sigma = np.where(teams.lengths == 1, prior.sigma[first], np.sqrt(np.maximum(variance, 0.0)))
+    return Prior(law.mu, sigma, np.full(len(first), np.nan), np.minimum.reduceat(prior.n_before, first))
+
+
+def noise_of(system: System, params: Any, weight: float, participants: int, prior: Prior) -> Floats:
+    """The deviation of each player's performances around its skill; 0 if the system has no model of performances."""
+    if system.performance_law is None:
+        return np.zeros(len(prior.mu))
+    law = system.performance_law(params, weight, participants, prior)
+    noise: Floats = np.sqrt(np.maximum(np.square(law.deviation) - np.square(prior.sigma), 0.0))
+    return noise

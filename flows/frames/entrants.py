@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels import Prior, System
+from ranklake.rating_kernels import System
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 
@@ -79,15 +79,6 @@ class Entrants:
         """The members of an entrant."""
         return self.members[slice(*self.teams.offsets[entrant : entrant + 2].tolist())]
 
-    def prior(self, system: System, params: Any, weight: float, prior: Prior) -> Prior:
-        """The prior of each entrant, for the chances of the system, from those of all members."""
-        noise, first = self._noise(system, params, weight, prior), self.teams.offsets[:-1]
-        law = team_laws(system, params, self.teams, prior.mu, prior.sigma, noise)
-        # A system's chances have the noise of a player in them; the rest of a team's noise is put into its sigma.
-        variance = np.square(law.sigma) + np.square(law.beta) - np.square(noise[first])
-        sigma = np.where(self.teams.lengths == 1, prior.sigma[first], np.sqrt(np.maximum(variance, 0.0)))
-        return Prior(law.mu, sigma, np.full(len(first), np.nan), np.minimum.reduceat(prior.n_before, first))
-
     def beliefs(
         self, system: System, params: Any, mu: Floats, sigma: Floats, n_rounds: Ints, rating: Floats
     ) -> tuple[Floats, Floats, Ints, Floats]:
@@ -97,14 +88,6 @@ class Entrants:
         of_row = np.repeat(np.arange(n), self.teams.lengths)
         together = np.bincount(of_row, law.weight * rating, n).astype(np.float64)
         return law.mu, law.sigma, np.minimum.reduceat(n_rounds, self.teams.offsets[:-1]), together
-
-    def _noise(self, system: System, params: Any, weight: float, prior: Prior) -> Floats:
-        """The deviation of each member's performances around its skill."""
-        if system.performance_law is None:
-            return np.zeros(len(self.members))
-        law = system.performance_law(params, weight, len(self.players), prior)
-        noise: Floats = np.sqrt(np.maximum(np.square(law.deviation) - np.square(prior.sigma), 0.0))
-        return noise
 
 
 def members_of(entrant: Any) -> list[Any]:

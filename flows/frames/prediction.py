@@ -30,6 +30,7 @@ from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rounds import check_teams, rate_rounds
 from ..execution.selection import select_beliefs
+from ..execution.team_laws import team_prior
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from .beliefs import (
@@ -174,7 +175,7 @@ class Prediction:
         self._before = self.rating, self.n_rounds  # of each member
         if self._entrants.has_teams:
             law = display.system, display.params
-            self._prior = self._entrants.prior(*law, weight, self._prior)
+            self._prior = team_prior(*law, self._entrants.teams, weight, self._prior)
             self.mu, self.sigma, self.n_rounds, self.rating = self._entrants.beliefs(
                 *law, self.mu, self.sigma, self.n_rounds, self.rating
             )

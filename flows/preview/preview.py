@@ -21,7 +21,8 @@ from ..engines.protocols import LocalEngine
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns
-from ..execution.rounds import rate_rounds
+from ..execution.rounds import check_teams, rate_rounds
+from ..execution.team_laws import team_prior
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from .needed import places_needed
@@ -65,7 +66,8 @@ class Preview:
         The participants, best first, then the entrants without a place.
     columns : dict of str to array
         By the names of :data:`COLUMNS` without ``handle``; one entry a participant of the standings. NaN and 0 stand
-        for none. An entrant without a place has no performance, posterior and change.
+        for none. An entrant without a place has no performance, posterior and change. In a contest of teams, places are
+        those of teams, and there is no chance and no place for a title.
     format : RatingFormat
         The format of the ratings.
     """
@@ -107,7 +109,7 @@ def preview_round(
     Raises
     ------
     ValueError
-        The system or the run skips a contest with these places.
+        The system or the run skips a contest with these places, or has no rule for its teams.
     ConvergenceError
         The contest cannot be rated; the message names the player.
     """
@@ -115,8 +117,9 @@ def preview_round(
     system, params, engine = display.system, display.params, engine or Serial()
     round = Rounds.from_columns(
         [0, n], np.arange(n), standings.lo, standings.hi, [standings.time_seconds or 0], [standings.weight],
-        [standings.perf_ceiling], [event],
+        [standings.perf_ceiling], [event], standings.teams,
     )  # fmt: skip
+    check_teams(system, round)
     if reason := int(rules.skipping.reasons(round)[0]):
         raise ValueError(f"such a contest is not rated: {REASONS[reason]}")
     compile_kernels(system.name, [n])
@@ -126,11 +129,15 @@ def preview_round(
     before = display.rating(mu, np.asarray(beliefs["sigma"]), n_rounds)
     rating = display.rating(outcome.mu, outcome.sigma, n_rounds + np.int32(1))
     titles, minimum = rules.titles.above(before)
-    titled = np.flatnonzero(~np.isnan(minimum))
+    titled = np.flatnonzero(~np.isnan(minimum) & (round.teams is None))
     needed, chance = np.zeros(n, dtype=np.int64), np.full(n, np.nan)
     with announce_compilation(system.name):
-        model = PlaceModel(system, params, standings.weight, outcome.prior)
-        expected = model.expected_places()
+        prior, of_row = outcome.prior, np.arange(n)
+        if round.teams is not None:
+            prior = team_prior(system, params, round.teams, standings.weight, prior)
+            of_row = np.repeat(np.arange(len(prior.mu)), round.teams.lengths)
+        model = PlaceModel(system, params, standings.weight, prior)
+        expected = model.expected_places()[of_row]
         if len(titled):
             found = places_needed(display, beliefs, round, outcome, titled, minimum[titled], engine)
             needed[titled] = np.maximum(found, 0)

@@ -6,6 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from ..common.adapters import to_ragged
 from ..sources.base import SourceError
 from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
@@ -57,4 +60,5 @@ def standings_from_file(
         time_seconds=(contest.time_seconds or None) if time_seconds is None else time_seconds,
         weight=contest.weight,
         perf_ceiling=contest.perf_ceiling,
+        teams=None if contest.teams is None else to_ragged(contest.teams, np.array([0, len(contest)])),
     )

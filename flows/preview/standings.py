@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels.core.limits import Limits
+from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import ROUND_LIMITS, check_places
 
 __all__ = ["Standings"]
@@ -31,6 +32,8 @@ class Standings:
         End of the contest, UTC; None if unknown.
     weight, perf_ceiling : float
         As for a contest of a data set.
+    teams : Ragged or None
+        The shares of the members of each team, whose places count teams; None if all are alone.
     """
 
     players: Sequence[Any]
@@ -40,6 +43,7 @@ class Standings:
     time_seconds: int | None = None
     weight: float = 1.0
     perf_ceiling: float = np.inf
+    teams: Ragged | None = None
 
     def __len__(self) -> int:
         return len(self.players)
@@ -59,6 +63,7 @@ class Standings:
         time_seconds: int | None = None,
         weight: float = 1.0,
         perf_ceiling: float = np.inf,
+        teams: Ragged | None = None,
     ) -> Self:
         """Checked standings.
 
@@ -67,7 +72,9 @@ class Standings:
         players, lo, hi
             The placed participants, best first.
         entrants
-            All entrants; those among ``players`` are placed already.
+            All entrants; those among ``players`` are placed already, and the others have no team.
+        teams
+            The shares of the members of each team of ``players``.
 
         Raises
         ------
@@ -78,7 +85,8 @@ class Standings:
         """
         if not len(players):
             raise ValueError("the standings are empty; a preview needs a placed participant")
-        check_places(lo, hi)
+        first = slice(None) if teams is None else teams.offsets[:-1]
+        check_places(lo[first], hi[first])
         placed = set(players)
         if len(placed) < len(players):
             raise ValueError(f"player {_repeated(players)!r} is listed twice in the standings")
@@ -89,15 +97,18 @@ class Standings:
             limits: Limits = ROUND_LIMITS[name]
             if value is not None and not limits.contains(value):
                 raise ValueError(f"{name} must be {limits.rule}, got {value}")
-        n, k = len(players), len(waiting)
+        n, k = len(lo[first]), len(waiting)
+        if teams is not None:
+            teams = Ragged.concat([teams, Ragged.from_lengths(np.ones(k, np.int64), np.ones(k))])
         return cls(
             [*players, *waiting],
             np.concatenate([lo, np.full(k, n)]).astype(np.int32),
             np.concatenate([hi, np.full(k, n + k - 1)]).astype(np.int32),
-            n,
+            len(players),
             time_seconds,
             weight,
             perf_ceiling,
+            teams,
         )
 
 
