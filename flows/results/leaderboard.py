@@ -113,9 +113,17 @@ def open_rated(lake: Lake, run_name: str) -> tuple[Run, Dataset, Chain]:
 
 
 def rated_contests(chain: Chain, dataset: Dataset) -> pa.Table:
-    """The current row of the data set for the contest of each round; null for contests that were removed."""
+    """The current row of the data set for the contest of each round; null for contests that were removed.
+
+    ``n_players`` counts a team as one, as places do.
+    """
     ids = pa.array([contest_id for segment in chain.segments for contest_id in segment.contest_ids], pa.string())
-    return dataset.contests.take(pc.index_in(ids, value_set=dataset.contests.column("contest_id").combine_chunks()))
+    contests = dataset.contests.take(pc.index_in(ids, value_set=dataset.contests.column("contest_id").combine_chunks()))
+    n_teams, at = contests.column("n_teams"), contests.column_names.index("n_players")
+    if n_teams.null_count == len(n_teams):
+        return contests
+    counted = pc.coalesce(n_teams, contests.column("n_players"))
+    return contests.set_column(at, contests.schema.field(at), counted)
 
 
 def check_rated(run: Run, chain: Chain) -> None:

@@ -184,6 +184,8 @@ def _rounds(table: pa.Table, dataset: Dataset, run: str) -> tuple[Rounds, np.nda
     contests, index = dataset.contests, round_index[first]
     columns = [contests.column(name).to_numpy()[index] for name in ("time_seconds", "weight")]
     ceiling = contests.column("perf_ceiling").fill_null(np.inf).to_numpy()[index]
+    if contests.column("n_teams").take(index).null_count < len(index):
+        raise LakeError(f"run {run} rates contests of teams; smoothing has no rule for them", path=layout.run_file(run))
     if not large.all():
         raise LakeError(f"run {run} rates contests of one participant; smoothing cannot", path=layout.run_file(run))
     player, lo, hi = (table.column(name).to_numpy() for name in ("player", "lo", "hi"))

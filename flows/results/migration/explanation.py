@@ -118,7 +118,8 @@ def explain(
     Raises
     ------
     LakeError
-        There is no such run, player or contest, or the run did not rate the player there; the message says which.
+        There is no such run, player or contest, the run did not rate the player there, or the contest is one of teams;
+        the message says which.
     """
     run = Run.open(lake, run_name)
     dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
@@ -132,6 +133,8 @@ def explain(
         how = "skipped it" if index in _skipped(chain) else f"did not rate {handle!r} there"
         raise LakeError(f"contest {contest_id} is round {index} of run {run_name}, which {how}")
     row, fact = (table.slice(at, 1).to_pylist()[0] for table, at in ((rows, int(of_player[0])), (contests, index)))
+    if fact["n_teams"] is not None:
+        raise LakeError(f"contest {contest_id} is one of teams; only contests of individuals can be explained")
     weight = 1.0 if fact["weight"] is None else fact["weight"]
     explanation = Explanation(
         handle=next(name for name, player in players.items() if player == row["player"]),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.commands import Command
 from helpers.lakes import commit_often, lake_of, rate_run, synthetic
 from helpers.tables import assert_published, read
 from helpers.teams import draw_team_contests, team_contests
@@ -63,6 +65,25 @@ def test_publish__after_a_correction_has_the_new_teams(lake: Lake) -> None:
     assert ("3", f"p{member}") not in published(lake)
     assert published(lake)["3", f"p{HISTORY[3][0][-1][2][0]}"] == f"team {len(HISTORY[3][0]) - 1}"
     assert_published(lake)
+
+
+def test_participants__of_a_contest_are_teams_before_and_after_a_publish(lake: Lake, invoke: Command) -> None:
+    member = HISTORY[2][0][0][2][0]
+    command = ("player", f"p{member}", "--run", "run", "--format", "json", "--lake", lake.url)
+    before = invoke(*command).out
+    publish(lake, "run")
+    assert invoke(*command).out == before
+    shown = {row["contest_id"]: row["n_players"] for row in json.loads(before)}
+    assert shown["2"] == len(HISTORY[2][0])
+    contests = read(lake, "contests").select(["contest_id", "n_players"]).to_pylist()
+    assert shown.items() <= {row["contest_id"]: row["n_players"] for row in contests}.items()
+
+
+def test_smoothing_and_explanations__refuse_contests_of_teams(lake: Lake, invoke: Command) -> None:
+    there = ("--run", "run", "--lake", lake.url)
+    assert "smoothing has no rule for them" in invoke.refuses("smooth", *there)
+    member = HISTORY[2][0][0][2][0]
+    assert "contest 2 is one of teams" in invoke.refuses("explain", f"p{member}", "2", *there)
 
 
 def test_teams__of_a_stale_run_are_null_for_players_who_have_left(lake: Lake) -> None:
