@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from ranklake.rating_kernels import Outcome, Rounds, count_events
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.core.standings import ROUND_LIMITS
+from ranklake.rating_kernels.core.standings import IN_FIELD, OUTSIDE, RATED, ROUND_LIMITS, Ints
 from ranklake.storage import Dataset, LakeError, StandingsPart
 from ranklake.storage.datasets.tables.teams import Teams
 from ranklake.storage.lake.schemas import ROUNDS
 
-__all__ = ["ContestFacts", "check_contests", "concat_rounds", "to_ragged", "to_table"]
+__all__ = ["ContestFacts", "check_contests", "concat_rounds", "places_among_rated", "to_ragged", "to_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class ContestFacts:
     weight: npt.NDArray[np.float64]
     perf_ceiling: npt.NDArray[np.float64]
     event: npt.NDArray[np.int64]
+    field_includes_unrated: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, contests: pa.Table, counts: npt.NDArray[np.bool_]) -> ContestFacts:
@@ -37,12 +38,13 @@ class ContestFacts:
         time_seconds = _writable(contests.column("time_seconds"))
         event = np.zeros(len(time_seconds), dtype=np.int64)
         event[counts] = count_events(time_seconds[counts])
-        return cls(time_seconds, _writable(contests.column("weight")), _writable(ceilings), event)
+        with_unrated = contests.column("field_includes_unrated").fill_null(False).to_numpy()
+        return cls(time_seconds, _writable(contests.column("weight")), _writable(ceilings), event, with_unrated)
 
     def rounds(self, part: StandingsPart) -> Rounds:
         """Stored standings of consecutive contests as rounds; ingestion has checked them."""
         at = slice(part.first_contest, part.first_contest + len(part))
-        return Rounds(
+        rounds = Rounds(
             _writable(part.offsets),
             _writable(part.player),
             _writable(part.lo),
@@ -53,6 +55,11 @@ class ContestFacts:
             self.event[at],
             teams=None if part.teams is None else to_ragged(part.teams, part.offsets),
         )
+        if part.rated is None:
+            return rounds
+        in_field = np.repeat(self.field_includes_unrated[at], np.diff(part.offsets))
+        unrated = np.where(in_field, np.uint8(IN_FIELD), np.uint8(OUTSIDE))
+        return replace(rounds, roles=np.where(part.rated, np.uint8(RATED), unrated))
 
 
 def to_ragged(teams: Teams, offsets: npt.NDArray[np.int64]) -> Ragged | None:
@@ -64,6 +71,8 @@ def to_ragged(teams: Teams, offsets: npt.NDArray[np.int64]) -> Ragged | None:
 
 def concat_rounds(parts: Sequence[Rounds]) -> Rounds:
     """The rounds of all parts, one part after the other."""
+    if any(len(part.roles) for part in parts):
+        parts = [part if len(part.roles) else replace(part, roles=np.zeros(part.n_rows, np.uint8)) for part in parts]
     names = [name for name in Rounds.__slots__ if name not in ("offsets", "teams")]
     columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     sizes = np.concatenate([np.diff(part.offsets) for part in parts])
@@ -115,8 +124,26 @@ def to_table(
         One entry a round.
     """
     sizes = np.diff(rounds.offsets)
+    lo, hi = rounds.lo, rounds.hi
+    if rounds.roles.any():
+        lo, hi = places_among_rated(rounds)
     contest = pa.array(contest_ids, pa.string()).take(pa.array(np.repeat(np.arange(len(rounds)), sizes)))
     perf = pa.array(outcome.perf, from_pandas=True)  # NaN (no performance) becomes null
-    columns = [np.repeat(round_index, sizes), contest, rounds.player, rounds.lo, rounds.hi, perf]
+    columns = [np.repeat(round_index, sizes), contest, rounds.player, lo, hi, perf]
     columns += [outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before]
-    return pa.Table.from_arrays([pa.array(column) for column in columns], schema=ROUNDS)
+    table = pa.Table.from_arrays([pa.array(column) for column in columns], schema=ROUNDS)
+    return table.append_column("rated", pa.array(rounds.roles == RATED)) if rounds.roles.any() else table
+
+
+def places_among_rated(rounds: Rounds) -> tuple[Ints, Ints]:
+    """``lo`` and ``hi`` of each row among the rated participants; an unrated one counts as the only one in their field.
+
+    Its tie group ends with itself: the number of rated participants before it, plus those who tie.
+    """
+    rated = rounds.roles == RATED
+    start, tied = rounds.offsets[:-1].repeat(np.diff(rounds.offsets)), rounds.hi - rounds.lo + 1
+    before = np.concatenate(([0], np.cumsum(rated)))
+    first = start + rounds.lo
+    lo = before[first] - before[start]
+    hi = lo + before[first + tied] - before[first] - rated
+    return lo.astype(np.int32), hi.astype(np.int32)

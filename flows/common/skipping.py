@@ -14,13 +14,27 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Rounds, System
+from ranklake.rating_kernels.core.standings import OUTSIDE, RATED
 from ranklake.storage import Dataset
 
-__all__ = ["ALL_TIED", "ANY_SYSTEM", "ONE_PARTICIPANT", "REASONS", "TWO_TIED", "Skipping", "count_reasons", "differ"]
+from .adapters import ContestFacts
 
-ONE_PARTICIPANT, ALL_TIED, TWO_TIED = 1, 2, 3
+__all__ = [
+    "ALL_TIED",
+    "ANY_SYSTEM",
+    "NOBODY_RATED",
+    "ONE_PARTICIPANT",
+    "REASONS",
+    "TWO_TIED",
+    "Skipping",
+    "count_reasons",
+    "differ",
+]
+
+ONE_PARTICIPANT, ALL_TIED, TWO_TIED, NOBODY_RATED = 1, 2, 3, 4
 REASONS = {
     ONE_PARTICIPANT: "one participant only",
+    NOBODY_RATED: "no rated participant",
     ALL_TIED: "all participants tied",
     TWO_TIED: "draws of two players, as this run skips them since release 0.1; a new --run rates them",
 }
@@ -82,7 +96,16 @@ class Skipping:
         return " + ".join(text for skipped, text in parts if skipped) or "none"
 
     def reasons(self, rounds: Rounds) -> npt.NDArray[np.uint8]:
-        """For each round the reason for skipping it, a key of ``REASONS``; 0 if it is rated."""
+        """For each round the reason for skipping it, a key of ``REASONS``; 0 if it is rated.
+
+        Unrated participants count if rated ones compete with them.
+        """
+        if rounds.roles.any():
+            found = np.full(len(rounds), NOBODY_RATED, dtype=np.uint8)
+            possible = np.add.reduceat(rounds.roles == RATED, rounds.offsets[:-1], dtype=np.int64) > 0
+            competing = rounds.keep(possible)
+            found[possible] = self.reasons(competing.select(competing.roles != OUTSIDE))
+            return found
         found = np.zeros(len(rounds), dtype=np.uint8)
         sizes, tied = rounds.participants, ~rounds.informative
         if self.one_participant:
@@ -109,15 +132,9 @@ def count_reasons(reasons: npt.NDArray[np.uint8]) -> dict[str, int]:
 
 def differ(dataset: Dataset, one: Skipping, other: Skipping) -> bool:
     """Whether two rules skip different contests of a data set; reads all its standings."""
+    facts = ContestFacts.of(dataset.contests, np.ones(dataset.contests.num_rows, dtype=np.bool_))
     for part in dataset.standings():
-        n = len(part)
-        nothing, places = np.zeros(n), part.offsets
-        if part.teams is not None:
-            places = np.concatenate(([0], np.cumsum(part.teams.opens(part.offsets))))[part.offsets]
-        rounds = Rounds(
-            part.offsets, part.player, part.lo, part.hi, nothing.astype(np.int64), nothing, nothing,
-            nothing.astype(np.int64), np.diff(places),
-        )  # fmt: skip
+        rounds = facts.rounds(part)
         if not np.array_equal(one.keep(rounds), other.keep(rounds)):
             return True
     return False

@@ -9,6 +9,7 @@ from ranklake.rating_kernels.core.beliefs import Map
 
 from ..engines.protocols import LocalEngine
 from .outcomes import check_outcome
+from .unrated import rate_with_unrated
 
 __all__ = ["check_team_rule", "check_teams", "rate_few", "rate_rounds", "split_batches"]
 
@@ -44,15 +45,24 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
         part, rows = rounds.part(start, stop), outcome.part(rounds.offsets[start], rounds.offsets[stop])
         with check_outcome(system, params, part, rows, start):
             if large:
-                _rate_large(system, params, beliefs, part, engine, rows)
+                _rate_large(system, params, beliefs, part, engine.map, rows)
             else:
                 rate_few(system, params, beliefs, part, engine.map, rows)
     return outcome
 
 
 def rate_few(system: System, params: object, beliefs: Beliefs, rounds: Rounds, map: Map, outcome: Outcome) -> None:
-    """Rate a batch that is no large round (:func:`split_batches`): small rounds, or one large round of teams."""
-    if len(rounds) != 1 or rounds.n_rows <= system.small:
+    """Rate a batch that is no large round (:func:`split_batches`): small rounds, or a round that is always alone."""
+    if rounds.roles.any():
+
+        def rate(field: Rounds, found: Outcome) -> None:
+            if field.n_rows > system.small:
+                _rate_large(system, params, beliefs, field, map, found)
+            else:
+                system.rate_small(params, beliefs, field, found)
+
+        rate_with_unrated(beliefs, rounds, rate, outcome)
+    elif len(rounds) != 1 or rounds.n_rows <= system.small:
         system.rate_small(params, beliefs, rounds, outcome)
     else:
         assert system.rate_teams is not None
@@ -60,9 +70,11 @@ def rate_few(system: System, params: object, beliefs: Beliefs, rounds: Rounds, m
 
 
 def check_teams(system: System, rounds: Rounds) -> None:
-    """Raise ``ValueError`` if rounds have teams and the system has no rule for them."""
+    """Raise ``ValueError`` if rounds have teams and the system has no rule for them, or one has unrated members."""
     if rounds.teams is not None:
         check_team_rule(system)
+        if (rounds.of_teams & rounds.with_unrated).any():
+            raise ValueError("a round of teams has an unrated participant; all members of teams must be rated")
 
 
 def check_team_rule(system: System, where: str = "") -> None:
@@ -76,29 +88,28 @@ def check_team_rule(system: System, where: str = "") -> None:
 def split_batches(system: System, rounds: Rounds) -> list[tuple[int, int, bool]]:
     """Cut rounds into ``start, stop, large``: each large round alone, consecutive small ones together.
 
-    A round of teams with more members than ``small`` is alone, too, and not called large.
+    A round with unrated participants, and one of teams with more members than ``small``, is alone, too, and not called
+    large.
     """
-    cuts, done, of_teams = [], 0, rounds.of_teams
-    for at in [*np.flatnonzero(np.diff(rounds.offsets) > system.small).tolist(), len(rounds)]:
+    cuts, done, of_teams, alone = [], 0, rounds.of_teams, rounds.with_unrated
+    for at in [*np.flatnonzero(alone | (np.diff(rounds.offsets) > system.small)).tolist(), len(rounds)]:
         if at > done:
             cuts.append((done, at, False))
         if at < len(rounds):
-            cuts.append((at, at + 1, not of_teams[at]))
+            cuts.append((at, at + 1, not (of_teams[at] or alone[at])))
         done = at + 1
     return cuts
 
 
-def _rate_large(
-    system: System, params: object, beliefs: Beliefs, round: Rounds, engine: LocalEngine, outcome: Outcome
-) -> None:
+def _rate_large(system: System, params: object, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
     n, prior = round.n_rows, outcome.prior
-    engine.map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)
+    map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)
     beliefs.reserve(round.player)
-    summary = system.summarise(params, prior, round, engine.map)
+    summary = system.summarise(params, prior, round, map)
 
     def finish(start: int, stop: int) -> None:  # the tie groups that begin between these rows
         first, last = np.searchsorted(summary.first, (start, stop))
         system.perform(params, summary, first, last, outcome.perf)
         system.absorb(params, beliefs, round, prior, summary, summary.first[first], summary.first[last], outcome)
 
-    engine.map(finish, n)
+    map(finish, n)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranklake.storage import Lake
 from ranklake.storage.datasets.round_teams import RoundTeams
@@ -79,36 +80,45 @@ class Content:
         return pa.table([columns[name] for name in schema.names], schema=schema)
 
     def ratings(self, start: int) -> Iterator[pa.RecordBatch]:
-        """One row per participation in the rounds from ``start`` on, in order."""
+        """One row per participation in the rounds from ``start`` on, in order, also of unrated participants."""
         times = self._contests.column("time_seconds").combine_chunks()
         years, handles = _years(times), self._dataset.handles()
         smoothed = self.smoothing.read().select(["round_index", *SKILLS]) if self.smoothing.digest else None
         teams = RoundTeams(self._dataset, self._ids)
         at = 0 if smoothed is None else int(np.searchsorted(smoothed.column("round_index").to_numpy(), start))
-        for columns in self._rated(start):
-            index = columns["round_index"]
+        for columns in self._rows(start, unrated=True):
+            index, rated = columns["round_index"], columns["rated"]
             named = teams.of_rows(index.to_numpy(), columns["player"].to_numpy())
+            n = rated.true_count
+            skills = _skills(smoothed, at, n)
+            if n < len(rated):
+                of_row = pc.if_else(rated, pa.array(np.cumsum(rated) - 1), None)
+                skills = {name: column.take(of_row) for name, column in skills.items()}
             columns |= {
                 "team": pa.nulls(len(index), pa.string()) if named is None else named.name,
                 "contest_id": self._ids.take(index),
                 "handle": handles.take(columns["player"]),
                 "time_seconds": times.take(index),
                 "year": years.take(index),
-                **_skills(smoothed, at, len(index)),
+                **skills,
             }
-            at += len(index)
+            at += n
             yield pa.record_batch([columns[name] for name in PUBLISHED["ratings"].names], schema=PUBLISHED["ratings"])
 
     def rounds(self, start: int, stop: int) -> Iterator[pa.RecordBatch]:
         """The rows of the rounds from ``start`` to ``stop`` by round number and player only, with their ratings."""
-        for columns in self._rated(start, stop):
+        for columns in self._rows(start, stop):
             yield pa.record_batch(columns)
 
-    def _rated(self, start: int, stop: int | None = None) -> Iterator[dict[str, pa.Array]]:
-        for _, rows in self._run.iter_segments(start, stop, _RATED, chain=self._chain):
-            columns = {name: rows.column(name).combine_chunks() for name in _RATED}
+    def _rows(self, start: int, stop: int | None = None, unrated: bool = False) -> Iterator[dict[str, pa.Array]]:
+        names = [*_RATED, "rated"] if unrated else _RATED
+        for _, rows in self._run.iter_segments(start, stop, names, chain=self._chain, unrated=unrated):
+            columns = {name: rows.column(name).combine_chunks() for name in rows.column_names}
+            if unrated:
+                columns["rated"] = columns["rated"].fill_null(True)
             mu, sigma, n_before = (columns[name].to_numpy() for name in ("mu", "sigma", "n_before"))
-            columns["rating"] = pa.array(self._display.rating(mu, sigma, n_before + np.int32(1)))
+            moved = columns["rated"].cast(pa.int32()).to_numpy() if unrated else np.int32(1)
+            columns["rating"] = pa.array(self._display.rating(mu, sigma, n_before + moved))
             yield columns
 
     def leaderboard(self, before: pa.Table | None = None, start: int = 0) -> pa.Table:

@@ -138,7 +138,7 @@ class RatingPass:
         """
         rating, reached = self.rate(start, stop), start
         ahead = {name: np.empty(0) for name in names}  # rated, not compared yet
-        for segment, table in run.iter_segments(start, stop, names):
+        for segment, table in run.iter_segments(start, stop, names, unrated=True):
             outcomes = []
             while reached < min(stop, segment.stop_round):
                 rated = next(rating)

@@ -138,7 +138,12 @@ class IngestReport:
 
 
 def filter_contests(
-    items: Iterable[Contest | SourceError], report: IngestReport, *, on_error: OnError = "stop", dedupe: bool = False
+    items: Iterable[Contest | SourceError],
+    report: IngestReport,
+    *,
+    on_error: OnError = "stop",
+    dedupe: bool = False,
+    in_field: bool = False,
 ) -> Iterator[Contest]:
     """Pass valid contests on, stop at faults or skip them, and fill the report.
 
@@ -155,6 +160,8 @@ def filter_contests(
     dedupe
         Drop a contest that repeats an earlier one: the same address or, for contests without one, the same time,
         weight, ceiling and standings. Titles are not compared: two events may have the same title.
+    in_field
+        Rated participants of all contests compete with unrated ones.
 
     Raises
     ------
@@ -162,7 +169,8 @@ def filter_contests(
         The first fault, under ``on_error="stop"``.
     """
     with closing(items) if isinstance(items, Generator) else nullcontext():  # close files before an error is reported
-        yield from _filtered(items, report, on_error, dedupe)
+        for contest in _filtered(items, report, on_error, dedupe):
+            yield replace(contest, field_includes_unrated=True) if in_field else contest
 
 
 def _filtered(

@@ -14,6 +14,7 @@ from .base import SourceError
 __all__ = [
     "Bools",
     "Longs",
+    "as_flags",
     "as_names",
     "as_numbers",
     "check_text",
@@ -73,6 +74,32 @@ def as_numbers(column: pa.ChunkedArray, noun: str, source: str) -> tuple[npt.NDA
         raise SourceError(f"the {noun} column holds {column.type}; it must hold numbers", source)
     missing = pc.is_null(column, nan_is_null=True).to_numpy()
     return pc.fill_null(column, pa.scalar(0, column.type)).to_numpy(), missing
+
+
+def as_flags(column: pa.ChunkedArray, noun: str, source: str) -> tuple[Bools, Bools]:
+    """Values as true or false, blank ones as true, and a mask of the rows with another value.
+
+    Raises
+    ------
+    SourceError
+        A column whose type is neither boolean, number nor text.
+    """
+    column, blank = decoded(column), is_blank(column)
+    if pa.types.is_boolean(column.type) or pa.types.is_null(column.type):
+        return column.cast(pa.bool_()).fill_null(True).to_numpy(), np.zeros(len(column), np.bool_)
+    if not (is_text(column.type) or pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise SourceError(f"the {noun} column holds {column.type}; it must hold true and false", source)
+    if is_text(column.type):
+        check_text(column, noun, source)
+        column = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+    no, yes = (pc.is_in(column, value_set=_flags(column.type, flag)).to_numpy() for flag in (False, True))
+    return cast(Bools, yes | blank), cast(Bools, ~(no | yes | blank))
+
+
+def _flags(kind: pa.DataType, flag: bool) -> pa.Array:
+    """The spellings of true or false in a column of text or numbers."""
+    texts = ["true", "yes", "1"] if flag else ["false", "no", "0"]
+    return pa.array(texts if is_text(kind) else [int(flag)], kind)
 
 
 def is_blank(column: pa.ChunkedArray) -> Bools:

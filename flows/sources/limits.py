@@ -149,6 +149,8 @@ class BoundedReader(io.RawIOBase):
 def check_contest(contest: Contest, source: str = "", member: str = "", rows: Any = ()) -> SourceError | None:
     """The fault of a contest with a handle, an id, a name or an address that is too long; None if it has none.
 
+    Unrated participants in a contest of teams are a fault, too.
+
     Parameters
     ----------
     rows
@@ -157,6 +159,9 @@ def check_contest(contest: Contest, source: str = "", member: str = "", rows: An
     for key, noun, limit in _TEXTS:
         if too_long := check_length(noun, getattr(contest, key), limit):
             return SourceError(too_long, source, contest.contest_id[:80], member)
+    if contest.teams is not None and contest.rated is not None:
+        rule = "a contest of teams has unrated participants; all of them must be rated"
+        return SourceError(rule, source, contest.contest_id, member)
     import pyarrow.compute as pc
 
     columns = [("player", contest.handles)] + ([] if contest.teams is None else [("team", contest.teams.name)])

@@ -46,6 +46,8 @@ class ReadOptions:
         Upper bounds of the content of a file.
     time_format
         ``auto``, ``unix``, ``unix-ms``, ``unix-us``, ``unix-ns``, ``iso``, ``yyyymmdd`` or a pattern of ``strptime``.
+    field_includes_unrated
+        Rated participants of all contests compete with unrated ones, too.
 
     Raises
     ------
@@ -63,6 +65,7 @@ class ReadOptions:
     encoding: str = "utf-8"
     time_format: str = "auto"
     limits: Limits = field(default_factory=Limits)
+    field_includes_unrated: bool = False
 
     def __post_init__(self) -> None:
         choices: tuple[tuple[str, str | None, tuple[str, ...]], ...] = (

@@ -18,7 +18,7 @@ from ranklake.rating_kernels.core.standings import StandingsError, check_places
 from ..common.text import quoted
 from .base import Order, SourceError, contest_number
 from .column_names import plain_name
-from .columns import Bools, Longs, as_names, as_numbers, is_blank
+from .columns import Bools, Longs, as_flags, as_names, as_numbers, is_blank
 from .options import ReadOptions
 from .places import Ints, check_standings, dropped_rows, places_of, ranks_of_scores, repeated_rows
 from .time_columns import as_seconds
@@ -185,6 +185,14 @@ class ResultTable:
         bad = (missing & ~none) | ~PERF_CEILING.mask(values)
         self.reject_values("perf_ceiling", bad, f"a ceiling must be {PERF_CEILING.rule}, or empty for none")
         return list(self.same("perf_ceiling", values).tolist())
+
+    def rated(self) -> Bools | None:
+        """Whether each row is a rated participation; None if all are."""
+        if "rated" not in self.columns:
+            return None
+        values, bad = as_flags(self.column("rated"), "rated", self.source)
+        self.reject_values("rated", bad, "rated must be true or false, or empty for true")
+        return None if values.all() else values
 
     def texts(self, key: str) -> list[str]:
         """Each contest's name or address, from its first row."""

@@ -17,7 +17,7 @@ from ranklake.rating_kernels.core.standings import Rounds, count_events
 from ranklake.storage.datasets.tables.contests import Contest
 
 from .base import Order, SourceError
-from .columns import Longs, as_names
+from .columns import Bools, Longs, as_names
 from .limits import Limits, check_contest, check_participants
 from .options import ReadOptions
 from .places import Ints, repeated_rows
@@ -48,8 +48,8 @@ def contests_from_results(
         ceiling must be the same in all its rows; its name and address are those of its first row.
     columns
         The columns to use, by key: ``contest``, ``player``, one of ``rank``, ``score``, or ``lo`` and ``hi``, and any
-        of ``time``, ``weight``, ``perf_ceiling``, ``name``, ``url``. With ``rank`` or ``score`` also ``team`` and
-        ``share``.
+        of ``time``, ``weight``, ``perf_ceiling``, ``name``, ``url``, ``rated``. With ``rank`` or ``score`` also
+        ``team`` and ``share``.
     order
         ``given``: contests by first appearance; ``number``: by contest id; ``time``: by time, then first appearance.
     source
@@ -71,6 +71,7 @@ def contests_from_results(
     rows, lo, hi, of_rows = _places(results, players, player_of)
     weights, ceilings = results.weights(), results.perf_ceilings()
     names, urls = results.texts("name"), results.texts("url")
+    rated = results.rated()
     if notes is not None:
         notes += results.notes
         notes += _odd_names(players)
@@ -106,6 +107,7 @@ def contests_from_results(
                 weight=weights[i],
                 perf_ceiling=ceilings[i],
                 teams=None if teams is None else teams.part(first - bounds[0], end - bounds[0]),
+                rated=_unless_all(None if rated is None else rated[rows[first:end]]),
             )
             yield check_contest(contest, source, rows=rows[first:end] + 1) or contest
         start = stop
@@ -195,6 +197,11 @@ def _open(
     players, player_of = encode(as_names(results.column("player"), "player", source))
     results.reject_values("player", player_of < 0, "a player needs a name")
     return results, players, player_of
+
+
+def _unless_all(rated: Bools | None) -> Bools | None:
+    """The rated rows of a contest; None if all are."""
+    return None if rated is None or rated.all() else rated
 
 
 def _renumber(player: Ints, rows: Longs, n_rows: int) -> tuple[Ints, Longs]:

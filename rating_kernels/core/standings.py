@@ -22,6 +22,9 @@ from .limits import PERF_CEILING, SHARE, TIME_SECONDS, WEIGHT, Limits
 from .ragged import Ragged
 
 __all__ = [
+    "IN_FIELD",
+    "OUTSIDE",
+    "RATED",
     "ROUND_LIMITS",
     "Floats",
     "Ints",
@@ -29,6 +32,7 @@ __all__ = [
     "StandingsError",
     "check_distinct",
     "check_places",
+    "close_up",
     "count_events",
     "places_from_ranks",
 ]
@@ -142,6 +146,13 @@ def check_distinct(player: npt.NDArray[np.integer], offsets: npt.NDArray[np.inte
         )
 
 
+def close_up(lo: Ints, round_of: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:
+    """First and last row of the tie group of each row, in all rounds; rows of a round with one ``lo`` are a group."""
+    starts = np.flatnonzero((np.diff(lo, prepend=-1) != 0) | (np.diff(round_of, prepend=-1) != 0))
+    sizes = np.diff(starts, append=len(lo))
+    return np.repeat(starts, sizes).astype(np.int32), np.repeat(starts + sizes - 1, sizes).astype(np.int32)
+
+
 def places_from_ranks(rank: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], Ints, Ints]:
     """Order of the rows, best first, and ``lo`` and ``hi`` of each ordered row, from ranks; equal ranks tie.
 
@@ -166,6 +177,10 @@ def count_events(time_seconds: Longs) -> Longs:
 
 
 _THESE_ROWS: Longs = np.empty(0, dtype=np.int64)  # stands for the number of rows of each round
+_NO_ROLES: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
+
+RATED, OUTSIDE, IN_FIELD = 0, 1, 2
+"""Roles of a participant: rated; unrated, and rated participants do not compete with it; unrated, and they do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +204,9 @@ class Rounds:
     participants : int64[r]
         Participants of the whole round, also where only some of its rows are here; by default the number of rows, or
         of teams.
+    roles : uint8[n] or uint8[0]
+        :data:`RATED`, :data:`OUTSIDE` or :data:`IN_FIELD` for each row; empty: all are rated. Kernels rate all rows;
+        see ``ranklake.flows.execution.unrated``.
     teams : Ragged or None
         For each team of all rounds the shares of its members, > 0, one for each row. None: all participants are alone.
     """
@@ -202,6 +220,7 @@ class Rounds:
     perf_ceiling: Floats
     event: Longs
     participants: Longs = field(default_factory=lambda: _THESE_ROWS)
+    roles: npt.NDArray[np.uint8] = field(default_factory=lambda: _NO_ROLES)
     teams: Ragged | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -284,6 +303,7 @@ class Rounds:
             self.perf_ceiling[start:stop],
             self.event[start:stop],
             self.participants[start:stop],
+            self.roles[a:b],
             teams=None if self.teams is None else _part_of_teams(self.teams, int(a), int(b)),
         )
 
@@ -328,8 +348,26 @@ class Rounds:
             self.perf_ceiling[rounds],
             self.event[rounds],
             self.participants[rounds],
+            self.roles[rows] if len(self.roles) else self.roles,
             teams=None if self.teams is None else _keep_teams(self.teams, rows),
         )
+
+    @property
+    def with_unrated(self) -> npt.NDArray[np.bool_]:
+        """Mask of rounds with at least one unrated participant."""
+        return np.isin(np.arange(len(self)), np.searchsorted(self.offsets, np.flatnonzero(self.roles), "right") - 1)
+
+    def select(self, rows: npt.NDArray[np.bool_]) -> Rounds:
+        """The same rounds with some of their participants only, in the places among these; without roles and teams.
+
+        A round may have no participant left.
+        """
+        round_of = np.repeat(np.arange(len(self)), np.diff(self.offsets))[rows]
+        offsets = np.searchsorted(round_of, np.arange(len(self) + 1))
+        lo, hi = close_up(self.lo[rows], round_of)
+        start = offsets[round_of].astype(np.int32)
+        facts = self.time_seconds, self.weight, self.perf_ceiling, self.event
+        return Rounds(offsets, self.player[rows], lo - start, hi - start, *facts)
 
 
 def _part_of_teams(teams: Ragged, a: int, b: int) -> Ragged | None:

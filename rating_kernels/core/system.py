@@ -158,6 +158,10 @@ class Outcome:
 
         return cls(nothing(), nothing(), nothing(), nothing(), nothing(), np.zeros(n, dtype=np.int32))
 
+    def select(self, rows: npt.NDArray[np.bool_]) -> Outcome:
+        """The rows of a mask, as copies."""
+        return Outcome(*(getattr(self, column.name)[rows] for column in dataclasses.fields(self)))
+
     def part(self, start: int, stop: int) -> Outcome:
         """Rows ``start`` to ``stop - 1``, as views."""
         s = slice(start, stop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from .tables.log import Log
 from .tables.standings import StandingsPart
 from .tables.teams import Teams
 
-__all__ = ["Corrections", "participated"]
+__all__ = ["Corrections", "among_rated", "participated"]
 
 Players = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -94,7 +95,8 @@ class Corrections:
             lo[rows], hi[rows] = _close_up(lo[rows], in_contest and in_contest.keep(keep[a:b]))
         offsets = np.concatenate([[0], np.cumsum(keep)])[part.offsets]
         teams = None if part.teams is None else part.teams.keep(keep)
-        return StandingsPart(part.first_contest, offsets, player[keep], lo[keep], hi[keep], teams)
+        rated = None if part.rated is None else part.rated[keep]
+        return StandingsPart(part.first_contest, offsets, player[keep], lo[keep], hi[keep], teams, rated)
 
     def named(self, part: StandingsPart) -> Players:
         """The player of each stored row under its current name; the part's own array if no name is replaced."""
@@ -109,6 +111,16 @@ class Corrections:
         early = self._times[part.contests_of(rows)] < self._until[turn]
         player[rows] = np.where(early, self._before[turn], self._after[turn])
         return player
+
+
+def among_rated(part: StandingsPart) -> StandingsPart:
+    """The rated participants only, with their places among each other."""
+    keep = np.ones(len(part.player), np.bool_) if part.rated is None else part.rated
+    offsets = np.concatenate([[0], np.cumsum(keep)])[part.offsets]
+    lo, hi = part.lo[keep], part.hi[keep]
+    for a, b in pairwise(offsets.tolist()):
+        lo[a:b], hi[a:b] = _close_up(lo[a:b], None)
+    return StandingsPart(part.first_contest, offsets, part.player[keep], lo, hi)
 
 
 def _rows_of(stored: Players, named: Players, handle: int, current: int) -> Mask:

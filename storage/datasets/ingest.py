@@ -200,6 +200,9 @@ class Ingest(CorrectionEditor):
                 **({} if teams is None else teams.columns),
             }
         )
+        if any(contest.rated is not None for contest in contests):
+            rated = [np.ones(len(one), np.bool_) if one.rated is None else one.rated for one in contests]
+            table = table.append_column("rated", pa.array(np.concatenate(rated)))
         data = parquet.encode(table, "standings")
         file = standings_name(data, self._epoch)
         self._write(layout.standings_file(self._name, file), data)

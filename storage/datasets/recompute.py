@@ -93,7 +93,7 @@ def recompute(
             f"(`ranklake amend {contest} --remove HANDLE --undo --dataset {dataset}`) and exclude it from the rating "
             f"(`ranklake rate --run RUN --exclude {contest}`)"
         )
-    counted = row.with_standings(handles.take(pa.array(part.player)), part.lo, part.hi, part.teams)
+    counted = row.with_standings(handles.take(pa.array(part.player)), part.lo, part.hi, part.teams, part.rated)
     digest, before = counted.content_digest, row.content_digest
     row.n_players, row.n_teams, row.content_digest = len(part.player), counted.n_teams, digest
     return digest != before

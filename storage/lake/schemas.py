@@ -110,8 +110,16 @@ CONTESTS = pa.schema(
             "teams",
             nullable=True,
         ),
+        _field(
+            "field_includes_unrated",
+            pa.bool_(),
+            "whether rated participants compete with unrated ones; null is false",
+            nullable=True,
+        ),
     ]
 )
+
+_RATED = _field("rated", pa.bool_(), "whether the rating of the participant may change; null is true", nullable=True)
 
 STANDINGS = pa.schema(
     [
@@ -122,6 +130,7 @@ STANDINGS = pa.schema(
         _HI,
         _field("team", pa.string(), "the player's team in the contest; null if alone", nullable=True),
         _field("share", pa.float64(), "share of the member in its team; null is 1", nullable=True),
+        _RATED,
     ]
 )
 
@@ -186,7 +195,11 @@ CHECKPOINT = pa.schema(
 )
 
 # Columns of later releases: a file without a value in them lacks them, and its bytes are those of earlier releases.
-OPTIONAL = {"contests": ("n_teams",), "standings": ("team", "share")}
+OPTIONAL = {
+    "contests": ("n_teams", "field_includes_unrated"),
+    "standings": ("team", "share", "rated"),
+    "rounds": ("rated",),
+}
 
 TABLES = {
     "contests": CONTESTS,
@@ -194,7 +207,7 @@ TABLES = {
     "players": PLAYERS,
     "attributes": ATTRIBUTES,
     "log": LOG,
-    "rounds": ROUNDS,
+    "rounds": ROUNDS.append(_RATED),
     "smoothed": SMOOTHED,
     "checkpoint": CHECKPOINT,
 }
@@ -213,6 +226,7 @@ _RATINGS = pa.schema(
         _field("year", pa.int32(), "of the end of the contest, UTC; null if unknown or beyond the calendar", "year"),
         *(SMOOTHED.field(name) for name in ("smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")),
         STANDINGS.field("team"),
+        _field("rated", pa.bool_(), "whether the rating of the participant may change"),
     ]
 )
 

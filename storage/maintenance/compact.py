@@ -13,7 +13,7 @@ import pyarrow as pa
 from ..datasets.dataset import Dataset
 from ..datasets.garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced, replaced
 from ..datasets.tables.rows import Row, rows_of, table_of
-from ..datasets.tables.standings import concatenate_ranges, standings_name
+from ..datasets.tables.standings import concatenate_ranges, rated_rows, standings_name
 from ..datasets.tables.teams import Teams
 from ..lake import layout, parquet
 from ..lake.access.lake import Lake
@@ -183,15 +183,16 @@ def _gather(lake: Lake, name: str, group: Sequence[Row]) -> pa.Table:
     starts = np.array([base[row.file] + row.row_start for row in group], np.int64)
     sizes = np.array([row.n_rows for row in group], np.int64)
     gathered = pa.concat_tables(tables).take(pa.array(concatenate_ranges(starts, sizes))).combine_chunks()
+    rated = rated_rows(gathered)
     handles = gathered.column("handle").combine_chunks()
     lo, hi = gathered.column("lo").to_numpy(), gathered.column("hi").to_numpy()
     teams = Teams.of(gathered)
     for row, end in zip(group, np.cumsum(sizes).tolist(), strict=True):
         part = slice(end - row.n_rows, end)
         own = None if teams is None else teams.part(part.start, end)
-        if row.with_standings(handles.slice(part.start, row.n_rows), lo[part], hi[part], own).content_digest != (
-            row.source_digest
-        ):
+        unrated = None if rated is None else rated[part]
+        given = row.with_standings(handles.slice(part.start, row.n_rows), lo[part], hi[part], own, unrated)
+        if given.content_digest != row.source_digest:
             raise damaged(paths[row.file], f"contest {row.contest_id} does not match its digest")
     return gathered
 

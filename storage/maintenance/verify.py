@@ -9,9 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..datasets.corrections import among_rated
 from ..datasets.dataset import Dataset
 from ..datasets.tables.rows import Row, rows_of
-from ..datasets.tables.standings import Longs, concatenate_ranges
+from ..datasets.tables.standings import Longs, concatenate_ranges, rated_rows
 from ..datasets.tables.teams import Teams
 from ..lake import layout, parquet
 from ..lake.access.lake import digest_of
@@ -52,7 +53,7 @@ def verify_run(run: Run) -> Iterator[str]:
 
 
 def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
-    """Segments before ``stop`` whose players or places differ from those in the data set, one line each."""
+    """Segments before ``stop`` whose rated players or places differ from those in the data set, one line each."""
     for segment in run.segments().segments:
         last = min(segment.stop_round, stop)
         if segment.first_round >= last:
@@ -62,6 +63,7 @@ def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
             parts = list(dataset.standings(segment.first_round, last))
         except LakeError:
             continue  # verify_run and verify_dataset report it
+        parts = [part if part.rated is None else among_rated(part) for part in parts]
         n_rows = np.concatenate([np.diff(part.offsets) for part in parts])
         rated = np.isin(np.arange(segment.first_round, last), segment.skipped, invert=True)
         counts = np.repeat(rated, n_rows)
@@ -165,6 +167,7 @@ def _standings_problems(table: pa.Table, members: list[Row], handles: pa.StringA
         yield "holds other contests than those in the table of contests"
         return
     names = rows.column("handle").combine_chunks()
+    rated = rated_rows(rows)
     player, lo, hi = (rows.column(name).to_numpy() for name in ("player", "lo", "hi"))
     if handles is not None:
         known = (player >= 0) & (player < len(handles))
@@ -176,7 +179,8 @@ def _standings_problems(table: pa.Table, members: list[Row], handles: pa.StringA
     for row, end in zip(members, ends.tolist(), strict=True):
         part = slice(end - row.n_rows, end)
         own = None if teams is None else teams.part(part.start, end)
-        given = row.with_standings(names.slice(part.start, row.n_rows), lo[part], hi[part], own)
+        unrated = None if rated is None else rated[part]
+        given = row.with_standings(names.slice(part.start, row.n_rows), lo[part], hi[part], own, unrated)
         if given.content_digest != row.source_digest:
             yield f"contest {row.contest_id} does not match its digest"
 
@@ -193,10 +197,10 @@ def _outdated_digests(dataset: Dataset, rows: list[Row]) -> Iterator[str]:
         for row, start, stop in zip(
             rows[part.first_contest :], part.offsets[:-1].tolist(), part.offsets[1:].tolist(), strict=False
         ):
+            here = slice(start, stop)
             teams = None if part.teams is None else part.teams.part(start, stop)
-            counted = row.with_standings(
-                names.slice(start, stop - start), part.lo[start:stop], part.hi[start:stop], teams
-            )
+            rated = None if part.rated is None else part.rated[here]
+            counted = row.with_standings(names.slice(start, stop - start), part.lo[here], part.hi[here], teams, rated)
             facts = len(counted), counted.n_teams, counted.content_digest
             if (row.n_players, row.n_teams, row.content_digest) != facts:
                 yield f"contest {row.contest_id} does not match its digest after corrections"

@@ -24,9 +24,18 @@ from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file
 from .snapshots import SNAPSHOT_MANIFEST, Column
 from .stored_run import StoredRun
 
-__all__ = ["Run"]
+__all__ = ["Run", "concatenate_rounds"]
 
 Longs = npt.NDArray[np.int64]
+
+
+def concatenate_rounds(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables of rounds as one, some of which have the column ``rated``."""
+    table = pa.concat_tables(tables, promote_options="default")
+    if "rated" not in table.column_names:
+        return table
+    at = table.column_names.index("rated")
+    return table.set_column(at, "rated", table.column(at).fill_null(True))
 
 
 class Run(StoredRun):
@@ -124,7 +133,8 @@ class Run(StoredRun):
         Parameters
         ----------
         table
-            Rows of all the rounds, in order; see ``schemas.ROUNDS``. May be empty.
+            Rows of all the rounds, in order; see ``schemas.ROUNDS``. May be empty. Unrated participants have rows in a
+            table with the optional column ``rated``.
         entries
             The rounds, at least one, without a gap.
         parent_digest
@@ -143,7 +153,7 @@ class Run(StoredRun):
             raise ValueError(
                 f"rounds of a segment must follow each other, got {[entry.round_index for entry in entries]}"
             )
-        rows = np.repeat(rounds, [entry.rows for entry in entries])
+        rows = np.repeat(rounds, [entry.rows + entry.unrated for entry in entries])
         if not np.array_equal(table.column("round_index").to_numpy(), rows):
             raise ValueError(f"segment {first}: round_index must give each round its rows, in order; see entries")
         written = self._writer.write_table(self._path(first, DATA), table, "rounds")
@@ -192,9 +202,9 @@ class Run(StoredRun):
         DamagedError
             A file does not match its manifest.
         """
-        tables = [table.replace_schema_metadata() for table in self._read_tables(segments, None, verify=True)]
+        tables = [table.replace_schema_metadata() for table in self._read_tables(segments, None, True, unrated=True)]
         first, last = segments[0].first_round, segments[-1].stop_round - 1
-        data = pa.concat_tables(tables)
+        data = concatenate_rounds(tables)
         written = self._writer.write_table(f"{self._rounds}/{merged_file(first, last)}", data, "rounds")
         merged = Segment.merged(segments, written)
         self._check_lease()

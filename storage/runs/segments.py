@@ -25,8 +25,8 @@ MANIFEST = ".json"
 class RoundEntry(NamedTuple):
     """One rated round, for :meth:`ranklake.storage.runs.run.Run.append`.
 
-    ``rows`` is its number of rows in the segment's table; ``digest`` its chain digest, hex; ``skipped`` whether it was
-    skipped because its result contains no information.
+    ``rows`` is its number of rated rows in the segment's table; ``digest`` its chain digest, hex; ``skipped`` whether
+    it was skipped because its result contains no information; ``unrated`` its number of other rows in the table.
     """
 
     round_index: int
@@ -34,9 +34,10 @@ class RoundEntry(NamedTuple):
     rows: int
     digest: str
     skipped: bool = False
+    unrated: int = 0
 
 
-class Segment(msgspec.Struct, frozen=True, gc=False, tag_field="format", tag=FORMAT_VERSION):
+class Segment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field="format", tag=FORMAT_VERSION):
     """Consecutive committed rounds that share a file. Its JSON, in this order of keys, is the manifest.
 
     Attributes
@@ -44,17 +45,19 @@ class Segment(msgspec.Struct, frozen=True, gc=False, tag_field="format", tag=FOR
     first_round : int
         Index of the first; the others follow without a gap.
     contest_ids, rows, digests : tuple
-        One entry a round: its contest, its number of rows, its chain digest in hex.
+        One entry a round: its contest, its number of rated rows, its chain digest in hex.
     skipped : tuple of int
         Indices of the rounds that were skipped.
     parent : str
         Chain digest of the round before the first; empty at round 0.
     n_rows : int
-        Rows of the file.
+        Rated rows of the file.
     file : str
         Name of the Parquet file: its first round's number, or the first and the last one where segments were merged.
     file_size, file_digest
         Size of the file in bytes, and its BLAKE2b-128 in hex.
+    unrated : tuple of int
+        Rows of unrated participants of each round; empty, and not in the manifest, if there are none.
 
     Raises
     ------
@@ -72,20 +75,23 @@ class Segment(msgspec.Struct, frozen=True, gc=False, tag_field="format", tag=FOR
     file: str
     file_size: int
     file_digest: str
+    unrated: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         fitting = len(self.contest_ids) == len(self.rows) == len(self.digests) > 0 and sum(self.rows) == self.n_rows
         files = numbered(self.first_round, DATA), merged_file(self.first_round, self.stop_round - 1)
+        fitting &= len(self.unrated) in (0, len(self.rows))
         if not fitting or self.file not in files:
             raise ValueError("its lists of rounds do not fit each other")
 
     @classmethod
     def of(cls, entries: Sequence[RoundEntry], parent: str, written: Written) -> Segment:
         """The segment of ``entries``, rounds without a gap."""
-        _, contest_ids, rows, digests, _ = zip(*entries, strict=True)
+        _, contest_ids, rows, digests, _, unrated = zip(*entries, strict=True)
         first = entries[0].round_index
         skipped = tuple(entry.round_index for entry in entries if entry.skipped)
-        return cls(first, contest_ids, rows, digests, skipped, parent, sum(rows), numbered(first, DATA), *written)
+        file, unrated = numbered(first, DATA), unrated if any(unrated) else ()
+        return cls(first, contest_ids, rows, digests, skipped, parent, sum(rows), file, *written, unrated)
 
     @classmethod
     def merged(cls, segments: Sequence[Segment], written: Written) -> Segment:
@@ -96,7 +102,9 @@ class Segment(msgspec.Struct, frozen=True, gc=False, tag_field="format", tag=FOR
             for name in ("contest_ids", "rows", "digests", "skipped")
         )
         file = merged_file(first.first_round, segments[-1].stop_round - 1)
-        return cls(first.first_round, contest_ids, rows, digests, skipped, first.parent, sum(rows), file, *written)
+        unrated = tuple(chain.from_iterable(segment.unrated or (0,) * len(segment.rows) for segment in segments))
+        facts = contest_ids, rows, digests, skipped, first.parent, sum(rows), file
+        return cls(first.first_round, *facts, *written, unrated if any(unrated) else ())
 
     @property
     def stop_round(self) -> int:
@@ -107,6 +115,18 @@ class Segment(msgspec.Struct, frozen=True, gc=False, tag_field="format", tag=FOR
     def last_digest(self) -> str:
         """Chain digest of the last round."""
         return self.digests[-1]
+
+    def rows_between(self, start: int, stop: int | None, unrated: bool = False) -> slice:
+        """The rated rows, or all rows, of the rounds from ``start`` to ``stop`` among those of the segment."""
+        rows = (
+            self.rows
+            if not (unrated and self.unrated)
+            else [a + b for a, b in zip(self.rows, self.unrated, strict=True)]
+        )
+        first = max(self.first_round, start) - self.first_round
+        last = None if stop is None else max(stop - self.first_round, first)
+        before = sum(rows[:first])
+        return slice(before, before + sum(rows[first:last]))
 
     def to_json(self) -> bytes:
         """The manifest."""

@@ -85,10 +85,12 @@ class StoredRun:
         *,
         verify: bool = False,
         chain: Chain | None = None,
+        unrated: bool = False,
     ) -> Iterator[tuple[Segment, pa.Table]]:
         """Committed segments with rounds from ``start`` to ``stop``, each with its rows of those rounds.
 
         ``verify`` compares each file with the digest in its manifest; with ``chain`` the manifests are not read again.
+        Rows of unrated participants are left out, unless ``unrated`` is true.
 
         Raises
         ------
@@ -100,10 +102,9 @@ class StoredRun:
             for segment in (chain or self.segments()).segments
             if max(segment.first_round, start) < (segment.stop_round if stop is None else min(segment.stop_round, stop))
         ]
-        for segment, table in zip(chosen, self._read_tables(chosen, columns, verify), strict=True):
-            first = max(segment.first_round, start) - segment.first_round
-            last = None if stop is None else stop - segment.first_round
-            yield segment, table.slice(sum(segment.rows[:first]), sum(segment.rows[first:last]))
+        for segment, table in zip(chosen, self._read_tables(chosen, columns, verify, unrated), strict=True):
+            rows = segment.rows_between(start, stop, unrated)
+            yield segment, table.slice(rows.start, rows.stop - rows.start)
 
     def read_rounds(
         self, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None, *, verify: bool = False
@@ -114,7 +115,7 @@ class StoredRun:
         return pa.concat_tables([empty, *(table.replace_schema_metadata() for table in tables)])
 
     def read_segment(self, segment: Segment) -> pa.Table:
-        """All rows of a segment, compared with its manifest.
+        """All rated rows of a segment, compared with its manifest.
 
         Raises
         ------
@@ -161,13 +162,21 @@ class StoredRun:
         return f"{self._rounds}/{layout.numbered(first_round, suffix)}"
 
     def _read_tables(
-        self, segments: Sequence[Segment], columns: Sequence[str] | None, verify: bool
+        self, segments: Sequence[Segment], columns: Sequence[str] | None, verify: bool, unrated: bool = False
     ) -> Iterator[pa.Table]:
         for segment, data in self._read_files(segments, verify):
-            table = parquet.decode(data, "rounds", self.path_of(segment), columns)
-            if table.num_rows != segment.n_rows:
-                rule = f"has {table.num_rows} rows, its manifest records {segment.n_rows}"
-                raise damaged(self.path_of(segment), rule)
+            names = list(ROUNDS.names if columns is None else columns)
+            if segment.unrated and "rated" not in names:
+                names.append("rated")
+            table = parquet.decode(data, "rounds", self.path_of(segment), names)
+            n_rows = segment.n_rows + sum(segment.unrated)
+            if table.num_rows != n_rows:
+                raise damaged(self.path_of(segment), f"has {table.num_rows} rows, its manifest records {n_rows}")
+            if segment.unrated and not unrated:
+                table = table.filter(table.column("rated").fill_null(True)).drop_columns("rated")
+                if table.num_rows != segment.n_rows:
+                    rule = f"has {table.num_rows} rated rows, its manifest records {segment.n_rows}"
+                    raise damaged(self.path_of(segment), rule)
             yield table
 
     def _read_files(self, segments: Sequence[Segment], verify: bool = True) -> Iterator[tuple[Segment, bytes]]:

@@ -98,7 +98,7 @@ def expected_ratings(lake: Lake, run: str = "run", deviations: float | None = No
         rating = display.rating(np.float64(row["mu"]), np.float64(row["sigma"]), np.int32(row["n_before"] + 1))
         time = times.get(row["contest_id"])
         year = None if time is None else datetime.fromtimestamp(time, UTC).year
-        facts = {"handle": handles[row["player"]], "rating": rating, "time_seconds": time, "year": year}
+        facts = {"handle": handles[row["player"]], "rating": rating, "time_seconds": time, "year": year, "rated": True}
         rows.append(row | facts | {"team": team.get((row["contest_id"], row["player"]))})
     schema = delta(lake, "ratings", run=run).to_pyarrow_table().schema
     return pa.Table.from_pylist(rows, schema=schema).sort_by([(name, "ascending") for name in ORDER["ratings"]])

@@ -19,8 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _RESULT_OPTIONS = (
     click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
-                 "contest, player, rank, lo, hi, score, time, weight, perf_ceiling, name or url. KEY= ignores the "
-                 "column. Repeatable."),
+                 "contest, player, rank, lo, hi, score, time, weight, perf_ceiling, name, url or rated. KEY= ignores "
+                 "the column. Repeatable."),
     click.option("--time-format", default="auto", show_default=True, metavar="FORMAT", help="Times in a table: auto, "
                  "unix, unix-ms, unix-us, unix-ns, iso, yyyymmdd, or a pattern such as %d/%m/%Y."),
     click.option("--duplicates", type=click.Choice(["error", "best", "last"]), default="error", show_default=True,
@@ -47,6 +47,8 @@ _CONTEST_OPTIONS = (
     click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
                  help="For an invalid contest: stop and ingest nothing, or skip and list it."),
     click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one."),
+    click.option("--field-includes-unrated", is_flag=True, help="Rated participants compete with unrated ones (column "
+                 "rated), too; by default, ratings are as if those had not taken part."),
     click.option("--mirror", is_flag=True, help="Remove contests from the data set that the source does not have."),
 )  # fmt: skip
 _QUERY_OPTIONS = (
@@ -60,7 +62,7 @@ _QUERY_OPTIONS = (
 
 
 def contest_options(command: F) -> F:
-    """Options for the contests of any source: ``order, on_error, dedupe, mirror``."""
+    """Options for the contests of any source: ``order, on_error, dedupe, field_includes_unrated, mirror``."""
     for option in reversed(_CONTEST_OPTIONS):
         command = option(command)
     return command

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels import Outcome, Rounds
-from ranklake.rating_kernels.core.standings import Ints
+from ranklake.rating_kernels.core.standings import RATED, Ints
 from ranklake.rating_kernels.core.system import System
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
@@ -96,13 +96,18 @@ class Trial:
 
 
 def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping = ANY_SYSTEM) -> tuple[History, int]:
-    """A history in memory, and the number of rated contests among the first ``stop``."""
+    """A history in memory, of rated participants alone, and the number of rated contests among the first ``stop``."""
     everything = np.ones(dataset.contests.num_rows, dtype=bool)
     check_contests(dataset, everything, 0, len(everything))
     facts = ContestFacts.of(dataset.contests, everything)
     parts = [facts.rounds(part) for part in dataset.standings()]
     rounds = concat_rounds(parts)
-    return History.of(rounds, skipping), int(np.count_nonzero(skipping.keep(rounds)[:stop]))
+    kept = skipping.keep(rounds)
+    if rounds.roles.any():
+        rounds = rounds.keep(kept)
+        rounds = rounds.select(rounds.roles == RATED)
+        kept[kept] = skipping.keep(rounds)
+    return History.of(rounds, skipping), int(np.count_nonzero(kept[:stop]))
 
 
 def run_trial(

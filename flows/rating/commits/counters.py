@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 
 from ranklake.rating_kernels import System
+from ranklake.rating_kernels.core.standings import RATED
 
 from ...common.skipping import REASONS
 from .level import Level
@@ -22,7 +23,7 @@ class RoundCounters:
     ----------
     start : int
     rows : int
-        Participations rated.
+        Participations rated, without unrated ones.
     skipped : Counter of str
         Rounds skipped because of their places, by reason.
     level : Level
@@ -49,8 +50,11 @@ class RoundCounters:
         for reason, text in REASONS.items():
             if count := int(np.count_nonzero(rated.reasons[known:] == reason)):
                 self.skipped[text] += count
-        self.rows += rounds.n_rows
         outcome = rated.outcome.part(first, rated.rounds.n_rows)
+        if rounds.roles.any():
+            rows = rounds.roles == RATED
+            rounds, outcome = rounds.select(rows), outcome.select(rows)
+        self.rows += rounds.n_rows
         self.violations.update(self._system.violations(rounds, outcome))
         self.level.add(rounds, outcome)
         self._until = rated.stop

@@ -13,7 +13,9 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from ranklake.rating_kernels.core.standings import RATED
 from ranklake.storage import RoundEntry, Run
+from ranklake.storage.runs.run import concatenate_rounds
 
 from ...common.adapters import to_table
 from .commit_policy import CommitPolicy
@@ -83,12 +85,12 @@ class SegmentWriter:
 
     def _write(self, pieces: list[_Piece]) -> None:
         entries = [
-            RoundEntry(i, self._contest_ids[i], rows, self._digests[i], not informative)
+            RoundEntry(i, self._contest_ids[i], rows - unrated, self._digests[i], not informative, unrated)
             for piece in pieces
-            for i, rows, informative in piece.rounds()
+            for i, rows, unrated, informative in piece.rounds()
         ]
         first = entries[0].round_index
-        table = pa.concat_tables([piece.table(self._contest_ids) for piece in pieces])
+        table = concatenate_rounds([piece.table(self._contest_ids) for piece in pieces])
         self._run.append(table, entries, self._digests[first - 1] if first else "")
 
     def _submit(self, write: Callable[[], None]) -> None:
@@ -130,11 +132,17 @@ class _Piece:
     def n_rows(self) -> int:
         return int(self.sizes.sum())
 
-    def rounds(self) -> list[tuple[int, int, bool]]:
-        """For each round its index, its rows, and whether it was informative."""
+    def rounds(self) -> list[tuple[int, int, int, bool]]:
+        """For each round its index, its rows, those of unrated participants, and whether it was informative."""
         first = self.rated.start + self.start
-        informative = self.rated.informative[self.start : self.stop].tolist()
-        return list(zip(range(first, first + len(informative)), self.sizes.tolist(), informative, strict=True))
+        informative = self.rated.informative[self.start : self.stop]
+        unrated = np.zeros(len(informative), dtype=np.int64)
+        a = int(self.rated.informative[: self.start].sum())
+        rounds = self.rated.rounds.part(a, a + int(informative.sum()))
+        if rounds.roles.any():
+            unrated[informative] = np.add.reduceat(rounds.roles != RATED, rounds.offsets[:-1], dtype=np.int64)
+        indices = range(first, first + len(informative))
+        return list(zip(indices, self.sizes.tolist(), unrated.tolist(), informative.tolist(), strict=True))
 
     def table(self, contest_ids: Sequence[str]) -> pa.Table:
         informative = self.rated.informative

@@ -67,7 +67,9 @@ class QueryResult:
         items = self._items(
             replace(options, order="time" if self.by_time else options.order or "given"), report, source
         )
-        return filter_contests(items, report, on_error=options.on_error, dedupe=options.dedupe)
+        return filter_contests(
+            items, report, on_error=options.on_error, dedupe=options.dedupe, in_field=options.field_includes_unrated
+        )
 
     def _items(self, options: ReadOptions, report: IngestReport, source: str) -> Iterator[Contest | SourceError]:
         notes: list[str] = []

@@ -83,7 +83,9 @@ def _filtered(
     items: Iterable[Contest | SourceError], options: ReadOptions, report: IngestReport, source: str
 ) -> Iterator[Contest]:
     with _memory_of(source):
-        yield from filter_contests(items, report, on_error=options.on_error, dedupe=options.dedupe)
+        yield from filter_contests(
+            items, report, on_error=options.on_error, dedupe=options.dedupe, in_field=options.field_includes_unrated
+        )
 
 
 @contextmanager

@@ -40,6 +40,8 @@ class _Reference(msgspec.Struct):
     url: str | None = None  # the format's own tools write null for a contest without an address
     weight: float = 1.0
     perf_ceiling: float = math.inf
+    unrated: list[str] = []
+    field_includes_unrated: bool = False
 
 
 class _Time(msgspec.Struct):
@@ -67,7 +69,8 @@ def parse_reference(
     ----------
     raw
         UTF-8 JSON: ``{"name", "time_seconds", "standings": [[handle, lo, hi], ...]}`` and optionally ``url``,
-        ``weight``, ``perf_ceiling``; other keys are ignored, the format may grow. A team is ``[name, lo, hi,
+        ``weight``, ``perf_ceiling``, ``unrated`` (handles of participants whose rating does not change) and
+        ``field_includes_unrated``; other keys are ignored, the format may grow. A team is ``[name, lo, hi,
         [member, ...]]`` or ``[name, lo, hi, [member, ...], [share, ...]]``; places count teams.
     contest_id
         Id of the contest.
@@ -116,6 +119,9 @@ def parse_reference(
         check_standings(lo, hi)
     except StandingsError as error:
         raise SourceError(error.rule, source, contest_id, member, range(error.first_row, error.last_row + 1)) from None
+    unrated = set(contest.unrated)
+    if strange := sorted(unrated.difference(names)):
+        raise fault(f"the unrated player {quoted(strange[0])} is not in the standings")
     read = Contest(
         contest_id=contest_id,
         name=contest.name,
@@ -127,6 +133,8 @@ def parse_reference(
         weight=contest.weight,
         perf_ceiling=contest.perf_ceiling,
         teams=None if rosters is None else rosters.teams,
+        rated=np.array([name not in unrated for name in names]) if unrated else None,
+        field_includes_unrated=contest.field_includes_unrated,
     )
     if too_long := check_contest(read, source, member):
         raise too_long

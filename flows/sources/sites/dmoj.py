@@ -1,7 +1,8 @@
 """DMOJ, and other sites with its software: rated contests by the second version of their API.
 
-A response is ``{"data": ...}`` or ``{"error": ...}``. Rated participants have a ``new_rating``. Their order is that
-of the site: by score, then time, then tie-breaker; disqualified participants are last.
+A response is ``{"data": ...}`` or ``{"error": ...}``. Rated participants have a ``new_rating``; the others are unrated,
+and not in the field of the rated ones. Their order is that of the site: by score, then time, then tie-breaker;
+disqualified participants are last, and left out without a rating.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from itertools import count
 from urllib.parse import quote
 
 import msgspec
+import numpy as np
 
 from ranklake.storage.datasets.tables.contests import Contest
 
@@ -81,6 +83,7 @@ class DMOJ(Site):
     base_url = HOME
     interval_seconds = 0.7  # "90 requests a minute"
     kinds = ("contest",)
+    version = 2
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Rated contests that have ended."""
@@ -107,7 +110,7 @@ class DMOJ(Site):
                 yield DocumentRequest(Key("contest", key), path, end, accept=frozenset({200, 403, 404}))
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
-        """One contest of the rated participants; none if there are none yet, or if it is private."""
+        """One contest; none if it has no rated participants yet, or if it is private."""
         response = decode(_ONE, document, self.name)
         url = document.response.url
         if response.data is None:
@@ -118,15 +121,16 @@ class DMOJ(Site):
         found, fault = response.data.object, self.fault(document)
         if found.key != document.key.name:
             return [fault(f"key = {quoted(found.key)} in the response for {quoted(document.key.name)}")]
-        rated = [row for row in found.rankings if row.new_rating is not None]
-        if not rated:
+        if all(row.new_rating is None for row in found.rankings):
             return []
-        merits = [(row.is_disqualified, -row.score, row.cumulative_time, row.tiebreaker) for row in rated]
+        shown = [row for row in found.rankings if row.new_rating is not None or not row.is_disqualified]
+        merits = [(row.is_disqualified, -row.score, row.cumulative_time, row.tiebreaker) for row in shown]
         ranks = {merit: rank for rank, merit in enumerate(sorted(set(merits)))}
-        handles = [row.user for row in rated]
+        handles, rated = [row.user for row in shown], np.array([row.new_rating is not None for row in shown])
         page = f"{HOME}contest/{quote(found.key, safe='')}"
         end = int(found.end_time.timestamp())
-        return [contest_of(fault, found.key, found.name, page, end, handles, [ranks[merit] for merit in merits])]
+        places = [ranks[merit] for merit in merits]
+        return [contest_of(fault, found.key, found.name, page, end, handles, places, rated=rated)]
 
     def _read_page(self, document: Document) -> _Page:
         page = decode(_LIST, document, self.name).data

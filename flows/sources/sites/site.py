@@ -239,6 +239,7 @@ def contest_of(
     handles: list[str],
     ranks: npt.ArrayLike,
     rosters: Sequence[tuple[str | None, int]] | None = None,
+    rated: npt.NDArray[np.bool_] | None = None,
 ) -> Contest | SourceError:
     """A contest of handles and their ranks, in any order; equal ranks tie. A fault is returned as an error.
 
@@ -246,6 +247,8 @@ def contest_of(
     ----------
     rosters
         For each rank the name of the team, None for an individual, and the number of its members among the handles.
+    rated
+        Whether the rating of each handle may change; None for all. Not with rosters.
     """
     if not handles:
         return fault("it has no participants")
@@ -272,7 +275,8 @@ def contest_of(
     players = pa.array(handles, pa.string())
     if np.any(order[1:] < order[:-1]):
         players = players.take(pa.array(order))
-    contest = Contest(contest_id, name, url, time_seconds, players, lo, hi, teams=teams)
+    rated = None if rated is None or rated.all() else rated[order]
+    contest = Contest(contest_id, name, url, time_seconds, players, lo, hi, teams=teams, rated=rated)
     if too_long := check_contest(contest, rows=order):
         return fault(too_long.rule, *too_long.rows)
     return contest

@@ -35,6 +35,11 @@ class Contest:
         First and last position of the tie group, zero-based, inclusive; counted in teams if there are teams.
     teams : Teams or None
         The team of each participation; None if nobody has one.
+        First and last position of the tie group, zero-based, inclusive.
+    rated : bool[n] or None
+        Whether the rating of the participant may change; None: all are rated.
+    field_includes_unrated : bool
+        Whether rated participants compete with unrated ones.
     """
 
     contest_id: str
@@ -47,6 +52,8 @@ class Contest:
     weight: float = 1.0
     perf_ceiling: float = math.inf
     teams: Teams | None = None
+    rated: np.ndarray | None = None
+    field_includes_unrated: bool = False
 
     def __len__(self) -> int:
         return len(self.handles)
@@ -63,7 +70,8 @@ class Contest:
     def content_digest(self) -> str:
         """32 hex digits of all that ratings depend on: contest_id, time, weight, ceiling, players, places and teams.
 
-        A new title or address does not change it. Contests without teams have the digests of releases without teams.
+        A new title or address does not change it. Contests without teams have the digests of releases without teams,
+        and contests in which all are rated those of releases without unrated participants.
         """
         n = len(self.handles)
         digest = hashlib.blake2b(digest_size=16)
@@ -80,4 +88,7 @@ class Contest:
                 digest.update(memoryview(text)[bounds[0] : bounds[-1]])
         if self.teams is not None:
             digest.update(self.teams.content())
+        if self.rated is not None and not self.rated.all():
+            digest.update(b"unrated in the field" if self.field_includes_unrated else b"unrated")
+            digest.update(np.packbits(self.rated).data)
         return digest.hexdigest()

@@ -34,6 +34,7 @@ class Row:
     n_rows: int
     source_digest: str
     n_teams: int | None = None
+    field_includes_unrated: bool | None = None
 
     @classmethod
     def of(cls, contest: Contest, digest: str) -> Row:
@@ -48,7 +49,7 @@ class Row:
             contest.weight,
             ceiling,
         )
-        return cls(*values, n, digest, "", 0, n, digest, contest.n_teams)
+        return cls(*values, n, digest, "", 0, n, digest, contest.n_teams, contest.field_includes_unrated or None)
 
     def with_standings(
         self,
@@ -56,11 +57,12 @@ class Row:
         lo: npt.NDArray[np.int32],
         hi: npt.NDArray[np.int32],
         teams: Teams | None = None,
+        rated: npt.NDArray[np.bool_] | None = None,
     ) -> Contest:
         """The contest with other standings, for its digest; without name and address."""
         ceiling = math.inf if self.perf_ceiling is None else self.perf_ceiling
         values = (self.contest_id, "", "", self.time_seconds, handles, lo, hi, self.weight, ceiling, teams)
-        return Contest(*values)
+        return Contest(*values, rated, bool(self.field_includes_unrated))
 
 
 assert [field.name for field in fields(Row)] == CONTESTS.names

@@ -17,7 +17,7 @@ from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged, with_remedies
 from .teams import Teams
 
-__all__ = ["StandingsPart", "StoredStandings", "concatenate_ranges", "standings_name"]
+__all__ = ["StandingsPart", "StoredStandings", "concatenate_ranges", "rated_rows", "standings_name"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -44,6 +44,8 @@ class StandingsPart:
         Dense index of the player; first and last place of the tie group, zero-based, inclusive. Read-only.
     teams : Teams or None
         The team of each row; None if nobody has one. Places then count teams.
+    rated : bool[n] or None
+        Whether the rating of the participant may change; None: all are rated.
     """
 
     first_contest: int
@@ -52,6 +54,7 @@ class StandingsPart:
     lo: npt.NDArray[np.int32]
     hi: npt.NDArray[np.int32]
     teams: Teams | None = None
+    rated: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -60,11 +63,21 @@ class StandingsPart:
         """The one contest at a place in rated order; a view."""
         a, b = self.offsets[place - self.first_contest :][:2].tolist()
         teams = None if self.teams is None else self.teams.part(a, b)
-        return StandingsPart(place, np.array([0, b - a]), self.player[a:b], self.lo[a:b], self.hi[a:b], teams)
+        rated = None if self.rated is None else self.rated[a:b]
+        return StandingsPart(place, np.array([0, b - a]), self.player[a:b], self.lo[a:b], self.hi[a:b], teams, rated)
 
     def contests_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Place in rated order of the contest of each of ``rows``."""
         return np.searchsorted(self.offsets, rows, side="right") - 1 + self.first_contest
+
+
+def rated_rows(table: pa.Table, rows: Longs | slice = slice(None)) -> npt.NDArray[np.bool_] | None:
+    """Which of some rows are rated; None if all are."""
+    column = table.column("rated")
+    if column.null_count == len(column):
+        return None
+    rated: npt.NDArray[np.bool_] = column.fill_null(True).to_numpy()[rows]
+    return None if rated.all() else rated
 
 
 def standings_name(data: pa.Buffer, epoch: int = 0) -> str:
@@ -134,7 +147,7 @@ class StoredStandings:
         table = self._table(int(self._file[begin]), int(offsets[-1]))
         rows = table.slice(int(self._first_row[begin]), int(offsets[-1]))
         player, lo, hi = (rows.column(name).to_numpy() for name in _NUMBERS)
-        return StandingsPart(begin, offsets, player, lo, hi, Teams.of(rows))
+        return StandingsPart(begin, offsets, player, lo, hi, Teams.of(rows), rated_rows(rows))
 
     def _gathered(self, begin: int, end: int) -> StandingsPart:
         """Contests from several ranges or files, copied together."""
@@ -148,7 +161,7 @@ class StoredStandings:
         player, lo, hi = (columns.column(name).to_numpy()[rows] for name in _NUMBERS)
         of_teams = columns.column("team").null_count < columns.num_rows
         teams = Teams.of(columns.select(["team", "share"]).take(pa.array(rows))) if of_teams else None
-        return StandingsPart(begin, self._offsets(begin, end), player, lo, hi, teams)
+        return StandingsPart(begin, self._offsets(begin, end), player, lo, hi, teams, rated_rows(columns, rows))
 
     def _offsets(self, begin: int, end: int) -> npt.NDArray[np.int64]:
         return np.concatenate([[0], np.cumsum(self._n_rows[begin:end])])
@@ -166,7 +179,7 @@ class StoredStandings:
 
     def _read(self, file: str, rows_wanted: int, end: int) -> pa.Table:
         path = layout.standings_file(self._dataset, file)
-        table = self._lake.read_table(path, "standings", [*_NUMBERS, "team", "share"])
+        table = self._lake.read_table(path, "standings", [*_NUMBERS, "team", "share", "rated"])
         # More rows are right only if some of its contests have since been corrected or removed.
         is_whole = table.num_rows == rows_wanted >= end
         if not is_whole and not self._holds_its_contests(path, file):

@@ -54,7 +54,7 @@ def from_json(text: str, what: str) -> pa.Table:
 def from_csv(text: str, what: str) -> pa.Table:
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     schema = PUBLISHED[what]
-    made = {pa.float64(): float, pa.int32(): int, pa.int64(): int, pa.string(): str}
+    made = {pa.float64(): float, pa.int32(): int, pa.int64(): int, pa.string(): str, pa.bool_(): "true".__eq__}
     columns = {
         field.name: [None if row[field.name] == "" else made[field.type](row[field.name]) for row in rows]
         for field in schema

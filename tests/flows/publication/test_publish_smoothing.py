@@ -51,7 +51,7 @@ def test_publish__has_the_smoothed_skills_to_the_bit(lake: Lake) -> None:
     report = publish(lake, "run")
     assert "smoothing" not in report.line()
     rows, expected = read(lake, "ratings"), stored(lake)
-    assert rows.schema.names[-5:-1] == SKILLS
+    assert rows.schema.names[-6:-2] == SKILLS
     for name in ("round_index", "player", "lo", *SKILLS):
         assert rows.column(name).to_numpy().tobytes() == expected.column(name).to_numpy().tobytes()
     assert publish(lake, "run").tables == ()

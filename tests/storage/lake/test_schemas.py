@@ -36,6 +36,7 @@ EXAMPLES = {
         "n_rows": [3, 0],
         "source_digest": ["01", "ff"],
         "n_teams": [None, 1],
+        "field_includes_unrated": [None, True],
     },
     "standings": {
         "contest_id": ["a", "a"],
@@ -45,6 +46,7 @@ EXAMPLES = {
         "hi": [0, 1],
         "team": [None, "Ünal"],
         "share": [None, 0.5],
+        "rated": [None, False],
     },
     "players": {"player": [0, 1], "handle": ["", "\u0000"]},
     "attributes": {"handle": ["Ünal", " "], "attribute": ["country", ""], "value": ["TR", "\u0000"]},
@@ -58,7 +60,7 @@ EXAMPLES = {
         "time_seconds": [1_700_000_000, 0],
         "why": ["", "two accounts"],
     },
-    "rounds": rounds(7, [3, 0, 4])[0].to_pydict(),
+    "rounds": rounds(7, [3, 0, 4])[0].to_pydict() | {"rated": [True, False, None, None, True, True, True]},
     "smoothed": {
         "round_index": [0, 0],
         "contest_id": ["a", "a"],

@@ -150,6 +150,7 @@ def test_dmoj__pages_contests_and_the_site_s_order(lake: Lake, server: Server) -
     server["/api/v2/contest/one"] = dmoj_contest(
         "one", dmoj_row("cheat", 99, is_disqualified=True), dmoj_row("slow", 10, 9), dmoj_row("fast", 10, 5),
         dmoj_row("also fast", 10, 5), dmoj_row("guest", 50, rating=None), dmoj_row("late", 10, 5, tiebreaker=1.0),
+        dmoj_row("unrated cheat", 70, rating=None, is_disqualified=True),
     )  # fmt: skip
     server["/api/v2/contest/two%2F..%2Fx"] = dmoj_contest("two/../x", dmoj_row("a", 1, rating=None))
     server["/api/v2/contest/private"] = Reply(b'{"api_version": "2.0", "error": {"code": 403, "message": "no"}}', 403)
@@ -158,8 +159,13 @@ def test_dmoj__pages_contests_and_the_site_s_order(lake: Lake, server: Server) -
     assert report.rejected == []
     assert report.line().startswith("1 new contest, 1 absent (HTTP 403 or 404); 5 requests, in ")
     assert standings(lake, "dmoj") == {
-        "one": [("fast", 0, 1), ("also fast", 0, 1), ("late", 2, 2), ("slow", 3, 3), ("cheat", 4, 4)]
-    }
+        "one": [
+            ("guest", 0, 0), ("fast", 1, 2), ("also fast", 1, 2), ("late", 3, 3), ("slow", 4, 4), ("cheat", 5, 5),
+        ]
+    }  # fmt: skip
+    (part,) = Dataset.open(lake, "dmoj").standings()
+    assert part.rated is not None
+    assert part.rated.tolist() == [False, True, True, True, True, True]
     assert Dataset.open(lake, "dmoj").contests.column("time_seconds").to_pylist() == [1_500_000_000]
 
 
