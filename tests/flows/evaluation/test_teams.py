@@ -13,9 +13,12 @@ from helpers.teams import draw_team_contests, team_contests, team_frame, team_ro
 
 from ranklake import rate_history
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation.entrants import Entrants
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.frames import evaluate_history
+from ranklake.flows.evaluation.search.config import SearchConfig
+from ranklake.flows.evaluation.search.search import search
 from ranklake.flows.evaluation.search.trials import held_out_scores, load_history
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS
@@ -63,6 +66,16 @@ def test_frame_and_search__have_the_scores_of_the_run(lake: Lake) -> None:
     searched, _ = load_history(Dataset.open(lake, "games"))
     found = held_out_scores(searched, 0, "elo-mmx", {}, Serial(), "everyone", "rank_information")
     assert found == {metric: pytest.approx(run[metric], rel=1e-12) for metric in found}
+
+
+def test_search__chooses_between_the_rules_of_teams(lake: Lake) -> None:
+    space = ("team=mean,best", "team_noise=team,members", "credit=joint,own")
+    options = {"train_share": 0.5, "filter": "everyone", "metric": "rank_information", "name": "rules"}
+    config = SearchConfig(dataset="games", system="elo-mmx", space=space, **options)
+    with open_task_pool(1) as pool:
+        report = search(lake, config, pool, config.proposals())
+    assert len(report.trials) == 8
+    assert len({trial.scores["rank_information"] for trial in report.trials}) == 8
 
 
 def test_teams__of_one_are_scored_as_individuals(lake: Lake, tmp_path: Path) -> None:
