@@ -122,7 +122,8 @@ def _at_rate(ask: _Wrk, what: str, paths: Sequence[str]) -> Result:
 
 
 def _text(load: _Load) -> str:
-    return f", {CONNECTIONS} connections; median {1e3 * load.p50:.1f} ms, p99 {1e3 * load.p99:.1f} ms"
+    latency = f"median {1e3 * load.p50:.1f} ms, p99 {1e3 * load.p99:.1f} ms"
+    return f", {CONNECTIONS} connections; {latency}; {1e6 * load.cpu_seconds:.0f} µs of processor time each"
 
 
 @dataclass(frozen=True, slots=True)
