@@ -30,6 +30,7 @@ class RatingFormat:
 
     def rating(self, value: float) -> str:
         """The text of a display rating or a performance; three digits of a number beyond every scale of ratings."""
+        value += 0.0  # no sign before a zero, as in JavaScript
         return f"{value:.{self.decimals}f}" if abs(value) < _LARGE else f"{value:.3g}"
 
     def change(self, value: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
 from itertools import groupby
 from typing import Any
@@ -100,8 +101,8 @@ def _change(before: float | None, rating: float, form: RatingFormat) -> str:
 
 
 def _number(form: RatingFormat) -> Any:
-    """The text of a rating; a dash for None."""
-    return lambda value: "–" if value is None else form.rating(value)
+    """The text of a rating; a dash for None. Ratings of a table repeat."""
+    return cache(lambda value: "–" if value is None else form.rating(value))
 
 
 def _tiers(form: RatingFormat) -> Any:
