@@ -1,4 +1,4 @@
-"""What the statements of the databases have in names, types, keys and merges that is not the same."""
+"""What the statements of the databases have in names, types, keys and locks that is not the same."""
 
 from __future__ import annotations
 
@@ -80,26 +80,6 @@ class Dialect:
         """Quoted names."""
         return ", ".join(quote(name, self.kind) for name in names)
 
-    def merge(self, target: str, source: str, names: Sequence[str], key: Sequence[str]) -> tuple[str, ...]:
-        """The statements that make a table equal to another one, and write only rows that differ."""
-        others = [quote(name, self.kind) for name in names if name not in key]
-        changed = " or ".join(self.differs(f"old.{name}", f"excluded.{name}") for name in others)
-        same = " and ".join(f"new.{quote(name, self.kind)} = old.{quote(name, self.kind)}" for name in key)
-        return (
-            f"delete from {target} as old where not exists (select 1 from {source} as new where {same})",
-            f"insert into {target} as old ({self.listed(names)}) select * from {source} where true "
-            f"on conflict ({self.listed(key)}) do update set "
-            f"{', '.join(f'{name} = excluded.{name}' for name in others)} where {changed}",
-        )
-
-    def differs(self, one: str, other: str) -> str:
-        """The condition that two values differ; null is a value."""
-        return f"{one} is distinct from {other}"
-
-    def analyze(self, table: str) -> str:
-        """The statement that counts the rows of a new table for plans; empty if needless."""
-        return f"analyze {table}"
-
 
 class _Sqlite(Dialect):
     kind: Kind = "sqlite"
@@ -115,12 +95,6 @@ class _Sqlite(Dialect):
 
     def columns(self, schema: str, table: str) -> str:
         return f"select name, lower(type) as type from pragma_table_info({text(table)}) order by cid"
-
-    def differs(self, one: str, other: str) -> str:
-        return f"{one} is not {other}"
-
-    def analyze(self, table: str) -> str:
-        return ""
 
 
 class _MariaDb(Dialect):
@@ -161,19 +135,6 @@ class _MariaDb(Dialect):
         return ", ".join(
             quote(name, self.kind) + ("(191)" if kinds[name] == self.types[pa.string()] else "") for name in names
         )
-
-    def merge(self, target: str, source: str, names: Sequence[str], key: Sequence[str]) -> tuple[str, ...]:
-        others = [quote(name, self.kind) for name in names if name not in key]
-        same = " and ".join(f"new.{quote(name, self.kind)} = old.{quote(name, self.kind)}" for name in key)
-        return (
-            f"delete old from {target} as old left join {source} as new on {same} "
-            f"where new.{quote(key[0], self.kind)} is null",
-            f"insert into {target} ({self.listed(names)}) select * from {source} "
-            f"on duplicate key update {', '.join(f'{name} = values({name})' for name in others)}",
-        )
-
-    def analyze(self, table: str) -> str:
-        return ""
 
 
 DIALECTS: dict[Kind, Dialect] = {one.kind: one for one in (Dialect(), _Sqlite(), _MariaDb())}

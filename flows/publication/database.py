@@ -2,7 +2,7 @@
 
 The tables are those of :mod:`ranklake.flows.publication.publish`. A further table has the digests of the published
 rounds and changes in the same transaction. Ratings before the first changed round stay; of the other tables only rows
-that differ are written. A publish that is killed leaves the old state.
+that differ are written, or all if most of them differ. A publish that is killed leaves the old state.
 """
 
 from __future__ import annotations
@@ -132,11 +132,9 @@ class _Publisher:
         if kept == published == self._content.n_rounds and self._content.same_titles(self._before.get("leaderboard")):
             return
         self._new.append("leaderboard")
-        if kept == published > 0:
-            board = self._content.leaderboard(self._tables.rows("leaderboard"), published)
-        else:
-            board = self._content.leaderboard()
-        self._tables.merge("leaderboard", board)
+        stored = self._tables.rows("leaderboard")
+        board = self._content.leaderboard(stored, published) if kept == published > 0 else self._content.leaderboard()
+        self._tables.merge("leaderboard", board, stored)
 
     def _kept(self, name: str) -> tuple[int, int]:
         """The unchanged rounds of a table, and all its rounds."""

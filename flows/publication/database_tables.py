@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranklake.storage.lake.schemas import PUBLISHED
 
@@ -77,7 +78,7 @@ class DatabaseTables:
                 yield
         else:
             self.lock()
-            self._prepare()
+            self._prepare(rebuild)
             with transaction(self._connection, self._dialect.begin):
                 if rebuild:
                     for name in _SCHEMAS:
@@ -93,10 +94,11 @@ class DatabaseTables:
     def _prepare(self, rebuild: bool = False) -> None:
         """Check existing tables and create missing ones; ``rebuild`` first drops those of an earlier publish."""
         stored = {name: self._columns(name) for name in _SCHEMAS}
-        if rebuild and stored[STATE]:
-            for name in stored:
+        outdated = any(found and found != self._definition(name) for name, found in stored.items())
+        if rebuild and stored[STATE] and (outdated or self._dialect.rolls_back_tables):
+            for name in reversed(stored):  # the state first: without it, nothing counts as published
                 self._connection.execute(f"drop table if exists {self._name(name)}")
-            stored = {name: [] for name in _SCHEMAS}
+                stored[name] = []
         for name, found in stored.items():
             if found and found != self._definition(name):
                 raise DatabaseError(self._connection.shown, self._difference(name, found, self._definition(name)))
@@ -147,24 +149,37 @@ class DatabaseTables:
         """Delete the rows of all rounds from ``start_round`` on."""
         self._connection.execute(f"delete from {self._name(name)} where round_index >= {int(start_round)}")
 
-    def merge(self, name: str, rows: pa.Table) -> None:
-        """Make a table equal to ``rows``: only rows that differ are written."""
-        target, names = self._name(name), _SCHEMAS[name].names
-        self._stage(name, rows)
-        if name in self._new and name != STATE:  # empty
-            self._connection.execute(f"insert into {target} select * from {_STAGING}")
-        else:
-            for statement in self._dialect.merge(target, _STAGING, names, _KEYS[name]):
-                self._connection.execute(statement)
-        self._connection.execute(self._dialect.drop_temporary(_STAGING))
+    def merge(self, name: str, rows: pa.Table, stored: pa.Table | None = None) -> None:
+        """Make a table equal to ``rows``: rows that differ are deleted and appended; all rows, if most of them differ.
 
-    def _stage(self, name: str, rows: pa.Table) -> None:
-        key = () if self._dialect.late_keys else _KEYS[name]
-        self._connection.execute(self._dialect.create(_STAGING, self._definition(name), key, temporary=True))
-        schema = _SCHEMAS[name].remove_metadata()
-        self._connection.append(_STAGING, rows.cast(schema).to_batches(), schema, "temp")
-        if analyze := self._dialect.analyze(_STAGING):
-            self._connection.execute(analyze)
+        Parameters
+        ----------
+        stored
+            The rows of the table, if they were read already.
+        """
+        key, target = _KEYS[name][0], self._name(name)
+        stored = self.rows(name) if stored is None else stored
+        same = unchanged(rows, stored, key)
+        kept = pc.sum(same).as_py() or 0
+        if kept < len(rows) / 2:
+            self._connection.execute(f"delete from {target}")
+            self.append(name, rows.to_batches())
+            return
+        new = rows.filter(pc.invert(same))
+        gone = stored[key].filter(pc.invert(pc.is_in(stored[key], value_set=rows[key].filter(same))))
+        if len(gone):
+            self._delete(name, key, gone)
+        self.append(name, new.to_batches())
+
+    def _delete(self, name: str, key: str, values: pa.ChunkedArray) -> None:
+        """Delete the rows with these keys."""
+        column = [next(pair for pair in self._definition(name) if pair[0] == key)]
+        self._connection.execute(self._dialect.create(_STAGING, column, (key,), temporary=True))
+        schema = pa.schema([(key, values.type)])
+        self._connection.append(_STAGING, pa.table([values], schema=schema).to_batches(), schema, "temp")
+        listed = f"select {self._quote(key)} from {_STAGING}"
+        self._connection.execute(f"delete from {self._name(name)} where {self._quote(key)} in ({listed})")
+        self._connection.execute(self._dialect.drop_temporary(_STAGING))
 
     def _columns(self, name: str) -> list[tuple[str, str]]:
         """Names and types of the columns of a table; empty if it does not exist."""
@@ -175,12 +190,13 @@ class DatabaseTables:
         return [(field.name, self._dialect.types[field.type]) for field in _SCHEMAS[name]]
 
     def _difference(self, name: str, found: Columns, expected: Columns) -> str:
-        at = next((pair for pair in found if pair not in expected), None) or ("no column", "")
+        other = next((pair for pair in found if pair not in expected), None)
         missing = next((pair for pair in expected if pair not in found), None)
-        lacks = f", and not {missing[0]} {missing[1]}" if missing else ""
+        has = [f"has {' '.join(other)}"] if other else []
+        lacks = [f"has no {' '.join(missing)}"] if missing else []
         remedy = "give another --schema" if self._schema else "give another file"
-        rule = f"the table {self._prefix}{name} exists and has {' '.join(at).strip()}{lacks}"
-        return f"{rule}; {remedy}, or a --prefix as ranklake_"
+        rule = f"the table {self._prefix}{name} exists and {', and '.join(has + lacks) or 'has another order'}"
+        return f"{rule}; {remedy}, or a --prefix as ranklake_; --afresh replaces tables of an earlier release"
 
     def _current_schema(self) -> str:
         query = self._dialect.current_schema()
@@ -202,3 +218,21 @@ class DatabaseTables:
 
     def _quote(self, name: str) -> str:
         return quote(name, self._dialect.kind)
+
+
+def unchanged(rows: pa.Table, stored: pa.Table, key: str) -> pa.ChunkedArray:
+    """Whether each row is stored already, with the same values; nulls are equal, and so are the bits of numbers."""
+    at = pc.index_in(rows[key], value_set=stored[key].combine_chunks())
+    found = stored.take(at)
+    same = pc.is_valid(at)
+    for name in rows.column_names:
+        one, other = _bits(rows[name]), _bits(found[name])
+        equal = pc.fill_null(pc.equal(one, other), False)
+        same = pc.and_(same, pc.or_(equal, pc.and_(pc.is_null(one), pc.is_null(other))))
+    return same
+
+
+def _bits(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not pa.types.is_floating(column.type):
+        return column
+    return pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())

@@ -50,12 +50,14 @@ class PostgresServer:
     programs: Path
     port: int
     process: subprocess.Popen[bytes] | None = None
+    fsync: str = "off"
 
     def url_of(self, user: str, database: str = "postgres") -> str:
         return f"postgresql://{user}@{HOST}:{self.port}/{database}"
 
     def start(self) -> None:
-        options = {"port": self.port, "listen_addresses": HOST, "fsync": "off", "unix_socket_directories": self.folder}
+        options = {"port": self.port, "listen_addresses": HOST, "unix_socket_directories": self.folder}
+        options["fsync"] = self.fsync
         command = [self.programs / "postgres", "-D", self.folder / "data"]
         command += [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         ready = [self.programs / "pg_isready", "-q", "-h", HOST, "-p", str(self.port)]
@@ -128,7 +130,7 @@ _MARIADB += ("--innodb-log-file-size=16M", "--innodb-flush-method=nosync")
 
 
 @contextmanager
-def postgres(folder: Path | None = None) -> Iterator[PostgresServer]:
+def postgres(folder: Path | None = None, fsync: str = "off") -> Iterator[PostgresServer]:
     """A new server in a folder of its own; the test is skipped without the programs of PostgreSQL."""
     programs = _postgres_programs()
     if programs is None:
@@ -136,7 +138,7 @@ def postgres(folder: Path | None = None) -> Iterator[PostgresServer]:
     with _place(folder) as place:
         command = [programs / "initdb", "-D", place / "data", "-U", USER, "--auth=trust", "--no-sync"]
         _run([*command, "--encoding=UTF8", "--locale=C"], place)
-        server = PostgresServer(place, programs, _free_port())
+        server = PostgresServer(place, programs, _free_port(), fsync=fsync)
         server.start()
         try:
             yield server

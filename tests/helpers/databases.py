@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -14,10 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from .database_servers import USER, Server
+from .mounts import small_disks
 
-__all__ = ["Judge", "publish_killed_at", "server_judge", "sqlite_judge"]
+__all__ = [
+    "Judge",
+    "end_connections",
+    "fill",
+    "login",
+    "publish_killed_at",
+    "server_judge",
+    "small_judge",
+    "sqlite_judge",
+]
 
-ROWS_A_MOMENT = 10
+ROWS_A_MOMENT = 7
 _NUMBERS = count(1)
 
 
@@ -60,6 +71,53 @@ def server_judge(server: Server) -> Iterator[Judge]:
         yield Judge(url, partial(server.sql, database=name))
     finally:
         server.sql(f"drop database {name}{' with (force)' if url.startswith('postgresql') else ''}")
+
+
+@contextmanager
+def small_judge(server: Server) -> Iterator[tuple[Judge, Path]]:
+    """A new database on a small disk of its own, and the folder of the disk; the log of the server has another disk."""
+    is_postgres = server.url_of(USER).startswith("postgresql")
+    place = server.folder / "small" if is_postgres else server.folder / "data" / "small"
+    with small_disks(place) as mount:
+        folder = mount("size=16m")
+        shutil.chown(folder, server.folder.owner(), server.folder.group())
+        if is_postgres:
+            server.sql(f"create tablespace small location '{folder}'", "create database small tablespace small")
+        judge = Judge(server.url_of(USER, "small"), partial(server.sql, database="small"))
+        try:
+            yield judge, folder
+        finally:
+            if is_postgres:
+                server.sql("drop database small with (force)", "drop tablespace small")
+            else:  # the folder itself is a mount and stays
+                for (name,) in judge.sql("show tables"):
+                    judge.sql(f"drop table {name}")
+
+
+def fill(folder: Path) -> Path:
+    """Fill a disk with a file, whose path is returned."""
+    filler = folder / "filler"
+    with suppress(OSError), filler.open("wb", buffering=0) as file:
+        while file.write(bytes(4096)):
+            pass
+    return filler
+
+
+def login(judge: Judge, user: str) -> None:
+    """Create a user of a server whose password is ``S3cret-word``."""
+    word = "password" if judge.kind == "postgresql" else "identified by"
+    judge.sql(f"drop user if exists {user}", f"create user {user} {word} 'S3cret-word'")
+
+
+def end_connections(judge: Judge) -> None:
+    """End all other connections to a database of a server."""
+    if judge.kind == "postgresql":
+        others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        judge.sql(f"select pg_terminate_backend(pid) {others}")
+        return
+    others = "from information_schema.processlist where db = database() and id <> connection_id()"
+    for (number,) in judge.sql(f"select id {others}"):
+        judge.sql(f"kill {number}")
 
 
 def publish_killed_at(moment: int, lake: str, url: str) -> None:

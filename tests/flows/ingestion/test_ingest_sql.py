@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
 from helpers.database_servers import MariaDbServer, PostgresServer
-from helpers.databases import Judge, server_judge
+from helpers.databases import Judge, login, server_judge
 
 from ranklake.flows.databases.address import DatabaseAddress
 from ranklake.flows.databases.errors import DatabaseError
@@ -51,12 +51,6 @@ def rows() -> list[tuple[int, str, int, int, int]]:
         for contest in range(1, CONTESTS + 1)
         for player in range(PLAYERS)
     ]
-
-
-def login(judge: Judge, user: str) -> None:
-    """Create a user whose password is ``S3cret-word``."""
-    word = "password" if judge.kind == "postgresql" else "identified by"
-    judge.sql(f"drop user if exists {user}", f"create user {user} {word} 'S3cret-word'")
 
 
 def digests(lake: Lake, dataset: str) -> list[tuple[str, str]]:

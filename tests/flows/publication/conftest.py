@@ -1,0 +1,32 @@
+"""A rated lake for the tests of publishing into databases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.lakes import commit_often, copy_of, lake_of, rate_run, synthetic
+from helpers.tables import over_years
+
+from ranklake.storage import Contest, Lake
+
+
+@pytest.fixture(scope="session")
+def sixteen() -> list[Contest]:
+    """Sixteen contests, one a month."""
+    return over_years(synthetic(16))
+
+
+@pytest.fixture(scope="session")
+def _ten_rounds(sixteen: list[Contest], tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    with pytest.MonkeyPatch.context() as patch:
+        commit_often(patch, segment_rows=20)
+        lake = lake_of(tmp_path_factory.mktemp("rated") / "lake", sixteen[:10])
+        rate_run(lake, system="elo")
+        return lake
+
+
+@pytest.fixture
+def ten_rounds(_ten_rounds: Lake, tmp_path: Path) -> Lake:
+    """A lake with the first ten of them, rated by elo in small segments."""
+    return copy_of(_ten_rounds, tmp_path / "lake")

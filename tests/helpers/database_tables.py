@@ -1,0 +1,54 @@
+"""Published tables in a database, and those of the run they were made of."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pyarrow as pa
+from helpers.databases import Judge
+
+from ranklake.flows.databases.connection import connect
+from ranklake.flows.publication.content import Content
+from ranklake.flows.publication.database_tables import DatabaseTables
+from ranklake.storage import Lake
+from ranklake.storage.lake.schemas import PUBLISHED
+
+__all__ = ["KEYS", "assert_stored", "expected", "stored"]
+
+KEYS = {
+    "players": ["player"],
+    "contests": ["round_index"],
+    "ratings": ["round_index", "player"],
+    "leaderboard": ["player"],
+}
+
+
+def stored(judge: Judge, prefix: str = "", schema: str | None = None) -> dict[str, pa.Table]:
+    """The published tables of a database, in order of their keys."""
+    with closing(connect(judge.url, read_only=True)) as connection:
+        tables = DatabaseTables(connection, schema, prefix)
+        return {
+            name: tables.rows(name).sort_by([(key, "ascending") for key in keys]).combine_chunks()
+            for name, keys in KEYS.items()
+        }
+
+
+def expected(lake: Lake) -> dict[str, pa.Table]:
+    """The tables of the run ``run``, in order of their keys."""
+    content = Content(lake, "run")
+    ratings = pa.Table.from_batches(content.ratings(0), PUBLISHED["ratings"])
+    made = {
+        "players": content.players,
+        "contests": content.contests,
+        "ratings": ratings,
+        "leaderboard": content.leaderboard(),
+    }
+    return {
+        name: made[name].sort_by([(key, "ascending") for key in keys]).combine_chunks() for name, keys in KEYS.items()
+    }
+
+
+def assert_stored(judge: Judge, lake: Lake) -> None:
+    found, wanted = stored(judge), expected(lake)
+    for name in KEYS:
+        assert found[name].equals(wanted[name]), name
