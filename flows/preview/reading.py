@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ranklake.rating_kernels.core.standings import close_up
+
 from ..common.adapters import to_ragged
 from ..sources.base import SourceError
 from ..sources.files.contests import read_contests
@@ -25,7 +27,7 @@ def standings_from_file(
     entrants: Sequence[str] = (),
     time_seconds: int | None = None,
 ) -> Standings:
-    """The standings of the one contest in a file.
+    """The standings of the one contest in a file, without unrated participants who are not in the field.
 
     Parameters
     ----------
@@ -52,10 +54,18 @@ def standings_from_file(
         rule = f"a preview takes one contest, got {len(contests):,}" + (f": {ids}{more}" if ids else "")
         raise SourceError(f"{rule}; --column contest= takes a table as one contest", os.fspath(path))
     (contest,) = contests
+    players, lo, hi = contest.handles.to_pylist(), contest.lo, contest.hi
+    if contest.rated is not None and not contest.field_includes_unrated:
+        if not contest.rated.any():
+            raise SourceError("no participant is rated", os.fspath(path), contest.contest_id)
+        rows = np.flatnonzero(contest.rated)
+        unrated = {player for player, rated in zip(players, contest.rated, strict=True) if not rated}
+        players, entrants = [players[row] for row in rows], [one for one in entrants if one not in unrated]
+        lo, hi = close_up(lo[rows], np.zeros_like(rows))
     return Standings.of(
-        contest.handles.to_pylist(),
-        contest.lo,
-        contest.hi,
+        players,
+        lo,
+        hi,
         entrants=entrants,
         time_seconds=(contest.time_seconds or None) if time_seconds is None else time_seconds,
         weight=contest.weight,
