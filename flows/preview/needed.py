@@ -139,14 +139,13 @@ def _by_performance(
     diffused, prior = system.newcomers(params, n), Outcome.empty(n).prior
     diffused.restore(beliefs)
     system.prior(params, diffused, round, 0, n, prior)
-    columns = diffused.columns()
     first = np.unique(round.lo)
     perf = outcome.perf[first]
 
     def excess(at: Longs, place: Longs) -> Floats:
         row, m = rows[at], len(at)
         store = system.newcomers(params, m)
-        store.restore(select_beliefs(system, params, columns, row))
+        store.restore(diffused.take(row))
         one = np.arange(m, dtype=np.int32)
         some = Rounds(
             np.array([0, m]), one, one, one, round.time_seconds, round.weight, round.perf_ceiling, round.event,
