@@ -44,7 +44,7 @@ class RoundTeams:
         return bool(first < last)
 
     def of_rows(self, round_index: Ints, player: Ints) -> Teams | None:
-        """The team of each of some rated rows; None if nobody has one.
+        """The team of each of some rated rows; None without teams.
 
         A player whom a correction removed since the rating has none.
 

@@ -72,7 +72,7 @@ class CodeforcesTeams(Codeforces):
                 yield DocumentRequest(Key(STANDINGS, str(number)), path, end)
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
-        """One contest, or none if nobody took part."""
+        """One contest, or none without participants."""
         response = decode(_STANDINGS, document, self.name)
         if isinstance(response, Failed):
             raise self._failure(response, document)

@@ -34,8 +34,7 @@ class Contest:
     lo, hi : int32[n]
         First and last position of the tie group, zero-based, inclusive; counted in teams if there are teams.
     teams : Teams or None
-        The team of each participation; None if nobody has one.
-        First and last position of the tie group, zero-based, inclusive.
+        The team of each participation; None without teams.
     rated : bool[n] or None
         Whether the rating of the participant may change; None: all are rated.
     field_includes_unrated : bool

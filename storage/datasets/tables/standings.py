@@ -43,7 +43,7 @@ class StandingsPart:
     player, lo, hi : int32[n]
         Dense index of the player; first and last place of the tie group, zero-based, inclusive. Read-only.
     teams : Teams or None
-        The team of each row; None if nobody has one. Places then count teams.
+        The team of each row; None without teams. Places then count teams.
     rated : bool[n] or None
         Whether the rating of the participant may change; None: all are rated.
     """

@@ -17,7 +17,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Teams:
-    """The team of each participation; None instead of an object if nobody has one.
+    """The team of each participation; None instead of an object if there are no teams.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ class Teams:
         return {"team": self.name, "share": pa.array(self.share, mask=self.share == 1.0)}
 
     def part(self, start: int, stop: int) -> Teams | None:
-        """Rows ``start`` to ``stop - 1``, as views; None if nobody there has a team."""
+        """Rows ``start`` to ``stop - 1``, as views; None without teams."""
         name = self.name.slice(start, stop - start)
         return None if name.null_count == len(name) else Teams(name, self.share[start:stop])
 
     def keep(self, rows: Mask) -> Teams | None:
-        """The rows of a mask; None if nobody there has a team."""
+        """The rows of a mask; None without teams."""
         name = self.name.filter(pa.array(rows))
         return None if name.null_count == len(name) else Teams(name, self.share[rows])
 
