@@ -11,7 +11,7 @@ from timing import Command, Options, Result, invoke, reported, run_command
 
 from ranklake.storage import Dataset, Lake
 
-__all__ = ["RUN", "corrections", "publish", "published_lake", "site"]
+__all__ = ["RUN", "codeforces", "corrections", "publish", "published_lake", "rate", "site"]
 
 PLACES = 0.1, 0.5, 0.9  # positions of a corrected contest, as shares of the history
 REPEATS = 3  # the first may compile; the best counts
@@ -20,8 +20,8 @@ RUN = "r"
 
 def corrections(options: Options) -> Iterator[Result]:
     """`ranklake rate` after a disqualification early, in the middle or late in Codeforces."""
-    with _lake(options) as (lake, data, n_rounds):
-        _rate(lake, RUN, n_rounds)
+    with codeforces(options) as (lake, data, n_rounds):
+        rate(lake, RUN, n_rounds)
         nothing = []
         for share in PLACES:
             place = int(share * n_rounds)
@@ -29,13 +29,13 @@ def corrections(options: Options) -> Iterator[Result]:
             loser = data.handles()[int(next(data.standings(place, place + 1)).player[-1])].as_py()
             after, again = [], []
             for turn in range(REPEATS):
-                _rate(lake, f"{RUN}{share}-{turn}", place)
-                after.append(reported(_rate(lake, f"{RUN}{share}-{turn}", n_rounds)))
+                rate(lake, f"{RUN}{share}-{turn}", place)
+                after.append(reported(rate(lake, f"{RUN}{share}-{turn}", n_rounds)))
                 run_command(invoke(), "delete", "--run", f"{RUN}{share}-{turn}", "--yes", "--lake", lake)
                 undo = ("--undo",) if turn % 2 else ()
                 run_command(invoke(), "amend", contest, "--remove", loser, *undo, "--dataset", "d", "--lake", lake)
-                again.append(_rate(lake, RUN, n_rounds))
-                nothing.append(_rate(lake, RUN, n_rounds))
+                again.append(rate(lake, RUN, n_rounds))
+                nothing.append(rate(lake, RUN, n_rounds))
             best, bound = min(again, key=reported), min(after) + 0.5
             yield Result(
                 "corrections",
@@ -61,11 +61,11 @@ def corrections(options: Options) -> Iterator[Result]:
 def publish(options: Options) -> Iterator[Result]:
     """Publish all of Codeforces: at once, one more round, and without a change."""
     done: dict[str, list[Command]] = {"a whole run": [], "one more round": [], "nothing new": []}
-    with _lake(options) as (lake, _, n_rounds):
+    with codeforces(options) as (lake, _, n_rounds):
         for turn in range(REPEATS):
-            _rate(lake, f"{RUN}{turn}", n_rounds - 1)
+            rate(lake, f"{RUN}{turn}", n_rounds - 1)
             done["a whole run"].append(_publish(lake, f"{RUN}{turn}"))
-            _rate(lake, f"{RUN}{turn}", n_rounds)
+            rate(lake, f"{RUN}{turn}", n_rounds)
             done["one more round"].append(_publish(lake, f"{RUN}{turn}"))
             done["nothing new"].append(_publish(lake, f"{RUN}{turn}"))
     for what, limit in (("a whole run", 10.0), ("one more round", 1.0), ("nothing new", None)):
@@ -82,11 +82,11 @@ def publish(options: Options) -> Iterator[Result]:
 
 def site(options: Options) -> Iterator[Result]:
     """`ranklake publish --site` of all of Codeforces: at once, one more round, and without a change."""
-    with _lake(options) as (lake, _, n_rounds), tempfile.TemporaryDirectory() as folder:
+    with codeforces(options) as (lake, _, n_rounds), tempfile.TemporaryDirectory() as folder:
         for what, rounds, limit in (
             ("a whole run", n_rounds - 1, 60.0), ("one more round", n_rounds, 5.0), ("nothing new", n_rounds, None)
         ):  # fmt: skip
-            _rate(lake, RUN, rounds)
+            rate(lake, RUN, rounds)
             done = run_command(invoke(), "publish", "--run", RUN, "--site", folder, "--lake", lake)
             targets = {} if limit is None else {f"at most {limit:.0f} s: {done.seconds:.1f} s": done.seconds <= limit}
             yield Result(
@@ -101,14 +101,14 @@ def site(options: Options) -> Iterator[Result]:
 @contextmanager
 def published_lake(options: Options) -> Iterator[str]:
     """A lake with Codeforces, rated and published as ``RUN``."""
-    with _lake(options) as (lake, _, n_rounds):
-        _rate(lake, RUN, n_rounds)
+    with codeforces(options) as (lake, _, n_rounds):
+        rate(lake, RUN, n_rounds)
         _publish(lake, RUN)
         yield lake
 
 
 @contextmanager
-def _lake(options: Options) -> Iterator[tuple[str, Dataset, int]]:
+def codeforces(options: Options) -> Iterator[tuple[str, Dataset, int]]:
     """A lake with the contests of Codeforces, and the number of contests to rate."""
     path = options.file(CODEFORCES)
     with tempfile.TemporaryDirectory() as lake:
@@ -117,7 +117,8 @@ def _lake(options: Options) -> Iterator[tuple[str, Dataset, int]]:
         yield lake, data, options.least(data.contests.num_rows)
 
 
-def _rate(lake: str, run: str, n_rounds: int) -> Command:
+def rate(lake: str, run: str, n_rounds: int) -> Command:
+    """Rate the first rounds."""
     bound = ("--max-rounds", str(n_rounds))
     return run_command(invoke(), "rate", "--dataset", "d", "--run", run, "--lake", lake, *bound)
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from against_peer import codeforces_200, codeforces_all, ctf, reddit, tennis
 from changes import corrections, publish, site
 from choosing import choosing
+from databases import sql
 from frames import frames
 from from_sites import normalise
 from ideas import elo_mms_ideas
@@ -45,6 +46,7 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "codeforces-lake": codeforces_lake,
     "corrections": corrections,
     "publish": publish,
+    "sql": sql,
     "site": site,
     "shell": shell,
     "serve": serving,

@@ -1,0 +1,70 @@
+"""The row about a database: Codeforces published into a private PostgreSQL server, and ingested from it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from changes import RUN, codeforces, rate
+from timing import Command, Options, Result, SkippedRow, invoke, reported, run_command
+
+__all__ = ["sql"]
+
+RESULTS = """
+create table results as
+select contest_id as contest, handle as player, lo, hi, time_seconds as time, round_index as changed from ratings
+"""
+
+
+def sql(options: Options) -> Iterator[Result]:
+    """`publish --to` of all of Codeforces at once, of one more round, and without a change; then `ingest sql`."""
+    with _server() as server, codeforces(options) as (lake, data, n_rounds):
+        url = server.url_of("ranklake")
+        rate(lake, RUN, n_rounds - 1)
+        done = {"a whole run": _publish(lake, url)}
+        rate(lake, RUN, n_rounds)
+        done["one more round"] = _publish(lake, url)
+        done["nothing new"] = _publish(lake, url)
+        for (what, command), limit in zip(done.items(), (60.0, 2.0, None), strict=True):
+            yield _result(f"ranklake publish --to PostgreSQL, {what}", command, limit)
+        server.sql(RESULTS)
+        query = ("--query", "select * from results", "--watermark", "changed")
+        read = run_command(invoke(), "ingest", "sql", "--url", url, *query, "--dataset", "e", "--lake", lake)
+        n_rows = sum(data.contests.column("n_players").to_pylist()[:n_rounds])
+        pace = n_rows / read.seconds
+        told = f"ranklake ingest sql, {n_rows:,} rows; {read.cpu_seconds:.1f} s of all cores without the server's"
+        target = {f"at least 200,000 rows a second: {pace:,.0f}": pace >= 200_000}
+        yield Result("sql", told, read.seconds, targets=target, figures={"cpu_seconds": read.cpu_seconds})
+
+
+def _result(what: str, command: Command, limit: float | None) -> Result:
+    told = f"{what}; {command.cpu_seconds:.1f} s of all cores without the server's"
+    figures = {"cpu_seconds": command.cpu_seconds}
+    if limit is None:
+        return Result("sql", told, command.seconds, figures=figures)
+    inside = reported(command)
+    target = {f"at most {limit:.0f} s reported: {inside:.1f} s": inside <= limit}
+    return Result("sql", told, command.seconds, targets=target, figures=figures | {"reported_seconds": inside})
+
+
+def _publish(lake: str, url: str) -> Command:
+    return run_command(invoke(), "publish", "--run", RUN, "--to", url, "--lake", lake)
+
+
+@contextmanager
+def _server() -> Iterator[Any]:
+    """The server of the tests, which writes to the disk here; the row is skipped where it cannot be started."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    try:
+        import pytest
+        from helpers.database_servers import postgres
+    except ImportError as error:
+        raise SkippedRow(f"{error}: pip install -e '.[test]'") from None
+    try:
+        with postgres(fsync="on") as server:
+            yield server
+    except pytest.skip.Exception as why:
+        raise SkippedRow(str(why)) from None
