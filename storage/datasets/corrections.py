@@ -118,9 +118,10 @@ def among_rated(part: StandingsPart) -> StandingsPart:
     keep = np.ones(len(part.player), np.bool_) if part.rated is None else part.rated
     offsets = np.concatenate([[0], np.cumsum(keep)])[part.offsets]
     lo, hi = part.lo[keep], part.hi[keep]
+    teams = None if part.teams is None else part.teams.keep(keep)
     for a, b in pairwise(offsets.tolist()):
-        lo[a:b], hi[a:b] = _close_up(lo[a:b], None)
-    return StandingsPart(part.first_contest, offsets, part.player[keep], lo, hi)
+        lo[a:b], hi[a:b] = _close_up(lo[a:b], None if teams is None else teams.part(a, b))
+    return StandingsPart(part.first_contest, offsets, part.player[keep], lo, hi, teams)
 
 
 def _rows_of(stored: Players, named: Players, handle: int, current: int) -> Mask:

@@ -13,7 +13,7 @@ import pytest
 from helpers.commands import Command
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import commit_often, contest, copy_of, ingest, lake_of, rate_run, rated, same_tables
-from helpers.teams import draw_team_contests, team_frame
+from helpers.teams import draw_team_contests, team_contests, team_frame
 
 from ranklake import rate_history
 from ranklake.flows.engines.factory import open_engine
@@ -181,6 +181,18 @@ def test_compaction_and_verification__of_contests_of_teams(lake: Lake) -> None:
     assert same_tables(rated(lake), before)
     assert list(verify_dataset(dataset)) == list(verify_run(Run.open(lake, "run"))) == []
     assert list(verify_rows(Run.open(lake, "run"), dataset, len(history()))) == []
+
+
+def test_verification__of_teams_beside_contests_with_unrated_participants(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_often(monkeypatch, segment_rows=1_000, snapshot_rows=1_000)  # all in one segment
+    unrated = contest("mixed", "p1", "p2", "p3", "p4", time_seconds=10**9, rated=np.array([True, False, True, True]))
+    ingest(lake, [*team_contests(TEAMS[:3]), unrated], "both")
+    rate_run(lake, dataset="both")
+    dataset, run = Dataset.open(lake, "both"), Run.open(lake, "run")
+    assert list(verify_dataset(dataset)) == list(verify_run(run)) == []
+    assert list(verify_rows(run, dataset, 4)) == []
 
 
 def test_contests__without_teams_have_the_digests_and_files_of_earlier_releases(tmp_path: Path) -> None:
