@@ -15,6 +15,7 @@ from helpers.database_servers import Server, mariadb, postgres
 from helpers.databases import Judge, server_judge, sqlite_judge
 from helpers.life import SETTINGS, Step, live
 from helpers.mounts import SmallDisk, small_disks
+from hypothesis import settings
 from platforms import reason_to_skip
 
 from ranklake.flows.compilation.compile import compile_parts
@@ -34,6 +35,10 @@ ENGINES = {
 
 # What starts the tests in the background may ignore Ctrl-C, and so would every process they start: some tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The same examples each time. Tests that are declared later take their settings from these.
+settings.register_profile("fixed", derandomize=True)
+settings.load_profile("fixed")
 
 # Without compiled modules, each of the many processes that tests start compiles all modules that it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -117,7 +117,9 @@ def ingest_sql(
     address, reading = check_query(url, query, watermark, options), check_options(options or {})
     report = QueryReport(SQL, layout.check_dataset_name(dataset))
     facts = [_FORMAT, address.shown, query.strip(), watermark, dict(options or {})]
-    digest = hashlib.blake2b(json.dumps(facts, sort_keys=True, default=list).encode(), digest_size=16).hexdigest()
+    digest = hashlib.blake2b(
+        json.dumps(facts, sort_keys=True, default=list, allow_nan=False).encode(), digest_size=16
+    ).hexdigest()
     place = layout.source_file(dataset, f"sql-{digest[:16]}")
     before, version = _read_record(lake, place)
     known = count_contests(lake, dataset)

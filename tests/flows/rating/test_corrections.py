@@ -231,7 +231,8 @@ def test_exclude__uninformative_contests_that_are_rated_can_be_excluded_too(lake
 
 
 def test_exclude__an_excluded_contest_divides_no_event() -> None:
-    table = pa.table({"time_seconds": [5, 7, 5, 7], "weight": [1.0] * 4, "perf_ceiling": pa.nulls(4, pa.float64())})
+    facts = {"perf_ceiling": pa.nulls(4, pa.float64()), "field_includes_unrated": pa.nulls(4, pa.bool_())}
+    table = pa.table({"time_seconds": [5, 7, 5, 7], "weight": [1.0] * 4, **facts})
     counts = np.array([True, False, True, True])
     assert ContestFacts.of(table, counts).event[counts].tolist() == [0, 0, 1]
 

@@ -230,7 +230,7 @@ def test_update__kaggle_is_read_when_one_of_its_files_changed(
 ) -> None:
     for name, text in {
         "Competitions.csv": "Id,Slug,Title,DeadlineDate\n7,one,One,01/31/2020 23:59:00\n",
-        "Teams.csv": "Id,CompetitionId,PrivateLeaderboardRank\n1,7,1\n2,7,2\n",
+        "Teams.csv": "Id,CompetitionId,TeamName,PrivateLeaderboardRank\n1,7,,1\n2,7,,2\n",
         "TeamMemberships.csv": "TeamId,UserId\n1,11\n2,12\n",
         "Users.csv": "Id,UserName\n11,ada\n12,bob\n",
         "ForumMessages.csv": "Id\n",
@@ -242,7 +242,7 @@ def test_update__kaggle_is_read_when_one_of_its_files_changed(
     with monkeypatch.context() as patched:
         patched.setattr(source_update, "ingest_kaggle", None)
         assert update(lake, "kaggle", "games", base_url=str(tmp_path)).unchanged == 1
-    (tmp_path / "Teams.csv").write_text("Id,CompetitionId,PrivateLeaderboardRank\n1,7,2\n2,7,1\n")
+    (tmp_path / "Teams.csv").write_text("Id,CompetitionId,TeamName,PrivateLeaderboardRank\n1,7,,2\n2,7,,1\n")
     assert update(lake, "kaggle", "games", path=str(tmp_path)).corrected == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -87,15 +88,18 @@ def test_chain__is_the_mode_of_a_dense_newton(seed: int, n: int, skew: float, lo
     np.testing.assert_allclose(walk.smoothed(), walk.mode(), rtol=1e-8, atol=1e-5)
 
 
-@settings(deadline=None)
-@given(seed=st.integers(0, 10_000), n=st.integers(2, 9), logistic=st.booleans())
-def test_chain__a_cavity_is_near_the_mode_without_its_performance(seed: int, n: int, logistic: bool) -> None:
-    walk = Walk(seed, n, 1.4, logistic, 100.0)
-    mean, variance = walk.cavities()
-    exact = np.array([walk.mode(left_out=k)[k] for k in range(n)])
-    np.testing.assert_allclose((mean - exact) / np.sqrt(variance), 0.0, atol=0.5)
-    with_it = (walk.smoothed() - exact) / np.sqrt(variance)
-    assert np.abs((mean - exact) / np.sqrt(variance)).sum() < 0.5 * np.abs(with_it).sum() + 0.05 * n
+def test_chain__cavities_are_near_the_mode_without_their_performances() -> None:
+    """In deviations; single ones of strongly skewed performances are far away."""
+    errors, changes = [], []
+    for seed, n, logistic in product(range(40), (2, 5, 9), (False, True)):
+        walk = Walk(seed, n, 1.4, logistic, 100.0)
+        mean, variance = walk.cavities()
+        exact = np.array([walk.mode(left_out=k)[k] for k in range(n)])
+        errors.extend(np.abs(mean - exact) / np.sqrt(variance))
+        changes.extend(np.abs(walk.smoothed() - exact) / np.sqrt(variance))
+    assert np.median(errors) < 0.02
+    assert np.quantile(errors, 0.99) < 0.25
+    assert np.sum(errors) < 0.1 * np.sum(changes)
 
 
 def test_chain__variances_are_those_of_normal_performances() -> None:
