@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,7 @@ def evaluate_history(
     first_round: int = 0,
     *,
     scale: float = SCALE,
-    team: str | None = None,
-    share: str | None = None,
+    columns: Mapping[str, str] | None = None,
     system: str | None = None,
     **hyperparameters: Any,
 ) -> pd.DataFrame:
@@ -44,8 +44,9 @@ def evaluate_history(
         Rounds with a smaller ``round_index`` are not scored.
     scale
         Rating difference at which odds of ten to one are predicted, for expected ranks and cross-entropy.
-    team, share
-        The columns with the team and the share of a member, if teams took places: metrics then have one row a team.
+    columns
+        What the history calls its columns ``team`` and ``share`` of a member, if teams took places: metrics then have
+        one row a team. Without their names these columns are not read.
     system, hyperparameters
         The system that rated the history, for rank information, which is NaN without it; ``sigma_prior`` is read then,
         and ``weight``, the weights of contests, if there is such a column.
@@ -89,16 +90,23 @@ def evaluate_history(
         params = build_params(found, hyperparameters)
         weight = np.array(rows["weight"], dtype=np.float64)[starts] if "weight" in rows else weight
         sigma = np.array(rows["sigma_prior"], dtype=np.float64)
-    teams = None if team is None else _teams(rows, starts, team, share)
+    teams = _teams(rows, starts, columns or {})
     entrants = Entrants.of(found, params, offsets, lo, mu, sigma, n_before, np.zeros(len(rows)), weight, teams)
     scores = entrants.scores(scale=scale)
     return pd.DataFrame({name: one.summary() for name, one in scores.items()}).T.rename_axis("filter")
 
 
-def _teams(rows: pd.DataFrame, starts: npt.NDArray[np.int64], team: str, share: str | None) -> Ragged | None:
+def _teams(rows: pd.DataFrame, starts: npt.NDArray[np.int64], columns: Mapping[str, str]) -> Ragged | None:
     """The teams of a history's rows, whose members are adjacent."""
-    if missing := [name for name in (team, share) if name is not None and name not in rows.columns]:
+    if others := columns.keys() - {"team", "share"}:
+        raise ValueError(f"columns may name team and share, got {min(others)!r}")
+    if missing := [name for name in columns.values() if name not in rows.columns]:
         raise ValueError(f"history has no column {missing[0]!r}")
+    if "team" not in columns:
+        if columns:
+            raise ValueError("columns={'share': ...} needs the column of the teams, too")
+        return None
+    team, share = columns["team"], columns.get("share")
     codes, _ = pd.factorize(rows[team])
     opens = np.append(True, codes[1:] != codes[:-1]) | (codes < 0)
     opens[starts] = True

@@ -30,8 +30,6 @@ def rate_history(
     rank: str | None = None,
     score: str | None = None,
     time: str | None = None,
-    team: str | None = None,
-    share: str | None = None,
     engine: Any = "threads",
     workers: int | None = None,
     beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None = None,
@@ -56,8 +54,6 @@ def rate_history(
     rank: str | None = None,
     score: str | None = None,
     time: str | None = None,
-    team: str | None = None,
-    share: str | None = None,
     engine: Any = "threads",
     workers: int | None = None,
     beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None = None,
@@ -79,8 +75,6 @@ def rate_history(
     rank: str | None = None,
     score: str | None = None,
     time: str | None = None,
-    team: str | None = None,
-    share: str | None = None,
     engine: Any = "threads",
     workers: int | None = None,
     beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None = None,
@@ -108,15 +102,13 @@ def rate_history(
         hyperparameter of this name.
     columns
         What the frame calls its columns, by key: ``contest, player, rank, score, lo, hi, time, weight,
-        perf_ceiling``, as ``--column`` of the command.
+        perf_ceiling, team, share``, as ``--column`` of the command. Columns of teams are read only if they are named
+        here: ``team`` has the team of a row, ``share`` the member's share in it. The rows of a contest with one team
+        are its members: they have one rank, and places count teams. A row without a team is a participant of its own.
+        Shares are positive numbers, of which only the ratios in a team matter; without them all members count alike.
+        Only elo-mmr, elo-mmx, elo-mms, trueskill and bar have a rule for teams, with a hyperparameter ``team``.
     contest, player, rank, score, time
         The same for one column each.
-    team, share
-        The columns with the team of a row and the member's share in it, if contests of teams are among the results;
-        ``columns`` may name them, too. The rows of a contest with one team are its members: they have one rank, and
-        places count teams. A row without a team is a participant of its own. Shares are positive numbers, of which
-        only the ratios in a team matter; without them all members count alike. Only elo-mmr, elo-mmx, elo-mms,
-        trueskill and bar have a rule for teams.
     engine, workers
         ``serial``, ``threads`` or ``dask``, and the number of workers; or a Dask client, to use its workers. The same
         bits in any case.
@@ -141,8 +133,8 @@ def rate_history(
         One row per participation in rating order: ``round_index, contest, player, lo, hi, perf, mu_prior, sigma_prior,
         mu, sigma, n_before``, ``contest`` and ``player`` as given; ``attrs["skipped"]`` counts contests skipped,
         ``attrs["reasons"]`` by reason, ``attrs["left_out"]`` lists the faults under ``on_error="skip"``,
-        ``attrs["violations"]`` violated invariants of the system, with counts. With ``team`` also that column; ``lo``
-        and ``hi`` are then places of teams, and ``perf`` is the level that the team's result shows of the member.
+        ``attrs["violations"]`` violated invariants of the system, with counts. With a column of teams also ``team``;
+        ``lo`` and ``hi`` are then places of teams, and ``perf`` is what the team's result shows of the member.
 
     Raises
     ------
@@ -159,9 +151,7 @@ def rate_history(
     UserWarning
         Times go back, contests were left out, or no player has beliefs.
     """
-    names = named_columns(
-        columns, contest=contest, player=player, rank=rank, score=score, time=time, team=team, share=share
-    )
+    names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
     table = Results.read(results, names, on_error, duplicates, teams=True)
     chosen, settings = choose_preset(preset, system, hyperparameters)
     rated = rate_results(

@@ -132,9 +132,8 @@ def _split_teams(columns: Mapping[str, str] | None, duplicates: Duplicates) -> t
     given = columns or {}
     of_teams = {key: given[key] for key in _OF_TEAMS if given.get(key)}
     if "share" in of_teams and "team" not in of_teams:
-        raise ValueError(
-            f"share={of_teams['share']!r} is a share in a team; name the column of the teams, too: team=..."
-        )
+        name = of_teams["share"]
+        raise ValueError(f"share={name!r} is a share in a team; name the column of the teams, too: {{'team': ...}}")
     if of_teams and duplicates != "error":
         raise ValueError(f"duplicates={duplicates!r} is not for results of teams: a player has one team in a contest")
     return of_teams, {key: column for key, column in given.items() if key not in _OF_TEAMS}

@@ -55,12 +55,12 @@ def test_run__is_scored_with_one_row_a_team(lake: Lake) -> None:
 
 def test_frame_and_search__have_the_scores_of_the_run(lake: Lake) -> None:
     run = evaluate(lake, "run").filters["everyone"].summary()
-    history = rate_history(team_frame(HISTORY), "elo-mmx", team="team", share="share", engine="serial")
+    history = rate_history(team_frame(HISTORY), "elo-mmx", columns={"team": "team", "share": "share"}, engine="serial")
     shares = team_frame(HISTORY).set_index(["contest", "player"])["share"]
     history["share"] = shares.loc[list(zip(history["contest"], history["player"], strict=True))].to_numpy()
     weights = team_frame(HISTORY).drop_duplicates("contest").set_index("contest")["weight"]
     history["weight"] = weights.loc[history["contest"]].to_numpy()
-    frame = evaluate_history(history, team="team", share="share", system="elo-mmx").loc["everyone"]
+    frame = evaluate_history(history, columns={"team": "team", "share": "share"}, system="elo-mmx").loc["everyone"]
     for metric, value in run.items():
         assert frame[metric] == pytest.approx(value, rel=1e-12), metric
     searched, _ = load_history(Dataset.open(lake, "games"))
@@ -79,9 +79,9 @@ def test_search__chooses_between_the_rules_of_teams(lake: Lake) -> None:
 
 
 def test_teams__of_one_are_scored_as_individuals(lake: Lake, tmp_path: Path) -> None:
-    history = rate_history(team_frame(HISTORY), "elo-mmx", team="team", engine="serial")
+    history = rate_history(team_frame(HISTORY), "elo-mmx", columns={"team": "team"}, engine="serial")
     alone = history.assign(team=[str(k) for k in range(len(history))])
-    pd.testing.assert_frame_equal(evaluate_history(alone, team="team"), evaluate_history(alone))
+    pd.testing.assert_frame_equal(evaluate_history(alone, columns={"team": "team"}), evaluate_history(alone))
 
 
 @pytest.mark.parametrize("settings", [{}, {"team": "best"}, {"team_noise": "members"}])
@@ -114,8 +114,11 @@ def test_law__of_a_team_is_that_of_its_rating_and_of_one_member(name: str, setti
 
 
 def test_faults__of_a_frame_are_refused() -> None:
-    history = rate_history(team_frame(HISTORY), "elo-mmx", team="team", engine="serial")
+    history = rate_history(team_frame(HISTORY), "elo-mmx", columns={"team": "team"}, engine="serial")
     with pytest.raises(ValueError, match="history has no column 'crew'"):
-        evaluate_history(history, team="crew")
+        evaluate_history(history, columns={"team": "crew"})
+    for columns, message in (({"share": "lo"}, "the column of the teams, too"), ({"rank": "lo"}, "got 'rank'")):
+        with pytest.raises(ValueError, match=message):
+            evaluate_history(history, columns=columns)
     with pytest.raises(ValueError, match="share must be within"):
-        evaluate_history(history.assign(share=0.0), team="team", share="share")
+        evaluate_history(history.assign(share=0.0), columns={"team": "team", "share": "share"})

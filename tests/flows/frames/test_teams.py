@@ -26,7 +26,7 @@ def results(rows=ROWS, **columns) -> pd.DataFrame:
 
 
 def test_history__of_teams_has_places_of_teams_and_members_side_by_side() -> None:
-    history = rate_history(results(), "elo-mmx", team="team", share="share", engine="serial")
+    history = rate_history(results(), "elo-mmx", columns={"team": "team", "share": "share"}, engine="serial")
     assert history["player"].tolist() == ["ada", "bob", "cid", "dan", "eve", "ada", "dan", "cid", "eve"]
     assert history["lo"].tolist() == [0, 0, 1, 2, 2, 0, 0, 1, 1]
     assert history["hi"].tolist() == history["lo"].tolist()
@@ -51,24 +51,30 @@ def test_column__of_teams_that_is_not_named_is_ignored() -> None:
     pd.testing.assert_frame_equal(history, without)
 
 
+def test_hyperparameter__of_teams_has_its_own_name() -> None:
+    mean, best = (rate_history(results(), "elo-mmx", columns={"team": "team"}, team=rule) for rule in ("mean", "best"))
+    pd.testing.assert_frame_equal(mean, rate_history(results(), "elo-mmx", columns={"team": "team"}))
+    assert not np.allclose(mean["mu"], best["mu"])
+
+
 def test_teams__of_one_give_the_bits_of_individuals() -> None:
     alone = results(team=[str(k) for k in range(len(ROWS))])
-    history = rate_history(alone, "elo-mmx", team="team", engine="serial")
+    history = rate_history(alone, "elo-mmx", columns={"team": "team"}, engine="serial")
     pd.testing.assert_frame_equal(history.drop(columns="team"), rate_history(alone, "elo-mmx", engine="serial"))
 
 
 def test_order__of_the_rows_and_the_scale_of_shares_change_nothing() -> None:
-    one = rate_history(results(), "elo-mmx", team="team", share="share", engine="serial")
+    one = rate_history(results(), "elo-mmx", columns={"team": "team", "share": "share"}, engine="serial")
     shares = results()["share"] * 4
     turned = results(share=shares)[::-1].sort_values("contest", kind="stable")
-    other = rate_history(turned, "elo-mmx", team="team", share="share", engine="serial")
+    other = rate_history(turned, "elo-mmx", columns={"team": "team", "share": "share"}, engine="serial")
     columns = ["mu", "sigma", "perf"]
     one, other = (frame.set_index(["contest", "player"])[columns].sort_index() for frame in (one, other))
     np.testing.assert_allclose(one, other.loc[one.index], rtol=1e-13)
 
 
 def test_contest__of_one_team_is_one_participant_and_skipped() -> None:
-    history = rate_history(results(ROWS[:2] + ROWS[5:]), "elo-mmx", team="team", engine="serial")
+    history = rate_history(results(ROWS[:2] + ROWS[5:]), "elo-mmx", columns={"team": "team"}, engine="serial")
     assert history.attrs["reasons"] == {"one participant only": 1}
     assert set(history["contest"]) == {"two"}
 
@@ -86,28 +92,28 @@ def test_contest__of_one_team_is_one_participant_and_skipped() -> None:
 )
 def test_faults__of_teams_are_refused(columns: dict[str, list], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        rate_history(results(**columns), "elo-mmx", team="team", share="share", engine="serial")
+        rate_history(results(**columns), "elo-mmx", columns={"team": "team", "share": "share"}, engine="serial")
 
 
 def test_contest__with_a_fault_in_a_team_is_left_out() -> None:
     faulty = results(rank=[1, 2, 3, 4, 4, 1, 2, 1, 2])
     with pytest.warns(UserWarning, match="left out 1 contest"):
-        history = rate_history(faulty, "elo-mmx", team="team", on_error="skip", engine="serial")
+        history = rate_history(faulty, "elo-mmx", columns={"team": "team"}, on_error="skip", engine="serial")
     assert history["player"].tolist() == ["ada", "dan", "cid", "eve"]
     assert history["hi"].max() == 1
 
 
 def test_settings__that_contradict_each_other_are_refused() -> None:
     for arguments, message in (
-        ({"share": "share"}, "name the column of the teams, too"),
-        ({"team": "team", "duplicates": "best"}, "duplicates='best' is not for results of teams"),
-        ({"team": "crew"}, "there is no column 'crew' \\(team\\)"),
+        ({"columns": {"share": "share"}}, "name the column of the teams, too"),
+        ({"columns": {"team": "team"}, "duplicates": "best"}, "duplicates='best' is not for results of teams"),
+        ({"columns": {"team": "crew"}}, "there is no column 'crew' \\(team\\)"),
     ):
         with pytest.raises(ValueError, match=message):
             rate_history(results(), **arguments)
     places = results().rename(columns={"rank": "lo"}).assign(hi=0)
     with pytest.raises(ValueError, match="results of teams need a column rank or score"):
-        rate_history(places, team="team")
+        rate_history(places, columns={"team": "team"})
     with pytest.raises(ValueError, match="results of teams cannot be read here"):
         smooth_history(results(), columns={"team": "team"})
 
@@ -115,4 +121,4 @@ def test_settings__that_contradict_each_other_are_refused() -> None:
 def test_system__without_a_rule_for_teams_names_those_with_one() -> None:
     for name in SYSTEMS.keys() - {"elo-mmr", "elo-mmx", "elo-mms", "trueskill", "bar"}:
         with pytest.raises(ValueError, match=f"{name} has no rule for rounds of teams; elo-mmr, .*, trueskill and bar"):
-            rate_history(results(), name, team="team", engine="serial")
+            rate_history(results(), name, columns={"team": "team"}, engine="serial")

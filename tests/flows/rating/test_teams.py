@@ -83,7 +83,7 @@ ENGINES = {
 def test_ratings__of_a_data_set_are_those_of_a_frame(lake: Lake, system: str, engine: Engine) -> None:
     rate_run(lake, system=system, engine=engine)
     rows = rated(lake).to_pandas()
-    expected = rate_history(team_frame(history()), system, team="team", share="share", engine="serial")
+    expected = rate_history(team_frame(history()), system, columns={"team": "team", "share": "share"}, engine="serial")
     expected["contest"] = expected["contest"].astype(str)
     one, other = by_row(rows, "contest_id"), by_row(expected, "contest")
     assert one.index.tolist() == other.index.tolist()
