@@ -9,6 +9,7 @@ import re
 import sys
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,7 +17,9 @@ from typing import Any
 from ranklake.rating_kernels import System
 from ranklake.rating_kernels.core.limits import Limits, limits_of
 
-__all__ = ["Description", "Parameter", "describe", "near_names", "own_fields_first"]
+__all__ = ["Description", "Parameter", "describe", "find_named", "near_names", "own_fields_first"]
+
+T = typing.TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,21 @@ def own_fields_first(kind: type[Any]) -> list[dataclasses.Field[Any]]:
     """The fields of a dataclass, its own ones before inherited ones."""
     own = kind.__annotations__
     return sorted(dataclasses.fields(kind), key=lambda field: field.name not in own)
+
+
+def find_named(kind: str, name: str, known: Mapping[str, T]) -> T:
+    """The value called ``name``.
+
+    Raises
+    ------
+    ValueError
+        There is no such name; the message says what ``kind`` of value it is, and lists all names.
+    """
+    if name not in known:
+        near = near_names(name, known)
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise ValueError(f"{kind} must be one of {', '.join(known)}, got {name!r}{meant}")
+    return known[name]
 
 
 def near_names(name: str, names: typing.Iterable[str]) -> list[str]:

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from ranklake.rating_kernels.systems.elo_srm import PRESETS as ROWS
-
-from .hyperparameters import near_names
+from .hyperparameters import find_named
 from .settings import build_params, find_system, params_to_json
 
 __all__ = ["PRESETS", "Preset", "PresetName", "choose_preset", "find_preset"]
@@ -100,11 +98,7 @@ def find_preset(name: str) -> Preset:
     ValueError
         There is no such preset; the message lists all names.
     """
-    if name not in PRESETS:
-        near = near_names(name, PRESETS)
-        meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {name!r}{meant}")
-    return PRESETS[name]
+    return find_named("preset", name, PRESETS)
 
 
 def choose_preset(
@@ -121,6 +115,8 @@ def choose_preset(
     """
     if name is None:
         return system, dict(settings)
+    from ranklake.rating_kernels.systems.elo_srm import PRESETS as ROWS  # with the kernels of that system
+
     if name in ROWS:
         return system, {**settings, "preset": name}
     preset = find_preset(name)

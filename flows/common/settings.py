@@ -11,7 +11,7 @@ from typing import Any
 
 from ranklake.rating_kernels import SYSTEMS, System
 
-from .hyperparameters import near_names, own_fields_first
+from .hyperparameters import find_named, own_fields_first
 
 __all__ = ["build_params", "convert_fields", "find_system", "params_to_json", "parse_settings"]
 
@@ -24,11 +24,7 @@ def find_system(name: str) -> System:
     ValueError
         There is no such system; the message lists all names.
     """
-    if name not in SYSTEMS:
-        near = near_names(name, SYSTEMS)
-        meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise ValueError(f"system must be one of {', '.join(SYSTEMS)}, got {name!r}{meant}")
-    return SYSTEMS[name]
+    return find_named("system", name, SYSTEMS)
 
 
 def build_params(system: System, settings: Mapping[str, Any]) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -212,3 +214,9 @@ def test_systems__lists_and_shows_presets(invoke: Command) -> None:
     assert "a preset of elo-mmr" in shown
     assert "328.33" in shown
     assert json.loads(invoke("systems", "codechef", "--format", "json").out)["params"]["history_len"] == 50
+
+
+def test_import__of_presets_declares_the_kernels_of_no_system() -> None:
+    code = "import sys, ranklake.flows.rating.resolve; print([name for name in sys.modules if '.systems.' in name])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60.0)
+    assert done.stdout == "[]\n", done.stderr
