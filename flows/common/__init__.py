@@ -1,1 +1,1 @@
-"""Arrow conversions, settings, text, times, optional imports and progress. No state."""
+"""Arrow conversions, text, times, optional imports and progress. No state."""

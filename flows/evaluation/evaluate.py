@@ -21,8 +21,8 @@ from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, Segment
 from ranklake.storage.datasets.round_teams import RoundTeams
 
 from ..common.adapters import to_ragged
+from ..common.configuration.settings import build_params, find_system
 from ..common.finite import finite_json, finite_rows
-from ..common.settings import build_params, find_system
 from ..compilation.compile import compile_parts
 from .entrants import Entrants
 from .scores import METRICS, RoundScores

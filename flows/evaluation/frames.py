@@ -15,7 +15,7 @@ from ranklake.rating_kernels.core.system import check_value
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.rating_kernels.warm import SCORES
 
-from ..common.settings import build_params, find_system
+from ..common.configuration.settings import build_params, find_system
 from ..compilation.compile import compile_parts
 from ..frames.kinds import to_pandas
 from .entrants import Entrants

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 from ranklake.storage import Contest, Dataset, Lake, LakeError
 
-from ..common.settings import build_params, find_system
+from ..common.configuration.settings import build_params, find_system
 from ..common.skipping import ANY_SYSTEM
 from ..compilation.compile import compile_kernels
 from ..engines.threads import Threads

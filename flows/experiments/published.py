@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ranklake.rating_kernels import SYSTEMS
 
-from ..common.settings import build_params, find_system, parse_settings
+from ..common.configuration.settings import build_params, find_system, parse_settings
 from ..engines.protocols import Engine
 from ..evaluation.search.spaces import as_texts
 from ..evaluation.search.trials import History, held_out_scores

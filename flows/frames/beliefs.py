@@ -14,7 +14,7 @@ from ranklake.rating_kernels import Beliefs, System
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 
-from ..common.settings import build_params, find_system, params_to_json
+from ..common.configuration.settings import build_params, find_system, params_to_json
 from ..execution.rater import BeliefColumns
 from .kinds import to_pandas
 from .warning import warn_user

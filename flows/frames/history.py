@@ -7,8 +7,8 @@ from typing import Any, Literal, overload
 
 import pandas as pd
 
-from ..common.presets import choose_preset
-from ..common.system_names import SystemName
+from ..common.configuration.presets import choose_preset
+from ..common.configuration.system_names import SystemName
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from .beliefs import HasBeliefs

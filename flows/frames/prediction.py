@@ -23,7 +23,7 @@ from ranklake.rating_kernels.core.beliefs import NEVER, Column
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 
-from ..common.system_names import SystemName
+from ..common.configuration.system_names import SystemName
 from ..common.titles import NONE
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial

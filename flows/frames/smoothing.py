@@ -15,7 +15,7 @@ from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
 
-from ..common.settings import convert_fields
+from ..common.configuration.settings import convert_fields
 from ..common.skipping import Skipping, count_reasons
 from ..compilation.compile import compile_parts
 from ..execution.smoothing import smooth_rounds

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..common.system_names import SystemName
+from ..common.configuration.system_names import SystemName
 from ..results.display import Display
 from ..results.group_level import group_level
 from .beliefs import HasBeliefs, build_store, choose_system, read_beliefs, warn_of_lost_record

@@ -180,7 +180,7 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     LakeError
         The run or its data set cannot be read, or round ``last`` is not valid any more.
     """
-    from ..common.settings import find_system
+    from ..common.configuration.settings import find_system
     from ..compilation.compile import compile_kernels
     from ..rating.config import RunConfig
     from ..rating.plan import Plan

@@ -13,7 +13,7 @@ from ranklake.storage import Run
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.remedies import damaged
 
-from ..common.settings import build_params, find_system, params_to_json
+from ..common.configuration.settings import build_params, find_system, params_to_json
 from ..common.skipping import Skipping
 from ..common.titles import TitlesChoice
 from .chain import NUMERICS, config_digest

@@ -11,7 +11,7 @@ import numpy as np
 
 from ranklake.storage import Dataset, Run
 
-from ..common.settings import find_system
+from ..common.configuration.settings import find_system
 from ..engines.protocols import Engine, EngineError, WorkersLostError
 from .commits.commit_policy import CommitPolicy
 from .commits.counters import RoundCounters

@@ -18,7 +18,7 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
 
 from ..common.adapters import check_contests
-from ..common.settings import find_system
+from ..common.configuration.settings import find_system
 from ..compilation.compile import CompileCallback, announce, compile_everything, compile_kernels
 from ..engines.protocols import Engine, LocalEngine
 from ..execution.rounds import check_team_rule

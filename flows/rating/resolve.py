@@ -14,8 +14,8 @@ from typing import Any
 from ranklake.storage import DamagedError, Lake, MissingError, Run
 from ranklake.storage.lake import layout
 
-from ..common.presets import Preset, choose_preset, find_preset
-from ..common.settings import build_params, convert_fields, find_system, parse_settings
+from ..common.configuration.presets import Preset, choose_preset, find_preset
+from ..common.configuration.settings import build_params, convert_fields, find_system, parse_settings
 from .config import RunConfig, default_run
 
 __all__ = ["DEFAULT_SYSTEM", "refuse_other", "resolve_runs"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 import pandas as pd
 
-from ..common.hyperparameters import near_names
-from ..common.settings import params_to_json
+from ..common.configuration.hyperparameters import near_names
+from ..common.configuration.settings import params_to_json
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
 from ..frames.prediction import Prediction, as_seconds, predict

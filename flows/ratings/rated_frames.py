@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..common.system_names import SystemName
+from ..common.configuration.system_names import SystemName
 from ..frames.rating import RatedResults, rate_results
 from ..frames.results import Results
 from ..results.display import Display

@@ -12,8 +12,8 @@ import pandas as pd
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.storage import Lake, Run
 
-from ..common.settings import params_to_json
-from ..common.system_names import SystemName
+from ..common.configuration.settings import params_to_json
+from ..common.configuration.system_names import SystemName
 from ..common.titles import NONE
 from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.storage.lake.access.disk import Disk
 
-from ..common.settings import build_params, find_system, params_to_json
+from ..common.configuration.settings import build_params, find_system, params_to_json
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, open_frame
 

@@ -6,10 +6,10 @@ import pandas as pd
 
 from ranklake.rating_kernels import SYSTEMS
 
-from ..common.hyperparameters import describe
-from ..common.presets import PRESETS, PresetName
-from ..common.settings import build_params, find_system
-from ..common.system_names import SystemName
+from ..common.configuration.hyperparameters import describe
+from ..common.configuration.presets import PRESETS, PresetName
+from ..common.configuration.settings import build_params, find_system
+from ..common.configuration.system_names import SystemName
 
 __all__ = ["systems"]
 

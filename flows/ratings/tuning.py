@@ -13,9 +13,9 @@ import pandas as pd
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.rating_kernels.warm import SCORES
 
-from ..common.settings import build_params, find_system
+from ..common.configuration.settings import build_params, find_system
+from ..common.configuration.system_names import SystemName
 from ..common.skipping import Skipping
-from ..common.system_names import SystemName
 from ..compilation.compile import compile_parts, parts_for
 from ..engines.serial import Serial
 from ..evaluation.scores import is_better

@@ -14,7 +14,7 @@ from ranklake.rating_kernels.core.system import check_value
 from ranklake.storage import DamagedError, Dataset, Lake, Run
 from ranklake.storage.lake.layout import run_file
 
-from ..common.settings import build_params, find_system
+from ..common.configuration.settings import build_params, find_system
 from ..common.titles import TitlesChoice
 from .rating_format import RatingFormat
 from .run_titles import titles_of
@@ -30,7 +30,8 @@ class Display:
     """The display rating: ``mu - deviations * (sigma - sigma_limit)``, at least ``minimum``, rating points.
 
     Newcomers rank low until their sigma falls; near its limit the display rating is ``mu``. Some systems add an offset
-    while a player is new. ``run.json`` may have the numbers of a preset (:mod:`ranklake.flows.common.presets`).
+    while a player is new. ``run.json`` may have the numbers of a preset
+    (:mod:`ranklake.flows.common.configuration.presets`).
     """
 
     system: System

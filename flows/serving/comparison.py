@@ -34,7 +34,7 @@ def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
 
 def _chances(run: PublishedRun, players: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.float64]:
     """The chance of each player (row) to finish before each other one (column)."""
-    from ..common.settings import build_params, find_system
+    from ..common.configuration.settings import build_params, find_system
     from ..frames.prediction import Prediction
     from ..results.display import Display
 

@@ -11,7 +11,7 @@ from ranklake.rating_kernels.smoothing.estimation import ESTIMATED
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.systems.elo_mms import EloMMS
 
-from ..common.settings import convert_fields
+from ..common.configuration.settings import convert_fields
 
 __all__ = ["estimated_of", "params_of", "settings_of"]
 

@@ -11,7 +11,7 @@ from against_peer import CODEFORCES, TENNIS
 from history import TENNIS_COLUMNS, load
 from timing import Options, Result
 
-from ranklake.flows.common.settings import build_params
+from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.evaluation.scores import score_rounds

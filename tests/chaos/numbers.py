@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from ranklake import rate_history
-from ranklake.flows.common.settings import build_params
+from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.frames.prediction import predict
 from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import SYSTEMS, ConvergenceError, System

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ranklake.flows.common.settings import build_params, find_system
+from ranklake.flows.common.configuration.settings import build_params, find_system
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds

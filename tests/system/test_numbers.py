@@ -19,8 +19,8 @@ from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import contest, lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake import rate_history
+from ranklake.flows.common.configuration.settings import find_system
 from ranklake.flows.common.finite import finite_json, finite_rows
-from ranklake.flows.common.settings import find_system
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluation.evaluate import evaluate

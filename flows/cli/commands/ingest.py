@@ -185,7 +185,7 @@ def ingest_synthetic(
     steal: bool,
 ) -> None:
     """Ingest a synthetic history of players with known skills; the same seed gives the same contests."""
-    from ...common.settings import convert_fields, parse_settings
+    from ...common.configuration.settings import convert_fields, parse_settings
     from ...sources.base import IngestReport, filter_contests
     from ...sources.synthetic import PRESETS, generate
 

@@ -145,7 +145,7 @@ def smooth(
     The result is the table runs/RUN/smoothing/smoothed-*.parquet of the lake. The same command continues after an
     interruption.
     """
-    from ...common.settings import parse_settings
+    from ...common.configuration.settings import parse_settings
     from ...engines.factory import open_engine
     from ...engines.protocols import DistributedEngine
     from ...smoothing.smooth import smooth_run

@@ -10,8 +10,8 @@ import click
 from ..terminal.terminal import print_line, print_table, usage, write_json
 
 if TYPE_CHECKING:
-    from ...common.hyperparameters import Description, Parameter
-    from ...common.presets import Preset
+    from ...common.configuration.hyperparameters import Description, Parameter
+    from ...common.configuration.presets import Preset
 
 __all__ = ["systems"]
 
@@ -26,9 +26,9 @@ def systems(name: str | None, form: str) -> None:
     """
     from ranklake.rating_kernels import SYSTEMS
 
-    from ...common.hyperparameters import describe
-    from ...common.presets import PRESETS
-    from ...common.settings import find_system
+    from ...common.configuration.hyperparameters import describe
+    from ...common.configuration.presets import PRESETS
+    from ...common.configuration.settings import find_system
 
     if name is None:
         every = [describe(system) for system in SYSTEMS.values()]

@@ -22,7 +22,7 @@ def warm(systems: tuple[str, ...]) -> None:
     from ranklake.rating_kernels.core import cache_folder
     from ranklake.rating_kernels.warm import PARTS, SCORES, SMOOTHING, is_warm
 
-    from ...common.settings import find_system
+    from ...common.configuration.settings import find_system
     from ...compilation.compile import compile_parts
 
     with usage():

@@ -8,7 +8,7 @@ from typing import Any
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage.lake import layout
 
-from ...common.settings import find_system
+from ...common.configuration.settings import find_system
 from ...rating.config import default_run
 from .proposals import open_proposals
 from .protocol import Proposals

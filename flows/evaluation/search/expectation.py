@@ -12,7 +12,7 @@ from ranklake.rating_kernels import System
 from ranklake.rating_kernels.smoothing.evidence import LEAST
 from ranklake.rating_kernels.warm import SMOOTHING
 
-from ...common.settings import build_params
+from ...common.configuration.settings import build_params
 from ...compilation.compile import compile_parts
 from ...engines.factory import open_engine
 from ...execution.smoothing import smooth_rounds

@@ -19,8 +19,8 @@ from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Dataset, Lake, LakeError
 from ranklake.storage.lake.access.lake import digest_of
 
+from ...common.configuration.settings import find_system
 from ...common.progress import ProgressCallback
-from ...common.settings import find_system
 from ...common.skipping import Skipping
 from ...compilation.compile import compile_parts, parts_for
 from ...engines.factory import open_engine

@@ -13,7 +13,7 @@ import numpy as np
 
 from ranklake.rating_kernels import System
 
-from ...common.settings import build_params, convert_fields, parse_settings
+from ...common.configuration.settings import build_params, convert_fields, parse_settings
 
 __all__ = ["Axis", "Range", "Space", "as_settings", "as_texts", "check_settings", "draw", "grid", "parse_space"]
 

@@ -16,7 +16,7 @@ from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
 
 from ...common.adapters import ContestFacts, check_contests, concat_rounds
-from ...common.settings import build_params, find_system
+from ...common.configuration.settings import build_params, find_system
 from ...common.skipping import ANY_SYSTEM, Skipping
 from ...engines.protocols import Engine
 from ...engines.serial import Serial

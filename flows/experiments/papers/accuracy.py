@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 
-from ...common.settings import build_params, find_system
+from ...common.configuration.settings import build_params, find_system
 from ...common.text import slug as slug_of
 from ...evaluation.laws import laws_of
 from ...evaluation.scores import RoundScores, score_rounds

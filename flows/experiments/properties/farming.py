@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ranklake.rating_kernels import Rounds
 
-from ...common.settings import build_params, find_system
+from ...common.configuration.settings import build_params, find_system
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, legible, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table

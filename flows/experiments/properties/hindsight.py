@@ -11,7 +11,7 @@ from ranklake.rating_kernels.core.standings import Floats, Ints
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.rating_kernels.warm import SCORES, SMOOTHING
 
-from ...common.settings import build_params, find_system
+from ...common.configuration.settings import build_params, find_system
 from ...compilation.compile import compile_parts
 from ...engines.threads import Threads
 from ...evaluation.scores import score_rounds

@@ -11,7 +11,7 @@ from ranklake.rating_kernels import EloMMR
 from ranklake.rating_kernels.core.beliefs import Column
 from ranklake.rating_kernels.core.ragged import Ragged
 
-from ...common.settings import build_params, find_system
+from ...common.configuration.settings import build_params, find_system
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from .robustness import show

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranklake.rating_kernels import SYSTEMS
 
-from ...common.settings import build_params, find_system
+from ...common.configuration.settings import build_params, find_system
 from ...common.text import slug as slug_of
 from ...evaluation.residuals import CLASSES, EXPERIENCED, BinSummary, breakdowns, contest_classes, summarise, surprises
 from ...plotting.figures import SERIES, legible, new_figure

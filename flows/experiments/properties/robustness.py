@@ -13,7 +13,7 @@ from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.core.beliefs import serial_map
 from ranklake.rating_kernels.inference.performance import group_starts
 
-from ...common.settings import build_params, find_system
+from ...common.configuration.settings import build_params, find_system
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 

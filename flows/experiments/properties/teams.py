@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
 from ranklake.rating_kernels.core.ragged import Ragged
 
-from ...common.settings import build_params
+from ...common.configuration.settings import build_params
 from ...compilation.compile import compile_kernels
 from ...engines.serial import Serial
 from ...execution.rounds import rate_rounds

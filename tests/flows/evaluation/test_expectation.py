@@ -13,7 +13,7 @@ from helpers.commands import Command
 from helpers.frames import frame_of
 from helpers.lakes import contest, lake_of
 
-from ranklake.flows.common.settings import build_params
+from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation.search.config import SearchConfig
 from ranklake.flows.evaluation.search.search import SearchReport, search

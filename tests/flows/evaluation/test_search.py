@@ -16,7 +16,7 @@ import pytest
 from helpers.commands import Command
 from helpers.lakes import contest, copy_of, files, lake_of, rate_run, start, synthetic
 
-from ranklake.flows.common.settings import build_params
+from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.engines.task_pool import TaskPool, open_task_pool
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.search import search as module

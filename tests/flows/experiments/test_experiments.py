@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from ranklake.flows.common.settings import build_params
+from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments import EXPERIMENTS, find_experiment

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from helpers.lakes import lake_of, rate_run, synthetic
 
-from ranklake.flows.common.settings import build_params, find_system
+from ranklake.flows.common.configuration.settings import build_params, find_system
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.search.trials import load_history

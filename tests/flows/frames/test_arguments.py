@@ -15,7 +15,7 @@ from helpers.frames import frame_of
 from helpers.lakes import synthetic
 
 from ranklake import SYSTEMS, Ratings, predict, rate_history
-from ranklake.flows.common.system_names import SystemName
+from ranklake.flows.common.configuration.system_names import SystemName
 
 RACES = pd.DataFrame(
     {

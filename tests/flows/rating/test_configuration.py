@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ranklake.flows.common.settings import build_params, params_to_json
+from ranklake.flows.common.configuration.settings import build_params, params_to_json
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.resolve import refuse_other
 from ranklake.rating_kernels import SYSTEMS

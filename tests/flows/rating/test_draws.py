@@ -12,7 +12,7 @@ import pytest
 from helpers.lakes import contest, ingest, lake_of, rate_run, rated, stamps, synthetic
 
 from ranklake import rate_history
-from ranklake.flows.common.settings import build_params, find_system
+from ranklake.flows.common.configuration.settings import build_params, find_system
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate

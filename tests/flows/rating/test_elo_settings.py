@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ranklake import rate_history
-from ranklake.flows.common.settings import build_params, find_system
+from ranklake.flows.common.configuration.settings import build_params, find_system
 from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import Elo, EloSRM
 

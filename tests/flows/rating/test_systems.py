@@ -11,7 +11,7 @@ import pytest
 from helpers.lakes import NUMBERS, contest, lake_of, rate_run, rated, rated_in_memory, same_tables, synthetic
 
 from ranklake import rate_history
-from ranklake.flows.common.settings import build_params
+from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.players import player_history

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ranklake.flows.common.settings import find_system
+from ranklake.flows.common.configuration.settings import find_system
 from ranklake.flows.results.display import Display
 
 

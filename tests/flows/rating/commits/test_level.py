@@ -13,7 +13,7 @@ import pytest
 from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run
 
-from ranklake.flows.common.settings import build_params
+from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.commits.level import Level

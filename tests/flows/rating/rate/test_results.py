@@ -69,7 +69,7 @@ def test_rate__block_size_and_files_of_standings_change_no_byte(
 
 
 def test_rate__reports_its_result_and_progress(lake: Lake) -> None:
-    from ranklake.flows.common.settings import build_params, find_system
+    from ranklake.flows.common.configuration.settings import build_params, find_system
     from ranklake.flows.rating.config import RunConfig
 
     result: list[Progress] = []

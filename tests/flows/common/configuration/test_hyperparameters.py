@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from helpers.commands import Command
 
-from ranklake.flows.common.hyperparameters import Parameter, describe, near_names
-from ranklake.flows.common.settings import build_params
+from ranklake.flows.common.configuration.hyperparameters import Parameter, describe, near_names
+from ranklake.flows.common.configuration.settings import build_params
 from ranklake.rating_kernels import SYSTEMS, System
 from ranklake.rating_kernels.core.limits import Limits, limits_of
 
