@@ -17,8 +17,8 @@ __all__ = ["cli", "main"]
 # By command: module, attribute, and a line of at most 61 characters.
 SECTIONS = {
     "Ingest and correct": {
-        "ingest": (".commands.ingest:ingest", "Ingest contests from files, databases or sites."),
-        "normalise": (".commands.ingest:normalise", "Parse the archived responses of a site again."),
+        "ingest": (".commands.ingest.group:ingest", "Ingest contests from files, databases or sites."),
+        "normalise": (".commands.ingest.sites:normalise", "Parse the archived responses of a site again."),
         "remove": (".commands.corrections:remove", "Remove contests from a data set."),
         "amend": (".commands.corrections:amend", "Disqualify players of a contest, or list its corrections."),
         "alias": (".commands.corrections:alias", "Record that a player has a new name."),

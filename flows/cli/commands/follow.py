@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.interrupts import interruptible
-from ..terminal.file_options import query_options, query_text
+from ..terminal.file_options import contest_options, query_options, query_text, table_options
 from ..terminal.parameters import SPAN, LakeAddress
 from ..terminal.terminal import SWITCH_SECONDS, engine_options, lake_option, print_line, progress, replace_option, usage
-from .ingest import file_options
 
 if TYPE_CHECKING:
     from ...scheduling.follow import FollowReport
@@ -47,7 +46,8 @@ __all__ = ["follow"]
 @click.option("--exec", "command", metavar="COMMAND", help="Run this command when something has changed, with the same "
               "JSON on its standard input; no shell expands it.")  # fmt: skip
 @query_options
-@file_options
+@table_options
+@contest_options
 @engine_options
 @lake_option
 def follow(

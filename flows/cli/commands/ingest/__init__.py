@@ -1,0 +1,1 @@
+"""The command `ingest`: a module for each kind of source. No logic."""

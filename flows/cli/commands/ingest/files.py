@@ -1,0 +1,134 @@
+"""Commands that ingest contests from files and from a query of a database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...terminal.file_options import (
+    contest_options,
+    query_options,
+    query_text,
+    read_options,
+    result_options,
+    table_options,
+)
+from ...terminal.parameters import LakeAddress
+from ...terminal.terminal import (
+    dataset_option,
+    lake_option,
+    print_wait,
+    progress,
+    rewrite_option,
+    steal_option,
+    usage,
+)
+from .output import ingest_checked, print_report
+
+if TYPE_CHECKING:
+    from ranklake.storage.datasets.ingest import IngestOrder
+
+__all__ = ["ingest_database", "ingest_files"]
+
+
+@click.command("files", short_help="Ingest contests from tables, folders and archives.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@dataset_option
+@lake_option
+@table_options
+@contest_options
+@rewrite_option
+@steal_option
+def ingest_files(
+    paths: tuple[str, ...],
+    dataset: str,
+    lake: LakeAddress,
+    mirror: bool,
+    rewrite: bool,
+    steal: bool,
+    **choices: Any,
+) -> None:
+    """Ingest contests from PATH, which is one of
+
+    \b
+      results.csv     a table, one row a participation (.csv .tsv .jsonl
+                      .json .parquet; all but the last also as .gz .bz2
+                      .zst .xz)
+      results/*.csv   several tables as one
+      results/        a folder of tables, or of contests N.json
+      archive.tar.xz  an archive of contests N.json (.tar .tar.gz .zip)
+      -               a table from standard input
+
+    A table needs the columns contest, player and one of rank (1 is best),
+    score (higher is better), or lo and hi (first and last place of the tie
+    group, from 0); equal ranks or scores tie. It may have time (or
+    time_seconds), weight, perf_ceiling, name (or contest_name), url and rated.
+    Other columns are ignored; a line lists the columns in use.
+
+    \b
+    Examples:
+      ranklake ingest files results.csv --dataset chess --lake lake
+      ranklake ingest files results.csv --column contest=event_id \\
+          --column score=points --dataset chess --lake lake
+      ranklake ingest files days.tsv --time-format %d/%m/%Y \\
+          --dataset chess --lake lake
+      ranklake ingest files old.csv --delimiter ';' --encoding latin-1 \\
+          --duplicates best --dataset chess --lake lake
+      zcat rows.gz | ranklake ingest files - --input-format jsonl \\
+          --dataset chess --lake lake
+    """
+    from ....sources.base import IngestReport
+    from ....sources.files.contests import read_contests
+
+    options = read_options(**choices)
+    report = IngestReport()
+    order: IngestOrder = "time" if options.order == "time" else "source"
+    with usage():
+        contests = read_contests(paths, report=report, options=options)
+    ingest_checked(lake, dataset, contests, report, order, mirror=mirror, rewrite=rewrite, steal=steal)
+
+
+@click.command("sql", short_help="Ingest contests from a query of a database.")
+@query_options
+@dataset_option
+@lake_option
+@result_options
+@contest_options
+@rewrite_option
+@steal_option
+def ingest_database(
+    url: str | None,
+    query: str | None,
+    watermark: str | None,
+    dataset: str,
+    lake: LakeAddress,
+    rewrite: bool,
+    steal: bool,
+    **choices: Any,
+) -> None:
+    """Ingest contests from a query of PostgreSQL, MariaDB, MySQL or SQLite.
+
+    The columns are those of a table of `ingest files`: contest, player and one of rank, score, or lo and hi; time,
+    weight, perf_ceiling, name and url if there are any. Contests with a time are rated in its order.
+
+    \b
+    Examples:
+      ranklake ingest sql --url postgresql://judge@db/judge --dataset judge \\
+          --query @results.sql --lake lake
+      ranklake ingest sql --url sqlite:///judge.db --dataset judge \\
+          --query 'select contest, player, score, time from results' \\
+          --lake lake
+    """
+    from ....ingestion.databases import check_query, ingest_sql
+    from ....ingestion.files import non_default
+
+    options = non_default(choices)
+    with usage():
+        text = query_text(query)
+        check_query(url, text, watermark, options)
+    opened = lake.open(create=True)
+    with progress("ingesting") as on_progress:
+        how: dict[str, Any] = {"on_wait": print_wait, "on_progress": on_progress, "rewrite": rewrite, "steal": steal}
+        report = ingest_sql(opened, url or "", text, dataset, watermark=watermark, options=options, **how)
+    print_report(report)
