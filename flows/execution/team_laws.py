@@ -9,7 +9,7 @@ import numpy as np
 from ranklake.rating_kernels import Prior, System
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats
-from ranklake.rating_kernels.inference.teams import describe_teams, sum_members
+from ranklake.rating_kernels.inference.teams.members import describe_teams, sum_members
 
 __all__ = ["TeamLaws", "noise_of", "team_laws", "team_prior"]
 

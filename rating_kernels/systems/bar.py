@@ -36,8 +36,8 @@ from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_lim
 from ..fields.pairs.pair_field import KINDS, direct_sums, pair_sums
 from ..fields.rank_scan import direct_worse_sums, worse_sums
 from ..inference.performance import group_starts
-from ..inference.team_rounds import cut_teams, empty_laws, field_of_teams, team_columns, team_scratch
-from ..inference.teams import sum_members
+from ..inference.teams.members import sum_members
+from ..inference.teams.rounds import cut_teams, empty_laws, field_of_teams, team_columns, team_scratch
 from ..inference.win_probability import logistic
 
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "PairSums"]

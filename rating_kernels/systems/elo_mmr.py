@@ -22,8 +22,8 @@ from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior,
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import absorb_rows, diffuse_rows
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
-from ..inference.team_rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
-from ..inference.teams import credit_members, describe_teams
+from ..inference.teams.members import credit_members, describe_teams
+from ..inference.teams.rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
 from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloMMR"]

@@ -29,8 +29,8 @@ from ..inference.skewed import (
     shift_of_mean,
     skew_share,
 )
-from ..inference.team_rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
-from ..inference.teams import credit_members, describe_teams
+from ..inference.teams.members import credit_members, describe_teams
+from ..inference.teams.rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
 from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "EloMMS"]

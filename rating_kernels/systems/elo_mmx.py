@@ -23,8 +23,8 @@ from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import drift
 from ..inference.gaussian import performances, solve_round
 from ..inference.performance import group_starts
-from ..inference.team_rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
-from ..inference.teams import credit_members, describe_teams
+from ..inference.teams.members import credit_members, describe_teams
+from ..inference.teams.rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
 from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "EloMMX"]

@@ -24,8 +24,8 @@ from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.message_chain import propagate
 from ..inference.performance import group_starts
-from ..inference.team_rounds import cut_teams, empty_laws, field_of_teams, team_columns, team_scratch
-from ..inference.teams import sum_members, write_noises
+from ..inference.teams.members import sum_members, write_noises
+from ..inference.teams.rounds import cut_teams, empty_laws, field_of_teams, team_columns, team_scratch
 from ..inference.win_probability import normal
 
 __all__ = ["SYSTEM", "TrueSkill"]

@@ -20,7 +20,7 @@ from twins.trueskill import Twin as TrueSkillTwin
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS
-from ranklake.rating_kernels.inference.teams import level
+from ranklake.rating_kernels.inference.teams.members import level
 
 __all__ = ["SUMS", "package", "sums_package", "sums_twin", "twin"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ranklake.flows.results.group_level import group_level
-from ranklake.rating_kernels.inference.teams import level
+from ranklake.rating_kernels.inference.teams.members import level
 
 
 def test_group_level__beats_all_members_at_once_half_of_the_time() -> None:

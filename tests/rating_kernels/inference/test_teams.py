@@ -22,7 +22,7 @@ from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.inference.teams import credit_members, describe_teams, level
+from ranklake.rating_kernels.inference.teams.members import credit_members, describe_teams, level
 
 ABLE = ("elo-mmr", "elo-mmx", "elo-mms")
 SUMS = (
@@ -228,7 +228,7 @@ def test_round_of_teams__without_a_performance_names_a_member() -> None:
     """The error of the field counts teams; the error of the round counts members."""
     from ranklake.rating_kernels.core.beliefs import serial_map
     from ranklake.rating_kernels.core.system import ConvergenceError
-    from ranklake.rating_kernels.inference.team_rounds import rate_team_round
+    from ranklake.rating_kernels.inference.teams.rounds import rate_team_round
 
     class Failing:
         def __getattr__(self, name: str):

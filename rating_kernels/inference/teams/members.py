@@ -27,9 +27,9 @@ from __future__ import annotations
 
 import math
 
-from ..core.jit import exact, inner_exact
-from ..core.numerics import exp, log1p
-from ..core.standings import Floats
+from ...core.jit import exact, inner_exact
+from ...core.numerics import exp, log1p
+from ...core.standings import Floats
 
 __all__ = ["credit_members", "describe_teams", "level", "sum_members", "write_noises"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.beliefs import Beliefs, Map
-from ..core.jit import inner_exact
-from ..core.standings import Floats, Longs, Rounds
-from ..core.system import ConvergenceError, Outcome, Prior, System
-from .teams import credit_members, describe_teams
+from ...core.beliefs import Beliefs, Map
+from ...core.jit import inner_exact
+from ...core.standings import Floats, Longs, Rounds
+from ...core.system import ConvergenceError, Outcome, Prior, System
+from .members import credit_members, describe_teams
 
 __all__ = [
     "cut_teams",
