@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from ..common.extras import need
-from .address import DatabaseAddress, Kind
-from .dialects import WAIT_SECONDS
+from .address import DatabaseAddress
+from .base import Connection
+from .dialects import CONNECT_SECONDS, WAIT_SECONDS
 from .errors import DatabaseError, database_error
 
 __all__ = ["AdbcConnection"]
@@ -28,14 +29,14 @@ _SETTINGS = {
 }
 
 
-class AdbcConnection:
-    """See :class:`ranklake.flows.databases.connection.Connection`. Without a transaction each statement commits."""
+class AdbcConnection(Connection):
+    """See :class:`ranklake.flows.databases.base.Connection`."""
 
     def __init__(self, address: DatabaseAddress, read_only: bool = False) -> None:
-        self._address = address
+        super().__init__(address)
         driver = need(f"adbc_driver_{address.kind}", "sql", f"a database of {address.kind}")
         dbapi = need(f"{driver.__name__}.dbapi", "sql", f"a database of {address.kind}")
-        where = address.path if address.kind == "sqlite" else address.url
+        where = address.path if address.kind == "sqlite" else _bounded(address)
         if address.kind == "sqlite" and not os.path.isfile(where):
             folder = os.path.dirname(os.path.abspath(where))
             if read_only or not os.path.isdir(folder):
@@ -44,20 +45,7 @@ class AdbcConnection:
                 )
         with self._errors():
             self._connection = dbapi.connect(where, autocommit=True)
-        try:
-            for setting in (*_SETTINGS[address.kind], *([_READ_ONLY[address.kind]] if read_only else [])):
-                self.execute(setting)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def kind(self) -> Kind:
-        return self._address.kind
-
-    @property
-    def shown(self) -> str:
-        return self._address.shown
+        self._set(*_SETTINGS[address.kind], *([_READ_ONLY[address.kind]] if read_only else []))
 
     def execute(self, sql: str) -> None:
         with self._errors(), closing(self._connection.cursor()) as cursor:
@@ -104,6 +92,14 @@ class AdbcConnection:
             primary = _text(details.get(b"PG_DIAG_MESSAGE_PRIMARY") or details.get("PG_DIAG_MESSAGE_PRIMARY") or "")
             state = getattr(error, "sqlstate", None) or ""
             raise database_error(self.shown, self._address.secrets, str(error), state, primary) from None
+
+
+def _bounded(address: DatabaseAddress) -> str:
+    """The address with a bound of the time to connect, unless it, the environment or a service file may have one."""
+    named = address.parameters.keys() | os.environ.keys()
+    if {"connect_timeout", "service", "PGCONNECT_TIMEOUT", "PGSERVICE"} & named:
+        return address.url
+    return f"{address.url}{'&' if '?' in address.url else '?'}connect_timeout={CONNECT_SECONDS}"
 
 
 def _text(value: bytes | str) -> str:

@@ -1,44 +1,15 @@
-"""What reading and publishing need of a database: statements, tables as batches, and transactions."""
+"""Connections by their address, and transactions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
-import pyarrow as pa
-
-from .address import DatabaseAddress, Kind
+from .address import DatabaseAddress
+from .base import Connection
 from .errors import DatabaseError
 
 __all__ = ["Connection", "connect", "transaction"]
-
-
-class Connection(Protocol):
-    """An open connection. Every method raises :class:`ranklake.flows.databases.errors.DatabaseError`."""
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the database."""
-
-    @property
-    def shown(self) -> str:
-        """The address for messages."""
-
-    def execute(self, sql: str) -> None:
-        """Execute one statement; its rows are dropped."""
-
-    def read(self, sql: str) -> AbstractContextManager[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
-        """The columns of a query and its rows in batches, which must be read inside the ``with`` block."""
-
-    def append(self, table: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, namespace: str = "") -> int:
-        """Append rows to an existing table, in a ``namespace`` if given; ``temp`` is that of temporary tables.
-
-        Returns the number of rows.
-        """
-
-    def close(self) -> None:
-        """Close the connection; an open transaction is rolled back."""
 
 
 def connect(url: str | DatabaseAddress, *, read_only: bool = False) -> Connection:

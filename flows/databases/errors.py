@@ -13,6 +13,7 @@ __all__ = ["DatabaseError", "database_error"]
 _BY_STATE = (
     ("42501", "the user lacks a privilege: grant it, or connect as another user"),
     ("53100", "the disk of the server is full; nothing was changed, free space there and run again"),
+    ("3F000", "create it, or give the name of another"),
     ("55P03", "another publish holds the tables; run again later"),
     ("25006", "the connection is read-only: the query must not write"),
     ("28", "give the password by PGPASSWORD or ~/.pgpass"),

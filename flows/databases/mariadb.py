@@ -14,8 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from ..common.extras import need
-from .address import DatabaseAddress, Kind
-from .dialects import WAIT_SECONDS
+from .address import DatabaseAddress
+from .base import Connection
+from .dialects import CONNECT_SECONDS, WAIT_SECONDS
 from .errors import DatabaseError, database_error
 
 __all__ = ["MariaDbConnection"]
@@ -40,11 +41,11 @@ _STATES = {  # SQLSTATE by number, where the server has a general one or the dri
 }
 
 
-class MariaDbConnection:
-    """See :class:`ranklake.flows.databases.connection.Connection`. Without a transaction each statement commits."""
+class MariaDbConnection(Connection):
+    """See :class:`ranklake.flows.databases.base.Connection`."""
 
     def __init__(self, address: DatabaseAddress, read_only: bool = False) -> None:
-        self._address = address
+        super().__init__(address)
         self._driver = driver = need("pymysql", "sql", "a database of MariaDB or MySQL")
         if unknown := [name for name in address.parameters if name not in _PARAMETERS]:
             known = ", ".join(_PARAMETERS)
@@ -61,24 +62,12 @@ class MariaDbConnection:
                 database=address.path or None,
                 charset="utf8mb4",
                 autocommit=True,
+                connect_timeout=CONNECT_SECONDS,
                 read_default_file=settings if os.path.isfile(settings) else None,
                 conv={kind: write for kind, write in driver.converters.conversions.items() if isinstance(kind, type)},
                 **address.parameters,
             )
-        try:
-            for setting in (*_SETTINGS, _READ_ONLY if read_only else _WRITING):
-                self.execute(setting)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def kind(self) -> Kind:
-        return self._address.kind
-
-    @property
-    def shown(self) -> str:
-        return self._address.shown
+        self._set(*_SETTINGS, _READ_ONLY if read_only else _WRITING)
 
     def execute(self, sql: str) -> None:
         with self._errors(), closing(self._connection.cursor()) as cursor:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ranklake.flows.databases import adbc
 from ranklake.flows.databases.address import DatabaseAddress
+from ranklake.flows.databases.connection import connect
 from ranklake.flows.databases.dialects import quote
-from ranklake.flows.databases.errors import database_error
+from ranklake.flows.databases.errors import DatabaseError, database_error
 
 SECRET = "S3cr:t/p@ss?w#rd"
 
@@ -71,3 +75,13 @@ def test_quote__doubles_its_own_mark(name: str, kind: str) -> None:
     assert quoted[-1] == mark
     assert quoted[1:-1].replace(mark * 2, "").count(mark) == 0
     assert quoted[1:-1].replace(mark * 2, mark) == name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parameters", ["", "?application_name=a", "?connect_timeout=2"])
+def test_server__that_never_answers_is_an_error(parameters: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adbc, "CONNECT_SECONDS", 600 if "timeout" in parameters else 2)  # libpq has no shorter one
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://judge@127.0.0.1:{silent.getsockname()[1]}/site{parameters}"
+        with pytest.raises(DatabaseError, match="timeout expired"):
+            connect(url)

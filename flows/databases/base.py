@@ -1,0 +1,61 @@
+"""The interface of a connection, whatever its driver, and what all have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+
+import pyarrow as pa
+
+from .address import DatabaseAddress, Kind
+
+__all__ = ["Connection"]
+
+
+class Connection(ABC):
+    """An open connection. Every method raises :class:`ranklake.flows.databases.errors.DatabaseError`.
+
+    Without a transaction each statement commits.
+    """
+
+    def __init__(self, address: DatabaseAddress) -> None:
+        self._address = address
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the database."""
+        return self._address.kind
+
+    @property
+    def shown(self) -> str:
+        """The address for messages."""
+        return self._address.shown
+
+    @abstractmethod
+    def execute(self, sql: str) -> None:
+        """Execute one statement; its rows are dropped."""
+
+    @abstractmethod
+    def read(self, sql: str) -> AbstractContextManager[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        """The columns of a query and its rows in batches, which must be read inside the ``with`` block."""
+
+    @abstractmethod
+    def append(self, table: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, namespace: str = "") -> int:
+        """Append rows to an existing table, in a ``namespace`` if given; ``temp`` is that of temporary tables.
+
+        Returns the number of rows.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection; an open transaction is rolled back."""
+
+    def _set(self, *settings: str) -> None:
+        """Execute the statements with which a connection begins; it is closed if one fails."""
+        try:
+            for setting in settings:
+                self.execute(setting)
+        except BaseException:
+            self.close()
+            raise
