@@ -16,7 +16,7 @@ MODE = "Windows has no permissions of a group and of others"
 FLUSH = "Windows cannot open a folder to flush it"
 
 PUBLISH = "flows/publication/publish/test_stops.py::test_publish__"
-DATABASE = "flows/publication/test_publish_database_faults.py::test_publish__"
+DATABASE = "flows/publication/databases/test_publish_database_faults.py::test_publish__"
 DISK = "storage/lake/access/test_disk.py::test_"
 
 # By file below tests/, or file and function

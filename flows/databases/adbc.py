@@ -24,7 +24,11 @@ _READ_ONLY = {
     "sqlite": "PRAGMA query_only = 1",
 }
 _SETTINGS = {
-    "postgresql": ("SET TIME ZONE 'UTC'", f"SET lock_timeout = '{WAIT_SECONDS}s'"),
+    "postgresql": (
+        "SET TIME ZONE 'UTC'",
+        f"SET lock_timeout = '{WAIT_SECONDS}s'",
+        "SET work_mem = '64MB'",  # a leaderboard of half a million players is joined in memory
+    ),
     "sqlite": (f"PRAGMA busy_timeout = {WAIT_SECONDS * 1000}",),
 }
 

@@ -37,6 +37,10 @@ class Dialect:
         Whether indices are made when the rows are there, which is faster.
     late_keys : bool
         Whether keys are, too.
+    updatable : str
+        The option of a table most of whose rows are updated at once.
+    joins_by_hash : bool
+        Whether a temporary table needs no key for a fast join.
     """
 
     kind: Kind = "postgresql"
@@ -44,6 +48,8 @@ class Dialect:
     rolls_back_tables = True
     late_indices = True
     late_keys = True
+    updatable = " with (fillfactor = 45)"  # each page has room for a second version of its rows
+    joins_by_hash = True
     types = _TYPES
 
     def lock(self, place: str) -> str:
@@ -62,12 +68,24 @@ class Dialect:
             f"where attrelid = to_regclass({text(place)}) and attnum > 0 and not attisdropped order by attnum"
         )
 
-    def create(self, table: str, columns: Columns, key: Sequence[str] = (), temporary: bool = False) -> str:
-        """The statement that creates a table, with a primary key if one is given."""
-        listed = [f"{quote(name, self.kind)} {kind}" for name, kind in columns]
-        if key:
-            listed.append(f"primary key ({self.keys(key, columns)})")
-        return f"create {'temporary ' if temporary else ''}table {table} ({', '.join(listed)})"
+    def create(self, table: str, columns: Columns, key: Sequence[str] = (), *, updated: bool = False) -> str:
+        """The statement that creates a table, with a primary key if one is given.
+
+        Parameters
+        ----------
+        updated
+            Most rows will be updated at once.
+        """
+        return self._create("table", table, columns, key) + (self.updatable if updated else "")
+
+    def create_temporary(self, table: str, columns: Columns) -> str:
+        """The statement that creates a temporary table for rows that are joined by their first column."""
+        return self._create("temporary table", table, columns, () if self.joins_by_hash else (columns[0][0],))
+
+    def update(self, table: str, source: str, key: str, names: Sequence[str]) -> str:
+        """The statement that sets columns of the rows of ``table`` to those of ``source`` with the same key."""
+        values = ", ".join(f"{name} = new.{name}" for name in (quote(name, self.kind) for name in names))
+        return f"update {table} as old set {values} from {source} as new where {self._same(key)}"
 
     def drop_temporary(self, table: str) -> str:
         """The statement that drops a temporary table."""
@@ -81,11 +99,22 @@ class Dialect:
         """Quoted names."""
         return ", ".join(quote(name, self.kind) for name in names)
 
+    def _create(self, what: str, table: str, columns: Columns, key: Sequence[str]) -> str:
+        listed = [f"{quote(name, self.kind)} {kind}" for name, kind in columns]
+        if key:
+            listed.append(f"primary key ({self.keys(key, columns)})")
+        return f"create {what} {table} ({', '.join(listed)})"
+
+    def _same(self, key: str) -> str:
+        return f"old.{quote(key, self.kind)} = new.{quote(key, self.kind)}"
+
 
 class _Sqlite(Dialect):
     kind: Kind = "sqlite"
     begin = "BEGIN IMMEDIATE"
     late_keys = False  # it cannot add one
+    updatable = ""
+    joins_by_hash = False
     types = _TYPES | {pa.int64(): "integer", pa.float64(): "real"}
 
     def lock(self, place: str) -> str:
@@ -105,6 +134,8 @@ class _MariaDb(Dialect):
     rolls_back_tables = False
     late_indices = False
     late_keys = False
+    updatable = ""
+    joins_by_hash = False
     types = _TYPES | {
         pa.int32(): "int",
         pa.float64(): "double",
@@ -124,9 +155,9 @@ class _MariaDb(Dialect):
             f"where table_schema = {text(schema)} and table_name = {text(table)} order by ordinal_position"
         )
 
-    def create(self, table: str, columns: Columns, key: Sequence[str] = (), temporary: bool = False) -> str:
-        made = super().create(table, columns, key, temporary)
-        return f"{made} engine = InnoDB character set utf8mb4 collate utf8mb4_bin"
+    def update(self, table: str, source: str, key: str, names: Sequence[str]) -> str:
+        values = ", ".join(f"old.{name} = new.{name}" for name in (quote(name, self.kind) for name in names))
+        return f"update {table} as old join {source} as new on {self._same(key)} set {values}"
 
     def drop_temporary(self, table: str) -> str:
         return f"drop temporary table {table}"  # without the word it would commit
@@ -136,6 +167,10 @@ class _MariaDb(Dialect):
         return ", ".join(
             quote(name, self.kind) + ("(191)" if kinds[name] == self.types[pa.string()] else "") for name in names
         )
+
+    def _create(self, what: str, table: str, columns: Columns, key: Sequence[str]) -> str:
+        made = super()._create(what, table, columns, key)
+        return f"{made} engine = InnoDB character set utf8mb4 collate utf8mb4_bin"
 
 
 DIALECTS: dict[Kind, Dialect] = {one.kind: one for one in (Dialect(), _Sqlite(), _MariaDb())}

@@ -1,4 +1,9 @@
-"""The published tables in a database: their columns, keys and indices, the state of the last publish, and merges."""
+"""The published tables in a database: their columns, keys and indices, the state of the last publish, and merges.
+
+A round moves most places of the leaderboard, and only its participants change otherwise. Places are therefore updated
+in place, and have no index: PostgreSQL then writes no index at all, if the page of the row has room for the new one
+(a heap-only tuple). The order of the ratings is that of the places, and has an index.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,7 @@ from ranklake.storage.lake.schemas import PUBLISHED
 from ..databases.connection import Connection, transaction
 from ..databases.dialects import DIALECTS, Columns, quote
 from ..databases.errors import DatabaseError
+from ..databases.row_differences import equal_rows
 
 __all__ = ["STATE", "DatabaseTables"]
 
@@ -32,8 +38,9 @@ _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
     "players": (("handle",),),
     "contests": (("contest_id",),),
     "ratings": (("player", "round_index"),),
-    "leaderboard": (("place",), ("handle",)),
+    "leaderboard": (("rating",), ("handle",)),
 }
+_MOVING = {"leaderboard": ("place", "percentile")}  # changed by the rounds of other players; without an index
 
 
 class DatabaseTables:
@@ -105,7 +112,8 @@ class DatabaseTables:
         for name in (name for name, found in stored.items() if not found):
             late_key = self._dialect.late_keys and name != STATE
             key = () if late_key else _KEYS[name]
-            self._connection.execute(self._dialect.create(self._name(name), self._definition(name), key))
+            created = self._dialect.create(self._name(name), self._definition(name), key, updated=name in _MOVING)
+            self._connection.execute(created)
             self._new.add(name)
         if not self._dialect.late_indices:
             self.index()
@@ -149,36 +157,47 @@ class DatabaseTables:
         """Delete the rows of all rounds from ``start_round`` on."""
         self._connection.execute(f"delete from {self._name(name)} where round_index >= {int(start_round)}")
 
+    def replace(self, name: str, rows: pa.Table) -> None:
+        """Make a table equal to ``rows``; all rows are written."""
+        self._connection.execute(f"delete from {self._name(name)}")
+        self.append(name, rows.to_batches())
+
     def merge(self, name: str, rows: pa.Table, stored: pa.Table | None = None) -> None:
         """Make a table equal to ``rows``: rows that differ are deleted and appended; all rows, if most of them differ.
+
+        Rows that differ in the places only are updated.
 
         Parameters
         ----------
         stored
             The rows of the table, if they were read already.
         """
-        key, target = _KEYS[name][0], self._name(name)
+        (key,) = _KEYS[name]
+        moving = _MOVING.get(name, ())
         stored = self.rows(name) if stored is None else stored
-        same = unchanged(rows, stored, key)
-        kept = pc.sum(same).as_py() or 0
-        if kept < len(rows) / 2:
-            self._connection.execute(f"delete from {target}")
-            self.append(name, rows.to_batches())
+        at = pc.index_in(rows[key], value_set=stored[key].combine_chunks())
+        same = equal_rows(rows, stored, at, [column for column in rows.column_names if column not in moving])
+        if (pc.sum(same).as_py() or 0) < len(rows) / 2:
+            self.replace(name, rows)
             return
-        new = rows.filter(pc.invert(same))
         gone = stored[key].filter(pc.invert(pc.is_in(stored[key], value_set=rows[key].filter(same))))
         if len(gone):
-            self._delete(name, key, gone)
-        self.append(name, new.to_batches())
+            with self._staged(pa.table([gone], names=[key])):
+                listed = f"select {self._quote(key)} from {_STAGING}"
+                self._connection.execute(f"delete from {self._name(name)} where {self._quote(key)} in ({listed})")
+        self.append(name, rows.filter(pc.invert(same)).to_batches())
+        moved = rows.filter(pc.and_not(same, equal_rows(rows, stored, at, moving))).select([key, *moving])
+        if len(moved):
+            with self._staged(moved):
+                self._connection.execute(self._dialect.update(self._name(name), _STAGING, key, moving))
 
-    def _delete(self, name: str, key: str, values: pa.ChunkedArray) -> None:
-        """Delete the rows with these keys."""
-        column = [next(pair for pair in self._definition(name) if pair[0] == key)]
-        self._connection.execute(self._dialect.create(_STAGING, column, (key,), temporary=True))
-        schema = pa.schema([(key, values.type)])
-        self._connection.append(_STAGING, pa.table([values], schema=schema).to_batches(), schema, "temp")
-        listed = f"select {self._quote(key)} from {_STAGING}"
-        self._connection.execute(f"delete from {self._name(name)} where {self._quote(key)} in ({listed})")
+    @contextmanager
+    def _staged(self, rows: pa.Table) -> Iterator[None]:
+        """Rows in a temporary table, whose first column is their key."""
+        columns = [(field.name, self._dialect.types[field.type]) for field in rows.schema]
+        self._connection.execute(self._dialect.create_temporary(_STAGING, columns))
+        self._connection.append(_STAGING, rows.to_batches(), rows.schema.remove_metadata(), "temp")
+        yield
         self._connection.execute(self._dialect.drop_temporary(_STAGING))
 
     def _columns(self, name: str) -> list[tuple[str, str]]:
@@ -218,21 +237,3 @@ class DatabaseTables:
 
     def _quote(self, name: str) -> str:
         return quote(name, self._dialect.kind)
-
-
-def unchanged(rows: pa.Table, stored: pa.Table, key: str) -> pa.ChunkedArray:
-    """Whether each row is stored already, with the same values; nulls are equal, and so are the bits of numbers."""
-    at = pc.index_in(rows[key], value_set=stored[key].combine_chunks())
-    found = stored.take(at)
-    same = pc.is_valid(at)
-    for name in rows.column_names:
-        one, other = _bits(rows[name]), _bits(found[name])
-        equal = pc.fill_null(pc.equal(one, other), False)
-        same = pc.and_(same, pc.or_(equal, pc.and_(pc.is_null(one), pc.is_null(other))))
-    return same
-
-
-def _bits(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if not pa.types.is_floating(column.type):
-        return column
-    return pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())

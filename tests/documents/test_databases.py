@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from helpers.databases import Judge, server_judge, sqlite_judge
+from helpers.databases import Judge, sqlite_judge
 from helpers.documents import ROOT, blocks_of
 from helpers.lakes import rate_run
 
@@ -25,15 +25,6 @@ def sql() -> list[str]:
     return blocks_of(PAGE.read_text(encoding="utf-8"), "sql")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
-def judge(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Judge]:
-    if request.param == "sqlite":
-        yield sqlite_judge(tmp_path)
-        return
-    with server_judge(request.getfixturevalue("postgresql")) as opened:
-        yield opened
-
-
 def filled(judge: Judge, sql: list[str]) -> Judge:
     """The judge of the page with three rated contests that are over, one that is not rated, and one that runs."""
     old = "'2024-01-01 00:00:00'"
@@ -42,7 +33,7 @@ def filled(judge: Judge, sql: list[str]) -> Judge:
         *(f"insert into users values ({user}, 'user {user}', {old})" for user in range(1, 9)),
         *(f"insert into contests values ({n}, 'Round {n}', '2024-02-0{n} 12:00:00', true, {old})" for n in (1, 2, 3)),
         f"insert into contests values (4, 'unrated', '2024-02-04 12:00:00', false, {old})",
-        f"insert into contests values (5, 'running', '2999-02-04 12:00:00', true, {old})",
+        f"insert into contests values (5, 'running', '2037-02-04 12:00:00', true, {old})",
         *(
             f"insert into participations values ({n}, {user}, {n * user % 5}, false, '2024-01-0{n} 00:00:00')"
             for n in range(1, 6)
@@ -52,10 +43,10 @@ def filled(judge: Judge, sql: list[str]) -> Judge:
     return judge
 
 
-def test_judge__is_ingested_and_a_disqualification_is_found(judge: Judge, sql: list[str], tmp_path: Path) -> None:
+def test_judge__is_ingested_and_a_disqualification_is_found(database: Judge, sql: list[str], tmp_path: Path) -> None:
     _, query, disqualify = sql
     lake = Lake.open(str(tmp_path / "lake"), create=True)
-    filled(judge, sql)
+    judge = filled(database, sql)
     assert ingest_sql(lake, judge.url, query, "judge", watermark="changed").new == 3
     judge.sql(*filter(str.strip, disqualify.split(";")))
     report = ingest_sql(lake, judge.url, query, "judge", watermark="changed")

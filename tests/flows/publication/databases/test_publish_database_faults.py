@@ -23,16 +23,6 @@ from ranklake.storage import Contest, Lake
 KILLS, TIMEOUT = 20, 60.0
 
 
-@pytest.fixture
-def lake(ten_rounds: Lake) -> Lake:
-    return ten_rounds
-
-
-@pytest.fixture
-def judge(database: Judge) -> Judge:
-    return database
-
-
 def test_publish__that_fails_leaves_the_old_state(
     lake: Lake, judge: Judge, sixteen: list[Contest], monkeypatch: pytest.MonkeyPatch
 ) -> None:

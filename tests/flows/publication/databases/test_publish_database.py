@@ -26,16 +26,6 @@ from ranklake.storage.lake.schemas import PUBLISHED
 TIMEOUT = 60.0
 
 
-@pytest.fixture
-def lake(ten_rounds: Lake) -> Lake:
-    return ten_rounds
-
-
-@pytest.fixture
-def judge(database: Judge) -> Judge:
-    return database
-
-
 def test_publish__is_the_run_to_the_bit_and_then_nothing(lake: Lake, judge: Judge) -> None:
     first = publish_to_database(lake, "run", judge.url)
     assert (first.rounds, first.kept, first.tables) == (10, 0, tuple(KEYS))
@@ -90,6 +80,33 @@ def test_merge__writes_only_rows_that_differ_unless_most_do(judge: Judge, monkey
                 tables.merge("leaderboard", board(state))
             assert tables.rows("leaderboard").sort_by("player").equals(board(state).sort_by("player"))
     assert written == [10, 0, 3, 8, 0, 0]
+
+
+def test_merge__updates_rows_that_differ_in_places_only(judge: Judge) -> None:
+    def board(places: list[int | None], of_two: float = 1500.0) -> pa.Table:
+        rows = [
+            {"player": player, "place": place, "percentile": None if place is None else place / 3.0, "rating": 1500.0}
+            for player, place in enumerate(places)
+        ]
+        rows[2]["rating"] = of_two
+        return pa.Table.from_pylist(rows, schema=PUBLISHED["leaderboard"])
+
+    def updates() -> list[int]:
+        """Rows of the open transaction that were updated; of them those that no index was written for."""
+        query = "select n_tup_upd, n_tup_hot_upd from pg_stat_xact_user_tables where relname = 'leaderboard'"
+        with connection.read(query) as (_, batches):
+            return list(pa.Table.from_batches(batches).to_pylist()[0].values())
+
+    with closing(connect(judge.url)) as connection:
+        tables = DatabaseTables(connection)
+        with tables.publishing():
+            tables.merge("leaderboard", board([1, 2, 3, None]))
+        for state, n in ((board([2, 1, 4, 3], 1400.0), 3), (board([2, None, 4, 3], 1400.0), 1)):
+            with tables.publishing():
+                before = updates() if judge.kind == "postgresql" else []
+                tables.merge("leaderboard", state)
+                assert judge.kind != "postgresql" or updates() == [count + n for count in before]
+            assert tables.rows("leaderboard").sort_by("player").equals(state)
 
 
 def test_publish__stores_names_of_any_characters(tmp_path: Path, judge: Judge) -> None:
