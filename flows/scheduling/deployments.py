@@ -8,72 +8,51 @@ stores the finished work. A task is not retried inside its run: the run is resch
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
-from urllib.parse import urlsplit
+from typing import Any
 from uuid import UUID
 
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
-from pydantic import AfterValidator, Field
-
-from ranklake.storage import Lake
-from ranklake.storage.lake.layout import check_dataset_name, check_run_name
 
 from ..common.progress import ProgressLog
 from ..common.text import markdown, message
-from ..engines.factory import ENGINES, choose_engine, open_engine
+from ..engines.factory import choose_engine, open_engine
 from ..http.webhook import Webhook
 from ..ingestion.report import SourceReport
-from ..ingestion.source_update import SOURCES
 from ..ingestion.source_update import update as bring_in
 from ..publication.publish import PublishReport
 from ..rating.config import RunConfig
 from ..rating.report import RateReport
 from ..rating.resolve import resolve_runs
 from .flow_errors import plain_errors, reschedules
-from .follow import Followed, ProgressCallback, check_source, has_contests, has_ratings, publish_rated, rate_shown
+from .follow import Followed, ProgressCallback, has_contests, has_ratings, publish_rated, rate_shown
 from .notices import Notice, Notifier, notice_of
 from .pages import best, ingested_page, run_page
+from .parameters import (
+    Database,
+    DatasetName,
+    Engine,
+    FileOptions,
+    FilePath,
+    LakeUrl,
+    OnChange,
+    RunName,
+    Source,
+    Target,
+    Workers,
+    check_target,
+    open_lake,
+    source_options,
+)
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
 
 PROGRESS_SECONDS = 2.0  # between two updates of a progress bar; shorter work has no bar
-
-
-def _check_engine(engine: str) -> str:
-    if engine not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
-    return engine
-
-
-def _check_webhook(url: str | None) -> str | None:
-    if url is not None:
-        Webhook(url)
-    return url
-
-
-LakeUrl = Annotated[str, Field(description="Folder or address of the lake.")]
-Source = Annotated[str, Field(json_schema_extra={"enum": list(SOURCES)})]
-DatasetName = Annotated[str, AfterValidator(check_dataset_name)]
-RunName = Annotated[str, AfterValidator(check_run_name)]
-Engine = Annotated[str, AfterValidator(_check_engine), Field(json_schema_extra={"enum": list(ENGINES)})]
-Workers = Annotated[int, Field(ge=1)]
-FilePath = Annotated[str | None, Field(description="For files and kaggle: absolute path of folder, archive or table.")]
-FileOptions = Annotated[
-    dict[str, Any] | None,
-    Field(description="For files, the options of `ingest files`: columns (a list of KEY=COLUMN), order, mirror, ..."),
-]
-OnChange = Annotated[
-    str | None,
-    AfterValidator(_check_webhook),
-    Field(description="Address that gets what has changed as JSON, signed with RANKLAKE_WEBHOOK_SECRET of the worker."),
-]
 
 
 @flow(persist_result=False, flow_run_name="{source}")
@@ -85,10 +64,11 @@ def ingest_source(
     base_url: str | None = None,
     path: FilePath = None,
     file_options: FileOptions = None,
+    database: Database = None,
 ) -> None:
     """Bring a data set up to date with a source."""
     with reschedules():
-        where = _where(source, since, base_url, path, file_options)
+        where = source_options(source, since, base_url, path, file_options, database)
         _ingest(lake, source, dataset or source, where)
 
 
@@ -109,7 +89,7 @@ def rate_run(
     with reschedules():
         choose_engine(engine, workers, scheduler)
         systems, settings = [system] if system else [], settings or []
-        (config,) = resolve_runs(_open(lake), dataset, [run] if run else [], systems, settings, replace=replace)
+        (config,) = resolve_runs(open_lake(lake), dataset, [run] if run else [], systems, settings, replace=replace)
         rated = _rate(lake, config, engine, workers, scheduler)
         followed = Followed(config.run, rated, None)
         _show_run(lake, followed)
@@ -117,10 +97,11 @@ def rate_run(
 
 
 @flow(persist_result=False, flow_run_name="{run}")
-def publish_run(lake: LakeUrl, run: RunName, maintain: bool = False) -> None:
+def publish_run(lake: LakeUrl, run: RunName, maintain: bool = False, to: Target = None) -> None:
     """Publish a run; with ``maintain`` also merge small files of its tables and remove old ones."""
     with reschedules():
-        _publish(lake, run, maintain)
+        check_target(to, maintain)
+        _publish(lake, run, maintain, to)
 
 
 @flow(persist_result=False, flow_run_name="{source}")
@@ -135,7 +116,9 @@ def follow(
     base_url: str | None = None,
     path: FilePath = None,
     file_options: FileOptions = None,
+    database: Database = None,
     publish: bool = True,
+    to: Target = None,
     maintain: bool = False,
     engine: Engine | None = None,
     workers: Workers | None = None,
@@ -145,10 +128,11 @@ def follow(
 ) -> None:
     """Ingest new contests of a source, and update runs and their published tables."""
     with reschedules():
-        where = _where(source, since, base_url, path, file_options)
+        where = source_options(source, since, base_url, path, file_options, database)
         choose_engine(engine, workers, scheduler)
         dataset, systems, settings = dataset or source, [system] if system else [], settings or []
-        opened = _open(lake, create=True)
+        check_target(to, maintain, publish, runs or [])
+        opened = open_lake(lake, create=True)
         configs = resolve_runs(opened, dataset, runs or [], systems, settings, replace=replace)
         ingested = _ingest(lake, source, dataset, where)
         if not has_contests(opened, dataset):
@@ -157,39 +141,17 @@ def follow(
         followed = []
         for config in configs:
             rated = _rate(lake, config, engine, workers, scheduler)
-            published = _publish(lake, config.run, maintain) if publish else None
+            published = _publish(lake, config.run, maintain, to) if publish else None
             followed.append(Followed(config.run, rated, published))
             _show_run(lake, followed[-1])
         _notify(lake, dataset, ingested, followed, on_change)
-
-
-def _where(
-    source: str, since: str | None, base_url: str | None, path: str | None, file_options: dict[str, Any] | None
-) -> dict[str, Any]:
-    """The checked options of a source: its address and how to read it."""
-    where = {"since": since, "base_url": base_url, "path": path, "file_options": file_options}
-    check_source(source, since, base_url, path, file_options)
-    if path is not None and not os.path.isabs(path):  # each run has its own working folder
-        raise ValueError(f"the path of {source} must be an absolute path on the worker's machine, got {path!r}")
-    return where
-
-
-def _open(lake: str, create: bool = False) -> Lake:
-    """Open a lake. Its address must hold no secret: parameters and pages of runs are visible to all users."""
-    if urlsplit(lake).password is not None:
-        remedy = "set it in the worker's environment, for example as AWS_SECRET_ACCESS_KEY"
-        raise ValueError(f"the address of a lake must not have a password; {remedy}")
-    if "://" not in lake and not os.path.isabs(lake):  # each run has its own working folder
-        remedy = "set RANKLAKE_LAKE and deploy again"
-        raise ValueError(f"the lake must be an absolute path or an address, got {lake!r}; {remedy}")
-    return Lake.open(lake, create=create)
 
 
 @task(name="ingest", tags=["network"], cache_policy=NO_CACHE, persist_result=False)
 def _ingest(lake: str, source: str, dataset: str, where: dict[str, Any]) -> SourceReport:
     with plain_errors():
         with _shown(f"ingesting {source}", "responses") as update_progress:
-            opened = _open(lake, create=True)
+            opened = open_lake(lake, create=True)
             report = bring_in(opened, source, dataset, on_progress=update_progress, **where)
         _log(f"data set {dataset}: {line}" for line in report.lines())
         if report.changed or report.rejected:
@@ -200,7 +162,7 @@ def _ingest(lake: str, source: str, dataset: str, where: dict[str, Any]) -> Sour
 @task(name="rate", cache_policy=NO_CACHE, persist_result=False)
 def _rate(lake: str, config: RunConfig, engine: str | None, workers: int | None, scheduler: str | None) -> RateReport:
     with plain_errors():
-        opened = _open(lake)
+        opened = open_lake(lake)
         with open_engine(engine, workers, scheduler) as opened_engine:
             report = rate_shown(opened, config, opened_engine, _shown)
         _log(f"run {config.run}: {line}" for line in (report.line(), report.drift) if line)
@@ -208,9 +170,9 @@ def _rate(lake: str, config: RunConfig, engine: str | None, workers: int | None,
 
 
 @task(name="publish", cache_policy=NO_CACHE, persist_result=False)
-def _publish(lake: str, run: str, maintain: bool) -> PublishReport | None:
+def _publish(lake: str, run: str, maintain: bool, to: dict[str, str] | None) -> PublishReport | None:
     with plain_errors():
-        report = publish_rated(_open(lake), run, maintain)
+        report = publish_rated(open_lake(lake), run, maintain, to)
         _log([f"run {run}: {report.line() if report else 'no ratings yet, nothing to publish'}"])
         return report
 
@@ -219,7 +181,7 @@ def _notify(
     lake: str, dataset: str, ingested: SourceReport | None, followed: list[Followed], on_change: str | None
 ) -> None:
     """Post what has changed, if anything has and there is an address."""
-    if on_change is not None and (notice := notice_of(_open(lake), dataset, ingested, followed)) is not None:
+    if on_change is not None and (notice := notice_of(open_lake(lake), dataset, ingested, followed)) is not None:
         _post(on_change, notice)
 
 
@@ -233,7 +195,7 @@ def _post(on_change: str, notice: Notice) -> None:
 
 def _show_run(lake: str, followed: Followed) -> None:
     """Create the page of a run that has changed."""
-    opened = _open(lake)
+    opened = open_lake(lake)
     if followed.changed and has_ratings(opened, followed.run):
         page = run_page(opened, followed.run, followed.lines(), best(opened, followed.run))
         create_markdown_artifact(page, key=_key("run", followed.run))

@@ -192,13 +192,7 @@ def catch_up(
         As for :func:`~ranklake.flows.publication.database.publish_to_database`.
     """
     rated = rate_shown(lake, config, engine, show)
-    if not publish:
-        return Followed(config.run, rated, None)
-    if to is None:
-        return Followed(config.run, rated, publish_rated(lake, config.run))
-    return Followed(
-        config.run, rated, publish_to_database(lake, config.run, **to) if has_ratings(lake, config.run) else None
-    )
+    return Followed(config.run, rated, publish_rated(lake, config.run, to=to) if publish else None)
 
 
 def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unseen) -> RateReport:
@@ -213,9 +207,13 @@ def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unsee
         return rate(lake, config, engine, on_progress=on_progress)
 
 
-def publish_rated(lake: Lake, run: str, maintain: bool = False) -> PublishReport | None:
-    """As :func:`~ranklake.flows.publication.publish.publish`; None if the run has no ratings."""
-    return publish_run(lake, run, maintain=maintain) if has_ratings(lake, run) else None
+def publish_rated(
+    lake: Lake, run: str, maintain: bool = False, to: Mapping[str, Any] | None = None
+) -> PublishReport | None:
+    """Publish a run into the lake, or into the database ``to``, see :func:`follow`; None if the run has no ratings."""
+    if not has_ratings(lake, run):
+        return None
+    return publish_run(lake, run, maintain=maintain) if to is None else publish_to_database(lake, run, **to)
 
 
 def has_ratings(lake: Lake, run: str) -> bool:

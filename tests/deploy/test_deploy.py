@@ -27,6 +27,7 @@ from prefect.settings import Settings
 
 from ranklake.flows.engines.local_cluster import WORKER_ENVIRON
 from ranklake.flows.ingestion.source_update import SOURCES, check_source
+from ranklake.flows.scheduling.parameters import check_target
 from ranklake.flows.serving.previews import MOST_STANDINGS
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
@@ -87,7 +88,9 @@ def test_prefect__entry_points_accept_the_parameters(one: dict[str, Any]) -> Non
         if schedule:
             assert needed <= given.keys()
             assert given["source"] in SOURCES
-            check_source(given["source"], path=given.get("path"), file_options=given.get("file_options"))
+            how = {name: given.get(name) for name in ("path", "file_options", "database")}
+            check_source(given["source"], **how)
+            check_target(given.get("to"), given.get("maintain", False))
             flow.validate_parameters(given)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import pyarrow as pa
 
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Contest, Dataset, Lake
 
-__all__ = ["Report", "Site"]
+__all__ = ["Report", "Site", "turned"]
 
 
 @dataclass
@@ -82,3 +84,8 @@ class Site:
                 on_progress(i + 1, len(self.contests), "")
         report.removed = len(adding.removed)
         return report
+
+
+def turned(one: Contest) -> Contest:
+    """The same contest with other places."""
+    return replace(one, handles=pa.array(one.handles.to_pylist()[::-1], pa.string()))

@@ -1,10 +1,32 @@
-"""A Prefect server for tests."""
+"""An empty lake, a site to follow, and a Prefect server for tests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+from helpers.site import Site
+
+import ranklake.flows.scheduling.follow
+from ranklake.storage import Contest, Lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake.open(tmp_path / "lake", create=True)
+
+
+@pytest.fixture
+def follow_site(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Contest]], Site]:
+    """Make a site with some contests, which replaces every other site of ``follow``."""
+
+    def make(contests: list[Contest]) -> Site:
+        site = Site(contests)
+        monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", site.ingest_source)
+        return site
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+from helpers.databases import Judge, sqlite_judge
 from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.markdown import MARKUP, read, texts
 from helpers.server import Reply, serving
@@ -35,6 +36,7 @@ from ranklake.flows.common.progress import ProgressLog
 from ranklake.flows.common.text import visible as plain
 from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake import layout
@@ -60,11 +62,6 @@ def test_schemas__offer_the_engines_and_sources() -> None:
         assert one.parameters.properties["engine"]["anyOf"][0]["enum"] == ["serial", "threads", "dask"]
     for one in (deployments.ingest_source, deployments.follow):
         assert {"codeforces", "ctftime", "files"} <= set(one.parameters.properties["source"]["enum"])
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake.open(tmp_path / "lake", create=True)
 
 
 def artifacts(kind: str = "markdown") -> list[dict[str, Any]]:
@@ -487,3 +484,54 @@ def test_ingest__sends_an_access_token_to_the_site_only(
     assert token not in str(artifacts()[before:])
     assert token not in "".join(capfd.readouterr())
     assert not any(token.encode() in data for data in files(Path(lake.url)).values())
+
+
+# Databases
+
+QUERY = "select contest, player, place as rank, time from results"
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> Judge:
+    """A database with five contests."""
+    judge = sqlite_judge(tmp_path)
+    judge.sql("create table results (contest integer, player text, place integer, time bigint)")
+    for number in range(1, 6):
+        for place, player in enumerate(("ada", "grace", "linus"), 1):
+            judge.sql(f"insert into results values ({number}, '{player}', {place}, {1_700_000_000 + number})")
+    return judge
+
+
+def test_follow__reads_a_database_and_publishes_into_one(judge: Judge, lake: Lake) -> None:
+    where = {"database": {"url": judge.url, "query": QUERY}, "to": {"url": judge.url, "prefix": "rated_"}}
+    deployments.follow(lake.url, "sql", "judge", ["judge"], system="elo", **where)
+    stored = judge.sql("select handle, rating from rated_leaderboard order by place")
+    board = leaderboard(lake, "judge")
+    assert stored == list(zip(board["handle"].to_pylist(), board["rating"].to_pylist(), strict=True))
+    assert not lake.exists(f"{layout.published_folder('judge')}/latest.json")
+    deployments.ingest_source(lake.url, "sql", "copy", database=where["database"])
+    deployments.rate_run(lake.url, "copy", "copy", system="elo")
+    deployments.publish_run(lake.url, "copy", to={"url": judge.url, "prefix": "copy_"})
+    assert judge.sql("select handle, rating from copy_leaderboard order by place") == stored
+
+
+def test_follow__of_a_database_without_an_answer_is_rescheduled(judge: Judge, lake: Lake) -> None:
+    run = deployed(lake, "away", source="sql", database={"url": judge.url, "query": "select * from absent"})
+    state = run_once(run)
+    assert state.name == "AwaitingRetry"
+    assert "no such table: absent" in logs()
+
+
+@pytest.mark.parametrize("name", ["ingest_source", "follow", "publish_run"])
+@pytest.mark.parametrize("url", ["postgresql://me:sesame@db/judge", "mariadb://db/judge?password=sesame"])
+def test_flows__refuse_a_database_with_a_password_and_do_not_repeat_it(lake: Lake, name: str, url: str) -> None:
+    given: list[dict[str, Any]] = [{"to": {"url": url}}] if name != "ingest_source" else []
+    given += [{"database": {"url": url, "query": QUERY}}] if name != "publish_run" else []
+    for one in given:
+        there = {"run": RUN} if name == "publish_run" else {"source": "sql", "dataset": "judge"}
+        other = {"database": {"url": "sqlite:////srv/judge.db", "query": QUERY}} if "run" not in there else {}
+        with pytest.raises(ValueError, match="must not have a password; set it in the worker's environment") as raised:
+            getattr(deployments, name)(lake=lake.url, **there, **(other | one))
+        assert "sesame" not in str(raised.value)
+    assert "sesame" not in logs()
+    assert files(Path(lake.url)) == {}

@@ -9,19 +9,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 from helpers.fake_codeforces import FakeCodeforces, changes
 from helpers.lakes import files, ingest, lake_of, rate_run, rated, same_tables, stamps, start, synthetic
 from helpers.server import serving
-from helpers.site import Site
+from helpers.site import Site, turned
 from helpers.strategies import repeatable
 from helpers.tables import assert_published, contents, over_years, same_content
 from hypothesis import given
@@ -44,25 +42,13 @@ RUN = "site-elo-mmr"
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Site:
-    """A site with the first 20 contests, which replaces every other site."""
-    site = Site(CONTESTS[:20])
-    monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", site.ingest_source)
-    return site
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake.open(tmp_path / "lake", create=True)
+def site(follow_site: Callable[[list[Contest]], Site]) -> Site:
+    """A site with the first 20 contests."""
+    return follow_site(CONTESTS[:20])
 
 
 def followed(lake: Lake, names: tuple[str, ...] = (), **options: bool) -> FollowReport:
     return follow(lake, "site", resolve_runs(lake, "site", names), Serial(), **options)
-
-
-def turned(one: Contest) -> Contest:
-    """The same contest with other places."""
-    return replace(one, handles=pa.array(one.handles.to_pylist()[::-1], pa.string()))
 
 
 def by_hand(path: Path, contests: list[Contest]) -> Lake:

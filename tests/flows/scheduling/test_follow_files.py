@@ -28,11 +28,6 @@ LONG_AGO = time.time() - 3600.0
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake.open(tmp_path / "lake", create=True)
-
-
-@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Three contests in files that are one hour old."""
     path = tmp_path / "results"

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 from helpers.documents import ROOT, blocks_of
 from helpers.lakes import synthetic
 from helpers.server import Reply, serving
-from helpers.site import Site
+from helpers.site import Site, turned
 
 import ranklake.flows.http.webhook as webhooks
-import ranklake.flows.scheduling.follow
 from ranklake.flows.cli.main import cli
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.publication.index_manifest import read_manifest
@@ -32,21 +30,9 @@ RUN = "site-elo-mmx"
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Site:
-    """A site with the first 10 contests, which replaces every other site."""
-    site = Site(CONTESTS[:10])
-    monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", site.ingest_source)
-    return site
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake.open(tmp_path / "lake", create=True)
-
-
-def turned(one: Contest) -> Contest:
-    """The same contest with other places."""
-    return replace(one, handles=pa.array(one.handles.to_pylist()[::-1], pa.string()))
+def site(follow_site: Callable[[list[Contest]], Site]) -> Site:
+    """A site with the first 10 contests."""
+    return follow_site(CONTESTS[:10])
 
 
 def noticed(lake: Lake, **options: Any) -> Notice | None:
