@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +78,7 @@ class Notifier:
     Raises
     ------
     ValueError
-        The command is empty or has an open quotation.
+        The command is empty, has an open quotation, or does not exist.
     """
 
     def __init__(self, webhook: Webhook | None = None, command: str | None = None) -> None:
@@ -91,6 +92,8 @@ class Notifier:
                 raise ValueError(f"the command {quoted(command)} cannot be read: {error}") from None
             if not words:
                 raise ValueError("the command of --exec is empty")
+            if shutil.which(words[0].strip('"')) is None:
+                raise ValueError(f"the command {quoted(words[0])} does not exist, or is not executable")
             self._add(lambda notice: _run(words, notice))
 
     def _add(self, send: Send) -> None:

@@ -109,10 +109,19 @@ def test_notifier__a_command_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch)
         Notifier(command=f'"{sys.executable}" -c "import time; time.sleep(60)"'.replace("\\", "/")).deliver({})
 
 
-def test_notifier__refuses_commands_that_do_not_exist() -> None:
+def test_notifier__a_command_that_disappeared_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notices.shutil, "which", str)
     with pytest.raises(CommandError, match="command '/no/such/command'"):
         Notifier(command="/no/such/command").deliver({})
-    for command, message in (("", "is empty"), ("'open", "cannot be read")):
+
+
+def test_notifier__refuses_commands_that_do_not_exist() -> None:
+    for command, message in (
+        ("", "is empty"),
+        ("'open", "cannot be read"),
+        ("/no/such/command a", "'/no/such/command' does not exist"),
+        ("no-such-command", "does not exist"),
+    ):
         with pytest.raises(ValueError, match=message):
             Notifier(command=command)
 
@@ -145,6 +154,6 @@ def test_command__posts_once_for_each_change(site: Site, lake: Lake, monkeypatch
 
 
 def test_command__refuses_invalid_receivers_before_any_work(site: Site, lake: Lake) -> None:
-    for option, value in (("--on-change", "elsewhere"), ("--exec", "'open")):
+    for option, value in (("--on-change", "elsewhere"), ("--exec", "'open"), ("--exec", "no-such-command")):
         assert invoke(lake, option, value).exit_code == 2
     assert site.asked == []
