@@ -48,6 +48,7 @@ def processes() -> list[int]:
     return [os.getpid(), *(one.pid for one in psutil.Process().children(recursive=True))]
 
 
+@pytest.mark.slow
 def test_local_cluster__refuses_connections_without_its_certificate(
     strike: Callable[..., None], tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

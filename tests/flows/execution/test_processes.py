@@ -105,6 +105,7 @@ def test_rate__waits_for_a_slow_worker(expected: Lake, tmp_path: Path) -> None:
     assert same_tables(rated(lake), rated(expected))
 
 
+@pytest.mark.slow
 def test_rate__names_the_committed_rounds_when_all_workers_are_killed(
     three: ProcessEngine, expected: Lake, tmp_path: Path
 ) -> None:

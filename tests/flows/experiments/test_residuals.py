@@ -172,6 +172,7 @@ def test_contest_classes__are_the_first_words_that_match() -> None:
         contest_classes([], "(")
 
 
+@pytest.mark.slow
 def test_report__has_pictures_and_tables_of_several_systems() -> None:
     history = planted("learning")
     compared = [parse_contender("elo-mmr rho=0.2"), parse_contender("glicko-allpairs")]

@@ -413,6 +413,7 @@ def test_rate__works_in_processes(method: str) -> None:
         assert same(pool.submit(Ratings.rate, SMALL, "elo", engine="serial").result(), expected)
 
 
+@pytest.mark.slow
 def test_rate__works_in_processes_of_joblib() -> None:
     joblib = pytest.importorskip("joblib", reason="joblib is not installed")
     from joblib.externals.loky import get_reusable_executor

@@ -90,7 +90,7 @@ def test_history__agrees_with_the_twin(contests, initial_beliefs, chosen) -> Non
     st.sampled_from(["full", "split"]),
 )
 @example([1500.0 + 40.0 * (i % 11) for i in range(250)], 5.0, "full")  # the common factor of weights falls to 1e-100
-@repeatable(25)
+@repeatable(12)
 def test_long_career__agrees_with_the_twin(performances, rho, tie_mode) -> None:
     """Histories of dozens of factors, old and new, near and far: the mode's series, its polish and its fallback."""
     chosen = {"rho": rho, "tie_mode": tie_mode, "drift_per_day": 2.0}
