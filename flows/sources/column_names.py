@@ -37,6 +37,8 @@ NEAR: dict[str, tuple[str, ...]] = {
     "weight": ("contestweight",),
     "perf_ceiling": ("ceiling", "perfceil"),
     "rated": (),
+    "rated_above": (),
+    "rated_below": (),
     "name": ("title", "contesttitle", "eventname", "racename", "tournamentname", "tourneyname", "competitionname"),
     "url": ("link", "href", "contesturl"),
     "team": ("teamid", "teamname", "group", "crew", "club"),
@@ -52,10 +54,11 @@ class Columns:
     or ``score`` (higher is better) are required; equal ranks or scores tie. ``lo`` and ``hi`` are preferred to
     ``rank``, and both to ``score``, unless another one is named. The other columns are used if the table has them:
     ``time_seconds`` or ``time``, ``contest_name`` or ``name``, ``weight``, ``perf_ceiling``, ``url``, and ``rated``,
-    whether the rating of the participant may change, which data frames do not use. Upper case and blanks around a name
-    are ignored if only one column matches. A column that is named in the settings must exist; an empty name means that
-    no column is used for the key. ``team`` and ``share`` are used only if they are named: many tables of races have
-    teams that take no places. Places of teams come from ``rank`` or ``score``.
+    whether the rating of the participant may change, ``rated_above`` and ``rated_below``, the range of ratings at entry
+    that the contest rates. Upper case and blanks around a name are ignored if only one column matches. A column that is
+    named in the settings must exist; an empty name means that no column is used for the key. ``team`` and ``share`` are
+    used only if they are named: many tables of races have teams that take no places. Places of teams come from ``rank``
+    or ``score``.
 
     With ``single`` the column ``contest`` may be missing: the table is then one contest.
     """
@@ -74,6 +77,8 @@ class Columns:
     team: str = ""
     share: str = ""
     rated: str = "rated"
+    rated_above: str = "rated_above"
+    rated_below: str = "rated_below"
     named: frozenset[str] = frozenset()  # keys with a setting, even if its value is the default
     single: bool = field(default=False, compare=False)  # no setting of tables alone
 

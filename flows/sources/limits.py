@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import IO, Any
 
+from ranklake.rating_kernels.core.limits import PERF_CEILING
 from ranklake.storage.datasets.tables.contests import Contest
 
 from .base import SourceError
 
-__all__ = ["BoundedReader", "Limits", "byte_count", "check_contest", "check_length", "check_participants"]
+__all__ = [
+    "BoundedReader",
+    "Limits",
+    "byte_count",
+    "check_contest",
+    "check_length",
+    "check_participants",
+    "rule_of_rated",
+]
 
 # Limits of stored texts. The longest real handle has 128 characters, the longest real name of a contest 111.
 MAX_HANDLE = MAX_CONTEST_ID = 1_024
@@ -149,7 +159,7 @@ class BoundedReader(io.RawIOBase):
 def check_contest(contest: Contest, source: str = "", member: str = "", rows: Any = ()) -> SourceError | None:
     """The fault of a contest with a handle, an id, a name or an address that is too long; None if it has none.
 
-    Unrated participants in a contest of teams are a fault, too.
+    Unrated participants or limits in a contest of teams, and limits without a rating between them, are faults, too.
 
     Parameters
     ----------
@@ -159,8 +169,9 @@ def check_contest(contest: Contest, source: str = "", member: str = "", rows: An
     for key, noun, limit in _TEXTS:
         if too_long := check_length(noun, getattr(contest, key), limit):
             return SourceError(too_long, source, contest.contest_id[:80], member)
-    if contest.teams is not None and contest.rated is not None:
-        rule = "a contest of teams has unrated participants; all of them must be rated"
+    if rule := rule_of_rated(
+        contest.teams is not None, contest.rated is not None, contest.rated_above, contest.rated_below
+    ):
         return SourceError(rule, source, contest.contest_id, member)
     import pyarrow.compute as pc
 
@@ -178,6 +189,20 @@ def check_contest(contest: Contest, source: str = "", member: str = "", rows: An
                 f"{rule}, at most {MAX_HANDLE:,} are allowed", source, contest.contest_id, member, (row,)
             )
     return None
+
+
+def rule_of_rated(teams: bool, unrated: bool, above: float, below: float) -> str:
+    """The rule that a contest with teams, unrated participants or limits breaks, for a message; empty if none."""
+    if teams and unrated:
+        return "a contest of teams has unrated participants; all of them must be rated"
+    if teams and (above > -math.inf or below < math.inf):
+        return "a contest of teams has rated_above or rated_below; all its participants must be rated"
+    for name, value, none in (("rated_above", above, -math.inf), ("rated_below", below, math.inf)):
+        if value != none and not PERF_CEILING.low <= value <= PERF_CEILING.high:
+            return f"{name} must be {PERF_CEILING.rule}, got {value}"
+    if above >= below:
+        return f"rated_above = {above:g} is not less than rated_below = {below:g}: no rating is in this range"
+    return ""
 
 
 def check_length(noun: str, text: str, limit: int) -> str:

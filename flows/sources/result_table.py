@@ -26,6 +26,7 @@ from .time_columns import as_seconds
 __all__ = ["ResultTable", "encode"]
 
 INT32 = np.iinfo(np.int32)
+_SIDES = (("above", -math.inf), ("below", math.inf))  # sides of a range of ratings, and the value for none
 
 
 class ResultTable:
@@ -177,14 +178,22 @@ class ResultTable:
         return list(self.same("weight", values.astype(np.float64)).tolist())
 
     def perf_ceilings(self) -> list[float]:
-        if "perf_ceiling" not in self.columns:
-            return [math.inf] * len(self.ids)
-        values, missing = as_numbers(self.column("perf_ceiling"), "perf_ceiling", self.source)
-        none = is_blank(self.column("perf_ceiling"))
-        values = np.where(none, np.inf, values)
-        bad = (missing & ~none) | ~PERF_CEILING.mask(values)
-        self.reject_values("perf_ceiling", bad, f"a ceiling must be {PERF_CEILING.rule}, or empty for none")
-        return list(self.same("perf_ceiling", values).tolist())
+        return self._points("perf_ceiling", "a ceiling", math.inf)
+
+    def rating_limits(self) -> list[tuple[float, float]]:
+        """The range of ratings at entry that each contest rates, from ``rated_above`` to less than ``rated_below``."""
+        lows, highs = (self._points(f"rated_{side}", "a limit", none) for side, none in _SIDES)
+        return list(zip(lows, highs, strict=True))
+
+    def _points(self, key: str, noun: str, none: float) -> list[float]:
+        """Each contest's value of a column of rating points, which may be empty."""
+        if key not in self.columns:
+            return [none] * len(self.ids)
+        values, missing = as_numbers(self.column(key), key, self.source)
+        blank = is_blank(self.column(key))
+        bad = ~blank & (missing | ~PERF_CEILING.mask(values))
+        self.reject_values(key, bad, f"{noun} must be {PERF_CEILING.rule}, or empty for none")
+        return list(self.same(key, np.where(blank, none, values)).tolist())
 
     def rated(self) -> Bools | None:
         """Whether each row is a rated participation; None if all are."""

@@ -44,11 +44,11 @@ def contests_from_results(
     Parameters
     ----------
     table
-        One row a participation. The rows of a contest need neither be sorted nor adjacent. Its time, weight and
-        ceiling must be the same in all its rows; its name and address are those of its first row.
+        One row a participation. The rows of a contest need neither be sorted nor adjacent. Its time, weight,
+        ceiling and limits must be the same in all its rows; its name and address are those of its first row.
     columns
         The columns to use, by key: ``contest``, ``player``, one of ``rank``, ``score``, or ``lo`` and ``hi``, and any
-        of ``time``, ``weight``, ``perf_ceiling``, ``name``, ``url``, ``rated``. With ``rank`` or ``score`` also
+        of ``time``, ``weight``, ``perf_ceiling``, ``name``, ``url``, ``rated``, ``rated_above``, ``rated_below``,
         ``team`` and ``share``.
     order
         ``given``: contests by first appearance; ``number``: by contest id; ``time``: by time, then first appearance.
@@ -71,7 +71,7 @@ def contests_from_results(
     rows, lo, hi, of_rows = _places(results, players, player_of)
     weights, ceilings = results.weights(), results.perf_ceilings()
     names, urls = results.texts("name"), results.texts("url")
-    rated = results.rated()
+    rated, limits_of = results.rated(), results.rating_limits()
     if notes is not None:
         notes += results.notes
         notes += _odd_names(players)
@@ -108,6 +108,8 @@ def contests_from_results(
                 perf_ceiling=ceilings[i],
                 teams=None if teams is None else teams.part(first - bounds[0], end - bounds[0]),
                 rated=_unless_all(None if rated is None else rated[rows[first:end]]),
+                rated_above=limits_of[i][0],
+                rated_below=limits_of[i][1],
             )
             yield check_contest(contest, source, rows=rows[first:end] + 1) or contest
         start = stop

@@ -116,6 +116,20 @@ CONTESTS = pa.schema(
             "whether rated participants compete with unrated ones; null is false",
             nullable=True,
         ),
+        _field(
+            "rated_above",
+            pa.float64(),
+            "participants with a lower rating at entry are unrated; null if there is no such limit",
+            "rating points",
+            nullable=True,
+        ),
+        _field(
+            "rated_below",
+            pa.float64(),
+            "participants with this rating at entry or a higher one are unrated; null if there is no such limit",
+            "rating points",
+            nullable=True,
+        ),
     ]
 )
 
@@ -196,7 +210,7 @@ CHECKPOINT = pa.schema(
 
 # Columns of later releases: a file without a value in them lacks them, and its bytes are those of earlier releases.
 OPTIONAL = {
-    "contests": ("n_teams", "field_includes_unrated"),
+    "contests": ("n_teams", "field_includes_unrated", "rated_above", "rated_below"),
     "standings": ("team", "share", "rated"),
     "rounds": ("rated",),
 }

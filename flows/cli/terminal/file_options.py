@@ -19,8 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _RESULT_OPTIONS = (
     click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
-                 "contest, player, rank, lo, hi, score, time, weight, perf_ceiling, name, url or rated. KEY= ignores "
-                 "the column. Repeatable."),
+                 "contest, player, rank, lo, hi, score, time, weight, perf_ceiling, name, url, rated, rated_above or "
+                 "rated_below. KEY= ignores the column. Repeatable."),
     click.option("--time-format", default="auto", show_default=True, metavar="FORMAT", help="Times in a table: auto, "
                  "unix, unix-ms, unix-us, unix-ns, iso, yyyymmdd, or a pattern such as %d/%m/%Y."),
     click.option("--duplicates", type=click.Choice(["error", "best", "last"]), default="error", show_default=True,

@@ -42,6 +42,8 @@ class _Reference(msgspec.Struct):
     perf_ceiling: float = math.inf
     unrated: list[str] = []
     field_includes_unrated: bool = False
+    rated_above: float = -math.inf
+    rated_below: float = math.inf
 
 
 class _Time(msgspec.Struct):
@@ -69,7 +71,8 @@ def parse_reference(
     ----------
     raw
         UTF-8 JSON: ``{"name", "time_seconds", "standings": [[handle, lo, hi], ...]}`` and optionally ``url``,
-        ``weight``, ``perf_ceiling``, ``unrated`` (handles of participants whose rating does not change) and
+        ``weight``, ``perf_ceiling``, ``unrated`` (handles of participants whose rating does not change),
+        ``rated_above`` and ``rated_below`` (the range of ratings at entry that the contest rates) and
         ``field_includes_unrated``; other keys are ignored, the format may grow. A team is ``[name, lo, hi,
         [member, ...]]`` or ``[name, lo, hi, [member, ...], [share, ...]]``; places count teams.
     contest_id
@@ -135,6 +138,8 @@ def parse_reference(
         teams=None if rosters is None else rosters.teams,
         rated=np.array([name not in unrated for name in names]) if unrated else None,
         field_includes_unrated=contest.field_includes_unrated,
+        rated_above=contest.rated_above,
+        rated_below=contest.rated_below,
     )
     if too_long := check_contest(read, source, member):
         raise too_long

@@ -39,6 +39,9 @@ class Contest:
         Whether the rating of the participant may change; None: all are rated.
     field_includes_unrated : bool
         Whether rated participants compete with unrated ones.
+    rated_above, rated_below : float
+        A run rates participants whose rating at entry is at least ``rated_above`` and less than ``rated_below``, rating
+        points; -inf and +inf for none.
     """
 
     contest_id: str
@@ -53,6 +56,8 @@ class Contest:
     teams: Teams | None = None
     rated: np.ndarray | None = None
     field_includes_unrated: bool = False
+    rated_above: float = -math.inf
+    rated_below: float = math.inf
 
     def __len__(self) -> int:
         return len(self.handles)
@@ -66,11 +71,17 @@ class Contest:
         return n if n < len(self) else None
 
     @property
+    def limited(self) -> bool:
+        """Whether only a range of ratings is rated."""
+        return self.rated_above > -math.inf or self.rated_below < math.inf
+
+    @property
     def content_digest(self) -> str:
         """32 hex digits of all that ratings depend on: contest_id, time, weight, ceiling, players, places and teams.
 
         A new title or address does not change it. Contests without teams have the digests of releases without teams,
-        and contests in which all are rated those of releases without unrated participants.
+        contests in which all are rated those of releases without unrated participants, and contests without limits of
+        the rating those of releases without these.
         """
         n = len(self.handles)
         digest = hashlib.blake2b(digest_size=16)
@@ -90,4 +101,7 @@ class Contest:
         if self.rated is not None and not self.rated.all():
             digest.update(b"unrated in the field" if self.field_includes_unrated else b"unrated")
             digest.update(np.packbits(self.rated).data)
+        if self.limited:
+            digest.update(b"limits in the field" if self.field_includes_unrated else b"limits")
+            digest.update(struct.pack("<dd", self.rated_above, self.rated_below))
         return digest.hexdigest()

@@ -35,6 +35,8 @@ class Row:
     source_digest: str
     n_teams: int | None = None
     field_includes_unrated: bool | None = None
+    rated_above: float | None = None
+    rated_below: float | None = None
 
     @classmethod
     def of(cls, contest: Contest, digest: str) -> Row:
@@ -49,7 +51,10 @@ class Row:
             contest.weight,
             ceiling,
         )
-        return cls(*values, n, digest, "", 0, n, digest, contest.n_teams, contest.field_includes_unrated or None)
+        above = None if contest.rated_above == -math.inf else contest.rated_above
+        below = None if contest.rated_below == math.inf else contest.rated_below
+        later = contest.n_teams, contest.field_includes_unrated or None, above, below
+        return cls(*values, n, digest, "", 0, n, digest, *later)
 
     def with_standings(
         self,
@@ -62,7 +67,9 @@ class Row:
         """The contest with other standings, for its digest; without name and address."""
         ceiling = math.inf if self.perf_ceiling is None else self.perf_ceiling
         values = (self.contest_id, "", "", self.time_seconds, handles, lo, hi, self.weight, ceiling, teams)
-        return Contest(*values, rated, bool(self.field_includes_unrated))
+        above = -math.inf if self.rated_above is None else self.rated_above
+        below = math.inf if self.rated_below is None else self.rated_below
+        return Contest(*values, rated, bool(self.field_includes_unrated), above, below)
 
 
 assert [field.name for field in fields(Row)] == CONTESTS.names

@@ -37,6 +37,8 @@ EXAMPLES = {
         "source_digest": ["01", "ff"],
         "n_teams": [None, 1],
         "field_includes_unrated": [None, True],
+        "rated_above": [None, 1900.0],
+        "rated_below": [2100.5, None],
     },
     "standings": {
         "contest_id": ["a", "a"],

@@ -63,8 +63,9 @@ def ingest_files(
     A table needs the columns contest, player and one of rank (1 is best),
     score (higher is better), or lo and hi (first and last place of the tie
     group, from 0); equal ranks or scores tie. It may have time (or
-    time_seconds), weight, perf_ceiling, name (or contest_name), url and rated.
-    Other columns are ignored; a line lists the columns in use.
+    time_seconds), weight, perf_ceiling, name (or contest_name), url, rated,
+    rated_above and rated_below. Other columns are ignored; a line lists the
+    columns in use.
 
     \b
     Examples:
