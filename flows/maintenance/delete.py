@@ -65,7 +65,7 @@ def describe_run(lake: Lake, name: str) -> str:
     left = any(
         lake.list(f"{folder}/{part}")
         for part in lake.list(folder)
-        if part.startswith(("rounds", "snapshots", "smoothing"))
+        if part.startswith(("rounds", "snapshots", "smoothing", "entry"))
     )
     return f"remaining files of run {name}: {size}" if left else ""
 

@@ -60,7 +60,9 @@ class Verifier:
         for folder in self.lake.list(layout.RUNS):
             if folder not in runs:
                 self._note_leftovers(
-                    f"{layout.RUNS}/{folder}", ("rounds", "snapshots", "smoothing"), f"`ranklake delete --run {folder}`"
+                    f"{layout.RUNS}/{folder}",
+                    ("rounds", "snapshots", "smoothing", "entry"),
+                    f"`ranklake delete --run {folder}`",
                 )
         for folder in self.lake.list(layout.PUBLISHED):
             if folder not in runs and self.lake.list(f"{layout.PUBLISHED}/{folder}"):
@@ -196,7 +198,8 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
             f"run {name} is {fresh.state}, only the rounds before can be computed again: "
             f"`{update_command(name, dataset.name, lake.url)}` first"
         )
-    rating_pass = RatingPass(dataset, find_system(config.system), config.params, plan.skipping, engine, plan.excluded)
+    system = find_system(config.system)
+    rating_pass = RatingPass(run, dataset, system, config.params, plan.skipping, engine, plan.excluded)
     compile_kernels(config.system, plan.sizes(dataset, 0, last + 1))
     start = rating_pass.restore(run, first, plan.digests)
     for segment, column in rating_pass.differences(run, start, last + 1, _NUMBERS):

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.storage.datasets.rating_limits import in_range
 
 from ..common.skipping import REASONS, Skipping
 from ..common.titles import Titles
@@ -22,6 +23,7 @@ from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns
 from ..execution.rounds import check_teams, rate_rounds
+from ..execution.selection import select_beliefs
 from ..execution.team_laws import team_prior
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
@@ -98,7 +100,8 @@ def preview_round(
     Parameters
     ----------
     standings
-        The contest; without a time no day passes before it.
+        The contest; without a time no day passes before it. With limits, only participants whose display rating before
+        it is within them are in the preview.
     beliefs
         Beliefs about the participants, in the order of the standings; as from ``Beliefs.columns``.
     event
@@ -109,10 +112,13 @@ def preview_round(
     Raises
     ------
     ValueError
-        The system or the run skips a contest with these places, or has no rule for its teams.
+        The system or the run skips a contest with these places, or has no rule for its teams; or no placed participant
+        has a rating within the limits.
     ConvergenceError
         The contest cannot be rated; the message names the player.
     """
+    if standings.limited:
+        standings, beliefs = _in_range(rules.display, standings, beliefs)
     display, n, placed = rules.display, len(standings), standings.n_placed
     system, params, engine = display.system, display.params, engine or Serial()
     round = Rounds.from_columns(
@@ -154,6 +160,21 @@ def preview_round(
         columns[name][placed:] = np.nan
     columns["place"][placed:] = 0
     return Preview(standings, columns, RatingFormat(rules.titles, display.decimals))
+
+
+def _in_range(display: Display, standings: Standings, beliefs: BeliefColumns) -> tuple[Standings, BeliefColumns]:
+    """The participants whose display rating before the contest is within its limits, and the beliefs about them."""
+    rating = display.rating(*(np.asarray(beliefs[name]) for name in ("mu", "sigma", "n_rounds")))
+    above, below = standings.rated_above, standings.rated_below
+    rows = np.flatnonzero(in_range(rating, above, below))
+    if not len(rows) or rows[0] >= standings.n_placed:
+        span = " and ".join(
+            text
+            for text, given in ((f"at least {above:g}", above > -np.inf), (f"less than {below:g}", below < np.inf))
+            if given
+        )
+        raise ValueError(f"no participant with a place is rated: the contest rates ratings of {span}")
+    return standings.select(rows), select_beliefs(display.system, display.params, beliefs, rows)
 
 
 def _rate(rules: Rules, standings: Standings, beliefs: BeliefColumns, round: Rounds, engine: LocalEngine) -> Outcome:

@@ -29,6 +29,8 @@ def standings_from_file(
 ) -> Standings:
     """The standings of the one contest in a file, without unrated participants who are not in the field.
 
+    Limits of the rating stay in the standings, unless unrated participants are in the field.
+
     Parameters
     ----------
     path, options
@@ -62,6 +64,11 @@ def standings_from_file(
         unrated = {player for player, rated in zip(players, contest.rated, strict=True) if not rated}
         players, entrants = [players[row] for row in rows], [one for one in entrants if one not in unrated]
         lo, hi = close_up(lo[rows], np.zeros_like(rows))
+    limits = (
+        {}
+        if contest.field_includes_unrated
+        else {"rated_above": contest.rated_above, "rated_below": contest.rated_below}
+    )
     return Standings.of(
         players,
         lo,
@@ -71,4 +78,5 @@ def standings_from_file(
         weight=contest.weight,
         perf_ceiling=contest.perf_ceiling,
         teams=None if contest.teams is None else to_ragged(contest.teams, np.array([0, len(contest)])),
+        **limits,
     )

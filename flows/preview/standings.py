@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels.core.limits import Limits
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.core.standings import ROUND_LIMITS, check_places
+from ranklake.rating_kernels.core.standings import ROUND_LIMITS, check_places, close_up
 
 __all__ = ["Standings"]
 
@@ -34,6 +34,9 @@ class Standings:
         As for a contest of a data set.
     teams : Ragged or None
         The shares of the members of each team, whose places count teams; None if all are alone.
+    rated_above, rated_below : float
+        Participants whose rating before the contest is less than ``rated_above``, or not less than ``rated_below``, are
+        left out of the field.
     """
 
     players: Sequence[Any]
@@ -44,6 +47,8 @@ class Standings:
     weight: float = 1.0
     perf_ceiling: float = np.inf
     teams: Ragged | None = None
+    rated_above: float = -np.inf
+    rated_below: float = np.inf
 
     def __len__(self) -> int:
         return len(self.players)
@@ -51,6 +56,18 @@ class Standings:
     def at(self, time_seconds: int) -> Standings:
         """The same standings with another time."""
         return replace(self, time_seconds=time_seconds)
+
+    @property
+    def limited(self) -> bool:
+        """Whether some ratings are left out."""
+        return self.rated_above > -np.inf or self.rated_below < np.inf
+
+    def select(self, rows: npt.NDArray[np.intp]) -> Standings:
+        """Some of the participants, ascending, in the places among them; without limits, and not of teams."""
+        lo, hi = close_up(self.lo[rows], np.zeros_like(rows))
+        n_placed = int(np.searchsorted(rows, self.n_placed))
+        facts = self.time_seconds, self.weight, self.perf_ceiling
+        return Standings([self.players[row] for row in rows.tolist()], lo, hi, n_placed, *facts)
 
     @classmethod
     def of(
@@ -64,6 +81,8 @@ class Standings:
         weight: float = 1.0,
         perf_ceiling: float = np.inf,
         teams: Ragged | None = None,
+        rated_above: float = -np.inf,
+        rated_below: float = np.inf,
     ) -> Self:
         """Checked standings.
 
@@ -109,6 +128,8 @@ class Standings:
             weight,
             perf_ceiling,
             teams,
+            rated_above,
+            rated_below,
         )
 
 

@@ -152,7 +152,12 @@ def _truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> R
     run = Run.create(lake, config.run, plan.config, lease) if plan.run is None else plan.run
     run.lease = lease
     if plan.run is not None:
+        other = any(run.config.get(key) != plan.config[key] for key in ("dataset", "system", "params"))
+        if not (plan.done or other):
+            run.entry_ratings()  # no round is deleted if they are damaged
         run.truncate(plan.holds, plan.chain)  # also removes the incomplete files of a crash
+        if other:
+            run.remove_entry_ratings()  # other ratings have other ratings at entry
         if run.config != plan.config:
             run.configure(plan.config)
     return run

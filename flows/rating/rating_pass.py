@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ranklake.rating_kernels import ConvergenceError, Rounds, System
 from ranklake.rating_kernels.core.ragged import from_stored
-from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
+from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment
 from ranklake.storage.lake.prefetch import prefetch
 from ranklake.storage.lake.remedies import remedy_for
 
@@ -24,17 +24,20 @@ from ..execution.factory import open_rater
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import Rater
 from .commits.rated_batch import RatedBatch
+from .eligibility import Decided, Eligibility, Undecided
 
 __all__ = ["RatingPass"]
 
 T = TypeVar("T")
-_Part = tuple[StandingsPart, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]  # the items of _parts
+_Part = tuple[Decided, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]  # the items of _parts
 
 _AHEAD = 4  # parts read while earlier ones are rated
 
 
 class RatingPass:
     """Rates the contests of a data set in order, without the contests of the mask ``excluded``.
+
+    ``run`` has the ratings at entry of contests with limits, and the display rating that decides about others.
 
     Attributes
     ----------
@@ -46,6 +49,7 @@ class RatingPass:
 
     def __init__(
         self,
+        run: Run,
         dataset: Dataset,
         system: System,
         params: Any,
@@ -56,23 +60,36 @@ class RatingPass:
         self._dataset, self._system, self._params = dataset, system, params
         self._counts = np.ones(dataset.contests.num_rows, dtype=bool) if excluded is None else ~excluded
         self._skipping, self._facts = skipping, ContestFacts.of(dataset.contests, self._counts)
+        self._eligibility = Eligibility(run, dataset, self._counts)
         self.rater: Rater = open_rater(system, params, dataset.n_players, engine)
         self.damaged_snapshots: list[int] = []
 
     def rate(self, start: int, stop: int) -> Iterator[RatedBatch]:
-        """Rate contests ``start`` to ``stop - 1``, the next ones; yields a batch for each part of standings files."""
+        """Rate contests ``start`` to ``stop - 1``, the next ones; yields a batch for each part of standings files.
+
+        A contest with limits is a batch of its own.
+        """
+        parts = self._eligibility.split(_read_ahead(self._dataset.standings(start, stop)))
+        waiting = deque(part for part in [next(parts, None)] if part is not None)
+        while waiting:
+            yield from self._rate_parts(_until_wait(waiting.popleft(), parts, waiting))
+
+    def _rate_parts(self, parts: Iterator[Undecided]) -> Iterator[RatedBatch]:
+        """Rate parts that the rater may read in advance."""
         unrated: deque[_Part] = deque()  # read by the rater in advance
-        outcomes = self.rater.rate_batches(_remembered(self._parts(start, stop), unrated))
+        outcomes = self.rater.rate_batches(_remembered(self._parts(parts), unrated))
         while True:
             try:
                 outcome = next(outcomes, None)
             except RoundError as error:
-                part, _, informative, rounds = unrated[0]
+                (part, _), _, informative, rounds = unrated[0]
                 raise self._named(error, rounds, part.first_contest + np.flatnonzero(informative)) from error
             if outcome is None:
                 return
-            part, reasons, informative, rounds = unrated.popleft()
-            yield RatedBatch(part.first_contest, part.first_contest + len(part), informative, reasons, rounds, outcome)
+            (part, entry), reasons, informative, rounds = unrated.popleft()
+            self._eligibility.follow(rounds, outcome)
+            stop = part.first_contest + len(part)
+            yield RatedBatch(part.first_contest, stop, informative, reasons, rounds, outcome, entry)
 
     def _named(self, error: RoundError, rounds: Rounds, index: npt.NDArray[np.int64]) -> ConvergenceError:
         """The error with the names of its contest and its player."""
@@ -82,14 +99,15 @@ class RatingPass:
         remedy = f"choose other settings, correct the contest, or exclude it with `ranklake rate --exclude {contest}`"
         return named_error(error, self._system, self._params, rounds, contest, at, player, remedy)
 
-    def _parts(self, start: int, stop: int) -> Iterator[_Part]:
-        """Parts of the standings files, each with the skip reasons, and the rated contests as a mask and as rounds."""
-        for part in _read_ahead(self._dataset.standings(start, stop)):
+    def _parts(self, parts: Iterator[Undecided]) -> Iterator[_Part]:
+        """Decided parts, each with the skip reasons, and the rated contests as a mask and as rounds."""
+        for decided in map(self._eligibility.decide, parts):
+            part = decided.part
             rounds = self._facts.rounds(part)
             counts = self._counts[part.first_contest : part.first_contest + len(part)]
             reasons = np.where(counts, self._skipping.reasons(rounds), np.uint8(0))
             informative = counts & (reasons == 0)
-            yield part, reasons, informative, rounds.keep(informative)
+            yield decided, reasons, informative, rounds.keep(informative)
 
     def resume(self, run: Run, stop: int, digests: list[str]) -> int:
         """Restore the beliefs after ``stop`` rounds: read the newest valid snapshot, and rate the rounds after it.
@@ -125,6 +143,7 @@ class RatingPass:
                 continue
             if digest == digests[last_round]:
                 self.rater.restore(from_stored(columns))
+                self._eligibility.restore(columns)
                 return last_round + 1
         return 0
 
@@ -151,6 +170,16 @@ class RatingPass:
                 same = (again.view(np.int64) == on_record.view(np.int64)) | (np.isnan(again) & np.isnan(on_record))
                 if not same.all():
                     yield segment, name
+
+
+def _until_wait(first: Undecided, parts: Iterator[Undecided], waiting: deque[Undecided]) -> Iterator[Undecided]:
+    """The first part and those after it, up to one that needs their outcomes, which is added to ``waiting``."""
+    yield first
+    for part in parts:
+        if part.waits:
+            waiting.append(part)
+            return
+        yield part
 
 
 def _remembered(parts: Iterator[_Part], unrated: deque[_Part]) -> Iterator[Rounds]:

@@ -18,6 +18,7 @@ __all__ = [
     "contests_file",
     "contests_folder",
     "dataset_folder",
+    "entry_folder",
     "epoch_suffix",
     "fence_folder",
     "fence_number",
@@ -218,6 +219,11 @@ def snapshots_folder(run: str, epoch: int = 0) -> str:
 def snapshot_folder(run: str, last_round: int, epoch: int = 0) -> str:
     """Folder of the snapshot taken after ``last_round``."""
     return f"{snapshots_folder(run, epoch)}/{numbered(last_round)}"
+
+
+def entry_folder(run: str, epoch: int = 0) -> str:
+    """Folder of the run's ratings at entry; each file has a digest of its bytes as its name."""
+    return f"{RUNS}/{check_run_name(run)}/entry{epoch_suffix(epoch)}"
 
 
 def smoothing_folder(run: str) -> str:

@@ -31,6 +31,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "log": {"compression": "zstd", "compression_level": 1},
     "rounds": {"compression": "snappy", "use_dictionary": ["contest_id"], "write_statistics": ["round_index"]},
     "smoothed": {"compression": "snappy", "use_dictionary": ["contest_id"], "write_statistics": ["round_index"]},
+    "entry": {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": ["contest_id", "rating"],
+        "write_statistics": ["contest_id"],
+    },
     "checkpoint": {"compression": "none", "use_dictionary": False, "write_statistics": False},
 }
 

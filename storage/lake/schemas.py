@@ -11,6 +11,7 @@ __all__ = [
     "ATTRIBUTES",
     "CHECKPOINT",
     "CONTESTS",
+    "ENTRY",
     "FORMAT_VERSION",
     "LOG",
     "OPTIONAL",
@@ -208,6 +209,14 @@ CHECKPOINT = pa.schema(
     [_field("mean", pa.float64(), "cavity mean with which the next sweep begins, less mu_init", "rating points")]
 )
 
+ENTRY = pa.schema(
+    [
+        _CONTEST_ID,
+        _field("handle", pa.string(), "name of the player when the contest was first rated"),
+        _field("rating", pa.float64(), "rating that the run showed before the contest", "rating points"),
+    ]
+)
+
 # Columns of later releases: a file without a value in them lacks them, and its bytes are those of earlier releases.
 OPTIONAL = {
     "contests": ("n_teams", "field_includes_unrated", "rated_above", "rated_below"),
@@ -224,6 +233,7 @@ TABLES = {
     "rounds": ROUNDS.append(_RATED),
     "smoothed": SMOOTHED,
     "checkpoint": CHECKPOINT,
+    "entry": ENTRY,
 }
 
 _TIME = _field("time_seconds", pa.int64(), "end of the contest; null if unknown", "UTC seconds since the epoch")

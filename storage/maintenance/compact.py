@@ -61,6 +61,7 @@ def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
     chosen = affordable(run.lake, needs)
     for number in chosen:
         run.merge(several[number])
+    run.merge_entry_ratings()
     _check_all(run.lake, layout.run_folder(run.name), needs, chosen)
     return len(chain.segments), len(groups)
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ..datasets.corrections import among_rated
 from ..datasets.dataset import Dataset
+from ..datasets.rating_limits import RatingLimits
 from ..datasets.tables.rows import Row, rows_of
 from ..datasets.tables.standings import Longs, concatenate_ranges, rated_rows
 from ..datasets.tables.teams import Teams
@@ -18,6 +19,7 @@ from ..lake import layout, parquet
 from ..lake.access.lake import digest_of
 from ..lake.errors import LakeError
 from ..lake.remedies import damaged, remedy_for
+from ..runs.entry_ratings import entry_files, read_entry_file
 from ..runs.run import Run
 from ..runs.segments import Segment
 
@@ -28,7 +30,8 @@ def verify_run(run: Run) -> Iterator[str]:
     """Problems of a run, one line each with the file and its remedy; empty if there are none.
 
     Every segment's bytes are compared with the digest in its manifest, and its rows with the rounds in the manifest;
-    every snapshot is compared with its own digests and with the run's chain.
+    every snapshot is compared with its own digests and with the run's chain, every file of ratings at entry with its
+    digest.
     """
     chain = run.segments()
     if chain.rest:
@@ -41,6 +44,11 @@ def verify_run(run: Run) -> Iterator[str]:
             yield str(error)
             continue
         yield from (str(damaged(path, problem)) for problem in _segment_problems(segment, table))
+    for name in entry_files(run.lake, run.entry_folder):
+        try:
+            read_entry_file(run.lake, run.entry_folder, name)
+        except LakeError as error:
+            yield str(error)
     digests = [digest for segment in chain.segments for digest in segment.digests]
     for last_round in run.snapshots():
         try:
@@ -54,6 +62,7 @@ def verify_run(run: Run) -> Iterator[str]:
 
 def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
     """Segments before ``stop`` whose rated players or places differ from those in the data set, one line each."""
+    limits = RatingLimits(run, dataset)
     for segment in run.segments().segments:
         last = min(segment.stop_round, stop)
         if segment.first_round >= last:
@@ -61,6 +70,13 @@ def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
         try:
             table = run.read_segment(segment).slice(0, sum(segment.rows[: last - segment.first_round]))
             parts = list(dataset.standings(segment.first_round, last))
+            missing = [place for part in parts for place in limits.unrecorded(part) if place not in segment.skipped]
+            if missing:
+                contest = dataset.contests.column("contest_id")[missing[0]].as_py()
+                more = f" and {len(missing) - 1} more contests" if len(missing) > 1 else ""
+                yield str(damaged(run.entry_folder, f"has not all ratings at entry of contest {contest}{more}"))
+                continue
+            parts = [limits.decide_recorded(part) for part in parts]
         except LakeError:
             continue  # verify_run and verify_dataset report it
         parts = [part if part.rated is None else among_rated(part) for part in parts]

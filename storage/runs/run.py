@@ -20,6 +20,7 @@ from ..leases.fence import Writer
 from ..leases.lease import Lease
 from ..leases.roots import begin_epoch, delete_root, read_root
 from . import snapshots
+from .entry_ratings import merge_entry_ratings, write_entry_ratings
 from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file
 from .snapshots import SNAPSHOT_MANIFEST, Column
 from .stored_run import StoredRun
@@ -72,6 +73,7 @@ class Run(StoredRun):
             raise LakeError(f"run {name!r} exists already in {lake.url}; choose another name", path=path)
         run = cls(lake, name, {"epoch": begin_epoch(lease, 0)}, version, lease)
         run.truncate(0)  # files of a run whose deletion was interrupted
+        run.remove_entry_ratings()
         run.configure(config)
         return run
 
@@ -79,8 +81,8 @@ class Run(StoredRun):
     def take_over(cls, lake: Lake, name: str, lease: Lease) -> None:
         """Begin an epoch of a run in an object store if an old writer may come back.
 
-        The rounds and the newest valid snapshot are copied to folders in which that writer does not write; see
-        ``ranklake.storage.leases.roots``.
+        The rounds, the newest valid snapshot and the ratings at entry are copied to folders in which that writer does
+        not write; see ``ranklake.storage.leases.roots``.
 
         Raises
         ------
@@ -105,6 +107,8 @@ class Run(StoredRun):
             with suppress(DamagedError, MissingError):  # an older one serves
                 new.write_snapshot(last_round, *old.read_snapshot(last_round))
                 break
+        for name in lake.list(old.entry_folder):
+            lease.write_bytes(f"{new.entry_folder}/{name}", lake.read_bytes(f"{old.entry_folder}/{name}"))
         new.configure(new.config)
         new._remove_folders(lambda folder: not folder.endswith((layout.epoch_suffix(epoch), "smoothing")))
 
@@ -211,6 +215,22 @@ class Run(StoredRun):
         self._writer.write_bytes(self._path(first, MANIFEST), merged.to_json())
         return merged
 
+    def record_entry_ratings(self, tables: Sequence[pa.Table]) -> None:
+        """Record ratings at entry, before the rounds of their contests are appended; see ``schemas.ENTRY``."""
+        self._check_lease()
+        write_entry_ratings(self.entry_folder, tables, self._writer)
+
+    def merge_entry_ratings(self) -> None:
+        """Merge the files of the ratings at entry into one; see ``entry_ratings.merge_entry_ratings``."""
+        self._check_lease()
+        merge_entry_ratings(self.lake, self.entry_folder, self._writer)
+
+    def remove_entry_ratings(self) -> None:
+        """Delete all ratings at entry, so that the next rating of each contest decides again."""
+        if self.lake.list(self.entry_folder):
+            self._check_lease()
+            self._writer.delete_folder(self.entry_folder)
+
     def delete(self) -> None:
         """Delete the run, or the rest of one whose deletion was interrupted.
 
@@ -259,7 +279,7 @@ class Run(StoredRun):
         """Delete the folders of segments, snapshots and the smoothing that ``which`` selects, segments last."""
         folder = layout.run_folder(self.name)
         for name in sorted(self.lake.list(folder), reverse=True):
-            if name.partition("-")[0] in ("snapshots", "smoothing", "rounds") and which(name):
+            if name.partition("-")[0] in ("snapshots", "smoothing", "entry", "rounds") and which(name):
                 self._writer.delete_folder(f"{folder}/{name}")
 
     @property

@@ -18,6 +18,7 @@ from ..lake.remedies import damaged
 from ..lake.schemas import ROUNDS
 from ..leases.roots import names_with_root, read_root
 from . import snapshots
+from .entry_ratings import EntryRatings, read_entry_ratings
 from .segments import MANIFEST, Chain, Segment, read_chain, read_newest
 from .snapshots import SNAPSHOT_MANIFEST, Column
 
@@ -157,6 +158,21 @@ class StoredRun:
     def snapshots(self) -> list[int]:
         """Last rounds of the complete snapshots, ascending."""
         return [number for number, complete in self._snapshot_folders() if complete]
+
+    def entry_ratings(self) -> EntryRatings:
+        """The recorded ratings at entry; see ``entry_ratings.read_entry_ratings``."""
+        return read_entry_ratings(self.lake, self.entry_folder)
+
+    def round_digests(self, chain: Chain) -> list[str]:
+        """A digest for each round of all that its ratings depend on, with the recorded ratings at entry."""
+        contest_ids = [contest for segment in chain.segments for contest in segment.contest_ids]
+        digests = [digest for segment in chain.segments for digest in segment.digests]
+        return self.entry_ratings().with_decisions(contest_ids, digests)
+
+    @property
+    def entry_folder(self) -> str:
+        """Folder of the ratings at entry, inside the lake."""
+        return layout.entry_folder(self.name, self._epoch)
 
     def _path(self, first_round: int, suffix: str) -> str:
         return f"{self._rounds}/{layout.numbered(first_round, suffix)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -95,12 +96,21 @@ def _check_ingested(path: Path, done: list[Words]) -> None:
 
 
 def _check_rated(world: World, path: Path) -> None:
-    """Check that the updated run is equal to a new run of the final history."""
-    for run in ("run", "anew"):
-        ended = command_server(world).run("rate", *DATASET, "--run", run, "--lake", str(path))
+    """Check that the updated run is equal to a new run of the final history with the same ratings at entry."""
+
+    def rate(run: str, *more: str) -> None:
+        ended = command_server(world).run("rate", *DATASET, "--run", run, *more, "--lake", str(path))
         if ended.code:
             raise Violation("a run cannot be rated after concurrent commands", ended.err)
+
+    rate("run")
+    rate("anew")
     lake = Lake.open(path)
+    record, other = (path / Run.open(lake, run).entry_folder for run in ("run", "anew"))
+    shutil.rmtree(other, ignore_errors=True)
+    if record.exists():
+        shutil.copytree(record, other)
+        rate("anew", "--from", "0")
     if not same_tables(*(rated(lake, run) for run in ("run", "anew"))):
         raise Violation("a run differs from a new run of the final history", str(Run.names(lake)))
     check_sound(path, "after concurrent commands and a rating")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from ranklake.storage.datasets.garbage import referenced
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.parquet import metadata_of
 from ranklake.storage.lake.schemas import ROUNDS
+from ranklake.storage.runs.entry_ratings import entry_files, read_entry_file
 
 __all__ = [
     "COMMANDS",
@@ -49,14 +50,30 @@ commit_policy.DEFAULT = commit_policy.CommitPolicy(
 )
 ingest._FILE_ROWS = 60
 """
-CONTESTS = over_years(synthetic(42))
+LIMITS: tuple[dict[str, Any], ...] = (  # about the display ratings of newcomers and of others
+    {},
+    {"rated_below": 1480.0},
+    {},
+    {"rated_above": 1250.0},
+    {"rated_above": 1100.0, "rated_below": 1550.0, "field_includes_unrated": True},
+)
+
+
+def _limited(number: int, one: Contest) -> Contest:
+    """The contest, perhaps with limits of the rating or with an unrated participant."""
+    rated = np.arange(len(one)) != 1 if number % 11 == 5 and len(one) > 3 else None
+    return replace(one, rated=rated, **LIMITS[number % len(LIMITS)])
+
+
+CONTESTS = [_limited(number, one) for number, one in enumerate(over_years(synthetic(42)))]
 _OUT = CONTESTS[14].handles[0].as_py()
 
 
 def corrected(one: Contest) -> Contest:
     """The same contest in reverse order, with nobody tied."""
     places = np.arange(len(one), dtype=np.int32)
-    return replace(one, handles=pa.array(one.handles.to_pylist()[::-1]), lo=places, hi=places)
+    rated = None if one.rated is None else one.rated[::-1]
+    return replace(one, handles=pa.array(one.handles.to_pylist()[::-1]), lo=places, hi=places, rated=rated)
 
 
 SOURCES = {
@@ -119,7 +136,10 @@ def write_source(folder: Path, contests: Sequence[Contest]) -> None:
     for one in contests:
         rows = [list(row) for row in zip(one.handles.to_pylist(), one.lo.tolist(), one.hi.tolist(), strict=True)]
         facts = {"name": one.name, "time_seconds": one.time_seconds, "weight": one.weight, "standings": rows}
-        facts |= {"perf_ceiling": one.perf_ceiling} if np.isfinite(one.perf_ceiling) else {}
+        for name in ("perf_ceiling", "rated_above", "rated_below"):
+            facts |= {name: getattr(one, name)} if np.isfinite(getattr(one, name)) else {}
+        facts |= {"field_includes_unrated": True} if one.field_includes_unrated else {}
+        facts |= {} if one.rated is None else {"unrated": one.handles.filter(pa.array(~one.rated)).to_pylist()}
         (folder / f"{one.contest_id}.json").write_text(json.dumps(facts))
 
 
@@ -148,8 +168,11 @@ def put(state: Path, lake: Path) -> None:
 
 
 def what_counts(path: Path | str) -> dict[str, bytes]:
-    """The bytes of every file of a lake that its data set, its run and its consumers refer to; Delta's tables apart."""
-    lake, paths = Lake.open(path), set()
+    """The bytes of every file of a lake that its data set, its run and its consumers refer to; Delta's tables apart.
+
+    The ratings at entry of a run are one item: their rows do not depend on the files that they are in.
+    """
+    lake, paths, records = Lake.open(path), set[str](), dict[str, bytes]()
     for name in Dataset.names(lake):
         contests = Dataset.open(lake, name).contests
         paths |= referenced(name, contests.column("file").to_pylist(), metadata_of(contests.schema))
@@ -161,8 +184,20 @@ def what_counts(path: Path | str) -> dict[str, bytes]:
         for last_round in run.snapshots()[-1:]:
             folder = run.path_of_snapshot(last_round)
             paths |= {f"{folder}/{file}" for file in lake.list(folder)}
+        records[f"runs/{name}/entry"] = _entry_rows(lake, run)
     paths |= {f"published/run/{name}" for name in lake.list("published/run") if name == "latest.parquet"}
-    return {name: lake.read_bytes(name) for name in sorted(paths)}
+    return {name: lake.read_bytes(name) for name in sorted(paths)} | records
+
+
+def _entry_rows(lake: Lake, run: Run) -> bytes:
+    """The ratings at entry of a run, in one order."""
+    names = entry_files(lake, run.entry_folder)
+    rows = {
+        row
+        for name in names
+        for row in zip(*read_entry_file(lake, run.entry_folder, name).to_pydict().values(), strict=True)
+    }
+    return json.dumps(sorted(rows)).encode()
 
 
 def assert_as_after(lake: Path, step: Step) -> None:

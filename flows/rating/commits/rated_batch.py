@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ranklake.rating_kernels import Outcome, Rounds
 
@@ -24,6 +25,8 @@ class RatedBatch:
         Reason for skipping a contest, a key of :data:`.skipping.REASONS`; 0 for rated and excluded contests.
     rounds, outcome
         The informative contests and their outcome.
+    entry : pa.Table or None
+        New ratings at entry, of the one contest of the batch; see ``schemas.ENTRY``. None if there are none.
     """
 
     start: int
@@ -32,3 +35,4 @@ class RatedBatch:
     reasons: npt.NDArray[np.uint8]
     rounds: Rounds
     outcome: Outcome
+    entry: pa.Table | None = None

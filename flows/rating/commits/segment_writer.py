@@ -89,6 +89,8 @@ class SegmentWriter:
             for piece in pieces
             for i, rows, unrated, informative in piece.rounds()
         ]
+        if at_entry := [piece.rated.entry for piece in pieces if piece.rated.entry is not None]:
+            self._run.record_entry_ratings(at_entry)
         first = entries[0].round_index
         table = concatenate_rounds([piece.table(self._contest_ids) for piece in pieces])
         self._run.append(table, entries, self._digests[first - 1] if first else "")

@@ -61,10 +61,16 @@ class StandingsPart:
 
     def contest(self, place: int) -> StandingsPart:
         """The one contest at a place in rated order; a view."""
-        a, b = self.offsets[place - self.first_contest :][:2].tolist()
+        return self.contests(place, place + 1)
+
+    def contests(self, start: int, stop: int) -> StandingsPart:
+        """The contests at the places ``start`` to ``stop - 1`` in rated order; a view."""
+        offsets = self.offsets[start - self.first_contest : stop - self.first_contest + 1]
+        a, b = int(offsets[0]), int(offsets[-1])
         teams = None if self.teams is None else self.teams.part(a, b)
         rated = None if self.rated is None else self.rated[a:b]
-        return StandingsPart(place, np.array([0, b - a]), self.player[a:b], self.lo[a:b], self.hi[a:b], teams, rated)
+        rows = self.player[a:b], self.lo[a:b], self.hi[a:b]
+        return StandingsPart(start, offsets - a, *rows, teams, rated)
 
     def contests_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Place in rated order of the contest of each of ``rows``."""

@@ -19,6 +19,7 @@ FIXED = {
     "rounds": "round_index contest_id player lo hi perf mu_prior sigma_prior mu sigma n_before",
     "smoothed": "round_index contest_id player lo hi perf smooth_mu smooth_sigma cavity_mu cavity_sigma",
     "checkpoint": "mean",
+    "entry": "contest_id handle rating",
 }
 
 EXAMPLES = {
@@ -76,6 +77,7 @@ EXAMPLES = {
         "cavity_sigma": [90.0, 350.0],
     },
     "checkpoint": {"mean": [-1.5, 5e-324]},
+    "entry": {"contest_id": ["a", "a"], "handle": ["Ünal", ""], "rating": [1900.5, -3.0]},
 }
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from helpers.builders import content, contest, ingest, run_of
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.parquet import metadata_of
+from ranklake.storage.lake.schemas import ENTRY
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import LeaseHolder, encode_lease, lease_file, lease_numbers
 from ranklake.storage.leases.lease import Lease
@@ -62,18 +64,20 @@ def test_delete_root__deletes_only_the_version_that_it_has_read(lake: Lake, monk
     assert deleted == [(ROOT, "7")]
 
 
-def test_take_over__copies_rounds_and_the_newest_snapshot_into_an_epoch(lake: Lake) -> None:
+def test_take_over__copies_rounds_ratings_at_entry_and_the_newest_snapshot_into_an_epoch(lake: Lake) -> None:
     run = run_of(lake, [[3, 2], [4]])
     run.write_snapshot(2, {"mu": np.arange(3.0)}, "ab")
+    run.record_entry_ratings([pa.table([["c0"], ["ann"], [1400.0]], schema=ENTRY)])
     before = run.read_rounds()
     with taken_over(lake, RUN) as lease:
         Run.take_over(lake, "run", lease)
-        assert set(lake.list(RUN)) >= {"rounds-000001", "snapshots-000001"}
-        assert not {"rounds", "snapshots"} & set(lake.list(RUN))
+        assert set(lake.list(RUN)) >= {"rounds-000001", "snapshots-000001", "entry-000001"}
+        assert not {"rounds", "snapshots", "entry"} & set(lake.list(RUN))
     now = Run.open(lake, "run")
     assert now.read_rounds(verify=True) == before
     assert {now.path_of(segment).split("/")[2] for segment in now.segments().segments} == {"rounds-000001"}
     assert now.snapshots() == [2]
+    assert now.entry_ratings().of("c0", pa.array(["ann"])).tolist() == [1400.0]
 
 
 def test_take_over__under_a_lost_lease_changes_no_root(lake: Lake) -> None:
