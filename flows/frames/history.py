@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 import pandas as pd
 
-from ..common.configuration.presets import choose_preset
+from ..common.configuration.presets import choose_preset, display_of_preset
 from ..common.configuration.system_names import SystemName
 from ..sources.base import OnError
 from ..sources.options import Duplicates
@@ -92,8 +92,10 @@ def rate_history(
         A pandas, Polars, Arrow, DuckDB or Dask frame, one row a participation: ``contest, player``, and ``rank`` (lower
         is better, equals tie), ``lo, hi`` (zero-based first and last place of the tie group) or ``score`` (higher is
         better, equals tie); optionally ``time_seconds`` or ``time`` (UTC seconds, dates or datetimes) or ``date``
-        (dates or datetimes), ``weight, perf_ceiling``. Other columns are ignored. Rows of a contest may come in any
-        order; contests are rated in order of appearance.
+        (dates or datetimes), ``weight, perf_ceiling``, ``rated`` (whether the rating of the participant may change),
+        ``rated_above, rated_below`` (the contest rates ``rated_above <= rating < rated_below``, the display rating
+        before it). Other columns are ignored. Rows of a contest may come in any order; contests are rated in order of
+        appearance.
     system
         A key of ``ranklake.SYSTEMS``; default: that of ``beliefs``, else ``elo-mmr``. ``hyperparameters`` are its
         parameters, by default those of ``beliefs``.
@@ -101,12 +103,13 @@ def rate_history(
         ``dmoj`` or ``codechef``: a system with hyperparameters, under those that are given. For ``elo-srm`` its
         hyperparameter of this name.
     columns
-        What the frame calls its columns, by key: ``contest, player, rank, score, lo, hi, time, weight,
-        perf_ceiling, team, share``, as ``--column`` of the command. Columns of teams are read only if they are named
-        here: ``team`` has the team of a row, ``share`` the member's share in it. The rows of a contest with one team
-        are its members: they have one rank, and places count teams. A row without a team is a participant of its own.
-        Shares are positive numbers, of which only the ratios in a team matter; without them all members count alike.
-        Only elo-mmr, elo-mmx, elo-mms, trueskill and bar have a rule for teams, with a hyperparameter ``team``.
+        What the frame calls its columns, by key: ``contest, player, rank, score, lo, hi, time, weight, perf_ceiling,
+        rated, rated_above, rated_below, team, share``, as ``--column`` of the command; an empty name means that no
+        column is used. Columns of teams are read only if they are named here: ``team`` has the team of a row, ``share``
+        the member's share in it. The rows of a contest with one team are its members: they have one rank, and places
+        count teams. A row without a team is a participant of its own. Shares are positive numbers, of which only the
+        ratios in a team matter; without them all members count alike. Only elo-mmr, elo-mmx, elo-mms, trueskill and bar
+        have a rule for teams, with a hyperparameter ``team``.
     contest, player, rank, score, time
         The same for one column each.
     engine, workers
@@ -135,6 +138,8 @@ def rate_history(
         ``attrs["reasons"]`` by reason, ``attrs["left_out"]`` lists the faults under ``on_error="skip"``,
         ``attrs["violations"]`` violated invariants of the system, with counts. With a column of teams also ``team``;
         ``lo`` and ``hi`` are then places of teams, and ``perf`` is what the team's result shows of the member.
+        With a column ``rated``, ``rated_above`` or ``rated_below`` also ``rated``: an unrated participant has a
+        performance, the place among the rated ones, and ``mu`` and ``sigma`` as before.
 
     Raises
     ------
@@ -152,11 +157,12 @@ def rate_history(
         Times go back, contests were left out, or no player has beliefs.
     """
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-    table = Results.read(results, names, on_error, duplicates, teams=True)
+    table = Results.read(results, names, on_error, duplicates, teams=True, limits=True)
     chosen, settings = choose_preset(preset, system, hyperparameters)
     rated = rate_results(
         table, chosen, settings,
         engine=engine, workers=workers, beliefs=beliefs, skip_uninformative=skip_uninformative,
+        display=display_of_preset(preset),
     )  # fmt: skip
     history = pd.DataFrame(rated.columns())
     history.attrs |= rated.attributes()

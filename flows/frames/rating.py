@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
+from ranklake.rating_kernels import Beliefs, ConvergenceError, Outcome, Rounds, System
+from ranklake.rating_kernels.core.standings import RATED
 
+from ..common.adapters import places_among_rated
 from ..common.skipping import Skipping, count_reasons
 from ..compilation.compile import compile_kernels
 from ..engines.factory import ENGINES, open_engine
 from ..engines.protocols import Engine, EngineError, LocalEngine, WorkersLostError
 from ..execution.factory import open_rater
 from ..execution.outcomes import RoundError, named_error
-from ..execution.rater import BeliefColumns
+from ..execution.rater import BeliefColumns, Rater
 from ..execution.rounds import check_teams
+from ..rating.current_ratings import CurrentRatings
+from ..results.display import Display
 from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs, warn_of_lost_record
+from .rated_order import RatedRounds, rate_in_order
 from .results import Results
 from .warning import warn_user
 
@@ -42,7 +48,7 @@ class RatedResults:
     reasons : uint8[contests]
         Why a contest was skipped; 0 for those that were rated.
     rated : Rounds
-        The rated contests.
+        The rated contests, with their unrated participants.
     beliefs : PlayerBeliefs
         Beliefs after the last contest, of all players.
     """
@@ -54,21 +60,29 @@ class RatedResults:
     beliefs: PlayerBeliefs
 
     def rows(self) -> npt.NDArray[np.int64]:
-        """The row of the frame behind each rated participation."""
+        """The row of the frame behind each participation in a rated contest."""
         skipped = self.reasons != 0
         sizes = np.diff(self.results.rounds.offsets)
         return self.results.rows[np.repeat(~skipped, sizes)] if skipped.any() else self.results.rows
 
+    @property
+    def are_rated(self) -> npt.NDArray[np.bool_]:
+        """Mask of the rated participations among them."""
+        roles = self.rated.roles
+        mask: npt.NDArray[np.bool_] = roles == RATED if len(roles) else np.ones(self.rated.n_rows, np.bool_)
+        return mask
+
     def columns(self, first_round: int = 0) -> dict[str, Any]:
         """The table of ratings, one row a participation in rating order."""
         rows, rated, outcome, names = self.rows(), self.rated, self.outcome, self.results.columns
+        lo, hi = places_among_rated(rated) if rated.roles.any() else (rated.lo, rated.hi)
         index = first_round + np.flatnonzero(self.reasons == 0)
         return {
             "round_index": np.repeat(index, np.diff(rated.offsets)).astype(np.int32),
             "contest": self.results.frame.take(names["contest"], rows),
             "player": self.results.frame.take(names["player"], rows),
-            "lo": rated.lo,
-            "hi": rated.hi,
+            "lo": lo,
+            "hi": hi,
             "perf": outcome.perf,
             "mu_prior": outcome.mu_prior,
             "sigma_prior": outcome.sigma_prior,
@@ -76,15 +90,19 @@ class RatedResults:
             "sigma": outcome.sigma,
             "n_before": outcome.n_before,
             **({"team": self.results.frame.take(names["team"], rows)} if "team" in names else {}),
+            **({"rated": self.are_rated} if self.results.says_rated else {}),
         }
 
     def attributes(self) -> dict[str, Any]:
         """What happened on the way: contests skipped, by reason, left out, and violated invariants."""
+        rounds, outcome = self.rated, self.outcome
+        if rounds.roles.any():
+            rounds, outcome = rounds.select(self.are_rated), outcome.select(self.are_rated)
         return {
             "skipped": int(np.count_nonzero(self.reasons)),
             "reasons": count_reasons(self.reasons),
             "left_out": self.results.left_out,
-            "violations": self.beliefs.system.violations(self.rated, self.outcome),
+            "violations": self.beliefs.system.violations(rounds, outcome),
         }
 
 
@@ -97,8 +115,15 @@ def rate_results(
     workers: int | None = None,
     beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | PlayerBeliefs | None = None,
     skip_uninformative: bool | None = None,
+    display: Mapping[str, float] | None = None,
 ) -> RatedResults:
-    """Rate all contests; see :func:`.history.rate_history`."""
+    """Rate all contests; see :func:`.history.rate_history`.
+
+    Parameters
+    ----------
+    display
+        Numbers of the display rating, which decides about limits, in place of those of the system.
+    """
     initial = read_beliefs(beliefs)
     rating_system, params = choose_system(system, hyperparameters or {}, initial)
     check_times(params, results)
@@ -110,24 +135,25 @@ def rate_results(
     first_event = n_events - (n_events > 0 and 0 != last_time == int(results.rounds.time_seconds[0]))
     rounds = dataclasses.replace(results.rounds, event=results.rounds.event + first_event)
     check_teams(rating_system, rounds)
-    reasons = Skipping.of(rating_system, skip_uninformative).reasons(rounds)
-    informative = reasons == 0
-    rated = rounds.keep(informative)
+    skipping = Skipping.of(rating_system, skip_uninformative)
+    shown = Display(rating_system, params, **({"deviations": rating_system.deviations} | dict(display or {})))
+
+    def named(error: RoundError, rated: Rounds, at: int) -> ConvergenceError:
+        player = None if error.player is None else str(players[error.player])
+        remedy = "choose other hyperparameters, or leave the contest out"
+        return named_error(error, rating_system, params, rated, str(results.contest(at)), at, player, remedy)
+
+    def rate_all(rater: Rater) -> RatedRounds:
+        start = partial(CurrentRatings, shown, store)
+        return rate_in_order(rater, rounds, results.limits, skipping, start, named)
+
     with open_given_engine(engine, workers) as opened_engine:
         if isinstance(opened_engine, LocalEngine):
-            compile_kernels(rating_system.name, np.diff(rated.offsets))
-        try:
-            outcome, columns = _rate_all(rating_system, params, store, rated, opened_engine)
-        except RoundError as error:
-            at = int(np.flatnonzero(informative)[error.round])
-            player = None if error.player is None else str(players[error.player])
-            remedy = "choose other hyperparameters, or leave the contest out"
-            raise named_error(
-                error, rating_system, params, rated, str(results.contest(at)), at, player, remedy
-            ) from error
+            compile_kernels(rating_system.name, np.diff(rounds.offsets))
+        rated, columns = _with_recovery(rating_system, params, store, opened_engine, rate_all)
     last = int(rounds.event[-1]) + 1, int(rounds.time_seconds[-1])
     final = PlayerBeliefs(rating_system.name, params, players, columns, *last)
-    return RatedResults(results, reasons, rated, outcome, final)
+    return RatedResults(results, *rated, final)
 
 
 def check_times(params: Any, results: Results) -> None:
@@ -167,17 +193,16 @@ def open_given_engine(engine: Any, workers: int | None) -> Engine:
     return Cluster.of(engine)
 
 
-def _rate_all(
-    system: System, params: Any, store: Beliefs, rounds: Rounds, opened_engine: Engine
-) -> tuple[Outcome, BeliefColumns]:
+def _with_recovery(
+    system: System, params: Any, store: Beliefs, opened_engine: Engine, rate: Callable[[Rater], RatedRounds]
+) -> tuple[RatedRounds, BeliefColumns]:
     """Rate all rounds and return the final beliefs, too; begin again from the start when workers are lost."""
     for attempt in range(1, RECOVERIES + 2):
         try:
             rater = open_rater(system, params, len(store), opened_engine)
             try:
                 rater.restore(store.columns())
-                [outcome] = rater.rate_batches([rounds])
-                return outcome, rater.columns()
+                return rate(rater), rater.columns()
             finally:
                 rater.close()
         except WorkersLostError as lost:

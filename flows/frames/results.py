@@ -23,7 +23,8 @@ from .warning import warn_user
 
 __all__ = ["Results", "named_columns"]
 
-_READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling")
+_ABOUT_RATED = ("rated", "rated_above", "rated_below")
+_READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling", *_ABOUT_RATED)
 _OF_TEAMS = ("team", "share")
 
 
@@ -43,6 +44,8 @@ class Results:
         The players as the frame has them, by their index in ``rounds``.
     left_out : list of str
         What is wrong with each contest that was left out.
+    limits : float64[r, 2]
+        The range of ratings at entry that each contest rates; infinite for no limit.
     """
 
     frame: Frame
@@ -51,6 +54,7 @@ class Results:
     rows: npt.NDArray[np.int64]
     players: list[Any]
     left_out: list[str]
+    limits: npt.NDArray[np.float64]
 
     @classmethod
     def read(
@@ -61,6 +65,7 @@ class Results:
         duplicates: Duplicates = "error",
         *,
         teams: bool = False,
+        limits: bool = False,
     ) -> Results:
         """Read a frame of any kind. Warns of times that go back and of contests that are left out.
 
@@ -68,6 +73,8 @@ class Results:
         ----------
         teams
             Whether ``columns`` may name ``team`` and ``share``.
+        limits
+            Whether contests may have ``rated_above`` or ``rated_below``.
 
         Raises
         ------
@@ -87,7 +94,7 @@ class Results:
             found = {key: column for key, column in found.items() if key in _READ}
             found |= _find_teams(of_teams, found, frame)
             table = frame.arrow(list(dict.fromkeys(found.values())))
-            rounds, rows, first_row, faults = rounds_from_results(table, found, options=options)
+            rounds, rows, first_row, faults, ranges = rounds_from_results(table, found, options=options)
         except SourceError as error:
             raise ValueError(_labelled(error, frame) + _hidden_in_index(frame, named)) from None
         except pa.ArrowException as error:
@@ -99,7 +106,15 @@ class Results:
         if left_out:
             warn_user(f"left out {count(len(left_out), 'contest')}: {left_out[0]}")
         players = frame.take(found["player"], first_row).tolist()
-        return cls(frame, found, rounds, rows, players, left_out)
+        read = cls(frame, found, rounds, rows, players, left_out, ranges)
+        if not limits and len(limited := np.flatnonzero(np.isfinite(ranges).any(1))):
+            raise ValueError(read._limits_fault(int(limited[0])))
+        return read
+
+    @property
+    def says_rated(self) -> bool:
+        """Whether the frame has a column about unrated participants."""
+        return not self.columns.keys().isdisjoint(_ABOUT_RATED)
 
     def contest(self, index: int) -> Any:
         """The name of a contest."""
@@ -108,6 +123,16 @@ class Results:
     def contests(self) -> pd.Series[Any]:
         """The names of all contests, in order."""
         return self.frame.take(self.columns["contest"], self.rows[self.rounds.offsets[:-1]])
+
+    def _limits_fault(self, contest: int) -> str:
+        """The message about a contest with limits where no ratings at entry are known."""
+        used = [key for key in _ABOUT_RATED[1:] if key in self.columns]
+        unused = ", ".join(f"{key!r}: ''" for key in used)
+        return (
+            f"contest {self.contest(contest)} has {' and '.join(self.columns[key] for key in used)}: only rate_history "
+            f"and Ratings.rate decide who is rated; columns={{{unused}}} reads results without limits, such as the "
+            "rated participations of Ratings.rate(results).history"
+        )
 
 
 def named_columns(columns: Mapping[str, str] | None, **keywords: str | None) -> dict[str, str]:

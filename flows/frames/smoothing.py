@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranklake.rating_kernels import ConvergenceError, Rounds
+from ranklake.rating_kernels.core.standings import RATED
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
@@ -50,7 +51,8 @@ def smooth_history(
     Parameters
     ----------
     results, columns, contest, player, rank, score, time, engine, workers, on_error, duplicates
-        As for :func:`ranklake.rate_history`.
+        As for :func:`ranklake.rate_history`. Participations whose ``rated`` is false are left out, and ``rated_above``
+        and ``rated_below`` are refused: ``Ratings.rate(results).smooth()`` decides them.
     skip_uninformative
         Skip contests of three or more participants in which all tie. Contests of one participant are always skipped.
     **hyperparameters
@@ -93,7 +95,7 @@ class SmoothedResults:
     reasons : uint8[contests]
         The reason why a contest was skipped; 0 for those that were smoothed.
     rounds : Rounds
-        The smoothed contests.
+        The smoothed contests, of rated participants.
     """
 
     results: Results
@@ -103,7 +105,10 @@ class SmoothedResults:
 
     def rows(self) -> npt.NDArray[np.int64]:
         """The row of the frame behind each smoothed participation."""
-        smoothed = np.repeat(self.reasons == 0, np.diff(self.results.rounds.offsets))
+        rounds = self.results.rounds
+        smoothed = np.repeat(self.reasons == 0, np.diff(rounds.offsets))
+        if len(rounds.roles):
+            smoothed &= rounds.roles == RATED
         rows: npt.NDArray[np.int64] = self.results.rows[smoothed]
         return rows
 
@@ -141,6 +146,10 @@ def smooth_results(
     check_times(params, results)
     reasons = skipping.reasons(results.rounds)
     rounds = results.rounds.keep(reasons == 0)
+    if rounds.roles.any():
+        if rounds.teams is not None:
+            raise ValueError("results with contests of teams and with unrated participants cannot be smoothed together")
+        rounds = rounds.select(rounds.roles == RATED)
     with open_given_engine(engine, workers) as opened_engine:
         if opened_engine.on_this_machine:
             compile_parts([SMOOTHING])

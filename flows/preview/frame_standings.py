@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ranklake.rating_kernels.core.standings import RATED
+
 from ..frames.kinds import Frame
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
@@ -40,18 +42,28 @@ def standings_from_frame(
         if "contest" not in found:
             table, keys = with_contest(table, found, "of the preview")
         options = ReadOptions(columns=named, duplicates=duplicates)
-        rounds, rows, _, _ = rounds_from_results(table, keys, "standings", options)
+        rounds, rows, _, _, limits = rounds_from_results(table, keys, "standings", options)
     except SourceError as error:
         raise ValueError(str(error)) from None
     if len(rounds) != 1:
         raise ValueError(f"standings: a preview takes one contest, got {len(rounds):,}")
+    players, entrants = frame.take(found["player"], rows).tolist(), list(entrants)
+    if rounds.roles.any():
+        rated = rounds.roles == RATED
+        if not rated.any():
+            raise ValueError("standings: no participant is rated")
+        unrated = {player for player, one in zip(players, rated, strict=True) if not one}
+        players, entrants = [one for one in players if one not in unrated], [e for e in entrants if e not in unrated]
+        rounds = rounds.select(rated)
     time = int(rounds.time_seconds[0]) if "time" in found else None
     return Standings.of(
-        frame.take(found["player"], rows).tolist(),
+        players,
         rounds.lo,
         rounds.hi,
-        entrants=list(entrants),
+        entrants=entrants,
         time_seconds=time if time_seconds is None else time_seconds,
         weight=float(rounds.weight[0]),
         perf_ceiling=float(rounds.perf_ceiling[0]),
+        rated_above=float(limits[0, 0]),
+        rated_below=float(limits[0, 1]),
     )

@@ -39,7 +39,7 @@ class Reading:
 
     def read(self, results: Any) -> Results:
         """The contests of a frame."""
-        return Results.read(results, self.columns, self.on_error, self.duplicates)
+        return Results.read(results, self.columns, self.on_error, self.duplicates, limits=True)
 
     def found(self, history: pd.DataFrame) -> dict[str, str]:
         """The names of the history's columns with weights and ceilings, by key, of those that it has."""
@@ -65,20 +65,23 @@ class Reading:
 
 
 def history_of(rated: RatedResults, first_round: int = 0) -> Any:
-    """Every participation in rating order, as a frame of the kind of the results, with their other columns.
+    """Every rated participation in rating order, as a frame of the kind of the results, with their other columns.
 
     Parameters
     ----------
     first_round
         The round of the first contest.
     """
-    columns, beliefs = rated.columns(first_round), rated.beliefs
+    columns, beliefs, rows = rated.columns(first_round), rated.beliefs, rated.rows()
     display = Display(beliefs.system, beliefs.params, beliefs.system.deviations)
     times = np.repeat(rated.rated.time_seconds, np.diff(rated.rated.offsets))
     rating = display.rating(columns["mu"], columns["sigma"], columns["n_before"] + np.int32(1))
     head = {name: columns.pop(name) for name in ("round_index", "contest", "player")}
     new = head | {"time_seconds": times} | columns | {"rating": rating}
-    history = rated.results.frame.extend(rated.rows(), new, set(rated.results.columns.values()))
+    new.pop("rated", None)
+    if not (are_rated := rated.are_rated).all():
+        rows, new = rows[are_rated], {name: column[are_rated] for name, column in new.items()}
+    history = rated.results.frame.extend(rows, new, set(rated.results.columns.values()))
     if isinstance(history, pd.DataFrame):
         history.attrs |= rated.attributes()
     return history

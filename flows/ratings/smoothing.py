@@ -41,6 +41,7 @@ def smoothed_history(
     """
     timed = bool(history["time_seconds"].any())
     own = {"contest": "contest", "player": "player", "lo": "lo", "hi": "hi", "time": "time_seconds" if timed else ""}
+    own |= dict.fromkeys(("rated", "rated_above", "rated_below"), "")  # the history has rated participations alone
     present = {key: columns.get(key, "") for key in ("weight", "perf_ceiling")}
     if present["weight"]:  # empty where an update had no weights
         history = history.fillna({present["weight"]: 1.0})

@@ -128,7 +128,7 @@ class ResultTable:
         for contest, row in zip(contests.tolist(), rows[first].tolist(), strict=True):
             self.reject(contest, *word(row))
 
-    def reject_values(self, key: str, bad: Bools, rule: str) -> None:
+    def reject_values(self, key: str, bad: Bools, rule: str, remedy: str = "") -> None:
         """Reject contests for the bad values of one column."""
         column = self.column(key)
 
@@ -136,7 +136,7 @@ class ResultTable:
             value = column[row].as_py()
             comma = isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d*,\d+\s*", value)
             hint = "; a decimal comma must be a point" if comma and key not in ("player", "contest") else ""
-            return f"{rule}, got {self.columns[key]} = {quoted(value)}{hint}", (row,)
+            return f"{rule}, got {self.columns[key]} = {quoted(value)}{hint}{remedy}", (row,)
 
         self.reject_rows(bad, words)
 
@@ -200,7 +200,9 @@ class ResultTable:
         if "rated" not in self.columns:
             return None
         values, bad = as_flags(self.column("rated"), "rated", self.source)
-        self.reject_values("rated", bad, "rated must be true or false, or empty for true")
+        ignored = "columns={'rated': ''}" if self.frame else "--column rated="
+        remedy = f"; {ignored} ignores the column"
+        self.reject_values("rated", bad, "rated must be true or false, or empty for true", remedy)
         return None if values.all() else values
 
     def texts(self, key: str) -> list[str]:

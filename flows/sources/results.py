@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.rating_kernels.core.standings import Rounds, count_events
+from ranklake.rating_kernels.core.standings import OUTSIDE, RATED, Rounds, count_events
 from ranklake.storage.datasets.tables.contests import Contest
 
 from .base import Order, SourceError
 from .columns import Bools, Longs, as_names
-from .limits import Limits, check_contest, check_participants
+from .limits import Limits, check_contest, check_participants, rule_of_rated
 from .options import ReadOptions
 from .places import Ints, repeated_rows
 from .result_table import ResultTable, encode
 from .teams import Teams
 
-__all__ = ["contests_from_results", "rounds_from_results", "with_contest"]
+__all__ = ["ResultRounds", "contests_from_results", "rounds_from_results", "with_contest"]
 
 CHUNK_ROWS = 2**16  # rows whose names are gathered at a time: this bounds the memory and the cost of a small contest
 
@@ -115,9 +117,33 @@ def contests_from_results(
         start = stop
 
 
+class ResultRounds(NamedTuple):
+    """All contests of a table of results as rounds.
+
+    Attributes
+    ----------
+    rounds : Rounds
+        Players are numbered by first appearance in the table; unrated participants are ``OUTSIDE``.
+    rows : int64[n]
+        The table's row behind each row of the rounds, from 0.
+    first_row : int64[players]
+        A row of the table for each player.
+    left_out : list of SourceError
+        The fault of each contest that was left out.
+    limits : float64[r, 2]
+        The range of ratings at entry that each contest rates, ``rated_above`` and ``rated_below``.
+    """
+
+    rounds: Rounds
+    rows: Longs
+    first_row: Longs
+    left_out: list[SourceError]
+    limits: npt.NDArray[np.float64]
+
+
 def rounds_from_results(
     table: pa.Table, columns: Mapping[str, str], source: str = "results", options: ReadOptions | None = None
-) -> tuple[Rounds, Longs, Longs, list[SourceError]]:
+) -> ResultRounds:
     """All contests of a table of results as rounds, by first appearance; for ratings without a lake.
 
     Parameters
@@ -128,17 +154,6 @@ def rounds_from_results(
         What happens to contests with a fault, and to players who are in a contest twice; None: both are errors. In a
         table with teams such a player is always an error.
 
-    Returns
-    -------
-    rounds
-        Players are numbered by first appearance in the table.
-    rows : int64[n]
-        The table's row behind each row of the rounds, from 0.
-    first_row : int64[players]
-        A row of the table for each player.
-    left_out : list of SourceError
-        The fault of each contest that was left out.
-
     Raises
     ------
     SourceError
@@ -148,23 +163,27 @@ def rounds_from_results(
     rows, lo, hi, of_rows = _places(results, players, player_of)
     teams = None if of_rows is None else of_rows.ragged(rows)
     weights, ceilings = results.weights(), results.perf_ceilings()
+    rated, limits = results.rated(), np.array(results.rating_limits())
     offsets = results.offsets(rows)
     if of_rows is None:
         results.reject_places(0, lo, hi, offsets, rows)
-    faults = [results.faults[i] for i in sorted(results.faults)]
-    if faults and (options is None or options.on_error == "stop" or len(faults) == len(results.ids)):
-        raise faults[0]
     times = np.array(results.times, dtype=np.int64)
     player = player_of[rows].astype(np.int32)
     about = times, np.array(weights), np.array(ceilings), count_events(times)
     rounds = Rounds(offsets, player, lo, hi, *about, teams=teams)
+    if rated is not None:
+        rounds = replace(rounds, roles=np.where(rated[rows], np.uint8(RATED), np.uint8(OUTSIDE)))
+    _reject_rated(results, rounds, limits)
+    faults = [results.faults[i] for i in sorted(results.faults)]
+    if faults and (options is None or options.on_error == "stop" or len(faults) == len(results.ids)):
+        raise faults[0]
     if faults:
         good = np.ones(len(rounds), dtype=np.bool_)
         good[list(results.faults)] = False
-        rows, rounds = rows[np.repeat(good, np.diff(offsets))], rounds.keep(good)
+        rows, rounds, limits = rows[np.repeat(good, np.diff(offsets))], rounds.keep(good), limits[good]
         rounds = replace(rounds, event=count_events(rounds.time_seconds))
     numbers, first_row = _renumber(rounds.player, rows, len(player_of))
-    return replace(rounds, player=numbers), rows, first_row, faults
+    return ResultRounds(replace(rounds, player=numbers), rows, first_row, faults, limits)
 
 
 def with_contest(table: pa.Table, columns: Mapping[str, str], contest_id: str) -> tuple[pa.Table, dict[str, str]]:
@@ -174,6 +193,14 @@ def with_contest(table: pa.Table, columns: Mapping[str, str], contest_id: str) -
         name += "_"
     ids = pa.chunked_array([pa.repeat(contest_id, table.num_rows)])
     return table.append_column(name, ids), {"contest": name, **columns}
+
+
+def _reject_rated(results: ResultTable, rounds: Rounds, limits: npt.NDArray[np.float64]) -> None:
+    """Reject contests whose unrated participants or limits break a rule."""
+    of_teams, unrated = rounds.of_teams, rounds.with_unrated
+    for i in np.flatnonzero(np.isfinite(limits).any(1) | of_teams & unrated).tolist():
+        if rule := rule_of_rated(bool(of_teams[i]), bool(unrated[i]), *limits[i].tolist()):
+            results.reject(i, rule, ())
 
 
 def _places(results: ResultTable, players: pa.StringArray, player_of: Ints) -> tuple[Longs, Ints, Ints, Teams | None]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from .hyperparameters import find_named
 from .settings import build_params, find_system, params_to_json
 
-__all__ = ["PRESETS", "Preset", "PresetName", "choose_preset", "find_preset"]
+__all__ = ["PRESETS", "Preset", "PresetName", "choose_preset", "display_of_preset", "find_preset"]
 
 PresetName = Literal["dmoj", "codechef"]
 
@@ -123,3 +123,9 @@ def choose_preset(
     if system not in (None, preset.system):
         raise ValueError(f"preset {name} is one of {preset.system}, not of {system}; omit the system")
     return preset.system, {**preset.settings, **settings}
+
+
+def display_of_preset(name: str | None) -> dict[str, float]:
+    """The numbers of a preset's display rating; empty for those of the system."""
+    preset = None if name is None else PRESETS.get(name)
+    return {} if preset is None else dict(preset.display)

@@ -47,8 +47,10 @@ class History:
 
     @classmethod
     def of(cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM) -> History:
-        """Renumber the players of ``rounds`` and drop skipped rounds."""
+        """Renumber the rated players of ``rounds`` and drop skipped rounds."""
         kept = rounds.keep(skipping.keep(rounds))
+        if kept.roles.any():
+            kept = kept.select(kept.roles == RATED)
         present, player = np.unique(kept.player, return_inverse=True)
         columns = {name: getattr(kept, name) for name in Rounds.__slots__} | {"player": player.astype(np.int32)}
         return cls(Rounds(**columns), len(present))
