@@ -23,6 +23,7 @@ from ..results.leaderboard import LeaderboardBuilder, open_rated, rated_contests
 from ..results.run_titles import titles_of
 from ..results.smoothed import SKILLS, RunSmoothing
 from .index_manifest import source_digest
+from .index_parts import UNRATED
 from .prefix_digests import PrefixDigests, as_bytes, digest_of_rows
 
 __all__ = ["Content"]
@@ -109,6 +110,18 @@ class Content:
         """The rows of the rounds from ``start`` to ``stop`` by round number and player only, with their ratings."""
         for columns in self._rows(start, stop):
             yield pa.record_batch(columns)
+
+    def unrated(self) -> pa.Table:
+        """The rows of unrated participants of all rounds, in order: ``UNRATED``, with their display ratings."""
+        tables = [UNRATED.empty_table()]
+        for segment in self._chain.segments:
+            if any(segment.unrated):
+                for columns in self._rows(segment.first_round, segment.stop_round, unrated=True):
+                    rows = pa.table(columns)
+                    rows = rows.filter(pc.invert(rows.column("rated")))
+                    handle = self._dataset.handles().take(rows.column("player").combine_chunks())
+                    tables.append(rows.append_column("handle", handle).select(UNRATED.names).cast(UNRATED))
+        return pa.concat_tables(tables)
 
     def _rows(self, start: int, stop: int | None = None, unrated: bool = False) -> Iterator[dict[str, pa.Array]]:
         names = [*_RATED, "rated"] if unrated else _RATED
@@ -209,8 +222,8 @@ class Content:
 
     @cached_property
     def _rounds(self) -> npt.NDArray[np.uint8]:
-        """The inputs of the rows of each round: its chain digest, and its current time."""
-        digests = bytes.fromhex("".join(digest for segment in self._chain.segments for digest in segment.digests))
+        """The inputs of the rows of each round: its digest, and its current time."""
+        digests = bytes.fromhex("".join(self._run.round_digests(self._chain)))
         times = self._contests.column("time_seconds").fill_null(_UNKNOWN).to_numpy()
         return as_bytes(np.frombuffer(digests, np.uint8).reshape(self.n_rounds, -1), times)
 

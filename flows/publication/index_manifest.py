@@ -18,6 +18,7 @@ from ranklake.storage import Dataset, Lake, MissingError, Run, Segment
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.json_files import decode
 from ranklake.storage.lake.schemas import FORMAT_VERSION, PUBLISHED
+from ranklake.storage.runs.entry_ratings import entry_files
 
 __all__ = ["FOLDER", "INDEX", "IndexFile", "IndexManifest", "PartFile", "index_path", "read_manifest", "source_digest"]
 
@@ -71,6 +72,8 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
         The rows by player, in order of rounds and without a gap.
     leaderboard, contests, aliases : IndexFile
         Tables of the same state.
+    unrated : IndexFile or None
+        The rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such file.
     state : dict
         Digests that show which rounds a later publish has in common; see ``Content.state``.
     previous : tuple of str
@@ -96,11 +99,13 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
     aliases: IndexFile
     state: dict[str, Any]
     previous: tuple[str, ...] = ()
+    unrated: IndexFile | None = None
 
     @property
     def files(self) -> tuple[IndexFile, ...]:
         """All files."""
-        return (*self.parts, self.leaderboard, self.contests, self.aliases)
+        further = () if self.unrated is None else (self.unrated,)
+        return (*self.parts, self.leaderboard, self.contests, self.aliases, *further)
 
     @property
     def etag(self) -> str:
@@ -143,5 +148,7 @@ def source_digest(run: Run, dataset: Dataset, newest: Segment) -> str:
     The columns become Python values, because their conversion to numpy would import pandas.
     """
     contests = dataset.contests.slice(0, newest.stop_round).select(_CONTESTS).to_pydict()
-    source = json.dumps([run.config, newest.last_digest, contests], sort_keys=True, allow_nan=False)
+    further = entry_files(run.lake, run.entry_folder)  # the decisions about contests with limits
+    facts = [run.config, newest.last_digest, contests, *([further] if further else [])]
+    source = json.dumps(facts, sort_keys=True, allow_nan=False)
     return hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -20,12 +20,19 @@ from ranklake.storage.lake.schemas import ROUNDS
 
 from .index_manifest import IndexFile
 
-__all__ = ["PART_ROWS", "Part", "cut", "encode_part", "encode_table", "integers", "read_mapped"]
+__all__ = ["PART_ROWS", "UNRATED", "Part", "cut", "encode_part", "encode_table", "integers", "read_mapped"]
 
 PART_ROWS = 1 << 20
 _GROWTH = 4  # a part is merged with later rounds as long as it is at most so many times as large
 _COLUMNS = (*(name for name in ROUNDS.names if name != "contest_id"), "rating")
 _SCHEMA = pa.schema([(name, ROUNDS.field(name).type) for name in _COLUMNS[:-1]] + [("rating", pa.float64())])
+UNRATED = pa.schema(
+    [
+        *(ROUNDS.field(name) for name in ("round_index", "player", "lo", "perf", "mu", "sigma", "n_before")),
+        pa.field("rating", pa.float64()),
+        pa.field("handle", pa.string()),
+    ]
+)  # of the rows of unrated participants
 _BY_ROUND = "by_round"  # rows of the file in order of rounds and standings
 
 

@@ -41,8 +41,11 @@ class IndexWriter:
             self._table("contests", self._content.contests),
             self._table("aliases", self._content.aliases),
         )
+        rows = self._content.unrated()
+        unrated = self._table("unrated", rows) if rows.num_rows else None
+        further = () if unrated is None else (unrated,)
         facts = self._content.facts()
-        names = [file.name for file in (*parts, leaderboard, contests, aliases)]
+        names = [file.name for file in (*parts, leaderboard, contests, aliases, *further)]
         seen = [*names, *(facts[key] for key in ("system", "params", "deviations", "titles", "n_rounds"))]
         content = digest_of(msgspec.json.encode(seen, order="sorted"))
         if before is not None and before.content == content:
@@ -54,7 +57,7 @@ class IndexWriter:
             previous = tuple(file.name for file in before.files if file.name not in names) if before else ()
         manifest = IndexManifest(
             version=version, content=content, time_seconds=time_seconds, parts=parts, leaderboard=leaderboard,
-            contests=contests, aliases=aliases, state=state, previous=previous, **facts,
+            contests=contests, aliases=aliases, state=state, previous=previous, unrated=unrated, **facts,
         )  # fmt: skip
         self._lease.check()
         self._lease.replace_bytes(index_path(self._run_name), msgspec.json.encode(manifest), self._stored)

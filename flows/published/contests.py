@@ -42,7 +42,10 @@ def contests(
 
 
 def contest(tables: PublishedTables, contest_id: str) -> tuple[dict[str, Any], pa.Table]:
-    """A contest and its standings: ``place, handle, perf, rating_before, rating, change, mu, sigma, n_before``.
+    """A contest and its standings: ``place, handle, perf, rating_before, rating, change, mu, sigma, n_before, rated``.
+
+    An unrated participant has the place among the rated ones, after those who share it, and the rating before; null
+    without a rated contest.
 
     ``rating_before`` and ``change`` are null for newcomers. A contest that was skipped has no standings.
 
@@ -66,8 +69,28 @@ def contest(tables: PublishedTables, contest_id: str) -> tuple[dict[str, Any], p
         "rating": rating,
         "change": pc.subtract(rating, before),
         **{name: rows.column(name) for name in ("mu", "sigma", "n_before")},
+        "rated": pa.repeat(True, rows.num_rows),
     }
-    return facts, pa.table(columns)
+    shown, unrated = pa.table(columns), tables.unrated_of_round(index)
+    return facts, _with_unrated(shown, unrated) if unrated.num_rows else shown
+
+
+def _with_unrated(standings: pa.Table, unrated: pa.Table) -> pa.Table:
+    """Standings with the unrated participants of the round."""
+    before = pc.if_else(
+        pc.equal(unrated.column("n_before"), 0), pa.scalar(None, pa.float64()), unrated.column("rating")
+    )
+    columns = {
+        "place": pc.add(unrated.column("lo"), pa.scalar(1, pa.int32())),
+        **{name: unrated.column(name) for name in ("handle", "perf", "mu", "sigma", "n_before")},
+        "rating_before": before,
+        "rating": before,
+        "change": pc.subtract(before, before),
+        "team": pa.nulls(unrated.num_rows, pa.string()),
+        "rated": pa.repeat(False, unrated.num_rows),
+    }
+    rows = pa.concat_tables([standings, pa.table({name: columns[name] for name in standings.column_names})])
+    return rows.take(pa.array(np.argsort(rows.column("place").to_numpy(), kind="stable")))
 
 
 def history(tables: PublishedTables, rows: pa.Table, since: int | None = None) -> pa.Table:

@@ -13,7 +13,7 @@ from ranklake.storage.lake.schemas import PUBLISHED
 
 from ..common.titles import Titles
 from ..publication.index_manifest import IndexFile, IndexManifest, index_path
-from ..publication.index_parts import Part, integers, read_mapped
+from ..publication.index_parts import UNRATED, Part, integers, read_mapped
 from ..results.ranks import percentiles
 from .search import fold
 
@@ -58,6 +58,12 @@ class PublishedTables:
         """Old names: ``handle, new, since_seconds``."""
         return self._table(self.manifest.aliases)
 
+    @cached_property
+    def unrated_table(self) -> pa.Table:
+        """The rows of unrated participants, in order of rounds; see ``UNRATED``."""
+        file = self.manifest.unrated
+        return UNRATED.empty_table() if file is None else self._table(file)
+
     def rows_of(self, player: int) -> pa.Table:
         """The rated rows of a player, in order of rounds."""
         return pa.concat_tables([part.history(player) for part in self.parts])
@@ -75,6 +81,12 @@ class PublishedTables:
             There is no such round.
         """
         return self.parts[self._part_of(round_index)].round(round_index)
+
+    def unrated_of_round(self, round_index: int) -> pa.Table:
+        """The rows of unrated participants of a round, in the order of its standings."""
+        rounds = integers(self.unrated_table.column("round_index"))
+        first, end = np.searchsorted(rounds, (round_index, round_index + 1)).tolist()
+        return self.unrated_table.slice(first, end - first)
 
     def ratings_before(self, round_index: int) -> pa.Array:
         """The display rating before a round of each of its players, in the order of standings; null for newcomers."""
@@ -119,7 +131,7 @@ class PublishedTables:
 
     def load(self) -> None:
         """Open all files."""
-        _ = self.leaderboard_table, self.contests_table, self.aliases_table, self.parts
+        _ = self.leaderboard_table, self.contests_table, self.aliases_table, self.unrated_table, self.parts
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

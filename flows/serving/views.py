@@ -109,6 +109,8 @@ def contest(run: PublishedRun, contest_id: str) -> dict[str, Any]:
     about, table = run.contest(contest_id)
     rows = {name: [_finite(value) for value in table.column(name).to_pylist()] for name in _STANDINGS}
     about |= {"name": about["name"] or contest_id, "n_players": table.num_rows}
+    if not all(rated := table.column("rated").to_pylist()):
+        rows["rated"] = rated
     return {"contest": about, "rows": rows, "data": ""}
 
 

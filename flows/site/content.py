@@ -69,7 +69,7 @@ class SiteContent:
         segments = self._chain.segments
         self.contests["contest_id"] = [contest for segment in segments for contest in segment.contest_ids]
         self.rows = np.array([n for segment in segments for n in segment.rows], np.int64)
-        self._digests = [digest for segment in segments for digest in segment.digests]
+        self._digests = self._run.round_digests(self._chain)
         self._column = self._dataset.handles()
         self.handles: list[str] = self._column.to_pylist()
         self.checksums = np.fromiter((crc32(handle.encode()) for handle in self.handles), np.uint32, len(self.handles))
@@ -80,10 +80,18 @@ class SiteContent:
         """Rounds of the run, including skipped ones."""
         return len(self._digests)
 
-    def rounds(self, start: int, stop: int, columns: Sequence[str]) -> Iterator[tuple[int, Round]]:
-        """Each round with participations from ``start`` to ``stop``, with columns of the rounds table."""
-        for segment, table in self._run.iter_segments(start, stop, ["round_index", *columns], chain=self._chain):
+    def rounds(
+        self, start: int, stop: int, columns: Sequence[str], unrated: bool = False
+    ) -> Iterator[tuple[int, Round]]:
+        """Each round with participations from ``start`` to ``stop``, with columns of the rounds table.
+
+        Unrated participants are left out, unless ``unrated`` is true: then there is also the column ``rated``.
+        """
+        names = ["round_index", *columns, *(["rated"] if unrated else [])]
+        for segment, table in self._run.iter_segments(start, stop, names, chain=self._chain, unrated=unrated):
             arrays = {name: table.column(name).to_numpy() for name in ("round_index", *columns)}
+            if unrated:
+                arrays["rated"] = table.column("rated").fill_null(True).to_numpy()
             index = arrays.pop("round_index")
             first, last = max(segment.first_round, start), min(segment.stop_round, stop)
             edges = np.searchsorted(index, np.arange(first, last + 1)).tolist()

@@ -68,8 +68,10 @@ class SiteParts:
         content = self._content
         builder, pages, most = content.builder(), [""] * content.n_rounds, np.zeros(content.n_rounds, np.int64)
         columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
-        for index, rows in content.rounds(0, content.n_rounds, columns):
+        for index, everyone in content.rounds(0, content.n_rounds, columns, unrated=True):
             on_progress(index + 1, content.n_rounds, "")
+            rated = everyone["rated"]
+            rows = {name: everyone[name] if rated.all() else everyone[name][rated] for name in columns}
             player = rows["player"]
             most[index] = player.max() + 1
             if index < content.n_rounds - MAX_CONTESTS:
@@ -83,17 +85,20 @@ class SiteParts:
             )
             pages[index] = page
             known = self._files.has(data), self._files.has(page)  # both calls: each keeps its file
+            player = everyone["player"]
             before = np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
             builder.update(_table(index, rows))
             if not all(known):
-                shown = contest_rows(content, index, rows, before, builder.rating[player])
+                after = np.where(builder.n_rounds[player] > 0, builder.rating[player], np.nan)
+                shown = contest_rows(content, index, everyone, before, after)
                 self._files.put(data, partial(_packed, shown))
                 html = self._contest_page(shown, page, data)
                 self._files.put(page, html.encode)
         return content.leaderboard(builder), pages, np.maximum.accumulate(most).tolist()
 
     def _contest_page(self, shown: dict[str, Any], page: str, data: str) -> str:
-        first = {name: shown[name][:CONTEST_ROWS] for name in ("place", "handle", "perf", "rating", "change")}
+        columns = ("place", "handle", "perf", "rating", "change", *(["rated"] if "rated" in shown else []))
+        first = {name: shown[name][:CONTEST_ROWS] for name in columns}
         contest = {name: shown[name] for name in ("contest_id", "name", "url", "time_seconds", "n_players")}
         contest["name"] = shown["name"] if shown["name"] is not None else shown["contest_id"]
         contest["n_players"] = len(shown["handle"])

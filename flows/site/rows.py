@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Any
 
 from ..results.rating_format import RatingFormat
@@ -53,16 +53,18 @@ def standing_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
     Parameters
     ----------
     rows
-        ``place, handle, perf, rating, change``, one list each; the change of a newcomer is None.
+        ``place, handle, perf, rating, change``, one list each; the change of a newcomer is None. With ``rated``, which
+        is false for unrated participants.
     """
     shown, tier, player = _number(form), _tiers(form), _players(links)
     names = ("place", "handle", "perf", "rating", "change")
     return "\n".join(
-        f"<tr{tier(rating)}><td>{place}<td>{player(handle)}<td>{shown(perf)}"
-        f"<td>{shown(before)}<td>{shown(rating)}<td>{_change(before, rating, form)}"
-        for place, handle, perf, rating, before in (
-            (*row[:4], None if row[4] is None else row[3] - row[4])
-            for row in zip(*(rows[name] for name in names), strict=True)
+        f"<tr{tier(rating)}><td>{place}<td>{player(handle) if rated or before is not None else escape(short(handle))}"
+        f"<td>{shown(perf)}<td>{shown(before)}<td>{shown(rating)}"
+        f"<td>{_change(before, rating, form) if rated else 'unrated'}"
+        for place, handle, perf, rating, before, rated in (
+            (*row[:4], None if row[4] is None else row[3] - row[4], row[5])
+            for row in zip(*(rows[name] for name in names), rows.get("rated") or repeat(True), strict=False)
         )
     )
 

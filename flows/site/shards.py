@@ -72,11 +72,18 @@ def board_pages(board: pa.Table, decimals: int) -> Iterator[dict[str, list[Any]]
 def contest_rows(
     content: SiteContent, round_index: int, rows: Round, before: npt.NDArray[np.float64], after: npt.NDArray[np.float64]
 ) -> dict[str, Any]:
-    """The standings of a round with the ratings after it and their changes; ``before`` is NaN for newcomers."""
+    """The standings of a round with the ratings after it and their changes; ``before`` is NaN for newcomers.
+
+    A round with unrated participants has ``rated``; they have the place among the rated ones, after those who share it,
+    and no rating before a first round.
+    """
+    if not rows["rated"].all():
+        order = np.argsort(2 * rows["lo"] + ~rows["rated"], kind="stable")
+        rows, before, after = {name: column[order] for name, column in rows.items()}, before[order], after[order]
     decimals, about = content.format.decimals, content.contests
     old, rating = numbers(before, decimals), numbers(after, decimals)
     shown = {name: about[name][round_index] for name in ("contest_id", "name", "url", "time_seconds", "n_players")}
-    return shown | {
+    columns = {
         "place": (rows["lo"] + 1).tolist(),
         "handle": [content.handles[player] for player in rows["player"].tolist()],
         "perf": numbers(rows["perf"], decimals),
@@ -86,6 +93,7 @@ def contest_rows(
             for old, new in zip(old, rating, strict=True)
         ],
     }
+    return shown | columns | ({} if rows["rated"].all() else {"rated": rows["rated"].tolist()})
 
 
 def levels(rows: npt.NDArray[np.int64]) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
+from helpers.sites import manifest, unpacked
 
 from ranklake.flows.cli.main import cli
 from ranklake.flows.common.extras import MissingExtraError
@@ -33,17 +34,6 @@ def lake(tmp_path: Path) -> Lake:
 def content(folder: Path) -> dict[str, bytes]:
     """Every file of a site."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def unpacked(folder: Path, path: str) -> Any:
-    return json.loads(gzip.decompress((folder / path).read_bytes()))
-
-
-def manifest(folder: Path) -> dict[str, Any]:
-    version = re.search(r'name="ranklake-version" content="(v/\d+/)"', (folder / "index.html").read_text("utf-8"))
-    assert version is not None
-    found: dict[str, Any] = json.loads((folder / version[1] / "manifest.json").read_bytes())
-    return found
 
 
 def add_round(lake: Lake, number: int) -> None:
