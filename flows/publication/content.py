@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,9 @@ from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
 from ..common.titles import CODEFORCES, TitlesChoice
+from ..results.attributes import player_attributes
 from ..results.display import Display
+from ..results.groups import groups_of
 from ..results.leaderboard import LeaderboardBuilder, open_rated, rated_contests
 from ..results.run_titles import titles_of
 from ..results.smoothed import SKILLS, RunSmoothing
@@ -60,6 +64,7 @@ class Content:
         self._titles = titles_of(self._run, self._dataset, self._display.params.mu_init, titles)
         self._contests = rated_contests(self._chain, self._dataset)
         self._digests: dict[tuple[str, int], str] = {}
+        self._groups: pa.Table | None = None
         self.n_rounds = self._chain.stop_round
 
     @cached_property
@@ -143,8 +148,28 @@ class Content:
             builder.update(rows)
         return builder.table(self._dataset.handles(), self._titles)
 
+    @cached_property
+    def attributes(self) -> pa.Table:
+        """The attributes of the players; see ``OF_ATTRIBUTES``."""
+        return player_attributes(self._dataset)
+
+    def groups(self, board: pa.Table) -> pa.Table:
+        """The groups of the players of the leaderboard by their attributes; see ``OF_ATTRIBUTES``."""
+        if self._groups is None:
+            self._groups = groups_of(board, self.attributes)
+        return self._groups
+
+    def attribute_state(self, name: str) -> dict[str, Any]:
+        """The state that is stored with the published ``attributes`` or ``groups``; equal ones have equal rows."""
+        inputs: list[Any] = [self.digest("attributes", self.attributes.num_rows)]
+        if name == "groups":
+            inputs.append({key: value for key, value in self.state("leaderboard").items() if key != "titles"})
+        return {
+            "digest": blake2b(json.dumps(inputs, sort_keys=True, allow_nan=False).encode(), digest_size=16).hexdigest()
+        }
+
     def digest(self, name: str, n_rows: int) -> str:
-        """Digest of the first ``n_rows`` rows of ``players`` or ``contests``."""
+        """Digest of the first ``n_rows`` rows of ``players``, ``contests`` or ``attributes``."""
         key = name, n_rows
         if key not in self._digests:
             self._digests[key] = digest_of_rows(getattr(self, name).slice(0, n_rows))

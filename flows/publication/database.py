@@ -2,7 +2,8 @@
 
 The tables are those of :mod:`ranklake.flows.publication.publish`. A further table has the digests of the published
 rounds and changes in the same transaction. Ratings before the first changed round stay; of the other tables only rows
-that differ are written, or all if most of them differ. A publish that is killed leaves the old state.
+that differ are written, or all if most of them differ. Attributes and groups are written as a whole if any row differs.
+A publish that is killed leaves the old state.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ import time
 from contextlib import closing
 from typing import Any
 
-from ranklake.storage import Lake, Run
+import pyarrow as pa
+
+from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.lake import layout
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 from ranklake.storage.leases.acquire import hold_lease
 
 from ..common.titles import TitlesChoice
@@ -65,13 +69,14 @@ def publish_to_database(
         The database cannot be reached or refuses a statement, or the tables have other columns or another run.
     """
     began, address = time.perf_counter(), DatabaseAddress.parse(url)
-    Run.open(lake, run_name)
+    dataset = Dataset.open(lake, Run.open(lake, run_name).config["dataset"])
+    attributes = bool(dataset.attributes().num_rows)
     with (
         closing(connect(address)) as connection,
         hold_lease(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal) as lease,
     ):
         tables = DatabaseTables(connection, schema, prefix)
-        with tables.publishing(rebuild=rebuild):
+        with tables.publishing(rebuild=rebuild, attributes=attributes):
             before = tables.states()
             if before.get(_RUN, run_name) != run_name:
                 remedy = "give another --schema or --prefix, or replace them with --afresh"
@@ -100,7 +105,9 @@ class _Publisher:
         self._list("players")
         self._list("contests")
         kept, added = self._ratings()
-        self._leaderboard()
+        board = self._leaderboard()
+        if self._tables.has("attributes"):
+            self._attributes(board)
         return kept, added, tuple(self._new)
 
     def _list(self, name: str) -> None:
@@ -126,15 +133,30 @@ class _Publisher:
             self._tables.cut("ratings", kept)
         return kept, self._tables.append("ratings", self._content.ratings(kept))
 
-    def _leaderboard(self) -> None:
+    def _leaderboard(self) -> pa.Table | None:
+        """The leaderboard, if it has changed."""
         self.states["leaderboard"] = self._content.state("leaderboard")
         kept, published = self._kept("leaderboard")
         if kept == published == self._content.n_rounds and self._content.same_titles(self._before.get("leaderboard")):
-            return
+            return None
         self._new.append("leaderboard")
         stored = self._tables.rows("leaderboard")
         board = self._content.leaderboard(stored, published) if kept == published > 0 else self._content.leaderboard()
         self._tables.merge("leaderboard", board, stored)
+        return board
+
+    def _attributes(self, board: pa.Table | None) -> None:
+        """Attributes and groups: all rows, if any has changed."""
+        for name in OF_ATTRIBUTES:
+            state = self.states[name] = self._content.attribute_state(name)
+            if state == self._before.get(name):
+                continue
+            self._new.append(name)
+            if name == "attributes":
+                rows = self._content.attributes
+            else:
+                rows = self._content.groups(self._content.leaderboard() if board is None else board)
+            self._tables.replace(name, rows)
 
     def _kept(self, name: str) -> tuple[int, int]:
         """The unchanged rounds of a table, and all its rounds."""

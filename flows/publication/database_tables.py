@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.storage.lake.schemas import PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ..databases.connection import Connection, transaction
 from ..databases.dialects import DIALECTS, Columns, quote
@@ -26,12 +26,14 @@ __all__ = ["STATE", "DatabaseTables"]
 
 STATE = "ranklake_state"
 _STAGING = "ranklake_new"
-_SCHEMAS = PUBLISHED | {STATE: pa.schema([("name", pa.string()), ("state", pa.string())])}
+_SCHEMAS = PUBLISHED | OF_ATTRIBUTES | {STATE: pa.schema([("name", pa.string()), ("state", pa.string())])}
 _KEYS: dict[str, tuple[str, ...]] = {
     "players": ("player",),
     "contests": ("round_index",),
     "ratings": ("round_index", "player"),
     "leaderboard": ("player",),
+    "attributes": ("player", "attribute"),
+    "groups": ("attribute", "value"),
     STATE: ("name",),
 }
 _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -39,6 +41,8 @@ _INDICES: dict[str, tuple[tuple[str, ...], ...]] = {
     "contests": (("contest_id",),),
     "ratings": (("player", "round_index"),),
     "leaderboard": (("rating",), ("handle",)),
+    "attributes": (("attribute", "value"),),
+    "groups": (("attribute", "place"),),
 }
 _MOVING = {"leaderboard": ("place", "percentile")}  # changed by the rounds of other players; without an index
 
@@ -61,9 +65,10 @@ class DatabaseTables:
             raise ValueError("SQLite has no schemas; a prefix keeps the tables of several runs apart")
         self._schema = schema or self._current_schema()
         self._new: set[str] = set()
+        self._used = [name for name in _SCHEMAS if name not in OF_ATTRIBUTES]
 
     @contextmanager
-    def publishing(self, *, rebuild: bool = False) -> Iterator[None]:
+    def publishing(self, *, rebuild: bool = False, attributes: bool = False) -> Iterator[None]:
         """One transaction, in which the tables exist; waits for another publish into the same tables.
 
         Where ``create table`` commits, missing tables are made before the transaction, and are empty if it fails.
@@ -72,6 +77,8 @@ class DatabaseTables:
         ----------
         rebuild
             First empty the tables of an earlier publish.
+        attributes
+            Also use the tables ``OF_ATTRIBUTES``. They are used in any case if an earlier publish has used them.
 
         Raises
         ------
@@ -81,14 +88,14 @@ class DatabaseTables:
         if self._dialect.rolls_back_tables:
             with transaction(self._connection, self._dialect.begin):
                 self.lock()
-                self._prepare(rebuild)
+                self._prepare(rebuild, attributes)
                 yield
         else:
             self.lock()
-            self._prepare(rebuild)
+            self._prepare(rebuild, attributes)
             with transaction(self._connection, self._dialect.begin):
                 if rebuild:
-                    for name in _SCHEMAS:
+                    for name in self._used:
                         self._connection.execute(f"delete from {self._name(name)}")
                 yield
 
@@ -98,9 +105,15 @@ class DatabaseTables:
         if query and [row["locked"] for row in self._read(query)] != [1]:
             raise DatabaseError(self._connection.shown, "another publish holds the tables; run again later")
 
-    def _prepare(self, rebuild: bool = False) -> None:
+    def has(self, name: str) -> bool:
+        """Whether a table is used."""
+        return name in self._used
+
+    def _prepare(self, rebuild: bool, attributes: bool) -> None:
         """Check existing tables and create missing ones; ``rebuild`` first drops those of an earlier publish."""
-        stored = {name: self._columns(name) for name in _SCHEMAS}
+        if attributes or (self._columns(STATE) == self._definition(STATE) and not OF_ATTRIBUTES.keys() - self.states()):
+            self._used = list(_SCHEMAS)
+        stored = {name: self._columns(name) for name in self._used}
         outdated = any(found and found != self._definition(name) for name, found in stored.items())
         if rebuild and stored[STATE] and (outdated or self._dialect.rolls_back_tables):
             for name in reversed(stored):  # the state first: without it, nothing counts as published

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.schemas import PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 from ranklake.storage.leases.lease import Lease
 
 from .index_manifest import index_path
@@ -13,7 +13,7 @@ __all__ = ["LATEST", "LATEST_OF", "WRITTEN", "delete_published"]
 
 LATEST = "latest.parquet"
 LATEST_OF = "latest.json"  # has the version of the leaderboard; written last
-WRITTEN = ("players", "contests", "ratings", "leaderboard", LATEST, LATEST_OF)  # in this order
+WRITTEN = ("players", "contests", "ratings", "leaderboard", LATEST, LATEST_OF)  # in this order; then OF_ATTRIBUTES
 
 
 def delete_published(lake: Lake, run_name: str, lease: Lease) -> None:
@@ -23,8 +23,8 @@ def delete_published(lake: Lake, run_name: str, lease: Lease) -> None:
     version.
     """
     folder = layout.published_folder(run_name)
-    for name in reversed(WRITTEN):
-        if name in PUBLISHED:
+    for name in reversed((*WRITTEN, *OF_ATTRIBUTES)):
+        if name in PUBLISHED | OF_ATTRIBUTES:
             log = f"{folder}/{name}/_delta_log"
             for file in reversed(lake.list(log)):  # _last_checkpoint, then the newest version
                 if file[0].isdigit() or file == "_last_checkpoint":

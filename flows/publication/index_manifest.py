@@ -72,6 +72,8 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
         The rows by player, in order of rounds and without a gap.
     leaderboard, contests, aliases : IndexFile
         Tables of the same state.
+    attributes, groups : IndexFile or None
+        Tables of the same state; None without attributes.
     unrated : IndexFile or None
         The rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such file.
     state : dict
@@ -99,12 +101,14 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
     aliases: IndexFile
     state: dict[str, Any]
     previous: tuple[str, ...] = ()
+    attributes: IndexFile | None = None
+    groups: IndexFile | None = None
     unrated: IndexFile | None = None
 
     @property
     def files(self) -> tuple[IndexFile, ...]:
         """All files."""
-        further = () if self.unrated is None else (self.unrated,)
+        further = (file for file in (self.attributes, self.groups, self.unrated) if file is not None)
         return (*self.parts, self.leaderboard, self.contests, self.aliases, *further)
 
     @property

@@ -41,11 +41,13 @@ class IndexWriter:
             self._table("contests", self._content.contests),
             self._table("aliases", self._content.aliases),
         )
+        of_attributes = self._attributes(before, leaderboard, board)
+        attributes, groups = of_attributes or (None, None)
         rows = self._content.unrated()
         unrated = self._table("unrated", rows) if rows.num_rows else None
         further = () if unrated is None else (unrated,)
         facts = self._content.facts()
-        names = [file.name for file in (*parts, leaderboard, contests, aliases, *further)]
+        names = [file.name for file in (*parts, leaderboard, contests, aliases, *(of_attributes or ()), *further)]
         seen = [*names, *(facts[key] for key in ("system", "params", "deviations", "titles", "n_rounds"))]
         content = digest_of(msgspec.json.encode(seen, order="sorted"))
         if before is not None and before.content == content:
@@ -57,7 +59,8 @@ class IndexWriter:
             previous = tuple(file.name for file in before.files if file.name not in names) if before else ()
         manifest = IndexManifest(
             version=version, content=content, time_seconds=time_seconds, parts=parts, leaderboard=leaderboard,
-            contests=contests, aliases=aliases, state=state, previous=previous, unrated=unrated, **facts,
+            contests=contests, aliases=aliases, state=state, previous=previous, attributes=attributes,
+            groups=groups, unrated=unrated, **facts,
         )  # fmt: skip
         self._lease.check()
         self._lease.replace_bytes(index_path(self._run_name), msgspec.json.encode(manifest), self._stored)
@@ -78,6 +81,19 @@ class IndexWriter:
             parts.append(part)
         stay, cuts = cut([(part.start, part.stop, part.rows) for part in parts], self._content.rows_of_rounds)
         return (*parts[:stay], *(self._part(start, stop) for start, stop in cuts))
+
+    def _attributes(
+        self, before: IndexManifest | None, leaderboard: IndexFile, board: pa.Table | None
+    ) -> tuple[IndexFile, IndexFile] | None:
+        """The files of attributes and groups; None without attributes."""
+        if not self._content.attributes.num_rows:
+            return None
+        attributes = self._table("attributes", self._content.attributes)
+        same = before is not None and (before.leaderboard, before.attributes) == (leaderboard, attributes)
+        if same and before is not None and before.groups is not None and self._is_there(before.groups):
+            return attributes, before.groups
+        groups = self._content.groups(self._content.leaderboard() if board is None else board)
+        return attributes, self._table("groups", groups)
 
     def _part(self, start: int, stop: int) -> PartFile:
         data = encode_part(self._content.rounds(start, stop))

@@ -4,6 +4,9 @@ Each table is a Delta Lake table with one commit per publish: readers see whole 
 week stay readable. The leaderboard is also one plain Parquet file. Each commit stores the state of the run. Ratings
 before the first changed round stay, and later ones are replaced; without a change, new ones are appended. If the
 process is killed, each table has its old or its new version, and the next publish updates it.
+
+Two further tables, the attributes of players and the ratings of groups, exist from the first publish on that finds
+attributes in the data set.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.access.lake import digest_of
 from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.parquet import encode_plain
-from ranklake.storage.lake.schemas import PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
 
@@ -137,7 +140,7 @@ class _Publisher:
         self._content = Content(lake, run_name, deviations, titles)
         self._tables = {
             name: PublishedTable(lake, f"{self._folder}/{name}", schema, ("year",) if name == "ratings" else (), lease)
-            for name, schema in PUBLISHED.items()
+            for name, schema in (PUBLISHED | OF_ATTRIBUTES).items()
         }
         self._new: list[str] = []
 
@@ -154,12 +157,12 @@ class _Publisher:
             self._publish_list("players")
             self._publish_list("contests")
             kept, added = self._publish_ratings()
-            board = self._publish_leaderboard()
+            board = self._publish_attributes(self._publish_leaderboard())
             if self._index:
                 IndexWriter(self._lake, self._lease, self._run_name, self._content).publish(board)
             else:
                 delete_index(self._lake, self._run_name, self._lease)
-            for table in self._tables.values() if maintain else ():
+            for table in (table for table in self._tables.values() if maintain and table.version >= 0):
                 self._lease.check()
                 merged += table.merge_files()
         except NoSpaceError as error:
@@ -236,6 +239,18 @@ class _Publisher:
         version = entries.get(LATEST_OF, (0, ""))[1]
         self._lease.replace_bytes(f"{folder}/{LATEST_OF}", json.dumps(latest_of, allow_nan=False).encode(), version)
         self._new.append(LATEST)
+        return board
+
+    def _publish_attributes(self, board: pa.Table | None) -> pa.Table | None:
+        """Publish attributes and groups if there are any or were before; returns the leaderboard if it was computed."""
+        for name in OF_ATTRIBUTES:
+            table, state, rows = self._tables[name], self._content.attribute_state(name), self._content.attributes
+            if table.state == state or (table.version < 0 and not rows.num_rows):
+                continue
+            if name == "groups":
+                board = self._content.leaderboard() if board is None else board
+                rows = self._content.groups(board)
+            self._commit(name).replace(rows.to_batches(), state)
         return board
 
     def _latest(self) -> dict[str, Any]:

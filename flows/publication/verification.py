@@ -12,7 +12,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.access.lake import digest_of
 from ranklake.storage.lake.errors import UnreachableError
 from ranklake.storage.lake.remedies import damaged
-from ranklake.storage.lake.schemas import PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ..common.extras import MissingExtraError, need
 from .content import Content
@@ -36,6 +36,8 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
     folder = layout.published_folder(run_name)
     there = _there(lake, folder)
     interrupted = _is_interrupted(there)
+    further = {name: schema for name, schema in OF_ATTRIBUTES.items() if _has_versions(lake, f"{folder}/{name}")}
+    schemas = PUBLISHED | further
     try:
         need("deltalake", "publish", f"{folder}: checking its tables")
     except MissingExtraError as error:
@@ -43,8 +45,8 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
         tables = None
     else:
         tables = {}
-        for name, schema in PUBLISHED.items():
-            if interrupted and not there[name]:
+        for name, schema in schemas.items():
+            if interrupted and not there.get(name):
                 continue
             try:
                 tables[name] = _open(lake, f"{folder}/{name}", schema)
@@ -61,7 +63,7 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
     recorded = _read_json(lake, f"{folder}/{LATEST_OF}")
     if not tables or "leaderboard" not in tables or _is_latest(recorded, tables["leaderboard"]):
         yield from _verify_latest(lake, folder, recorded)
-    if tables is None or len(tables) < len(PUBLISHED):
+    if tables is None or len(tables) < len(schemas):
         return
     try:
         current = _is_current(lake, run_name, tables) and _is_latest(recorded, tables["leaderboard"])
@@ -146,6 +148,9 @@ def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable]) ->
     for name in ("players", "contests"):
         n_rows = getattr(content, name).num_rows
         if states[name] != {"rows": n_rows, "digest": content.digest(name, n_rows)}:
+            return False
+    for name in OF_ATTRIBUTES:
+        if (name in tables or content.attributes.num_rows) and states.get(name) != content.attribute_state(name):
             return False
     whole = content.n_rounds
     return all(

@@ -1,17 +1,23 @@
-"""Pages of a leaderboard: in another order, of active players, or of one title."""
+"""Pages of a leaderboard: in another order, of active players, of one title, or of one group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["ORDERS", "Leaderboard", "Page"]
+from ..results.attributes import attribute_names, values_of
+from ..results.groups import has_value
+
+__all__ = ["ORDERS", "Group", "Leaderboard", "Page"]
 
 ORDERS = ("rating", "mu", "max_rating")
+
+Group = tuple[str, str]  # an attribute and its value
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +47,44 @@ class Page:
 
 
 class Leaderboard:
-    """The leaderboard of one state of a run, a ``table`` with the columns of ``PUBLISHED["leaderboard"]``."""
+    """The leaderboard of one state of a run, a ``table`` with the columns of ``PUBLISHED["leaderboard"]``.
 
-    def __init__(self, table: pa.Table) -> None:
+    Parameters
+    ----------
+    attributes
+        Those of the players; columns as in ``OF_ATTRIBUTES["attributes"]``.
+    """
+
+    def __init__(self, table: pa.Table, attributes: pa.Table) -> None:
         self.table = table
+        self._values = {
+            name: values_of(attributes, name, table.column("player")) for name in attribute_names(attributes)
+        }
         self._chosen = lru_cache(64)(self._choose)
 
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the attributes, sorted."""
+        return tuple(self._values)
+
+    @property
+    def last_time_seconds(self) -> int:
+        """The end of the last contest of all players, UTC seconds; 0 if unknown."""
+        return int(self.table.column("last_time_seconds").to_numpy().max(initial=0))
+
+    def attributes_of(self, row: int) -> dict[str, str]:
+        """The attributes of the player in a row."""
+        found: dict[str, Any] = {name: values[row].as_py() for name, values in self._values.items()}
+        return {name: value for name, value in found.items() if value is not None}
+
     def page(
-        self, start: int, limit: int, order: str = "rating", active_since: int | None = None, title: str | None = None
+        self,
+        start: int,
+        limit: int,
+        order: str = "rating",
+        active_since: int | None = None,
+        title: str | None = None,
+        group: Group | None = None,
     ) -> Page:
         """Rows of the leaderboard; columns as in ``PUBLISHED["leaderboard"]``.
 
@@ -60,15 +96,26 @@ class Leaderboard:
             Only players whose last contest ended then or later, UTC seconds.
         title
             Only players with this title.
+        group
+            Only players with this value of an attribute; the attribute must exist.
         """
-        return Page.of(self.table, self._chosen(order, active_since, title), start, limit)
+        return Page.of(self.table, self._chosen(order, active_since, title, group), start, limit)
 
-    def _choose(self, order: str, active_since: int | None, title: str | None) -> npt.NDArray[np.int64]:
+    def values(self, attribute: str, rows: npt.NDArray[np.int32]) -> list[str | None]:
+        """The values of an attribute in some rows."""
+        found: list[str | None] = self._values[attribute].take(pa.array(rows)).to_pylist()
+        return found
+
+    def _choose(
+        self, order: str, active_since: int | None, title: str | None, group: Group | None
+    ) -> npt.NDArray[np.int64]:
         keep = np.ones(self.table.num_rows, bool)
         if active_since is not None:
             keep &= self.table.column("last_time_seconds").to_numpy() >= active_since
         if title is not None:
             keep &= self.table.column("title").to_numpy() == title
+        if group is not None:
+            keep &= has_value(self._values[group[0]], group[1])
         rows = np.flatnonzero(keep)
         if order != "rating":
             rows = rows[np.argsort(-self.table.column(order).to_numpy()[rows], kind="stable")]

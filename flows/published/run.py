@@ -6,14 +6,17 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranklake.storage import Lake, MissingError
 
 from ..publication.index_manifest import index_path, read_manifest
+from ..publication.index_parts import integers
 from . import comparison, contests, distribution, past
 from .handles import Handles, NoPlayerError
-from .leaderboard import Leaderboard, Page
+from .leaderboard import Group, Leaderboard, Page
 from .search import Search
 from .tables import PublishedTables
 
@@ -43,6 +46,7 @@ class PublishedRun(PublishedTables):
             "titles": [
                 {"name": title.name, "minimum": low, "colour": title.colour} for low, _, title in self.titles.bands()
             ],
+            "attributes": list(self.attributes),
             "n_rounds": manifest.n_rounds,
             "n_players": len(self.handles),
             "last_time_seconds": next((time for time in reversed(times.to_pylist()) if time is not None), None),
@@ -56,12 +60,35 @@ class PublishedRun(PublishedTables):
         active_since: int | None = None,
         title: str | None = None,
         at: int | None = None,
+        group: Group | None = None,
     ) -> Page:
         """Rows of the leaderboard; see :meth:`ranklake.flows.published.leaderboard.Leaderboard.page`.
 
         With ``at`` it is that after the last round that ended before this time, UTC seconds.
         """
-        return self._leaderboard_at(at).page(start, limit, order, active_since, title)
+        return self._leaderboard_at(at).page(start, limit, order, active_since, title, group)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the attributes of players, sorted."""
+        return self._leaderboard.attributes
+
+    def values(self, attribute: str, players: pa.ChunkedArray) -> list[str | None]:
+        """The values of an attribute of players, given their indices."""
+        return self._leaderboard.values(attribute, self.row_of_player[integers(players)])
+
+    def groups(self, start: int = 0, limit: int = 100, attribute: str | None = None) -> Page:
+        """Groups of players; columns as in ``OF_ATTRIBUTES["groups"]``.
+
+        Parameters
+        ----------
+        attribute
+            Only the groups of this attribute.
+        """
+        of, rows = self.groups_table.column("attribute"), np.arange(self.groups_table.num_rows)
+        if attribute is not None:
+            rows = np.flatnonzero(pc.equal(of, attribute).to_numpy())
+        return Page.of(self.groups_table, rows, start, limit)
 
     def player(self, handle: str) -> dict[str, Any]:
         """One player, found under any name; ``handle`` in the result is the current one.
@@ -142,7 +169,8 @@ class PublishedRun(PublishedTables):
         (found,) = self.leaderboard_table.slice(row, 1).to_pylist()
         rounds = self.rounds_of(found["player"])
         first, last = (self._contest_of(int(rounds[at])) for at in (0, -1))
-        return {**found, "first_contest": first, "last_contest": last}
+        attributes = self._leaderboard.attributes_of(row)
+        return {**found, "attributes": attributes, "first_contest": first, "last_contest": last}
 
     def _contest_of(self, index: int) -> dict[str, Any]:
         (contest,) = self._contest_names.slice(index, 1).to_pylist()
@@ -154,7 +182,7 @@ class PublishedRun(PublishedTables):
 
     @cached_property
     def _leaderboard(self) -> Leaderboard:
-        return Leaderboard(self.leaderboard_table)
+        return Leaderboard(self.leaderboard_table, self.attributes_table)
 
     def _leaderboard_at(self, time_seconds: int | None) -> Leaderboard:
         stop = self.manifest.n_rounds if time_seconds is None else past.round_at(self, time_seconds)
@@ -162,7 +190,8 @@ class PublishedRun(PublishedTables):
 
     @cached_property
     def _earlier(self) -> Callable[[int], Leaderboard]:
-        return lru_cache(MOST_EARLIER)(lambda stop: Leaderboard(past.leaderboard_before(self, stop)))
+        attributes = self.attributes_table
+        return lru_cache(MOST_EARLIER)(lambda stop: Leaderboard(past.leaderboard_before(self, stop), attributes))
 
     @cached_property
     def _search(self) -> Search:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.storage import Lake
-from ranklake.storage.lake.schemas import PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ..common.titles import Titles
 from ..publication.index_manifest import IndexFile, IndexManifest, index_path
@@ -57,6 +57,18 @@ class PublishedTables:
     def aliases_table(self) -> pa.Table:
         """Old names: ``handle, new, since_seconds``."""
         return self._table(self.manifest.aliases)
+
+    @cached_property
+    def attributes_table(self) -> pa.Table:
+        """The attributes of players; see ``OF_ATTRIBUTES["attributes"]``."""
+        file = self.manifest.attributes
+        return OF_ATTRIBUTES["attributes"].empty_table() if file is None else self._table(file)
+
+    @cached_property
+    def groups_table(self) -> pa.Table:
+        """The groups of players by attribute; see ``OF_ATTRIBUTES["groups"]``."""
+        file = self.manifest.groups
+        return OF_ATTRIBUTES["groups"].empty_table() if file is None else self._table(file)
 
     @cached_property
     def unrated_table(self) -> pa.Table:
@@ -131,7 +143,15 @@ class PublishedTables:
 
     def load(self) -> None:
         """Open all files."""
-        _ = self.leaderboard_table, self.contests_table, self.aliases_table, self.unrated_table, self.parts
+        _ = (
+            self.leaderboard_table,
+            self.contests_table,
+            self.aliases_table,
+            self.attributes_table,
+            self.groups_table,
+            self.unrated_table,
+            self.parts,
+        )
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:

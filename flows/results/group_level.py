@@ -1,4 +1,7 @@
-"""The level of a group of players: the rating that beats all its members at once half of the time."""
+"""The level of a team: the rating that beats all its members at once half of the time, a product of chances.
+
+The rating of a country, in :mod:`ranklake.flows.results.groups`, is the solution of a sum of chances.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,8 @@ def group_level(ratings: Sequence[float]) -> float:
     Notes
     -----
     The probability rises with R, so bisection finds R to the last bit. Added to all ratings, a constant is added to the
-    level. It is the level of a team in rounds with ``team=best``.
+    level. It is the level of a team in rounds with ``team=best``. For n equal members it is higher than their rating by
+    400 log10(1 / (2^(1/n) - 1)), that of ``groups.group_rating`` by 400 log10(2n - 1).
     """
     r = np.sort(np.asarray(ratings, np.float64))
     if not len(r) or not np.isfinite(r).all():

@@ -1,63 +1,97 @@
-"""Players with a common attribute: filters of a leaderboard, and the rating of a group. Imports no kernel."""
+"""Players with a common attribute: filters of a leaderboard, and the rating of a group. Imports no kernel.
+
+The rating of a group is the solution of a sum of chances, that of a team, in
+:mod:`ranklake.flows.results.group_level`, of a product.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, LakeError
-from ranklake.storage.datasets.tables.aliases import NEVER, canonical
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 
+from ..common.text import quoted
+from .attributes import attribute_names, player_attributes, values_of
 from .ranks import among, places
 
-__all__ = ["SCALE", "group_rating", "group_table", "values_of", "where"]
+__all__ = [
+    "SCALE",
+    "board_values",
+    "check_value",
+    "group_rating",
+    "group_ratings",
+    "group_table",
+    "groups_of",
+    "has_value",
+    "rated_groups",
+    "where",
+]
 
 SCALE = 400.0  # rating points between odds of ten to one
 _HALVINGS = 80  # of a bracket of less than 1e5 points: to the last bit
 
 Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
 
 
-def values_of(dataset: Dataset, attribute: str) -> dict[str, str]:
-    """The value of an attribute by the current handle of each player who has one.
-
-    An attribute recorded under an old name is the player's, unless one is recorded under the current name.
+def board_values(dataset: Dataset, attribute: str, board: pa.Table) -> pa.DictionaryArray:
+    """The value of an attribute for each row of a leaderboard, null without one.
 
     Raises
     ------
     LakeError
         The data set has no such attribute; the message names those that it has.
     """
-    rows = dataset.attributes()
-    names = sorted(rows.column("attribute").unique().to_pylist())
+    names = attribute_names(dataset.attributes())
     if attribute not in names:
         command = f"`ranklake attributes FILE --dataset {dataset.name}` records some"
         has = f"it has {', '.join(names)}" if names else command
         raise LakeError(f"data set {dataset.name} has no attribute {attribute!r}; {has}")
-    own: dict[str, str] = {}
-    by_alias: dict[str, str] = {}
-    aliases = dataset.log().aliases
-    for row in rows.to_pylist():
-        if row["attribute"] == attribute:
-            handle = canonical(aliases, row["handle"], NEVER)
-            (own if handle == row["handle"] else by_alias)[handle] = row["value"]
-    return by_alias | own
+    return values_of(player_attributes(dataset), attribute, board.column("player"))
 
 
-def where(board: pa.Table, values: Mapping[str, str], value: str) -> pa.Table:
+def where(board: pa.Table, values: pa.DictionaryArray, value: str) -> pa.Table:
     """The players of a leaderboard with a value, with their places and percentiles among each other."""
-    handles = board.column("handle").to_pylist()
-    return among(board, np.array([values.get(handle) == value for handle in handles], dtype=np.bool_))
+    return among(board, has_value(values, value))
+
+
+def check_value(attribute: str, values: pa.DictionaryArray, value: str) -> None:
+    """Refuse a value that no player of the data set has.
+
+    Parameters
+    ----------
+    values
+        As from :func:`board_values`.
+
+    Raises
+    ------
+    LakeError
+        There is no such value; the message names similar ones.
+    """
+    known = values.dictionary.to_pylist()
+    if value not in known:
+        folded = {one.casefold(): one for one in known}
+        near = " or ".join(quoted(folded[one]) for one in get_close_matches(value.casefold(), folded, 3))
+        raise LakeError(f"no player has {attribute} {quoted(value)}{near and f'; did you mean {near}?'}")
+
+
+def has_value(values: pa.DictionaryArray, value: str) -> npt.NDArray[np.bool_]:
+    """Which of ``values`` are equal to ``value``."""
+    at = pc.index_in(pa.scalar(value), value_set=values.dictionary).as_py()
+    return np.zeros(len(values), np.bool_) if at is None else _codes(values) == at
 
 
 def group_rating(ratings: Floats, decay: float = 1.0) -> float:
     """The rating R of a group: sum_k decay^(k-1) / (1 + 10^((R - r_k) / 400)) = 1/2, over its members, best first.
 
-    R is the rating of a player who has even chances against all members at once: of one member, it is the member's;
-    each further member adds something, a weak one next to nothing.
+    R is the rating of a player who finishes behind half a member on average: of one member, it is the member's; each
+    further member adds something, a weak one next to nothing.
 
     Parameters
     ----------
@@ -72,19 +106,60 @@ def group_rating(ratings: Floats, decay: float = 1.0) -> float:
     """
     if not len(ratings) or not 0.0 < decay <= 1.0:
         raise ValueError(f"a group needs a member and a decay above 0, at most 1, got {len(ratings)} and {decay}")
-    below = ratings.max() - np.sort(ratings)[::-1]  # the best member is 0
-    weights = decay ** np.arange(len(below))
+    return float(group_ratings(np.sort(ratings)[::-1], np.zeros(1, np.int64), decay)[0])
+
+
+def group_ratings(ratings: Floats, starts: Longs, decay: float = 1.0) -> Floats:
+    """The rating of each of several groups, see :func:`group_rating`; to the bit independent of the other groups.
+
+    Parameters
+    ----------
+    ratings : float64[n]
+        The ratings of all members, group after group, best first in each.
+    starts : int64[m]
+        The first member of each group, ascending from 0.
+    """
+    if not len(starts):
+        return np.zeros(0)
+    sizes = np.diff(starts, append=len(ratings))
+    group = np.repeat(np.arange(len(starts)), sizes)
+    below = ratings[starts][group] - ratings  # the best member is 0
+    weights = decay ** (np.arange(len(ratings)) - starts[group])
     # At the best member the sum is at least 1/2. Each term is at most its weight 10^(-R / 400), which bounds the root.
-    low, high = 0.0, SCALE * float(np.log10(2.0 * weights.sum()))
+    low, high = np.zeros(len(starts)), SCALE * np.log10(2.0 * np.add.reduceat(weights, starts))
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        chance = 0.5 - 0.5 * np.tanh((middle + below) * (0.5 * np.log(10.0) / SCALE))
-        low, high = (middle, high) if float(weights @ chance) > 0.5 else (low, middle)
-    return float(ratings.max()) + low
+        chance = 0.5 - 0.5 * np.tanh((middle[group] + below) * (0.5 * np.log(10.0) / SCALE))
+        above = np.add.reduceat(weights * chance, starts) > 0.5
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return ratings[starts] + low
 
 
-def group_table(board: pa.Table, values: Mapping[str, str], decay: float = 1.0) -> pa.Table:
+def rated_groups(rating: Floats, of: Longs, decay: float = 1.0) -> tuple[Longs, Floats, Longs]:
+    """The row of the best member, the rating and the size of each group, in order of their numbers.
+
+    Parameters
+    ----------
+    rating : float64[n]
+        Of each player, best first.
+    of : int64[n]
+        The number of each player's group; -1 for none.
+    """
+    rows = np.flatnonzero(of >= 0)
+    rows = rows[np.argsort(of[rows], kind="stable")]  # group after group, best first in each
+    starts = np.flatnonzero(np.diff(of[rows], prepend=-1))
+    return rows[starts], group_ratings(rating[rows], starts, decay), np.diff(starts, append=len(rows))
+
+
+def group_table(board: pa.Table, values: pa.DictionaryArray, decay: float = 1.0) -> pa.Table:
     """The groups of the players of a leaderboard, best first, ties by name; players without a value are in none.
+
+    Parameters
+    ----------
+    board
+        A leaderboard, best first.
+    values
+        The group of each row; see :func:`board_values`.
 
     Returns
     -------
@@ -92,20 +167,32 @@ def group_table(board: pa.Table, values: Mapping[str, str], decay: float = 1.0) 
         ``place, group, rating, n_players, best, best_rating``: the group's value of the attribute, its rating
         (:func:`group_rating`), its size, and its best player.
     """
-    members: dict[str, list[int]] = {}
-    for row, handle in enumerate(board.column("handle").to_pylist()):
-        if handle in values:
-            members.setdefault(values[handle], []).append(row)
-    rating, handles = board.column("rating").to_numpy(), board.column("handle")
-    rated = [(group_rating(rating[rows], decay), group, rows) for group, rows in members.items()]
-    rated.sort(key=lambda one: (-one[0], one[1]))
-    best = [rows[0] for _, _, rows in rated]
-    columns = {
-        "place": pa.array(places(np.array([one[0] for one in rated])), pa.int64()),
-        "group": pa.array([group for _, group, _ in rated], pa.string()),
-        "rating": pa.array([value for value, _, _ in rated], pa.float64()),
-        "n_players": pa.array([len(rows) for _, _, rows in rated], pa.int64()),
-        "best": handles.take(pa.array(best, pa.int64())),
-        "best_rating": pa.array(rating[best], pa.float64()),
-    }
-    return pa.table(columns)
+    of, rating = _codes(values), board.column("rating").to_numpy()
+    best, level, sizes = rated_groups(rating, of, decay)
+    table = pa.table(
+        {
+            "group": values.dictionary.take(pa.array(of[best])),
+            "rating": level,
+            "n_players": sizes,
+            "best": board.column("handle").take(pa.array(best)),
+            "best_rating": rating[best],
+        }
+    ).sort_by([("rating", "descending"), ("group", "ascending")])
+    return table.add_column(0, "place", pa.array(places(table.column("rating").to_numpy())))
+
+
+def groups_of(board: pa.Table, attributes: pa.Table) -> pa.Table:
+    """The groups of all attributes; columns as in ``OF_ATTRIBUTES["groups"]``, in order of attribute and place."""
+    schema, tables = OF_ATTRIBUTES["groups"], []
+    for name in attribute_names(attributes):
+        table = group_table(board, values_of(attributes, name, board.column("player")))
+        columns = {"attribute": pa.repeat(name, len(table)), "value": table.column("group")}
+        columns |= {name: table.column(name) for name in schema.names if name not in columns}
+        tables.append(pa.table([columns[name] for name in schema.names], schema=schema))
+    return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def _codes(values: pa.DictionaryArray) -> npt.NDArray[np.int64]:
+    """The index of each value in the dictionary; -1 without one."""
+    found: npt.NDArray[np.int64] = values.indices.fill_null(-1).cast(pa.int64()).to_numpy()
+    return found

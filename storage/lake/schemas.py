@@ -14,6 +14,7 @@ __all__ = [
     "ENTRY",
     "FORMAT_VERSION",
     "LOG",
+    "OF_ATTRIBUTES",
     "OPTIONAL",
     "PLAYERS",
     "PUBLISHED",
@@ -291,5 +292,24 @@ PUBLISHED = {
         "contests": _CONTESTS,
         "ratings": _RATINGS,
         "leaderboard": _LEADERBOARD,
+    }.items()
+}
+
+_ATTRIBUTE, _VALUE = (ATTRIBUTES.field(name) for name in ("attribute", "value"))
+
+# Further published tables, of data sets whose players have attributes.
+OF_ATTRIBUTES = {
+    name: pa.schema([field.with_nullable(True) for field in fields])
+    for name, fields in {
+        "attributes": [_PLAYER, _HANDLE, _ATTRIBUTE, _VALUE],
+        "groups": [
+            _ATTRIBUTE,
+            _field("value", pa.string(), "the value that the players of the group have"),
+            _field("place", pa.int64(), "from 1, best first, among the groups of the attribute; equals share", "place"),
+            _field("rating", pa.float64(), "rating of the group, by the ratings of all its players", "rating points"),
+            _field("n_players", pa.int64(), "its rated players", "players"),
+            _field("best", pa.string(), "its best player"),
+            _field("best_rating", pa.float64(), "the rating of its best player", "rating points"),
+        ],
     }.items()
 }

@@ -39,6 +39,8 @@ ORDER = {  # no order is promised; this one has no ties
     "contests": ["round_index"],
     "ratings": ["round_index", "player"],
     "leaderboard": ["place", "handle"],
+    "attributes": ["attribute", "player"],
+    "groups": ["attribute", "place", "value"],
 }
 MONTH = 30 * 86_400
 

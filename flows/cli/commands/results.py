@@ -97,13 +97,15 @@ def leaderboard(
     if conditions or attribute is not None:
         from ranklake.storage import Dataset, Run
 
-        from ...results.groups import group_table, values_of, where
+        from ...results.groups import board_values, check_value, group_table, where
 
         dataset = Dataset.open(opened, Run.open(opened, run).config["dataset"])
         for name, _, value in (condition.partition("=") for condition in conditions):
-            table = where(table, values_of(dataset, name), value)
+            values = board_values(dataset, name, table)
+            check_value(name, values, value)
+            table = where(table, values, value)
     if attribute is not None:
-        table = group_table(table, values_of(dataset, attribute))
+        table = group_table(table, board_values(dataset, attribute, table))
     shown = table if everybody else table.slice(0, top)
     if form == "table":
         from ..terminal.show import all_time_table, groups_table, leaderboard_table

@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, Response
 
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.schemas import PUBLISHED
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ...publication.files import LATEST
 from .conditional import is_unchanged
@@ -19,6 +19,7 @@ from .problems import Problem
 
 __all__ = ["data_file"]
 
+_TABLES = (*PUBLISHED, *OF_ATTRIBUTES)
 _PART = re.compile(r"[A-Za-z0-9_=][A-Za-z0-9_=.-]*")  # a folder or file of a Delta table
 
 
@@ -33,9 +34,9 @@ def data_file(lake: Lake, run_name: str, path: str, headers: Mapping[str, str]) 
         There is no such file, or the lake is not on a disk.
     """
     parts = path.split("/")
-    known = path == LATEST or (parts[0] in PUBLISHED and len(parts) > 1)
+    known = path == LATEST or (parts[0] in _TABLES and len(parts) > 1)
     if not (known and all(map(_PART.fullmatch, parts))):
-        rule = f"must be {LATEST} or a file of {', '.join(PUBLISHED)}"
+        rule = f"must be {LATEST} or a file of {', '.join(_TABLES)}"
         raise Problem(404, f"{path[:200]!r} is not a published file: a path {rule}", rule=rule)
     folder = layout.published_folder(run_name)
     if not lake.local:

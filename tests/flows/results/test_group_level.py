@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ranklake.flows.results.group_level import group_level
+from ranklake.flows.results.groups import group_rating
 from ranklake.rating_kernels.inference.teams.members import level
 
 
@@ -44,3 +45,15 @@ def test_group_level__of_extreme_ratings_is_near_the_highest() -> None:
 def test_group_level__refuses_what_is_no_group(ratings: list[float]) -> None:
     with pytest.raises(ValueError, match="group"):
         group_level(ratings)
+
+
+@pytest.mark.parametrize(
+    ("n", "team", "country"), [(1, 0, 0), (2, 153, 191), (3, 234, 280), (10, 458, 512), (100, 863, 920)]
+)
+def test_group_level__is_below_the_rating_of_a_country(n: int, team: int, country: int) -> None:
+    """A product of chances and a sum: the figures of docs/predicting.md for n equal members."""
+    equal = np.full(n, 1500.0)
+    assert round(group_level(equal.tolist()) - 1500.0) == team
+    assert round(group_rating(equal) - 1500.0) == country
+    ratings = np.random.default_rng(n).normal(1500.0, 300.0, n)
+    assert ratings.max() <= group_level(ratings.tolist()) <= group_rating(ratings)

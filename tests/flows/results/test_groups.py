@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklake.flows.ingestion.attributes import record_attributes
-from ranklake.flows.results.groups import group_rating, group_table, values_of, where
+from ranklake.flows.results.attributes import player_attributes
+from ranklake.flows.results.groups import board_values, group_rating, group_ratings, group_table, where
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Dataset, Lake, LakeError
@@ -43,6 +44,12 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def record(lake: Lake, folder: Path, text: str, name: str = "people.csv") -> Any:
     (folder / name).write_text(text, encoding="utf-8")
     return record_attributes(lake, "games", str(folder / name))
+
+
+def countries_of(lake: Lake, attribute: str = "country") -> dict[str, str]:
+    """The value of an attribute by handle."""
+    rows = player_attributes(Dataset.open(lake, "games")).to_pylist()
+    return {row["handle"]: row["value"] for row in rows if row["attribute"] == attribute}
 
 
 # The rating of a group
@@ -73,6 +80,16 @@ def test_group_rating__needs_members_and_a_decay(ratings: list[float], decay: fl
         group_rating(np.array(ratings), decay)
 
 
+def test_group_ratings__of_many_groups_are_those_of_each() -> None:
+    rng = np.random.default_rng(5)
+    groups = [np.sort(rng.normal(1500.0, 400.0, n))[::-1] for n in (1, 9, 200, 2)]
+    starts = np.cumsum([0, *map(len, groups[:-1])])
+    for decay in (1.0, 0.9):
+        found = group_ratings(np.concatenate(groups), starts, decay)
+        assert found.tolist() == [group_rating(group, decay) for group in groups]  # to the bit
+    assert group_ratings(np.zeros(0), np.zeros(0, np.int64)).tolist() == []
+
+
 # Attributes
 
 
@@ -80,8 +97,9 @@ def test_attributes__filter_and_group_a_leaderboard(lake: Lake, tmp_path: Path) 
     report = record(lake, tmp_path, "country,handle,team\nGB,ada,x\nUS,grace,\nGB,linus,\nNL,nobody,\n")
     assert report.line() == "country, team of 4 players; 1 handle not in the data set yet"
     board, dataset = leaderboard(lake, "run"), Dataset.open(lake, "games")
-    countries = values_of(dataset, "country")
-    assert countries == {"ada": "GB", "grace": "US", "linus": "GB", "nobody": "NL"}
+    assert countries_of(lake) == {"ada": "GB", "grace": "US", "linus": "GB"}
+    countries = board_values(dataset, "country", board)
+    assert where(board, countries, "NL").num_rows == 0
     british = where(board, countries, "GB").to_pylist()
     assert [row["handle"] for row in british] == [
         name for name in board["handle"].to_pylist() if name in ("ada", "linus")
@@ -100,7 +118,7 @@ def test_attributes__follow_a_player_to_a_new_name(lake: Lake, tmp_path: Path) -
     with Dataset.ingest(lake, "games") as changing:
         changing.alias("ada", "lovelace", None, "married")
         changing.alias("grace", "hopper", None, "married")
-    assert values_of(Dataset.open(lake, "games"), "country") == {"lovelace": "GB", "hopper": "FR"}
+    assert countries_of(lake) == {"lovelace": "GB", "hopper": "FR"}
 
 
 def test_attributes__are_replaced_and_deleted_with_the_data_set(lake: Lake, tmp_path: Path) -> None:
@@ -110,10 +128,10 @@ def test_attributes__are_replaced_and_deleted_with_the_data_set(lake: Lake, tmp_
         {"handle": "ada", "attribute": "team", "value": "x"}
     ]
     with pytest.raises(LakeError, match="data set games has no attribute 'country'; it has team"):
-        values_of(Dataset.open(lake, "games"), "country")
+        board_values(Dataset.open(lake, "games"), "country", leaderboard(lake, "run"))
     record(lake, tmp_path, "handle\nada\n")
     with pytest.raises(LakeError, match="`ranklake attributes FILE --dataset games` records some"):
-        values_of(Dataset.open(lake, "games"), "team")
+        board_values(Dataset.open(lake, "games"), "team", leaderboard(lake, "run"))
 
 
 def test_attributes__stay_when_contests_are_ingested(lake: Lake, tmp_path: Path) -> None:
@@ -121,7 +139,7 @@ def test_attributes__stay_when_contests_are_ingested(lake: Lake, tmp_path: Path)
     with Dataset.ingest(lake, "games") as adding:
         for one in synthetic(3):
             adding.add(one)
-    assert values_of(Dataset.open(lake, "games"), "country") == {"ada": "GB"}
+    assert countries_of(lake) == {"ada": "GB"}
     assert list(verify_dataset(Dataset.open(lake, "games"))) == []
     path = Path(lake.url.removeprefix("file://")) / attributes_file("games")
     path.write_bytes(path.read_bytes()[:-9])
@@ -136,8 +154,8 @@ def test_attributes__parquet_is_as_csv(lake: Lake, tmp_path: Path) -> None:
         tmp_path / "people.parquet"
     )
     record_attributes(lake, "games", str(tmp_path / "people.parquet"))
-    assert values_of(Dataset.open(lake, "games"), "country") == {"ada": "GB"}
-    assert values_of(Dataset.open(lake, "games"), "born").keys() == {"ada"}
+    assert countries_of(lake) == {"ada": "GB"}
+    assert countries_of(lake, "born").keys() == {"ada"}
 
 
 @pytest.mark.parametrize(
@@ -157,7 +175,7 @@ def test_attributes__errors_name_the_row(lake: Lake, tmp_path: Path, text: str, 
     record(lake, tmp_path, "handle,country\nada,GB\n")
     with pytest.raises(SourceError, match=message):
         record(lake, tmp_path, text, "wrong.csv")
-    assert values_of(Dataset.open(lake, "games"), "country") == {"ada": "GB"}
+    assert countries_of(lake) == {"ada": "GB"}
 
 
 # The commands
@@ -172,7 +190,8 @@ def test_commands__record_filter_and_group(lake: Lake, command: Command, tmp_pat
     assert {row["handle"] for row in rows} == {"ada", "linus"}
     groups = json.loads(command(*words, "--by", "country", "--format", "json").out)
     board, dataset = leaderboard(lake, "run"), Dataset.open(lake, "games")
-    assert groups == group_table(board, values_of(dataset, "country")).to_pylist()
+    assert groups == group_table(board, board_values(dataset, "country", board)).to_pylist()
     assert "2 of 2 groups" in command(*words, "--by", "country").out
     assert "no attribute 'town'; it has country" in command.refuses(*words, "--by", "town")
+    assert "no player has country 'gb'; did you mean 'GB'?" in command.refuses(*words, "--where", "country=gb")
     assert "--where is ATTRIBUTE=VALUE" in command.refuses(*words, "--where", "country", code=2)
