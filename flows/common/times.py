@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-__all__ = ["parse_time", "utc"]
+__all__ = ["AGES", "parse_span", "parse_time", "span_pattern", "utc"]
 
+AGES = "dwy"  # units of the time since a contest
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_557_600}  # a year of 365.25 days
 
 
 def utc(seconds: int) -> datetime:
@@ -37,3 +39,22 @@ def parse_time(text: str) -> int:
     except (ValueError, OverflowError):
         rule = f"must be a time as 2020-01-31, 2020-01-31T18:00+03:00 or 1580428800, got {text!r}"
         raise ValueError(rule) from None
+
+
+def span_pattern(units: str) -> str:
+    """The regular expression of durations in some units, of ``smhdwy``."""
+    return f"^([1-9][0-9]{{0,6}})([{units}])$"
+
+
+def parse_span(text: str, units: str) -> int:
+    """Seconds of a duration, as 90d or 1y, in one of ``units``.
+
+    Raises
+    ------
+    ValueError
+        The text is no such duration.
+    """
+    match = re.fullmatch(span_pattern(units), text)
+    if match is None:
+        raise ValueError(f"must be a duration in units of {', '.join(units)}, got {text!r}")
+    return int(match[1]) * _SECONDS[match[2]]

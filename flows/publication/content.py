@@ -225,6 +225,7 @@ class Content:
             "decimals": display.decimals,
             "titles": self._titles.to_json(),
             "n_rounds": self.n_rounds,
+            **({} if display.minimum == -math.inf else {"minimum": float(display.minimum)}),
         }
 
     @cached_property

@@ -60,6 +60,8 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
         The data set, the system and its hyperparameters, as in ``run.json``.
     deviations : float
         Deviations of the display rating; ``default_deviations`` whether they are those of the system.
+    minimum : float or None
+        The lowest display rating; None without one.
     mu_init : float
         Mean of a newcomer's belief, rating points.
     decimals : int
@@ -101,6 +103,7 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
     aliases: IndexFile
     state: dict[str, Any]
     previous: tuple[str, ...] = ()
+    minimum: float | None = None
     attributes: IndexFile | None = None
     groups: IndexFile | None = None
     unrated: IndexFile | None = None

@@ -74,21 +74,25 @@ class Part:
             return np.full(len(players), np.nan)
         return np.where((at >= 0) & (self._player[last] == players), self._rating[last], np.nan)
 
-    def states(self, stop: int) -> tuple[npt.NDArray[np.int32], dict[str, npt.NDArray[np.generic]]]:
+    def states(
+        self, stop: int, ends: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int32], dict[str, npt.NDArray[np.generic]]]:
         """The players with rows before round ``stop``, ascending, and the state of each after the last of these rows.
 
-        The state has ``round_index, mu, sigma, rating``, ``n_rounds`` and, of all these rows, ``max_rating``.
+        The state has ``round_index, mu, sigma, rating``, ``n_rounds`` and, of all these rows, ``max_rating`` and the
+        ``latest`` of the ``ends`` of rounds, UTC seconds.
         """
         rows = np.flatnonzero(self._round < stop)
         players = self._player[rows]
         first = np.flatnonzero(np.diff(players, prepend=-1))
         last = rows[np.append(first[1:], len(rows)) - 1] if len(rows) else rows
-        columns = ("mu", "sigma", "n_before")
+        columns, time = ("mu", "sigma", "n_before"), ends[self._round[rows]]
         mu, sigma, n_before = (self._rows.column(name).chunk(0).to_numpy()[last] for name in columns)
         return players[first], {
             "round_index": self._round[last], "mu": mu, "sigma": sigma, "n_rounds": n_before + np.int32(1),
             "rating": self._rating[last],
             "max_rating": np.maximum.reduceat(self._rating[rows], first) if len(rows) else self._rating[rows],
+            "latest": np.maximum.reduceat(time, first) if len(rows) else time,
         }  # fmt: skip
 
     def _bounds(self, player: int) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from .tables import PublishedTables
 
 __all__ = ["NoPlayerError", "PublishedRun", "open_published"]
 
-MOST_EARLIER = 4  # leaderboards after earlier rounds in memory
+MOST_EARLIER = 4  # leaderboards of earlier times in memory
 
 
 class PublishedRun(PublishedTables):
@@ -61,12 +61,27 @@ class PublishedRun(PublishedTables):
         title: str | None = None,
         at: int | None = None,
         group: Group | None = None,
+        active: int | None = None,
     ) -> Page:
         """Rows of the leaderboard; see :meth:`ranklake.flows.published.leaderboard.Leaderboard.page`.
 
-        With ``at`` it is that after the last round that ended before this time, UTC seconds.
+        Parameters
+        ----------
+        at
+            The leaderboard of this time, UTC seconds; as :func:`ranklake.flows.results.as_of.leaderboard_at`.
+        active
+            Only players whose last contest ended at most this many seconds before ``at``, or before the last contest.
+
+        Raises
+        ------
+        ValueError
+            ``at`` is out of range.
         """
-        return self._leaderboard_at(at).page(start, limit, order, active_since, title, group)
+        board = self._leaderboard_at(at)
+        if active is not None:
+            since = (board.last_time_seconds if at is None else at) - active
+            active_since = max(since, 1, 1 if active_since is None else active_since)  # 0 is unknown
+        return board.page(start, limit, order, active_since, title, group)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -122,7 +137,7 @@ class PublishedRun(PublishedTables):
     ) -> dict[str, Any]:
         """The distribution of ratings; see :func:`ranklake.flows.published.distribution.distribution`.
 
-        With ``at`` it is that after the last round that ended before this time, UTC seconds.
+        With ``at`` it is that of this time, UTC seconds, as for :meth:`leaderboard`.
         """
         name = None if handle is None else self.handles.handle(self.handles.row(handle))
         return distribution.distribution(self._leaderboard_at(at).table, width, active_since, name)
@@ -185,13 +200,17 @@ class PublishedRun(PublishedTables):
         return Leaderboard(self.leaderboard_table, self.attributes_table)
 
     def _leaderboard_at(self, time_seconds: int | None) -> Leaderboard:
-        stop = self.manifest.n_rounds if time_seconds is None else past.round_at(self, time_seconds)
-        return self._leaderboard if stop == self.manifest.n_rounds else self._earlier(stop)
+        return self._leaderboard if time_seconds is None else self._earlier(time_seconds)
 
     @cached_property
     def _earlier(self) -> Callable[[int], Leaderboard]:
-        attributes = self.attributes_table
-        return lru_cache(MOST_EARLIER)(lambda stop: Leaderboard(past.leaderboard_before(self, stop), attributes))
+        states = lru_cache(1)(lambda stop: past.states_before(self, stop))
+
+        def board(at: int) -> Leaderboard:
+            table = past.leaderboard_at(self, states(past.rounds_until(self, at)), at)
+            return Leaderboard(table, self.attributes_table)
+
+        return lru_cache(MOST_EARLIER)(board)
 
     @cached_property
     def _search(self) -> Search:

@@ -12,7 +12,7 @@ from ranklake.storage import Dataset, Lake, LakeError, Run
 from ..common.times import utc
 from ..common.titles import TitlesChoice
 from .display import Display
-from .idle import idle_sigma
+from .idle import idle_rating
 from .leaderboard import LeaderboardBuilder, check_rated, rated_contests
 from .run_titles import titles_of
 
@@ -63,8 +63,7 @@ def leaderboard_at(
     if not len(players):
         raise LakeError(f"run {run_name} has no rated rounds until {_day(at)}; {_first(ends)}")
     mu, sigma, n_rounds = builder.mu[players], builder.sigma[players], builder.n_rounds[players]
-    sigma = idle_sigma(display.system, display.params, mu, sigma, n_rounds, latest[players], at)
-    builder.sigma[players], builder.rating[players] = sigma, display.rating(mu, sigma, n_rounds)
+    builder.sigma[players], builder.rating[players] = idle_rating(display, mu, sigma, n_rounds, latest[players], at)
     return builder.table(dataset.handles(), titles_of(run, dataset, display.params.mu_init, titles))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,6 +63,12 @@ class Display:
             path = run_file(run.name)
             raise DamagedError(f"{path}: the display rating is invalid: {error}", path=path) from error
         return usual if deviations is None else replace(usual, deviations=deviations)
+
+    @classmethod
+    def named(cls, system: str, params: Mapping[str, Any], deviations: float, minimum: float | None = None) -> Display:
+        """The display rating of a system by its name; ``minimum`` None is none."""
+        found = find_system(system)
+        return cls(found, build_params(found, params), deviations, -math.inf if minimum is None else minimum)
 
     @property
     def decimals(self) -> int:

@@ -8,13 +8,31 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Prior, Rounds, System
+from ranklake.rating_kernels.core.limits import TIME_SECONDS
+from ranklake.rating_kernels.core.system import check_value
 
 from ..compilation.compile import announce_compilation
+from .display import Display
 
-__all__ = ["idle_sigma"]
+__all__ = ["idle_rating", "idle_sigma"]
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
+
+
+def idle_rating(
+    display: Display, mu: Floats, sigma: Floats, n_rounds: npt.NDArray[np.int32], last: Longs, at: int
+) -> tuple[Floats, Floats]:
+    """The standard deviation and the display rating of each player at a time; see :func:`idle_sigma`.
+
+    Raises
+    ------
+    ValueError
+        ``at`` is out of range.
+    """
+    check_value("at", at, TIME_SECONDS)
+    sigma = idle_sigma(display.system, display.params, mu, sigma, n_rounds, last, at)
+    return sigma, display.rating(mu, sigma, n_rounds)
 
 
 def idle_sigma(

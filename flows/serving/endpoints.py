@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..published.leaderboard import ORDERS, Page
+from ..published.leaderboard import ORDERS, Group, Page
 from ..published.run import NoPlayerError, PublishedRun
 from ..results.group_level import group_level
 from .answers.parameters import Parameter
@@ -24,6 +24,7 @@ __all__ = [
     "MOST_ROWS",
     "Endpoint",
     "Moved",
+    "group_of",
     "many_players",
 ]
 
@@ -92,8 +93,34 @@ def _leaderboard(run: PublishedRun, values: Values) -> Rows:
     if values["title"] is not None and values["title"] not in titles:
         rule = f"must be one of {', '.join(titles)}" if titles else "is not possible: the run has no titles"
         raise Problem.of_parameter("title", values["title"], rule)
-    names = ("start", "limit", "order", "active_since", "title", "at")
-    return _page(run.leaderboard(**{name: values[name] for name in names}), values)
+    group = None if values["group"] is None else group_of(run, values["group"])
+    names = ("start", "limit", "order", "active_since", "title", "at", "active")
+    return _page(run.leaderboard(**{name: values[name] for name in names}, group=group), values)
+
+
+def group_of(run: PublishedRun, text: str) -> Group:
+    """The attribute and the value of ``ATTRIBUTE:VALUE``; of several attributes that fit, the longest.
+
+    Raises
+    ------
+    Problem
+        The run has no such attribute.
+    """
+    for name in sorted(run.attributes, key=len, reverse=True):
+        if text.startswith(f"{name}:"):
+            return name, text[len(name) + 1 :]
+    raise Problem.of_parameter("group", text, f"must be ATTRIBUTE:VALUE{_attributes(run)}")
+
+
+def _groups(run: PublishedRun, values: Values) -> Rows:
+    attribute = values["attribute"]
+    if attribute is not None and attribute not in run.attributes:
+        raise Problem.of_parameter("attribute", attribute, f"must be an attribute{_attributes(run)}")
+    return _page(run.groups(values["start"], values["limit"], attribute), values)
+
+
+def _attributes(run: PublishedRun) -> str:
+    return f" ({', '.join(run.attributes)})" if run.attributes else ", but the players have none"
 
 
 def _player(run: PublishedRun, values: Values) -> Any:
@@ -132,7 +159,7 @@ def _team_rating(run: PublishedRun, values: Values) -> Any:
 
 def _distribution(run: PublishedRun, values: Values) -> Any:
     try:
-        at = None if values["year"] is None else int(datetime(values["year"] + 1, 1, 1, tzinfo=UTC).timestamp())
+        at = None if values["year"] is None else int(datetime(values["year"] + 1, 1, 1, tzinfo=UTC).timestamp()) - 1
         return run.distribution(values["width"], values["active_since"], values["handle"], at)
     except ValueError as error:
         raise Problem.of_parameter("width", str(values["width"]), str(error)) from error
@@ -186,11 +213,19 @@ ENDPOINTS = (
         _START, _limit(100),
         Parameter("order", "text", "Descending order of the rows.", "rating", choices=ORDERS),
         _ACTIVE, Parameter("title", "text", "Only players with this title.", None, 1, 100),
-        Parameter("at", "time", "Ratings after the last contest that ended before then."), _FORMAT,
+        Parameter("at", "time", "Ratings of this time, with the uncertainty of the days since then.",
+                  None, -1e14, 1e14),
+        Parameter("active", "age", "Only players with a contest in this time before `at`, or before the last contest."),
+        Parameter("group", "text", "Only players with a value of an attribute, as `country:PL`.", None, 1, 1000),
+        _FORMAT,
     ), _leaderboard),
+    Endpoint("/groups", "Groups of players with the same value of an attribute, best first.", (
+        Parameter("attribute", "text", "Only the groups of this attribute.", None, 1, 1000),
+        _START, _limit(100), _FORMAT,
+    ), _groups),
     Endpoint("/players/{handle}/history", "One row per rated round of a player.", (_SINCE, _FORMAT), _history),
-    Endpoint("/players/{handle}", "One player: place, percentile, rating, first and last contest.", (), _player,
-             quick=True),
+    Endpoint("/players/{handle}", "One player: place, percentile, rating, attributes, first and last contest.", (),
+             _player, quick=True),
     Endpoint("/players", "Several players.", (_handles(MOST_HANDLES),), _players),
     Endpoint("/compare", "Common contests of several players; score and chance of each pair.",
              (_handles(MOST_COMPARED),), _compare),

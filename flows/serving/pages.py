@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Route
 from ..published.run import NoPlayerError, PublishedRun
 from ..site.colours import title_styles
 from ..site.embedded import style_policy
+from ..site.groups import ACTIVE
 from ..site.links import ServerLinks
 from ..site.pages import POLICY, Templates, static_files, template_files
 from . import preview_page, views
@@ -25,7 +26,7 @@ from .answers.paths import TEXT
 from .answers.problems import Problem
 from .answers.rendering import Body, encoding_for
 from .answers.requests import read_body
-from .endpoints import MOST_COMPARED
+from .endpoints import MOST_COMPARED, group_of
 from .previews import MOST_STANDINGS
 from .state.served_runs import ServedRuns
 
@@ -65,6 +66,7 @@ class ServerPages:
             Route("/{run}", self._first),
             Route("/{run}/contests", self._page("contests", lambda run, links, _: views.contests(run, links))),
             Route("/{run}/distribution", self._page("distribution", _distribution)),
+            Route("/{run}/groups", self._page("groups", lambda run, links, _: views.groups(run, links))),
             Route("/{run}/compare", self._page("compare", _compare)),
             Route("/{run}/preview", self._preview, methods=["GET", "POST"]),
             Route(f"/{{run}}/p/{{handle:{TEXT}}}/graph.svg", self._picture("graph")),
@@ -227,7 +229,11 @@ def _leaderboard(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]
     text = given.get("page", "0")
     if not (text.isascii() and text.isdigit() and len(text) < 8):
         raise Problem.of_parameter("page", text[:100], "must be a number from 0")
-    return views.leaderboard(run, int(text))
+    active = given.get("active", "")
+    if active and active not in ACTIVE:
+        raise Problem.of_parameter("active", active[:100], f"must be {', '.join(ACTIVE)} or empty")
+    chosen = given.get("group", "").strip()
+    return views.leaderboard(run, int(text), group_of(run, chosen) if chosen else None, active)
 
 
 def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> dict[str, Any]:

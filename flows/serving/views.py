@@ -7,10 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..published.leaderboard import Group
 from ..published.run import PublishedRun
+from ..results.attributes import COUNTRY
 from ..results.rating_format import RatingFormat
 from ..site.embedded import badge, graph
 from ..site.graph import Series
+from ..site.groups import ACTIVE, group_sections
 from ..site.histogram import histogram_of, title_counts
 from ..site.links import ServerLinks
 from ..site.pages import RunFacts
@@ -23,6 +26,7 @@ __all__ = [
     "contests",
     "distribution",
     "facts",
+    "groups",
     "leaderboard",
     "picture",
     "player",
@@ -33,6 +37,7 @@ BOARD_ROWS = 200  # of a page of the leaderboard
 MOST_CONTESTS = 20_000  # listed, the latest ones
 
 _BOARD = ("place", "handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
+_SPANS = {"90d": "90 days", "1y": "a year", "3y": "3 years"}
 _STANDINGS = ("place", "handle", "perf", "rating", "change")
 
 
@@ -41,16 +46,41 @@ def facts(run: PublishedRun) -> RunFacts:
     known = run.facts()
     form = RatingFormat(run.titles, known["decimals"])
     counts = known["n_players"], known["n_rounds"], known["last_time_seconds"] or 0
-    return RunFacts(run.name, known["system"], known["dataset"], *counts, form)
+    return RunFacts(run.name, known["system"], known["dataset"], *counts, form, run.attributes)
 
 
-def leaderboard(run: PublishedRun, page: int) -> dict[str, Any]:
-    """Page ``page`` of the leaderboard, from 0."""
+def leaderboard(run: PublishedRun, page: int, group: Group | None = None, active: str = "") -> dict[str, Any]:
+    """Page ``page`` of the leaderboard, from 0.
+
+    Parameters
+    ----------
+    group
+        Only players with this value of an attribute.
+    active
+        Only players with a contest in this time before the end of the last contest, a key of ``ACTIVE``; empty for all.
+    """
     start = page * BOARD_ROWS
-    found = run.leaderboard(start, BOARD_ROWS)
+    found = run.leaderboard(start, BOARD_ROWS, group=group, active=ACTIVE.get(active))
     board = {name: found.rows.column(name).to_pylist() for name in _BOARD}
+    if COUNTRY in run.attributes:
+        board["country"] = run.values(COUNTRY, found.rows.column("player"))
+    named = [" ".join(group)] if group else []
+    heading = ", ".join([*named, f"active within {_SPANS[active]}"] if active else named)
+    chosen = {"group": ":".join(group) if group else "", "active": active}
     n_pages = -(-found.total // BOARD_ROWS)
-    return {"board": board, "start": start, "page": page, "n_pages": n_pages, "version": ""}
+    return {"board": board, "start": start, "page": page, "n_pages": n_pages, "version": "", "total": found.total,
+            "heading": heading, "chosen": chosen, "choices": _choices(run)}  # fmt: skip
+
+
+def _choices(run: PublishedRun) -> dict[str, Any]:
+    """What the form of the leaderboard offers: the best groups of each attribute, and spans of time."""
+    rows = [row for section in group_sections(run.groups_table, lambda *_: "") for row in section["rows"]]
+    return {"groups": [f"{row['attribute']}:{row['value']}" for row in rows], "active": list(_SPANS.items())}
+
+
+def groups(run: PublishedRun, links: ServerLinks) -> dict[str, Any]:
+    """The groups of players by attribute."""
+    return {"sections": group_sections(run.groups_table, links.group)}
 
 
 def player(run: PublishedRun, handle: str) -> dict[str, Any]:
@@ -146,7 +176,7 @@ def _columns(rows: pa.Table) -> dict[str, list[Any]]:
     ids, names = rows.column("contest_id").to_pylist(), rows.column("name").to_pylist()
     return found | {
         "ids": ids,
-        "names": [key if name is None else name for key, name in zip(ids, names, strict=True)],
+        "names": [name or key for key, name in zip(ids, names, strict=True)],
         "times": [time or 0 for time in rows.column("time_seconds").to_pylist()],
         "n": [n or 0 for n in rows.column("n_players").to_pylist()],
         "place": [lo + 1 for lo in rows.column("lo").to_pylist()],

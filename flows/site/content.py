@@ -18,6 +18,7 @@ from ranklake.storage import Lake
 
 from ..common.titles import TitlesChoice
 from ..publication.prefix_digests import digest_of_rows
+from ..results.attributes import COUNTRY, attribute_names, player_attributes, values_of
 from ..results.display import Display
 from ..results.leaderboard import LeaderboardBuilder, open_rated, rated_contests
 from ..results.rating_format import RatingFormat
@@ -47,6 +48,8 @@ class SiteContent:
         CRC-32 of each handle in UTF-8, by which the browser finds a player's file.
     rows : int64[n_rounds]
         Participations of each round.
+    attributes : pa.Table
+        The attributes of the players; columns as in ``OF_ATTRIBUTES["attributes"]``.
     contests : dict of list
         ``contest_id, name, url, time_seconds, n_players`` of each round; None where a contest was removed.
 
@@ -66,12 +69,14 @@ class SiteContent:
         self.contests = {
             name: self._table.column(name).to_pylist() for name in ("name", "url", "time_seconds", "n_players")
         }
+        self.contests["name"] = [name or None for name in self.contests["name"]]  # of files without names
         segments = self._chain.segments
         self.contests["contest_id"] = [contest for segment in segments for contest in segment.contest_ids]
         self.rows = np.array([n for segment in segments for n in segment.rows], np.int64)
         self._digests = self._run.round_digests(self._chain)
         self._column = self._dataset.handles()
         self.handles: list[str] = self._column.to_pylist()
+        self.attributes = player_attributes(self._dataset)
         self.checksums = np.fromiter((crc32(handle.encode()) for handle in self.handles), np.uint32, len(self.handles))
         self.run, self.system, self.dataset = run_name, str(self._run.config["system"]), self._dataset.name
 
@@ -107,6 +112,20 @@ class SiteContent:
         """The leaderboard after the rounds that the builder was given."""
         return builder.table(self._column, self.format.titles)
 
+    def countries(self, board: pa.Table) -> list[str | None] | None:
+        """The country of each row of a leaderboard; None if the players have no such attribute."""
+        if self._countries is None:
+            return None
+        found: list[str | None] = self._countries.take(board.column("player").combine_chunks()).to_pylist()
+        return found
+
+    @cached_property
+    def _countries(self) -> pa.DictionaryArray | None:
+        """The country of each player."""
+        if COUNTRY not in attribute_names(self.attributes):
+            return None
+        return values_of(self.attributes, COUNTRY, pa.chunked_array([np.arange(len(self.handles), dtype=np.int32)]))
+
     def round_key(self, round_index: int, players: npt.NDArray[np.int32]) -> str:
         """Digest of all that the page of a round depends on."""
         about = [self.contests[name][round_index] for name in ("name", "url", "time_seconds", "n_players")]
@@ -118,7 +137,8 @@ class SiteContent:
 
     def state(self) -> str:
         """Digest of all that the site depends on."""
-        return digest(self._seed, self._digests, digest_of_rows(self._table), self.checksums)
+        further = [digest_of_rows(self.attributes)] if self.attributes.num_rows else []
+        return digest(self._seed, self._digests, digest_of_rows(self._table), self.checksums, *further)
 
     @cached_property
     def _seed(self) -> list[Any]:

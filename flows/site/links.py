@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
+from zlib import crc32
+
+from ..common.text import slug
 
 __all__ = ["Links", "ServerLinks", "SiteLinks"]
 
@@ -33,6 +36,14 @@ class Links(Protocol):
         """The distribution of ratings."""
 
     @property
+    def groups(self) -> str:
+        """The groups of players with the same attribute."""
+
+    @property
+    def active(self) -> str:
+        """The leaderboard of the players who were active within a year."""
+
+    @property
     def compare(self) -> str:
         """The comparison of players."""
 
@@ -52,6 +63,9 @@ class Links(Protocol):
 
     def contest(self, contest_id: str) -> str:
         """The page of a contest."""
+
+    def group(self, attribute: str, value: str) -> str:
+        """The leaderboard of a group."""
 
     def static(self, name: str) -> str:
         """A style sheet or a script."""
@@ -92,6 +106,18 @@ class SiteLinks:
     @property
     def distribution(self) -> str:
         return f"{self.version}distribution.html" if self.version else self.home
+
+    @property
+    def groups(self) -> str:
+        return f"{self.version}groups.html" if self.version else self.home
+
+    @property
+    def active(self) -> str:
+        return f"{self.version}active.html" if self.version else self.home
+
+    def group(self, attribute: str, value: str) -> str:
+        """The leaderboard of a group."""
+        return f"{self.version}groups/{slug(f'{attribute} {value}')}-{crc32(f'{attribute}={value}'.encode()):08x}.html"
 
     @property
     def compare(self) -> str:
@@ -141,6 +167,14 @@ class ServerLinks:
         return f"{self.home}/distribution"
 
     @property
+    def groups(self) -> str:
+        return f"{self.home}/groups"
+
+    @property
+    def active(self) -> str:
+        return f"{self.home}?active=1y"
+
+    @property
     def compare(self) -> str:
         return f"{self.home}/compare"
 
@@ -149,8 +183,14 @@ class ServerLinks:
         """The preview of a contest, which only the server has."""
         return f"{self.home}/preview"
 
-    def leaderboard(self, page: int) -> str:
-        return f"{self.home}?page={page}" if page else self.home
+    def leaderboard(self, page: int, **chosen: str) -> str:
+        """Page ``page`` of the leaderboard; ``chosen`` are further parameters, the empty ones left out."""
+        query = ({"page": str(page)} if page else {}) | {name: value for name, value in chosen.items() if value}
+        return f"{self.home}?{urlencode(query)}" if query else self.home
+
+    def group(self, attribute: str, value: str) -> str:
+        """The leaderboard of a group."""
+        return self.leaderboard(0, group=f"{attribute}:{value}")
 
     def player(self, handle: str) -> str:
         return f"{self.home}/p/{quote(handle, '')}"

@@ -46,6 +46,8 @@ class RunFacts:
         End of the last contest, UTC; 0 if unknown.
     format : RatingFormat
         Titles and decimals of the ratings.
+    attributes : tuple of str
+        The attributes of the players, which make groups.
     """
 
     name: str
@@ -55,6 +57,7 @@ class RunFacts:
     n_rounds: int
     last_time_seconds: int
     format: RatingFormat
+    attributes: tuple[str, ...] = ()
 
     @cached_property
     def minima(self) -> list[float]:
@@ -104,8 +107,8 @@ class Templates:
         Parameters
         ----------
         template
-            ``leaderboard``, ``player``, ``compare``, ``contests``, ``contest``, ``distribution`` or ``preview``. The
-            beginning of each template lists what it reads from ``context``.
+            ``leaderboard``, ``groups``, ``player``, ``compare``, ``contests``, ``contest``, ``distribution`` or
+            ``preview``. The beginning of each template lists what it reads from ``context``.
         """
         return "".join(self.stream(template, run, links, **context))
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ..common.text import slug
+from ..results.attributes import attribute_names, values_of
+from ..results.groups import groups_of, has_value
 from .colours import title_styles
 from .content import Round, SiteContent, digest
+from .groups import ACTIVE, group_sections, is_active
 from .histogram import Histogram, histogram_of, title_counts
 from .links import SiteLinks
 from .pages import RunFacts, Templates, static_files, template_files
@@ -40,6 +44,7 @@ SERVER_FILES = ("preview.js",)  # of pages that only the server has
 SHELLS = ("player.html", "compare.html", "contest.html")  # pages that a script fills
 
 Progress = Callable[[int, int | None, str], None]
+Mask = npt.NDArray[np.bool_]
 
 
 class SiteParts:
@@ -56,7 +61,9 @@ class SiteParts:
         statics = {name: data for name, data in static_files().items() if name not in SERVER_FILES}
         self._statics = statics | {"titles.css": title_styles(content.format.titles).encode()}
         self._assets = f"static/{digest(*self._statics.values())}/"
-        self.look = digest(*self._statics.values(), *template_files().values())
+        self._attributes = tuple(attribute_names(content.attributes))
+        has_groups = [b"groups"] if self._attributes else []  # every page has a link to them
+        self.look = digest(*self._statics.values(), *template_files().values(), *has_groups)
 
     def statics(self) -> None:
         """Style sheets and scripts."""
@@ -111,11 +118,12 @@ class SiteParts:
         content = self._content
         last = max((time or 0 for time in content.contests["time_seconds"]), default=0)
         names = (content.run, content.system, content.dataset)
-        return RunFacts(*names, board.num_rows, content.n_rounds, last, content.format)
+        return RunFacts(*names, board.num_rows, content.n_rounds, last, content.format, self._attributes)
 
     def _timeless(self) -> RunFacts:
         """Facts for pages that do not change with new rounds."""
-        return RunFacts(self._content.run, self._content.system, self._content.dataset, 0, 0, 0, self._content.format)
+        content = self._content
+        return RunFacts(content.run, content.system, content.dataset, 0, 0, 0, content.format, self._attributes)
 
     def histories(self, n_players: list[int]) -> list[dict[str, Any]]:
         """The files of histories: a folder a level, with the number of its files."""
@@ -149,7 +157,7 @@ class SiteParts:
 
     def leaderboard(self, board: pa.Table, facts: RunFacts) -> dict[str, Any]:
         """Every page of the leaderboard, as data and as a page; what the scripts need to find a player's page."""
-        pages = list(board_pages(board, self._content.format.decimals))
+        pages = list(self._pages(board))
         keys = []
         for number, page in enumerate(pages):
             key = self._named(f"data/leaderboard/{number:03}", page).rpartition("-")[2].partition(".")[0]
@@ -162,7 +170,7 @@ class SiteParts:
 
     def index(self, board: pa.Table, facts: RunFacts) -> str:
         """The first page of the site, which names the version: the best players."""
-        page = next(board_pages(board.slice(0, FIRST_ROWS), self._content.format.decimals))
+        page = next(self._pages(board.slice(0, FIRST_ROWS)))
         version = self._files.version
         return self._board_page(page, 0, -1, facts, SiteLinks("index.html", version, self._assets), version)
 
@@ -175,9 +183,45 @@ class SiteParts:
         links: SiteLinks,
         version: str,
         n_pages: int = 1,
+        heading: str = "",
+        total: int = 0,
     ) -> str:
-        context = {"board": page, "start": number * PAGE_ROWS, "page": shown, "n_pages": n_pages, "version": version}
+        context = {"board": page, "start": number * PAGE_ROWS, "page": shown, "n_pages": n_pages, "version": version,
+                   "heading": heading, "total": total, "chosen": {}, "choices": None}  # fmt: skip
         return self._templates.render("leaderboard", facts, links, **context)
+
+    def _pages(self, board: pa.Table) -> Iterator[dict[str, list[Any]]]:
+        return board_pages(board, self._content.format.decimals, self._content.countries(board))
+
+    def _some(self, board: pa.Table, keep: Mask, path: str, heading: str, facts: RunFacts) -> None:
+        """A leaderboard of some players, with their places among all; the best ``PAGE_ROWS`` of them."""
+        rows = np.flatnonzero(keep)
+        shown = board.take(pa.array(rows[:PAGE_ROWS]))
+        page: dict[str, list[Any]] = next(self._pages(shown), {name: [] for name in board.column_names})
+        links = SiteLinks(f"{self._files.version}{path}", self._files.version, self._assets)
+        self._files.page(path, self._board_page(page, 0, -1, facts, links, "", 1, heading, len(rows)))
+
+    def active(self, board: pa.Table, facts: RunFacts) -> None:
+        """The leaderboard of the players who were active within a year; none if no contest has a time."""
+        if facts.last_time_seconds:
+            self._some(board, is_active(board, ACTIVE["1y"]), "active.html", "active within a year", facts)
+
+    def groups(self, board: pa.Table, facts: RunFacts) -> dict[str, str]:
+        """The groups of players, as data and as a page, and the leaderboard of each group on it; empty without any."""
+        if not self._attributes:
+            return {}
+        attributes, version = self._content.attributes, self._files.version
+        table, links = groups_of(board, attributes), SiteLinks(f"{version}groups.html", version, self._assets)
+        sections = group_sections(table, links.group)
+        for section in sections:
+            values = values_of(attributes, section["name"], board.column("player"))
+            for row in section["rows"]:
+                path, heading = row["address"].removeprefix(version), f"{section['name']} {row['value']}"
+                self._some(board, has_value(values, row["value"]), path, heading, facts)
+        self._files.page("groups.html", self._templates.render("groups", facts, links, sections=sections), packed=True)
+        decimals = self._content.format.decimals
+        shown = {name: numbers(table.column(name).to_numpy(), decimals) for name in ("rating", "best_rating")}
+        return {"groups": self._named("data/groups", table.to_pydict() | shown)}
 
     def distribution(self, board: pa.Table, facts: RunFacts) -> str:
         """The histogram of ratings, as data and as a page."""

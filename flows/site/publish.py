@@ -130,8 +130,10 @@ def _write(content: SiteContent, files: SiteFiles, rebuild: bool, on_progress: P
         "contests": parts.contests(contests, facts),
         "leaderboard": parts.leaderboard(board, facts),
         "distribution": parts.distribution(board, facts),
+        **parts.groups(board, facts),
         **parts.search(board),
     }
+    parts.active(board, facts)
     files.page("manifest.json", encode(manifest))
     files.switch(parts.shells(), parts.index(board, facts))
     removed = files.clean()

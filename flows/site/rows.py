@@ -31,17 +31,19 @@ def board_rows(board: Columns, form: RatingFormat, links: Links) -> str:
     Parameters
     ----------
     board
-        ``place, handle, rating, sigma, n_rounds, max_rating, last_time_seconds``, one list each.
+        ``place, handle, rating, sigma, n_rounds, max_rating, last_time_seconds``, one list each; ``country``, shown
+        beside the name, may be missing.
     """
-    shown, tier, player = _number(form), _tiers(form), _players(links)
+    shown, tier, player, country = _number(form), _tiers(form), _players(links), _countries()
     names = ("place", "handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
-    rows = zip(*(board[name] for name in names), strict=True)
+    countries = board.get("country") or [None] * len(board["place"])
+    rows = zip(*(board[name] for name in names), countries, strict=True)
     bodies = []
     for title, group in groupby(rows, key=lambda row: tier(row[2])):
         lines = (
-            f"<tr><td>{place}<td>{player(handle)}<td>{shown(rating)}<td>{shown(sigma)}<td>{n_rounds}"
+            f"<tr><td>{place}<td>{player(handle)}{country(where)}<td>{shown(rating)}<td>{shown(sigma)}<td>{n_rounds}"
             f"<td>{shown(highest)}<td>{day(last)}"
-            for place, handle, rating, sigma, n_rounds, highest, last in group
+            for place, handle, rating, sigma, n_rounds, highest, last, where in group
         )
         bodies.append(f"<tbody{title}>{''.join(lines)}")
     return "\n".join(bodies)
@@ -112,6 +114,11 @@ def _tiers(form: RatingFormat) -> Any:
     minima = [title.minimum for title in form.titles.ladder]
     classes = ["", *(f" class=t{i}" for i in range(len(minima)))]
     return lambda rating: "" if rating is None else classes[bisect_right(minima, rating)]
+
+
+def _countries() -> Any:
+    """A country beside a name; empty for None."""
+    return cache(lambda value: "" if value is None else f" <small>{escape(short(value))}</small>")
 
 
 def _players(links: Links) -> Any:

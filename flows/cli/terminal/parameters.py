@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...common.times import parse_time
+from ...common.times import AGES, parse_span, parse_time
 
 if TYPE_CHECKING:
     from ranklake.storage import Lake
@@ -20,8 +19,6 @@ else:
     _ParamType = click.ParamType  # generic for type checkers only
 
 __all__ = ["AGE", "DATASET", "FINITE", "LAKE", "RUN", "SPAN", "TIME", "TITLES", "LakeAddress"]
-
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_557_600}  # a year of 365.25 days
 
 
 class LakeAddress(str):
@@ -77,10 +74,10 @@ class _SpanType(_ParamType):
         self._units, self._examples = units, examples
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        match = re.fullmatch(f"([1-9][0-9]{{0,6}})([{self._units}])", value)
-        if match is None:
+        try:
+            return parse_span(value, self._units)
+        except ValueError:
             self.fail(f"must be a duration as {self._examples}, got {value!r}")
-        return int(match[1]) * _SECONDS[match[2]]
 
 
 class _FiniteType(_ParamType):
@@ -114,4 +111,4 @@ class _TitlesType(_ParamType):
 
 RUN, DATASET = _NameType("run"), _NameType("dataset")
 LAKE, TIME, FINITE, TITLES = _LakeType(), _TimeType(), _FiniteType(), _TitlesType()
-SPAN, AGE = _SpanType("smhd", "90s, 15m, 1h or 1d"), _SpanType("dwy", "90d, 26w or 1y")
+SPAN, AGE = _SpanType("smhd", "90s, 15m, 1h or 1d"), _SpanType(AGES, "90d, 26w or 1y")

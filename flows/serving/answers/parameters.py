@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...common.times import parse_time
+from ...common.times import AGES, parse_span, parse_time, span_pattern
 from .problems import Problem
 
 __all__ = ["Parameter", "parse"]
@@ -23,7 +23,7 @@ class Parameter:
     ----------
     kind
         ``handles`` is a list of texts with commas between them. ``time`` is a date, a time or UTC seconds; its value is
-        UTC seconds.
+        UTC seconds. ``age`` is a number of days, weeks or years; its value is in seconds.
     default
         The value without the parameter; None if there is none.
     low, high
@@ -31,7 +31,7 @@ class Parameter:
     """
 
     name: str
-    kind: Literal["integer", "number", "text", "time", "handles"]
+    kind: Literal["integer", "number", "text", "time", "age", "handles"]
     description: str
     default: Any = None
     low: float = -math.inf
@@ -47,6 +47,8 @@ class Parameter:
             return f"must be {self.low:.0f} to {self.high:.0f} handles with commas between them"
         if self.kind == "time":
             return "must be a time as 2020-01-31, 2020-01-31T18:00Z or 1580428800"
+        if self.kind == "age":
+            return "must be a duration as 90d, 26w or 1y"
         if self.kind == "text":
             return f"must have at most {min(self.high, LONGEST):.0f} characters"
         what = "an integer" if self.kind == "integer" else "a finite number"
@@ -71,11 +73,12 @@ class Parameter:
             except ValueError:
                 fits = False
             fits = fits and text.isascii() and math.isfinite(value) and self.low <= value <= self.high
-        elif fits and self.kind == "time":
+        elif fits and self.kind in ("time", "age"):
             try:
-                value = parse_time(text)
+                value = parse_time(text) if self.kind == "time" else parse_span(text, AGES)
             except ValueError:
                 fits = False
+            fits = fits and self.low <= value <= self.high
         elif fits and self.kind == "handles":
             value = [handle for handle in text.split(",") if handle]
             fits = self.low <= len(value) <= self.high
@@ -92,6 +95,8 @@ class Parameter:
             return {"type": "array", "items": items, "minItems": int(self.low), "maxItems": int(self.high)}
         if self.kind == "time":
             return {"type": "string", "examples": ["2020-01-31", "1580428800"]}
+        if self.kind == "age":
+            return {"type": "string", "pattern": span_pattern(AGES), "examples": ["90d", "1y"]}
         if self.kind == "text":
             schema: dict[str, Any] = {"type": "string"}
             if self.choices:

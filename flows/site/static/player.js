@@ -21,6 +21,8 @@ function fill(site, one) {
   set("below", show.share(one.below));
   set("max_rating", show.number(one.max_rating));
   set("belief", `${show.number(mu)} ± ${show.number(sigma)}`);
+  set("last", day(one.times.at(-1)));
+  if (one.country) field("member").replaceChildren(element("span", {}, `country ${visible(one.country)}`));
   set("n_rounds", one.rating.length.toLocaleString("en"));
   const rows = one.times.map((time, i) => element("tr", {},
     element("td", {}, day(time)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from ranklake.flows.published.leaderboard import ORDERS
 from ranklake.flows.published.run import NoPlayerError, PublishedRun, open_published
 from ranklake.flows.published.search import Search, fold
 from ranklake.flows.published.tables import PublishedTables
+from ranklake.flows.results.as_of import leaderboard_at
 from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.results.ranks import active
 from ranklake.storage import Dataset, Lake, MissingError, Run
 
 CONTESTS = [*over_years(synthetic(40)), contest("últ", "player 1", ["Zoë", "player 2"], time_seconds=10**9)]
@@ -180,13 +183,12 @@ def test_distribution__bins_hold_everybody(run: PublishedRun, board: list[dict[s
         run.distribution(width=1e-3)
 
 
-@pytest.mark.parametrize("n", [1, 17, len(CONTESTS) - 1])
+@pytest.mark.parametrize("n", [2, 17, len(CONTESTS) - 1])
 def test_leaderboard__at_a_time_is_that_of_a_shorter_history(run: PublishedRun, tmp_path: Path, n: int) -> None:
     shorter = lake_of(tmp_path / "lake", CONTESTS[:n])
     rate_run(shorter)
-    expected = leaderboard(shorter, "run")
-    at = CONTESTS[n].time_seconds
-    assert at is not None
+    at = CONTESTS[n].time_seconds - 1
+    expected = leaderboard_at(shorter, "run", at)
     assert run.leaderboard(0, 1000, at=at).rows.to_pylist() == expected.to_pylist()
     title = expected.column("title")[0].as_py()
     assert run.leaderboard(0, 1, "mu", title=title, at=at).total == expected.column("title").to_pylist().count(title)
@@ -198,7 +200,34 @@ def test_leaderboard__at_a_time_is_that_of_a_shorter_history(run: PublishedRun, 
 
 def test_leaderboard__before_the_first_contest_is_empty(run: PublishedRun, board: list[dict[str, Any]]) -> None:
     assert run.leaderboard(at=-(10**12)).total == run.distribution(at=-(10**12))["n_players"] == 0
-    assert run.leaderboard(0, 1000, at=10**11).rows.to_pylist() == board
+    assert run.leaderboard(0, 1000, at=board_time(board)).rows.to_pylist() == board
+
+
+def board_time(board: list[dict[str, Any]]) -> int:
+    return max(row["last_time_seconds"] for row in board)
+
+
+@pytest.mark.parametrize(
+    ("system", "settings"), [("elo-mms", {"drift_per_day": 40.0}), ("glicko", {"period_days": 100.0})]
+)
+def test_leaderboard__at_a_time_has_the_uncertainty_of_the_days(
+    tmp_path: Path, system: str, settings: dict[str, Any]
+) -> None:
+    lake = lake_of(tmp_path, CONTESTS[:12])
+    rate_run(lake, system=system, **settings)
+    path = tmp_path / "runs/run/run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"display": {"deviations": 2.0, "minimum": 1400.0}}))
+    publish(lake, "run")
+    run, last = open_published(lake, "run"), CONTESTS[11].time_seconds
+    for at in (CONTESTS[6].time_seconds, last, last + 4000 * 86_400):
+        expected = leaderboard_at(lake, "run", at)
+        found = run.leaderboard(0, 1000, at=at)
+        assert found.rows.equals(expected)
+        recent = run.leaderboard(0, 1000, at=at, active=700 * 86_400).rows.column("handle").to_pylist()
+        assert recent == active(expected, 700 * 86_400, at).column("handle").to_pylist()
+    assert found.rows.column("sigma").to_pylist() != run.leaderboard(0, 1000).rows.column("sigma").to_pylist()
+    with pytest.raises(ValueError, match="at must be"):
+        run.leaderboard(at=10**17)
 
 
 def test_search__equal_then_prefix_then_part_and_best_first(run: PublishedRun, board: list[dict[str, Any]]) -> None:

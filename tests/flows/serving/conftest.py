@@ -1,4 +1,4 @@
-"""A small published lake, and a client of the API over it."""
+"""A small published lake, and clients of the API and of the pages over it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ pytest.importorskip("starlette")
 from helpers.api import TestClient
 
 from ranklake.flows.serving.app import create_app
+from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 
 
@@ -41,4 +42,12 @@ def client(lake: Lake) -> Iterator[TestClient]:
     served = ServedRuns(lake)
     served.open()
     with TestClient(create_app(served, refresh_seconds=0), follow_redirects=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="package")
+def pages(lake: Lake) -> Iterator[TestClient]:
+    served = ServedRuns(lake)
+    served.open()
+    with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
         yield client

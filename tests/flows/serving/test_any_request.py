@@ -6,7 +6,6 @@ Every answer of the API is one that the document describes; no page fails.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -17,17 +16,13 @@ from hypothesis import strategies as st
 pytest.importorskip("starlette")
 from helpers.api import TestClient
 
-from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
-from ranklake.flows.serving.state.served_runs import ServedRuns
-from ranklake.storage import Lake
-
 EXAMPLES = 10  # of each operation, valid and invalid
 # A stream does not end; the document lists its answers as the others.
 LEFT_OUT = ("/events",)
 PAGES = ("/{}", "/{}/contests", "/static/{}", "/static/titles/{}.css", "/run/p/{}", "/run/p/{}/graph.svg",
          "/run/p/{}/badge.svg", "/run/c/{}", "/run/{}", "/run?page={}", "/run?q={}", "/run/compare?h={}",
-         "/run/distribution?handle={}", "/run/preview?x={}")  # fmt: skip
+         "/run/distribution?handle={}", "/run/preview?x={}",
+         "/{}/groups", "/run?group={}", "/run?active={}")  # fmt: skip
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.sampled_from(
     ["player 1", "player 1,player 2", "<script>", "old one", "-1", "9" * 30, "1e9", "nan", "..", "\0", "%", "'\""]
 )
@@ -51,14 +46,6 @@ def test_openapi__every_answer_is_described(client: TestClient) -> None:
             accepted |= set() if refused else {operation.label}
     assert accepted == set()
     assert len(operations) - len(unseen) > 10, unseen
-
-
-@pytest.fixture(scope="module")
-def pages(lake: Lake) -> Iterator[TestClient]:
-    served = ServedRuns(lake)
-    served.open()
-    with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
-        yield client
 
 
 @pytest.mark.slow

@@ -139,6 +139,15 @@ def test_leaderboard__at_a_time_takes_dates(client: TestClient) -> None:
     assert counts == [0, *(get(client, f"{RUN}/leaderboard", at=f"{one}-01-01")["total"] for one in (year, year + 1))]
 
 
+def test_leaderboard__of_active_players_is_that_of_their_last_contests(client: TestClient) -> None:
+    board = get(client, f"{RUN}/leaderboard", limit=1000)["rows"]
+    last = max(row["last_time_seconds"] for row in board)
+    found = get(client, f"{RUN}/leaderboard", active="90d", limit=1000)["rows"]
+    assert found == [row for row in board if row["last_time_seconds"] >= last - 90 * 86_400]
+    later = get(client, f"{RUN}/leaderboard", active="1y", at=str(last + 366 * 86_400))
+    assert (len(found) < len(board), later["total"]) == (True, 0)
+
+
 def test_compare__has_the_chance_of_the_system(client: TestClient, lake: Lake) -> None:
     handles = ["player 3", "Zoë", "player 1"]
     prediction, _ = predict_run(lake, "run", handles)
@@ -294,6 +303,9 @@ def test_errors__name_the_parameter_its_value_and_the_rule(client: TestClient) -
         ("/leaderboard", {"title": "boss"}, "title"),
         ("/leaderboard", {"format": "xml"}, "format"),
         ("/leaderboard", {"at": "yesterday"}, "at"),
+        ("/leaderboard", {"at": "9" * 17}, "at"),
+        ("/leaderboard", {"active": "0y"}, "active"),
+        ("/leaderboard", {"active": "1y\n"}, "active"),
         ("/distribution", {"year": "0"}, "year"),
         ("/leaderboard", {"limits": "1"}, "limits"),
         ("/leaderboard", [("limit", "1"), ("limit", "2")], "limit"),

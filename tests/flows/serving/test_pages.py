@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator
 from hashlib import sha256
 from html import unescape
 from typing import Any
@@ -37,14 +36,6 @@ PAGES = (
     "/run/c/0",
     "/run/preview",
 )
-
-
-@pytest.fixture(scope="module")
-def pages(lake: Lake) -> Iterator[TestClient]:
-    served = ServedRuns(lake)
-    served.open()
-    with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
-        yield client
 
 
 @pytest.mark.parametrize("path", PAGES)

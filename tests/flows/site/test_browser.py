@@ -17,6 +17,7 @@ import pytest
 from helpers.lakes import contest, lake_of, rate_run
 
 from ranklake.flows.common.titles import CODEFORCES
+from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Lake
@@ -28,11 +29,15 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
 ]
 HOSTILE = "<img src=x onerror=alert(1)>\u202e\"'&é"
+QUOTED = '"' + HOSTILE.replace('"', '""') + '"'  # in CSV
+COUNTRIES = ("PL", HOSTILE, "Very " * 60 + "long", "العربية")  # of players in turn
 PAGES = {  # and what is there when a page is complete
     "index.html": "tbody tr",
     "{v}leaderboard/000.html": "tbody tr",
     "{v}contests.html": "label.filter:not([hidden])",
     "{v}distribution.html": "form.ask:not([hidden])",
+    "{v}groups.html": "table.groups",
+    "{v}active.html": "tbody tr",
     "player.html?h=player%207": "svg.graph .line",
     "compare.html?h=player%207,player%208": "svg.graph .line",
     "contest.html?id=39": "table.standings",
@@ -76,6 +81,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     lake = lake_of(folder / "lake", contests)
     rate_run(lake)
+    people = [f'"{name}",{COUNTRIES[i % 4]},{i}' for i, name in enumerate(names) if i]
+    (folder / "people.csv").write_text("\n".join(["handle,country,club", *people]).replace(HOSTILE, QUOTED), "utf-8")
+    record_attributes(lake, "games", str(folder / "people.csv"))
     publish_site(lake, "run", str(folder / "site"), titles=CODEFORCES)
     handler = functools.partial(_Quiet, directory=str(folder / "site"))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -143,6 +151,7 @@ def test_player__has_the_values_of_the_leaderboard(site: Site) -> None:
     field = lambda name: page.locator(f"[data-field={name}]").inner_text()  # noqa: E731
     assert field("rating") == f"{row['rating']:.0f}"
     assert field("place") == str(row["place"])
+    assert field("member") == f"country {COUNTRIES[3]}"
     assert field("max_rating") == f"{row['max_rating']:.0f}"
     assert field("n_rounds") == str(row["n_rounds"]) == str(page.locator("tbody tr").count())
 

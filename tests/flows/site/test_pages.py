@@ -76,7 +76,7 @@ SAFE_TAGS = {
         "rect",
     ),
     *("text", "circle", "table", "thead", "tbody", "tr", "th", "td", "small", "footer", "noscript", "label", "button"),
-    *("textarea",),
+    *("textarea", "code", "select", "option", "datalist", "sup"),
     *("section", "details", "summary"),
 }
 
@@ -102,9 +102,10 @@ def facts(name: str = "run", titles: Titles = CODEFORCES) -> RunFacts:
     return RunFacts(name, "elo-mmr", "games", 3, 2, 1_600_000_000, RatingFormat(titles, 0))
 
 
-def player(handle: str, rating: float = 1500.0) -> dict[str, Any]:
+def player(handle: str, rating: float = 1500.0, **attributes: str) -> dict[str, Any]:
     return {"handle": handle, "place": 1, "rating": rating, "mu": 1600.0, "sigma": 100.0, "max_rating": 1500.0,
-            "n_rounds": 2, "below": 0.5}  # fmt: skip
+            "last_time_seconds": 1_600_000_000, "n_rounds": 2, "below": 0.5,
+            "attributes": attributes}  # fmt: skip
 
 
 def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str]:
@@ -127,7 +128,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "pairs": [pair],
         "history": history,
     }
-    one = {"player": player(name), "rounds": rounds, "series": series, "history": history}
+    one = {"player": player(name, **{name: name}), "rounds": rounds, "series": series, "history": history}
     changes = {
         "place": [1, None], "handle": [name, "b"], "perf": [1500.0, None], "rating_before": [1400.0, 1300.0],
         "rating": [1500.0, None], "change": [100.0, None], "expected_place": [1.2, None], "next_title": [name, None],
@@ -141,8 +142,16 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
             "preview": templates.render("preview", run, links, **form),
             "error": templates.render("error", run, links, within=True, **error),
         }
+    some = {"total": 2, "heading": name, "chosen": {}, "choices": None}
+    if isinstance(links, ServerLinks):
+        some |= {"chosen": {"group": name, "active": "1y"}, "choices": {"groups": [name], "active": [("1y", "a year")]}}
+    group = {"place": 1, "value": name, "rating": 1500.0, "n_players": 2, "best": name, "best_rating": 1500.0}
+    section = {"name": name, "n": 2, "rows": [group | {"address": links.group(name, name)}]}
+    board["country"] = [name] * len(board["place"])
+    page = {"board": board, "start": 0, "page": 0, "n_pages": 2, "version": "", **some}
     return server | {
-        "leaderboard": templates.render("leaderboard", run, links, board=board, start=0, page=0, n_pages=2, version=""),
+        "leaderboard": templates.render("leaderboard", run, links, **page),
+        "groups": templates.render("groups", run, links, sections=[section]),
         "player": templates.render("player", run, links, **one),
         "compare": templates.render("compare", run, links, **both),
         "contests": templates.render("contests", run, links, contests=[listed]),
