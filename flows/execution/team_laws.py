@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ranklake.rating_kernels import Prior, System
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats
-from ranklake.rating_kernels.inference.teams.members import describe_teams, sum_members
+from ranklake.rating_kernels.core.system import TeamLaws
+from ranklake.rating_kernels.inference.teams.laws import mean_of_members
 
-__all__ = ["TeamLaws", "noise_of", "team_laws", "team_prior"]
-
-_ONE_NOISE = ("bar",)  # systems that add skills up, and whose teams have the noise of a player
-
-
-class TeamLaws(NamedTuple):
-    """The law of each team.
-
-    Attributes
-    ----------
-    weight : float64[members]
-        Weight of each member; all add up to 1, or to the number of members where skills are added up.
-    mu, sigma, beta : float64[teams]
-        Mean and deviation of the team's skill; deviation of its performance around it.
-    """
-
-    weight: Floats
-    mu: Floats
-    sigma: Floats
-    beta: Floats
+__all__ = ["noise_of", "team_laws", "team_prior"]
 
 
 def team_laws(system: System | None, params: Any, teams: Ragged, mu: Floats, sigma: Floats, beta: Floats) -> TeamLaws:
@@ -39,19 +21,13 @@ def team_laws(system: System | None, params: Any, teams: Ragged, mu: Floats, sig
     Parameters
     ----------
     system, params
-        Without a system a team has the mean of its members' skills.
+        Without a system, or with one without a rule for teams, a team has the mean of its members' skills.
     mu, sigma, beta : float64[members]
         Belief about each member, and the deviation of its performances.
     """
-    n, (bounds, share) = len(teams.offsets) - 1, teams
-    found = TeamLaws(np.empty(len(mu)), np.empty(n), np.empty(n), np.empty(n))
-    if system is None or hasattr(params, "team"):
-        best = system is not None and params.team == "best"
-        apart = system is not None and params.team_noise == "members"
-        describe_teams(0, n, bounds, share, best, apart, mu, sigma, beta, *found)
-        return found
-    sum_members(0, n, bounds, share, mu, sigma, beta, *found)
-    return found._replace(beta=beta[bounds[:-1]]) if system.name in _ONE_NOISE else found
+    if system is None or system.team_laws is None:
+        return mean_of_members(teams, mu, sigma, beta)
+    return system.team_laws(params, teams, mu, sigma, beta)
 
 
 def team_prior(system: System, params: Any, teams: Ragged, weight: float, prior: Prior) -> Prior:

@@ -18,13 +18,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .beliefs import Beliefs, Map
 from .limits import Limits, limits_of
+from .ragged import Ragged
 from .standings import Floats, Ints, Longs, Rounds
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Prior",
     "Summary",
     "System",
+    "TeamLaws",
     "check_limits",
     "check_value",
     "convert_floats",
@@ -100,6 +102,23 @@ class PerformanceLaw:
     def take(self, rows: npt.NDArray[np.integer]) -> PerformanceLaw:
         """The laws of some rows."""
         return PerformanceLaw(self.shape, self.mean[rows], self.deviation[rows])
+
+
+class TeamLaws(NamedTuple):
+    """The law of each team before a round.
+
+    Attributes
+    ----------
+    weight : float64[members]
+        Weight of each member; all add up to 1, or to the number of members where skills are added up.
+    mu, sigma, beta : float64[teams]
+        Mean and deviation of the team's skill; deviation of its performance around it.
+    """
+
+    weight: Floats
+    mu: Floats
+    sigma: Floats
+    beta: Floats
 
 
 class Summary(Protocol):
@@ -212,6 +231,10 @@ class System:
     rate_teams : (params, beliefs, round, map, outcome) -> None, or None
         All four steps for one round of teams with more than ``small`` members, with work divided by the map. None: the
         system has no rule for teams.
+    team_laws : (params, teams, mu, sigma, beta) -> TeamLaws, or None
+        The rule for teams: their laws before a round, from the beliefs about the members, ``mu`` and ``sigma``, and the
+        deviations of the members' performances, ``beta``. A team of one has the law of its member, to the bit. Every
+        system with ``rate_teams`` has it.
     skips_all_tied : bool
         Whether the authors' program skips contests of three or more participants in which all tie. The functions here
         rate them. A tie of two players is a result for every system.
@@ -239,6 +262,7 @@ class System:
     offset: Callable[[Any, Floats, Ints], Floats] | None = None
     invariants: Callable[[Rounds, Outcome], dict[str, int]] | None = None
     rate_teams: Callable[[Any, Beliefs, Rounds, Map, Outcome], None] | None = None
+    team_laws: Callable[[Any, Ragged, Floats, Floats, Floats], TeamLaws] | None = None
     skips_all_tied: bool = False
     compile_last_steps: Callable[[Any, Beliefs], None] | None = None
 

@@ -22,19 +22,32 @@ All sums of a round are one function of the level (:mod:`.field`), except for th
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ..core.beliefs import Beliefs
 from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.numerics import C3, exp
-from ..core.standings import Floats, Ints
-from ..core.system import ConvergenceError, Map
+from ..core.standings import Floats, Ints, Longs, Rounds
+from ..core.system import ConvergenceError, Map, Outcome, Prior
 from ..fields.field import table_start, table_sum, tabulate
 from ..fields.panels import HALF_WIDTH, plan_panels
 from .performance import TOLERANCE
 
-__all__ = ["HIGHEST_NEED", "TIE_SHARE", "needed_ratings", "read_rows", "solve_directly", "write_rows"]
+__all__ = [
+    "HIGHEST_NEED",
+    "TIE_SHARE",
+    "Changes",
+    "absorb",
+    "needed_ratings",
+    "perform",
+    "prior",
+    "read_rows",
+    "solve_directly",
+    "write_rows",
+]
 
 TIE_SHARE = {"max": 1.0, "avg": 0.5, "min": 0.0}  # place of a tie group between its first and its last position
 EQUAL = 1e-12  # of a sum: smaller differences are rounding
@@ -47,6 +60,52 @@ _MARGIN = 0.01  # of a scale: keeps roots off the edges of their brackets
 _TINY = 1e-300
 _STEPS = 200
 _NO_TABLE = np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 0)), np.empty((0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Needed ratings and new ratings of one round.
+
+    Attributes
+    ----------
+    first : int64[groups + 1]
+    seed, need, mu : float64[n]
+        Expected place; needed rating, at most the ceiling of a system with ceilings; rating after the round.
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = ("mu",)
+    first: Longs
+    seed: Floats
+    need: Floats
+    mu: Floats
+
+
+def prior(params: Any, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
+    """Step 1 of a system without drift: beliefs do not change."""
+    read_rows(
+        start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
+    )
+
+
+def perform(params: Any, summary: Changes, start: int, stop: int, perf: Floats) -> None:
+    """Step 3 of the systems that perform at the needed rating: copy it."""
+    rows = slice(summary.first[start], summary.first[stop])
+    perf[rows] = summary.need[rows]
+
+
+def absorb(
+    params: Any,
+    beliefs: Beliefs,
+    round: Rounds,
+    prior: Prior,
+    summary: Changes,
+    start: int,
+    stop: int,
+    outcome: Outcome,
+) -> None:
+    """Step 4 of these systems: copy the ratings to the store."""
+    outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
+    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *beliefs.arrays)
 
 
 def needed_ratings(

@@ -36,8 +36,9 @@ from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_lim
 from ..fields.pairs.pair_field import KINDS, direct_sums, pair_sums
 from ..fields.rank_scan import direct_worse_sums, worse_sums
 from ..inference.performance import group_starts
+from ..inference.teams.laws import add_skills
 from ..inference.teams.members import sum_members
-from ..inference.teams.rounds import cut_teams, empty_laws, field_of_teams, team_columns, team_scratch
+from ..inference.teams.rounds import cut_teams, field_of_teams, sum_teams, team_columns, team_scratch
 from ..inference.win_probability import logistic
 
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "PairSums"]
@@ -193,15 +194,10 @@ def absorb(
 def rate_teams(params: BAR, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
     """All four steps for a round of teams, which are compared with each other."""
     assert round.teams is not None
-    n, (bounds, share), before, team = round.n_rows, round.teams, outcome.prior, empty_laws(round)
+    n, bounds, before = round.n_rows, round.teams.offsets, outcome.prior
     weight, before.beta[:] = np.empty(n), 0.0  # the noise of a team is that of a player
     map(lambda start, stop: prior(params, beliefs, round, start, stop, before), n)
-    map(
-        lambda start, stop: sum_members(
-            start, stop, bounds, share, before.mu, before.sigma, before.beta, weight, team.mu, team.sigma, team.beta
-        ),
-        len(team.mu),
-    )  # fmt: skip
+    team = sum_teams(round, before, weight, map)
     sums = summarise(params, team, field_of_teams(round), map)
     map(
         lambda start, stop: _absorb_members(
@@ -344,6 +340,6 @@ def _rate_small(
 SYSTEM = System(
     name="bar", performs=False, params=BAR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    rate_teams=rate_teams,
+    rate_teams=rate_teams, team_laws=add_skills,
     win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

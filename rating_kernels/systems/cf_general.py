@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,19 @@ from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.numerics import C3
-from ..core.standings import Floats, Longs, Rounds
+from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
-from ..inference.needed_rating import TIE_SHARE, needed_ratings, read_rows, solve_directly, write_rows
+from ..inference.needed_rating import (
+    TIE_SHARE,
+    Changes,
+    absorb,
+    needed_ratings,
+    perform,
+    prior,
+    read_rows,
+    solve_directly,
+    write_rows,
+)
 from ..inference.performance import group_starts
 from ..inference.performance_law import curve_law
 from ..inference.win_probability import logistic
@@ -78,61 +88,13 @@ def performance_law(params: CFGeneral, weight: Any, participants: Any, prior: Pr
     return curve_law(C3 * np.sqrt(weight) / params.beta, prior)
 
 
-def prior(params: CFGeneral, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 1: beliefs do not change."""
-    read_rows(
-        start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Performances:
-    """Performances and ratings of one round.
-
-    Attributes
-    ----------
-    first : int64[groups + 1]
-    seed, perf, mu : float64[n]
-        Expected place; performance, at most the round's ceiling; rating after the round.
-    """
-
-    by_row: ClassVar[tuple[str, ...]] = ("mu",)
-    first: Longs
-    seed: Floats
-    perf: Floats
-    mu: Floats
-
-
-def summarise(params: CFGeneral, prior: Prior, round: Rounds, map: Map) -> Performances:
+def summarise(params: CFGeneral, prior: Prior, round: Rounds, map: Map) -> Changes:
     """Steps 2 and 3: the sum over all opponents, one root a player, and the mean of rating and performance."""
     weight = round.weight[0]
     rate = C3 * math.sqrt(weight) / params.beta
     seed, need = needed_ratings(prior.mu, round.lo, round.hi, _AVERAGE, rate, _BASE, _OWN, False, map)
     perf = np.minimum(need, round.perf_ceiling[0])
-    return Performances(
-        group_starts(round.lo), seed, perf, prior.mu + _share(weight, params.weight) * (perf - prior.mu)
-    )
-
-
-def perform(params: CFGeneral, summary: Performances, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: copy the performances."""
-    rows = slice(summary.first[start], summary.first[stop])
-    perf[rows] = summary.perf[rows]
-
-
-def absorb(
-    params: CFGeneral,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: Performances,
-    start: int,
-    stop: int,
-    outcome: Outcome,
-) -> None:
-    """Step 4: copy the ratings to the store."""
-    outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
-    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *beliefs.arrays)
+    return Changes(group_starts(round.lo), seed, perf, prior.mu + _share(weight, params.weight) * (perf - prior.mu))
 
 
 def rate_small(params: CFGeneral, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:

@@ -18,9 +18,20 @@ import numpy as np
 from ..core.beliefs import Beliefs
 from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, switch
-from ..core.standings import Floats, Ints, Longs, Rounds
+from ..core.standings import Floats, Ints, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
-from ..inference.needed_rating import HIGHEST_NEED, TIE_SHARE, needed_ratings, read_rows, solve_directly, write_rows
+from ..inference.needed_rating import (
+    HIGHEST_NEED,
+    TIE_SHARE,
+    Changes,
+    absorb,
+    needed_ratings,
+    perform,
+    read_rows,
+    solve_directly,
+    write_rows,
+)
+from ..inference.needed_rating import prior as read_prior
 from ..inference.performance import group_starts
 from ..inference.performance_law import curve_law
 from ..inference.win_probability import logistic
@@ -122,27 +133,7 @@ def performance_law(params: Codeforces, weight: Any, participants: Any, prior: P
 def prior(params: Codeforces, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: beliefs do not change."""
     _check_whole(params, beliefs, round.player[start:stop])
-    read_rows(
-        start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """Needed ratings and new ratings of one round.
-
-    Attributes
-    ----------
-    first : int64[groups + 1]
-    seed, need, mu : float64[n]
-        Expected place; needed rating; rating after the round.
-    """
-
-    by_row: ClassVar[tuple[str, ...]] = ("mu",)
-    first: Longs
-    seed: Floats
-    need: Floats
-    mu: Floats
+    read_prior(params, beliefs, round, start, stop, prior)
 
 
 def summarise(params: Codeforces, prior: Prior, round: Rounds, map: Map) -> Changes:
@@ -152,27 +143,6 @@ def summarise(params: Codeforces, prior: Prior, round: Rounds, map: Map) -> Chan
     mu = np.empty_like(need)
     _new_ratings(prior.mu, _RULES[params.rule], params.whole, params.lone_player == "literal", need, mu)
     return Changes(group_starts(round.lo), seed, need, mu)
-
-
-def perform(params: Codeforces, summary: Changes, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: copy the needed ratings."""
-    rows = slice(summary.first[start], summary.first[stop])
-    perf[rows] = summary.need[rows]
-
-
-def absorb(
-    params: Codeforces,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: Changes,
-    start: int,
-    stop: int,
-    outcome: Outcome,
-) -> None:
-    """Step 4: copy the ratings to the store."""
-    outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
-    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *beliefs.arrays)
 
 
 def rate_small(params: Codeforces, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:

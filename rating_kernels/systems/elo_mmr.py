@@ -22,6 +22,7 @@ from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior,
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import absorb_rows, diffuse_rows
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
+from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import credit_members, describe_teams
 from ..inference.teams.rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
 from ..inference.win_probability import logistic_win_probability
@@ -194,7 +195,7 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    rate_teams=rate_teams,
+    rate_teams=rate_teams, team_laws=weigh_members,
     win_probability=win_probability, performance_law=performance_law,
     history=("perf", "force", "inverse_width"), skips_all_tied=True,
     compile_last_steps=compile_last_steps,

@@ -29,6 +29,7 @@ from ..inference.skewed import (
     shift_of_mean,
     skew_share,
 )
+from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import credit_members, describe_teams
 from ..inference.teams.rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
 from ..inference.win_probability import normal_win_probability
@@ -242,6 +243,6 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mms", params=EloMMS, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    rate_teams=rate_teams,
+    rate_teams=rate_teams, team_laws=weigh_members,
     win_probability=win_probability, sized=True, performance_law=performance_law, compile_last_steps=compile_last_steps,
 )  # fmt: skip

@@ -23,6 +23,7 @@ from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import drift
 from ..inference.gaussian import performances, solve_round
 from ..inference.performance import group_starts
+from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import credit_members, describe_teams
 from ..inference.teams.rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
 from ..inference.win_probability import normal_win_probability
@@ -213,6 +214,6 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mmx", params=EloMMX, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    rate_teams=rate_teams,
+    rate_teams=rate_teams, team_laws=weigh_members,
     win_probability=win_probability, performance_law=performance_law, skips_all_tied=True,
 )  # fmt: skip

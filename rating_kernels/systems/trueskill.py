@@ -24,8 +24,9 @@ from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.message_chain import propagate
 from ..inference.performance import group_starts
+from ..inference.teams.laws import add_members
 from ..inference.teams.members import sum_members, write_noises
-from ..inference.teams.rounds import cut_teams, empty_laws, field_of_teams, team_columns, team_scratch
+from ..inference.teams.rounds import cut_teams, field_of_teams, sum_teams, team_columns, team_scratch
 from ..inference.win_probability import normal
 
 __all__ = ["SYSTEM", "TrueSkill"]
@@ -214,15 +215,10 @@ def rate_teams(params: TrueSkill, beliefs: Beliefs, round: Rounds, map: Map, out
         If the messages do not settle.
     """
     assert round.teams is not None
-    n, (bounds, share), before, team = round.n_rows, round.teams, outcome.prior, empty_laws(round)
+    n, bounds, before = round.n_rows, round.teams.offsets, outcome.prior
     weight, precision, pull = np.empty(n), np.empty(n), np.empty(n)
     map(lambda start, stop: prior(params, beliefs, round, start, stop, before), n)
-    map(
-        lambda start, stop: sum_members(
-            start, stop, bounds, share, before.mu, before.sigma, before.beta, weight, team.mu, team.sigma, team.beta
-        ),
-        len(team.mu),
-    )  # fmt: skip
+    team = sum_teams(round, before, weight, map)
     found = _messages(params, team, field_of_teams(round), bounds)
     map(
         lambda start, stop: _share_messages(
@@ -367,6 +363,6 @@ def _rate_small(
 SYSTEM = System(
     name="trueskill", performs=False, params=TrueSkill, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    rate_teams=rate_teams,
+    rate_teams=rate_teams, team_laws=add_members,
     win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

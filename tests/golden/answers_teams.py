@@ -15,12 +15,12 @@ from golden.runner import Answers, Vector
 from helpers.teams import team_rounds
 from twins.bar import Twin as BARTwin
 from twins.elo_mmr import Twin
+from twins.teams import level
 from twins.trueskill import Twin as TrueSkillTwin
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS
-from ranklake.rating_kernels.inference.teams.members import level
 
 __all__ = ["SUMS", "package", "sums_package", "sums_twin", "twin"]
 
@@ -109,7 +109,7 @@ def _answers(standings: Any, params: Any, outcome: Any) -> dict[Any, dict[str, A
         part = slice(at, at + len(members))
         mu, perf = outcome.mu_prior[part], outcome.perf[part]
         if params.team == "best" and len(members) > 1:
-            centre = level(mu)
+            centre = level(mu.tolist())
             share = 1.0 / (1.0 + 10.0 ** ((centre - mu) / 400.0))
         else:
             share = np.array(shares[0] if shares else [1.0] * len(members))

@@ -29,20 +29,13 @@ import math
 
 from ...core.jit import exact, inner_exact
 from ...core.numerics import exp, log1p
-from ...core.standings import Floats
 
-__all__ = ["credit_members", "describe_teams", "level", "sum_members", "write_noises"]
+__all__ = ["credit_members", "describe_teams", "sum_members", "write_noises"]
 
 _LEAST = 2.0**-60  # weight of a member: below it a result moves the member by less than rounding
 _RATE = math.log(10.0) / 400.0
 _CONVERGED = 1e-8  # of 1 / _RATE: Newton's next error is at most the square of its last step
 _STEPS = 200
-
-
-def level(mu: Floats) -> float:
-    """The level R that beats all of a group at once half of the time; rating points."""
-    found: float = _level(0, len(mu), mu)
-    return found
 
 
 @inner_exact
@@ -79,8 +72,7 @@ def describe_teams(
     for t in range(start, stop):
         i, j = bounds[t], bounds[t + 1]
         if j - i == 1:
-            weight[i] = 1.0
-            team_mu[t], team_sigma[t], team_beta[t] = mu[i], sigma[i], beta[i]
+            _copy_law(t, i, mu, sigma, beta, weight, team_mu, team_sigma, team_beta)
             continue
         found = _level(i, j, mu) if best else 0.0
         total = 0.0
@@ -108,8 +100,7 @@ def sum_members(start, stop, bounds, share, mu, sigma, beta, weight, team_mu, te
     for t in range(start, stop):
         i, j = bounds[t], bounds[t + 1]
         if j - i == 1:
-            weight[i] = 1.0
-            team_mu[t], team_sigma[t], team_beta[t] = mu[i], sigma[i], beta[i]
+            _copy_law(t, i, mu, sigma, beta, weight, team_mu, team_sigma, team_beta)
             continue
         total = 0.0
         for k in range(i, j):
@@ -122,6 +113,13 @@ def sum_members(start, stop, bounds, share, mu, sigma, beta, weight, team_mu, te
             skill += w * w * sigma[k] * sigma[k]
             noise += w * w * beta[k] * beta[k]
         team_mu[t], team_sigma[t], team_beta[t] = centre, math.sqrt(skill), math.sqrt(noise)
+
+
+@inner_exact
+def _copy_law(t, i, mu, sigma, beta, weight, team_mu, team_sigma, team_beta):
+    """Write the law of a team of one, member ``i``."""
+    weight[i] = 1.0
+    team_mu[t], team_sigma[t], team_beta[t] = mu[i], sigma[i], beta[i]
 
 
 @exact

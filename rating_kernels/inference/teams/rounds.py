@@ -15,13 +15,13 @@ from ...core.beliefs import Beliefs, Map
 from ...core.jit import inner_exact
 from ...core.standings import Floats, Longs, Rounds
 from ...core.system import ConvergenceError, Outcome, Prior, System
-from .members import credit_members, describe_teams
+from .members import credit_members, describe_teams, sum_members
 
 __all__ = [
     "cut_teams",
-    "empty_laws",
     "field_of_teams",
     "rate_team_round",
+    "sum_teams",
     "team_columns",
     "team_rules",
     "team_scratch",
@@ -45,16 +45,16 @@ def rate_team_round(system: System, params: Any, beliefs: Beliefs, round: Rounds
         A team has no performance, or a member no rating; has the row of the member, of a team the first one.
     """
     assert round.teams is not None
-    n, (bounds, share) = round.n_rows, round.teams
-    prior, weight, field, team = outcome.prior, np.empty(n), field_of_teams(round), empty_laws(round)
+    n, (bounds, share), (best, apart, own) = round.n_rows, round.teams, team_rules(params)
+    prior, weight, field, team = outcome.prior, np.empty(n), field_of_teams(round), _empty_laws(round)
     n_teams = field.n_rows
     map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)
     beliefs.reserve(round.player)
     perf = np.full(n_teams, np.nan)
     map(
         lambda start, stop: describe_teams(
-            start, stop, bounds, share, params.team == "best", params.team_noise == "members",
-            prior.mu, prior.sigma, prior.beta, weight, team.mu, team.sigma, team.beta,
+            start, stop, bounds, share, best, apart, prior.mu, prior.sigma, prior.beta, weight,
+            team.mu, team.sigma, team.beta,
         ),
         n_teams,
     )  # fmt: skip
@@ -65,7 +65,7 @@ def rate_team_round(system: System, params: Any, beliefs: Beliefs, round: Rounds
         raise ConvergenceError(error.rule, None if error.row is None else int(bounds[error.row])) from None
     map(
         lambda start, stop: credit_members(
-            start, stop, bounds, params.credit == "own", weight, prior.mu, prior.sigma, team.mu, team.beta, perf,
+            start, stop, bounds, own, weight, prior.mu, prior.sigma, team.mu, team.beta, perf,
             prior.beta, outcome.perf,
         ),
         n_teams,
@@ -81,7 +81,20 @@ def field_of_teams(round: Rounds) -> Rounds:
     return replace(round, offsets=offsets, player=nobody, lo=round.lo[first], hi=round.hi[first], teams=None)
 
 
-def empty_laws(round: Rounds) -> Prior:
+def sum_teams(round: Rounds, prior: Prior, weight: Floats, map: Map) -> Prior:
+    """The laws of teams whose skill and noise are the sums over their members, whose weights are written."""
+    assert round.teams is not None
+    (bounds, share), team = round.teams, _empty_laws(round)
+    map(
+        lambda start, stop: sum_members(
+            start, stop, bounds, share, prior.mu, prior.sigma, prior.beta, weight, team.mu, team.sigma, team.beta
+        ),
+        len(team.mu),
+    )  # fmt: skip
+    return team
+
+
+def _empty_laws(round: Rounds) -> Prior:
     """One row for each team of a round, to be filled."""
     assert round.teams is not None
     n = len(round.teams.offsets) - 1

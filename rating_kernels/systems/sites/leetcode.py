@@ -19,9 +19,19 @@ import numpy as np
 from ...core.beliefs import Beliefs
 from ...core.jit import exact, inner_exact
 from ...core.limits import POINTS, choice, finite
-from ...core.standings import Floats, Longs, Rounds
+from ...core.standings import Floats, Rounds
 from ...core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
-from ...inference.needed_rating import TIE_SHARE, needed_ratings, read_rows, solve_directly, write_rows
+from ...inference.needed_rating import (
+    TIE_SHARE,
+    Changes,
+    absorb,
+    needed_ratings,
+    perform,
+    prior,
+    read_rows,
+    solve_directly,
+    write_rows,
+)
 from ...inference.performance import group_starts
 from ...inference.performance_law import curve_law
 from ...inference.win_probability import logistic
@@ -75,31 +85,6 @@ def performance_law(params: LeetCode, weight: Any, participants: Any, prior: Pri
     return curve_law(RATE, prior)
 
 
-def prior(params: LeetCode, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
-    """Step 1: beliefs do not change."""
-    read_rows(
-        start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """Needed ratings and new ratings of one round.
-
-    Attributes
-    ----------
-    first : int64[groups + 1]
-    seed, need, mu : float64[n]
-        Expected place; needed rating; rating after the round.
-    """
-
-    by_row: ClassVar[tuple[str, ...]] = ("mu",)
-    first: Longs
-    seed: Floats
-    need: Floats
-    mu: Floats
-
-
 def summarise(params: LeetCode, prior: Prior, round: Rounds, map: Map) -> Changes:
     """Steps 2 and 3: the sum over all opponents, one root a player, and the part of the way to it."""
     share = TIE_SHARE[params.tie_rank]
@@ -107,27 +92,6 @@ def summarise(params: LeetCode, prior: Prior, round: Rounds, map: Map) -> Change
     mu = np.empty_like(need)
     _new_ratings(prior.mu, prior.n_before, need, mu)
     return Changes(group_starts(round.lo), seed, need, mu)
-
-
-def perform(params: LeetCode, summary: Changes, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: copy the needed ratings."""
-    rows = slice(summary.first[start], summary.first[stop])
-    perf[rows] = summary.need[rows]
-
-
-def absorb(
-    params: LeetCode,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: Changes,
-    start: int,
-    stop: int,
-    outcome: Outcome,
-) -> None:
-    """Step 4: copy the ratings to the store."""
-    outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
-    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *beliefs.arrays)
 
 
 def rate_small(params: LeetCode, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:

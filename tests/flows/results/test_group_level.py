@@ -9,7 +9,6 @@ import pytest
 
 from ranklake.flows.results.group_level import group_level
 from ranklake.flows.results.groups import group_rating
-from ranklake.rating_kernels.inference.teams.members import level
 
 
 def test_group_level__beats_all_members_at_once_half_of_the_time() -> None:
@@ -19,7 +18,6 @@ def test_group_level__beats_all_members_at_once_half_of_the_time() -> None:
         found = group_level(ratings)
         assert math.prod(1 / (1 + math.pow(10, (r - found) / 400)) for r in ratings) == pytest.approx(0.5, abs=1e-12)
         assert found >= max(ratings)
-        assert found == pytest.approx(level(np.array(ratings)), rel=1e-13)  # that of rounds with team=best
 
 
 def test_group_level__of_equals_is_known() -> None:

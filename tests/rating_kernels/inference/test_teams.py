@@ -20,9 +20,10 @@ from twins.trueskill import Twin as TrueSkillTwin
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.flows.results.group_level import group_level
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.inference.teams.members import credit_members, describe_teams, level
+from ranklake.rating_kernels.inference.teams.members import credit_members, describe_teams
 
 ABLE = ("elo-mmr", "elo-mmx", "elo-mms")
 SUMS = (
@@ -61,16 +62,12 @@ def rate(name: str, contests, large: bool = False, **settings):
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
-def test_level__beats_all_at_once_half_of_the_time(size: int) -> None:
-    mu = np.random.default_rng(size).normal(1500, 500, size)
-    found = level(mu)
-    assert math.prod(1 / (1 + 10 ** ((m - found) / 400)) for m in mu) == pytest.approx(0.5, rel=1e-12)
-    assert found == pytest.approx(twin_level(mu.tolist()), abs=1e-10)
-
-
-def test_level__of_one_is_its_rating_and_of_two_equals_a_known_number() -> None:
-    assert level(np.array([1234.5])) == 1234.5
-    assert level(np.array([1500.0, 1500.0])) == pytest.approx(1500 - 400 * math.log10(math.sqrt(2) - 1), abs=1e-10)
+def test_best_members__have_the_level_that_beats_all_at_once_half_of_the_time(size: int) -> None:
+    ratings, ones = np.random.default_rng(size).normal(1500, 500, size), np.ones(size)
+    _, (found,), *_ = law(np.array([0, size]), ratings, ones, ones, ones, best=True)
+    assert math.prod(1 / (1 + 10 ** ((m - found) / 400)) for m in ratings) == pytest.approx(0.5, rel=1e-12)
+    assert found == pytest.approx(twin_level(ratings.tolist()), abs=1e-10)
+    assert found == pytest.approx(group_level(ratings.tolist()), rel=1e-13)  # the rating of a team
 
 
 @pytest.mark.parametrize("options", [Options(*row) for row in itertools.product(("mean", "best"), ("team", "members"))])
@@ -106,6 +103,35 @@ def test_weights__of_members_far_below_the_best_one_stay_above_zero() -> None:
     weight, team_mu, *_ = law(np.array([0, 2]), mu, 100.0 * ones, 200.0 * ones, ones, best=True)
     assert weight.min() == 2.0**-60
     assert team_mu[0] == 200_000.0
+
+
+def test_systems__that_rate_teams_have_their_laws() -> None:
+    able = {name for name, system in SYSTEMS.items() if system.rate_teams is not None}
+    assert able == {name for name, system in SYSTEMS.items() if system.team_laws is not None}
+    assert able >= {*ABLE, "trueskill", "bar"}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "mean", "skill", "noise"),
+    [
+        ("elo-mmr", {}, 1600.0, [0.25, 0.75], [0.5, 0.866]),
+        ("elo-mmx", {"team_noise": "members"}, 1600.0, [0.25, 0.75], [0.25, 0.75]),
+        ("trueskill", {}, 3200.0, [0.5, 1.5], [0.5, 1.5]),
+        ("bar", {}, 3200.0, [0.5, 1.5], [1.0, 0.0]),
+    ],
+)
+def test_laws__of_a_team_are_by_the_rule_of_its_system(
+    name: str, settings: dict[str, str], mean: float, skill: list[float], noise: list[float]
+) -> None:
+    """Members with shares of 1 and 3, and a player alone, whose law is that of the team, to the bit."""
+    system, teams = SYSTEMS[name], Ragged(np.array([0, 2, 3]), np.array([1.0, 3.0, 7.0]))
+    mu, sigma, beta = np.array([1300.0, 1700.0, 1512.3]), np.array([80.0, 60.0, 71.1]), np.array([200.0, 150.0, 133.3])
+    assert system.team_laws is not None
+    found = system.team_laws(system.params(**settings), teams, mu, sigma, beta)
+    assert found.mu[0] == pytest.approx(mean)
+    assert found.sigma[0] == pytest.approx(np.hypot(*(skill * sigma[:2])))
+    assert found.beta[0] == pytest.approx(np.hypot(*(noise * beta[:2])), rel=1e-4)
+    assert (found.weight[2], found.mu[1], found.sigma[1], found.beta[1]) == (1.0, 1512.3, 71.1, 133.3)
 
 
 @pytest.mark.parametrize("large", [False, True])
