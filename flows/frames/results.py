@@ -92,7 +92,7 @@ class Results:
             if "time" not in found and "time" not in named.named and _has_date_column(frame):
                 found["time"] = "date"
             found = {key: column for key, column in found.items() if key in _READ}
-            found |= _find_teams(of_teams, found, frame)
+            found |= _find_teams(of_teams, frame)
             table = frame.arrow(list(dict.fromkeys(found.values())))
             rounds, rows, first_row, faults, ranges = rounds_from_results(table, found, options=options)
         except SourceError as error:
@@ -164,7 +164,7 @@ def _split_teams(columns: Mapping[str, str] | None, duplicates: Duplicates) -> t
     return of_teams, {key: column for key, column in given.items() if key not in _OF_TEAMS}
 
 
-def _find_teams(of_teams: Mapping[str, str], found: Mapping[str, str], frame: Frame) -> Mapping[str, str]:
+def _find_teams(of_teams: Mapping[str, str], frame: Frame) -> Mapping[str, str]:
     """The columns of teams, which must exist once."""
     for key, column in of_teams.items():
         if frame.names.count(column) != 1:
@@ -172,10 +172,6 @@ def _find_teams(of_teams: Mapping[str, str], found: Mapping[str, str], frame: Fr
             raise SourceError(
                 f"{fault} {column!r} ({key}) among the columns {', '.join(map(repr, frame.names))}", "results"
             )
-    if of_teams and not {"rank", "score"} & found.keys():
-        raise SourceError(
-            "results of teams need a column rank or score: places lo and hi are not read for teams", "results"
-        )
     return of_teams
 
 

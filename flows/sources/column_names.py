@@ -57,8 +57,7 @@ class Columns:
     whether the rating of the participant may change, ``rated_above`` and ``rated_below``, the range of ratings at entry
     that the contest rates. Upper case and blanks around a name are ignored if only one column matches. A column that is
     named in the settings must exist; an empty name means that no column is used for the key. ``team`` and ``share`` are
-    used only if they are named: many tables of races have teams that take no places. Places of teams come from ``rank``
-    or ``score``.
+    used only if they are named: many tables of races have teams that take no places.
 
     With ``single`` the column ``contest`` may be missing: the table is then one contest.
     """
@@ -91,9 +90,6 @@ class Columns:
             raise ValueError(f"{both}: places come from one of them, name only one")
         if self.share and not self.team:
             raise ValueError(f"column share={self.share} is a share in a team; name the column of the teams, too")
-        if self.team and (bound := next((key for key in ("lo", "hi") if self._requires(key)), None)):
-            rule = f"columns team={self.team} and {bound}={getattr(self, bound)}"
-            raise ValueError(f"{rule}: places of teams come from a column rank or score")
 
     @classmethod
     def parse(cls, settings: Iterable[str]) -> Columns:
@@ -178,7 +174,7 @@ class Columns:
 
     def _places(self, columns: Mapping[str, str]) -> tuple[str, ...]:
         """The keys of the columns with the places."""
-        bounds = bool(self.lo and self.hi and not self.team)
+        bounds = bool(self.lo and self.hi)
         if self._requires("score"):
             return ("score",)
         if self._requires("rank") and not (self._requires("lo") or self._requires("hi")):

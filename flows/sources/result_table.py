@@ -239,7 +239,7 @@ class ResultTable:
             known = ranked and self.options is not None
             self.reject_repeats(players, player_of, earlier, f"; {hint} keeps one row" if known else "")
         if not ranked:
-            lo, hi = self._int32("lo"), self._int32("hi")
+            lo, hi = self.int32("lo"), self.int32("hi")
             rows = np.lexsort((lo, self.contest_of))
             return rows, lo[rows], hi[rows]
         rank = self.ranks()
@@ -271,7 +271,8 @@ class ResultTable:
         self.reject_values(key, bad, f"a {'place' if key == 'rank' else 'score'} must be a finite number")
         return values if key == "rank" else ranks_of_scores(np.where(bad, 0, values))
 
-    def _int32(self, key: str) -> Ints:
+    def int32(self, key: str) -> Ints:
+        """The whole numbers of a column; rejects the contests of others."""
         values, missing = as_numbers(self.column(key), key, self.source)
         bad = missing | ~((values >= INT32.min) & (values <= INT32.max)) | (np.floor(values) != values)
         self.reject_values(key, bad, "a place must be a whole number that fits an int32")

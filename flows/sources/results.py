@@ -149,7 +149,7 @@ def rounds_from_results(
     Parameters
     ----------
     table, columns, source
-        As for :func:`contests_from_results`; also ``team`` and ``share``, with ``rank`` or ``score``.
+        As for :func:`contests_from_results`.
     options
         What happens to contests with a fault, and to players who are in a contest twice; None: both are errors. In a
         table with teams such a player is always an error.
@@ -209,6 +209,8 @@ def _places(results: ResultTable, players: pa.StringArray, player_of: Ints) -> t
         return *results.places(players, player_of), None
     results.reject_repeats(players, player_of, repeated_rows(results.contest_of, player_of))
     teams = Teams(results)
+    if "lo" in results.columns:
+        return *teams.given_places(results.int32("lo"), results.int32("hi")), teams
     return *teams.places(results.ranks()), teams
 
 

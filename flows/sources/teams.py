@@ -57,14 +57,28 @@ class Teams:
         rank
             Of all rows, lower is better; the same for all members of a team.
         """
-        self._reject_differing(rank)
+        self._reject_differing(rank, next(key for key in ("rank", "score") if key in self._results.columns))
         firsts = np.flatnonzero(self.unit == np.arange(len(self.unit)))
         order, lo, hi = places_of(self._results.contest_of[firsts], rank[firsts])
-        position = np.empty(len(self.unit), dtype=np.int64)
-        position[firsts[order]] = np.arange(len(firsts))
-        rows = np.argsort(position[self.unit], kind="stable")
-        sizes = np.bincount(position[self.unit], minlength=len(firsts))
+        rows, sizes = self._members(firsts[order])
         return rows, np.repeat(lo, sizes), np.repeat(hi, sizes)
+
+    def given_places(self, lo: Ints, hi: Ints) -> tuple[Longs, Ints, Ints]:
+        """As :meth:`places`, from the first and last place of each row; contests with impossible ones are rejected."""
+        self._reject_differing(lo, "lo")
+        self._reject_differing(hi, "hi")
+        firsts = np.flatnonzero(self.unit == np.arange(len(self.unit)))
+        firsts = firsts[np.lexsort((lo[firsts], self._results.contest_of[firsts]))]
+        self._results.reject_places(0, lo[firsts], hi[firsts], self._results.offsets(firsts), firsts)
+        rows, _ = self._members(firsts)
+        return rows, lo[rows], hi[rows]
+
+    def _members(self, firsts: Longs) -> tuple[Longs, Longs]:
+        """The rows team by team, and the number of rows of each team, given the first row of each."""
+        position = np.empty(len(self.unit), dtype=np.int64)
+        position[firsts] = np.arange(len(firsts))
+        team = position[self.unit]
+        return np.argsort(team, kind="stable"), np.bincount(team, minlength=len(firsts))
 
     def ragged(self, rows: Longs) -> Ragged | None:
         """The shares of each team's members, given the rows of :meth:`places`; None if no team has two members."""
@@ -89,9 +103,8 @@ class Teams:
         results.reject_values("share", bad, f"a share must be {SHARE.rule}, and all members of a team have one or none")
         return np.where(missing | bad, 1.0, values).astype(np.float64)
 
-    def _reject_differing(self, rank: npt.NDArray[np.generic]) -> None:
-        """Reject contests in which the members of a team have different places."""
-        key = next(key for key in ("rank", "score") if key in self._results.columns)
+    def _reject_differing(self, rank: npt.NDArray[np.generic], key: str) -> None:
+        """Reject contests in which the members of a team have different values of a column."""
         column = self._results.column(key)
 
         def message(row: int) -> tuple[str, Sequence[int]]:

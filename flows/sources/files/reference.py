@@ -108,7 +108,7 @@ def parse_reference(
         for i, name in enumerate(names):
             if first.setdefault(name, i) != i:
                 both = (first[name], i) if rosters is None else rosters.rows_of(first[name], i)
-                raise fault(f"player {quoted(name)} is listed twice", *both)
+                raise fault(f"player {quoted(name)} is listed twice", *dict.fromkeys(both))
     if "" in names:
         at = names.index("")
         raise fault("a player needs a name, got an empty one", at if rosters is None else rosters.rows_of(at)[0])

@@ -13,7 +13,7 @@ import pyarrow as pa
 from ranklake.rating_kernels.core.limits import SHARE
 from ranklake.storage.datasets.tables.teams import Teams
 
-from ...common.text import quoted
+from ...common.text import count, quoted
 from ..base import SourceError
 
 __all__ = ["Rosters"]
@@ -83,7 +83,7 @@ def _check_shares(row: RosterRow, at: int, fault: Callable[..., SourceError]) ->
         return
     assert row.members is not None
     if len(row.shares) != len(row.members):
-        counts = f"{len(row.shares)} shares and {len(row.members)} members"
+        counts = f"{count(len(row.shares), 'share')} and {count(len(row.members), 'member')}"
         raise fault(f"team {quoted(row.handle)} has {counts}; all members have a share or none", at)
     for share in row.shares:
         if not SHARE.contains(share):

@@ -111,11 +111,16 @@ def test_settings__that_contradict_each_other_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             rate_history(results(), **arguments)
-    places = results().rename(columns={"rank": "lo"}).assign(hi=0)
-    with pytest.raises(ValueError, match="results of teams need a column rank or score"):
-        rate_history(places, columns={"team": "team"})
     with pytest.raises(ValueError, match="results of teams cannot be read here"):
         smooth_history(results(), columns={"team": "team"})
+
+
+def test_history__of_teams_is_read_again_by_its_places() -> None:
+    history = rate_history(results(), columns={"team": "team"}, engine="serial")
+    again = rate_history(history, columns={"team": "team"}, engine="serial")
+    assert again.equals(history)
+    with pytest.raises(ValueError, match="lo differs inside team"):
+        rate_history(history.assign(lo=range(len(history))), columns={"team": "team"})
 
 
 def test_system__without_a_rule_for_teams_names_those_with_one() -> None:

@@ -70,10 +70,10 @@ def test_digest__covers_the_members_the_shares_and_the_names_of_teams() -> None:
         ([["red", 0, 0, []]], "team 'red' has no members", [0]),
         ([["", 0, 0, ["ada"]]], "a team needs a name", [0]),
         ([["red", 0, 0, ["ada"]], ["red", 1, 1, ["ken"]]], "team 'red' is listed twice", [0, 1]),
-        ([["red", 0, 0, ["ada", "ada"]]], "player 'ada' is listed twice", [0, 0]),
+        ([["red", 0, 0, ["ada", "ada"]]], "player 'ada' is listed twice", [0]),
         ([["red", 0, 0, ["ada", "ken"]], ["ken", 1, 1]], "player 'ken' is listed twice", [0, 1]),
         ([["red", 0, 0, ["ada", ""]]], "a player needs a name", [0]),
-        ([["red", 0, 0, ["ada", "ken"], [1]]], "team 'red' has 1 shares and 2 members", [0]),
+        ([["red", 0, 0, ["ada", "ken"], [1]]], "team 'red' has 1 share and 2 members", [0]),
         ([["red", 0, 0, ["ada", "ken"], [1, 0]]], "team 'red': a share must be within .*, got 0.0", [0]),
         ([["red", 0, 0, ["ada", "ken"], [1, -1]]], "team 'red': a share must be within .*, got -1.0", [0]),
         ([["red", 0, 0, ["ada", "ken"], [1, None]]], "Expected float, got null", [0]),
@@ -122,6 +122,49 @@ def test_table__with_a_named_column_has_teams(tmp_path: Path) -> None:
     assert (plain.teams, plain.hi.tolist()) == (None, [1, 1, 2, 4, 4])
 
 
+PLACES = """contest,team,player,lo,hi
+1,blue,ken,1,2
+1,red,ada,0,0
+1,,linus,1,2
+1,red,grace,0,0
+1,blue,barbara,1,2
+2,,ada,0,0
+2,,ken,1,1
+"""
+
+
+def test_table__with_first_and_last_places_of_teams(tmp_path: Path) -> None:
+    one, two = read(tmp_path / "results.csv", PLACES, "team=team")
+    assert members(one) == [
+        ("red", "ada", 1.0, 0, 0), ("red", "grace", 1.0, 0, 0), ("blue", "ken", 1.0, 1, 2),
+        ("blue", "barbara", 1.0, 1, 2), (None, "linus", 1.0, 1, 2),
+    ]  # fmt: skip
+    assert two.teams is None
+    ranked = PLACES.replace("lo,hi", "rank,points")
+    by_rank, by_rank_alone = read(tmp_path / "ranked.csv", ranked, "team=team")
+    assert (members(by_rank), by_rank_alone.hi.tolist()) == (members(one), two.hi.tolist())
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (("red,grace,0,0", "red,grace,1,0"), "lo differs inside team 'red': 0 and 1"),
+        (("red,grace,0,0", "red,grace,0,1"), "hi differs inside team 'red': 0 and 1"),
+        ((",linus,1,2", ",linus,3,3"), "lo"),
+        ((",linus,1,2", ",linus,1,3"), "hi"),
+        ((",linus,1,2", ",linus,1.5,2"), "a place must be a whole number"),
+    ],
+)
+def test_table__with_impossible_places_of_teams_names_the_contest(
+    tmp_path: Path, change: tuple[str, str], rule: str
+) -> None:
+    with pytest.raises(SourceError, match=rule) as error:
+        read(tmp_path / "results.csv", PLACES.replace(*change), "team=team")
+    assert (error.value.contest, bool(error.value.rows)) == ("1", True)
+    kept = read(tmp_path / "results.csv", PLACES.replace(*change), "team=team", on_error="skip")
+    assert [contest.contest_id for contest in kept] == ["2"]
+
+
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
@@ -144,7 +187,6 @@ def test_table__with_a_fault_of_a_team_names_the_row(tmp_path: Path, change: tup
     ("settings", "options", "rule"),
     [
         (["share=share"], {}, "name the column of the teams, too"),
-        (["team=team", "lo=lo", "hi=hi"], {}, "places of teams come from a column rank or score"),
         (["team=team"], {"duplicates": "best"}, "duplicates='best' is not for results of teams"),
     ],
 )
