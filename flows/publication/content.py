@@ -90,18 +90,16 @@ class Content:
         times = self._contests.column("time_seconds").combine_chunks()
         years, handles = _years(times), self._dataset.handles()
         smoothed = self.smoothing.read().select(["round_index", *SKILLS]) if self.smoothing.digest else None
-        teams = RoundTeams(self._dataset, self._ids)
         at = 0 if smoothed is None else int(np.searchsorted(smoothed.column("round_index").to_numpy(), start))
         for columns in self._rows(start, unrated=True):
             index, rated = columns["round_index"], columns["rated"]
-            named = teams.of_rows(index.to_numpy(), columns["player"].to_numpy())
             n = rated.true_count
             skills = _skills(smoothed, at, n)
             if n < len(rated):
                 of_row = pc.if_else(rated, pa.array(np.cumsum(rated) - 1), None)
                 skills = {name: column.take(of_row) for name, column in skills.items()}
             columns |= {
-                "team": pa.nulls(len(index), pa.string()) if named is None else named.name,
+                "team": self._team_names(columns),
                 "contest_id": self._ids.take(index),
                 "handle": handles.take(columns["player"]),
                 "time_seconds": times.take(index),
@@ -112,9 +110,13 @@ class Content:
             yield pa.record_batch([columns[name] for name in PUBLISHED["ratings"].names], schema=PUBLISHED["ratings"])
 
     def rounds(self, start: int, stop: int) -> Iterator[pa.RecordBatch]:
-        """The rows of the rounds from ``start`` to ``stop`` by round number and player only, with their ratings."""
+        """The rows of the rounds from ``start`` to ``stop`` by round number and player only, with their ratings.
+
+        If any of these rounds has teams, the rows have the column ``team``.
+        """
+        of_teams = self.has_teams(start, stop)
         for columns in self._rows(start, stop):
-            yield pa.record_batch(columns)
+            yield pa.record_batch(columns | ({"team": self._team_names(columns)} if of_teams else {}))
 
     def unrated(self) -> pa.Table:
         """The rows of unrated participants of all rounds, in order: ``UNRATED``, with their display ratings."""
@@ -127,6 +129,10 @@ class Content:
                     handle = self._dataset.handles().take(rows.column("player").combine_chunks())
                     tables.append(rows.append_column("handle", handle).select(UNRATED.names).cast(UNRATED))
         return pa.concat_tables(tables)
+
+    def has_teams(self, start: int, stop: int) -> bool:
+        """Whether any of the rounds from ``start`` to ``stop - 1`` has teams."""
+        return self._teams.any(start, stop)
 
     def _rows(self, start: int, stop: int | None = None, unrated: bool = False) -> Iterator[dict[str, pa.Array]]:
         names = [*_RATED, "rated"] if unrated else _RATED
@@ -241,6 +247,16 @@ class Content:
         return (
             f"its smoothing is of earlier rounds and not published, `ranklake smooth --run {self._run.name}` renews it"
         )
+
+    @cached_property
+    def _teams(self) -> RoundTeams:
+        return RoundTeams(self._dataset, self._ids)
+
+    def _team_names(self, columns: dict[str, pa.Array]) -> pa.StringArray:
+        """The team of each row, given its round and player; null for individuals."""
+        index = columns["round_index"]
+        named = self._teams.of_rows(index.to_numpy(), columns["player"].to_numpy())
+        return pa.nulls(len(index), pa.string()) if named is None else named.name
 
     @cached_property
     def _ids(self) -> pa.StringArray:

@@ -36,11 +36,20 @@ class IndexFile(msgspec.Struct, frozen=True):
 
 
 class PartFile(IndexFile, frozen=True):
-    """A file with all rows of the rounds from ``start`` to ``stop``, sorted by player; ``rows`` is their number."""
+    """A file with all rows of the rounds from ``start`` to ``stop``, sorted by player.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows.
+    teams : bool
+        Whether the rows have their teams: some of the rounds has teams. Earlier releases wrote no teams.
+    """
 
     start: int
     stop: int
     rows: int
+    teams: bool = False
 
 
 class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_VERSION):

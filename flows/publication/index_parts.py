@@ -2,7 +2,8 @@
 
 A file has one batch without compression, so that a reader maps it into memory: the history of a player is one bisection
 and one slice, and the rows of a round are one selection. The histories of a run are the concatenation of those in its
-parts. A part has at most ``PART_ROWS`` rows (or one round), which bounds the memory of a publish.
+parts. A part has at most ``PART_ROWS`` rows (or one round), which bounds the memory of a publish. A part of rounds with
+teams also has the name of each row's team.
 """
 
 from __future__ import annotations
@@ -33,23 +34,28 @@ UNRATED = pa.schema(
         pa.field("handle", pa.string()),
     ]
 )  # of the rows of unrated participants
+_TEAM = "team"  # a column of parts with rounds of teams
 _BY_ROUND = "by_round"  # rows of the file in order of rounds and standings
 
 
 class Part:
-    """The rows of one part, mapped into memory."""
+    """The rows of one part, mapped into memory.
+
+    Rows have the columns ``_COLUMNS`` and ``team``, which is null for individuals.
+    """
 
     def __init__(self, batch: pa.RecordBatch) -> None:
-        self._rows = pa.Table.from_batches([batch]).select(_COLUMNS)
+        self.of_teams = _TEAM in batch.schema.names
+        self._rows = pa.Table.from_batches([batch]).select([*_COLUMNS, *([_TEAM] if self.of_teams else [])])
         self._player, self._round, self._by_round = (
             integers(batch.column(name)) for name in ("player", "round_index", _BY_ROUND)
         )
         self._rating = np.frombuffer(batch.column("rating").buffers()[1] or b"", np.float64)
 
     def history(self, player: int) -> pa.Table:
-        """The rows of a player, in order of rounds; columns as ``_COLUMNS``."""
+        """The rows of a player, in order of rounds."""
         start, stop = self._bounds(player)
-        return self._rows.slice(start, stop - start)
+        return self._with_team(self._rows.slice(start, stop - start))
 
     def rounds(self, player: int) -> npt.NDArray[np.int32]:
         """The indices of a player's rounds, ascending."""
@@ -57,8 +63,8 @@ class Part:
         return self._round[start:stop]
 
     def round(self, round_index: int) -> pa.Table:
-        """The rows of a round, in the order of its standings; columns as ``_COLUMNS``."""
-        return self._rows.take(pa.array(self._positions(round_index)))
+        """The rows of a round, in the order of its standings."""
+        return self._with_team(self._rows.take(pa.array(self._positions(round_index))))
 
     def ratings_before(self, round_index: int) -> npt.NDArray[np.float64]:
         """The display rating before a round of each of its players, in order; NaN if this part does not have it."""
@@ -95,6 +101,9 @@ class Part:
             "latest": np.maximum.reduceat(time, first) if len(rows) else time,
         }  # fmt: skip
 
+    def _with_team(self, rows: pa.Table) -> pa.Table:
+        return rows if self.of_teams else rows.append_column(_TEAM, pa.nulls(rows.num_rows, pa.string()))
+
     def _bounds(self, player: int) -> tuple[int, int]:
         wanted = np.int32(player)
         start, stop = np.searchsorted(self._player, wanted), np.searchsorted(self._player, wanted, side="right")
@@ -107,16 +116,17 @@ class Part:
 
 
 def encode_part(batches: Iterable[pa.RecordBatch]) -> pa.Buffer:
-    """The bytes of a part, given its rows in order of rounds and standings; columns as ``_COLUMNS``."""
+    """The bytes of a part, given its rows in order of rounds and standings: ``_COLUMNS``, and perhaps ``team``."""
     schema = pa.schema([*(ROUNDS.field(name) for name in _COLUMNS[:-1]), pa.field("rating", pa.float64())])
-    rows = pa.concat_tables(
-        [schema.empty_table(), *(pa.table(batch).select(_COLUMNS).cast(schema) for batch in batches)]
-    )
+    given = [pa.table(batch) for batch in batches]
+    if given and _TEAM in given[0].column_names:
+        schema = schema.append(pa.field(_TEAM, pa.string()))
+    rows = pa.concat_tables([schema.empty_table(), *(table.select(schema.names).cast(schema) for table in given)])
     order = np.argsort(rows.column("player").to_numpy(), kind="stable").astype(np.int32)
     position = np.empty_like(order)
     position[order] = np.arange(len(order), dtype=np.int32)
     columns = {}
-    for name in _COLUMNS:  # one column at a time bounds the memory
+    for name in schema.names:  # one column at a time bounds the memory
         columns[name] = rows.column(name).combine_chunks().take(pa.array(order))
         rows = rows.drop_columns([name])
     return encode_table(pa.table(columns | {_BY_ROUND: position}))

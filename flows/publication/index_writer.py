@@ -76,7 +76,8 @@ class IndexWriter:
         kept = 0 if before is None else self._content.kept("leaderboard", before.state)
         parts: list[PartFile] = []
         for part in () if before is None else before.parts:
-            if part.stop > kept or not self._is_there(part):
+            of_teams = self._content.has_teams(part.start, part.stop)
+            if part.stop > kept or not self._is_there(part) or part.teams != of_teams:
                 break
             parts.append(part)
         stay, cuts = cut([(part.start, part.stop, part.rows) for part in parts], self._content.rows_of_rounds)
@@ -99,7 +100,10 @@ class IndexWriter:
         data = encode_part(self._content.rounds(start, stop))
         rows = sum(self._content.rows_of_rounds[start:stop])
         file = self._write("rounds", data)
-        return PartFile(name=file.name, size=file.size, digest=file.digest, start=start, stop=stop, rows=rows)
+        teams = self._content.has_teams(start, stop)
+        return PartFile(
+            name=file.name, size=file.size, digest=file.digest, start=start, stop=stop, rows=rows, teams=teams
+        )
 
     def _table(self, name: str, table: pa.Table) -> IndexFile:
         return self._write(name, encode_table(table))

@@ -10,33 +10,53 @@ from .tables import PublishedTables
 
 __all__ = ["compare"]
 
+_Places = tuple[int, dict[str, int]]  # number of a round, and the places of players
+_Teams = dict[str, str]  # the team of each player
+
 
 def compare(tables: PublishedTables, players: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The rounds with at least two of the players, and the wins, losses and draws of each pair.
+
+    Members of one team share its place: such a round is neither a win nor a loss nor a draw of theirs. A round of teams
+    has ``teams``, the name of each player's team.
 
     Parameters
     ----------
     players
         Rows of the leaderboard.
     """
-    places: dict[int, dict[str, int]] = {}
-    for player in players:
-        rows = tables.rows_of(player["player"])
-        for index, lo in zip(*(rows.column(name).to_pylist() for name in ("round_index", "lo")), strict=True):
-            places.setdefault(index, {})[player["handle"]] = lo + 1
-    common = {index: found for index, found in sorted(places.items()) if len(found) > 1}
+    common, teams = _rounds(tables, players)
     facts = tables.contests_table.select(["contest_id", "name", "time_seconds", "n_players"])
     contests = [
         {"round_index": index, **facts.slice(index, 1).to_pylist()[0], "places": found}
-        for index, found in common.items()
+        | ({"teams": teams[index]} if index in teams else {})
+        for index, found in common
     ]
     handles = [player["handle"] for player in players]
-    pairs = [_score(one, other, list(common.values())) for one, other in combinations(handles, 2)]
+    rounds = [(found, teams.get(index, {})) for index, found in common]
+    pairs = [_score(one, other, rounds) for one, other in combinations(handles, 2)]
     return {"players": list(players), "pairs": pairs, "contests": contests}
 
 
-def _score(one: str, other: str, rounds: Sequence[dict[str, int]]) -> dict[str, Any]:
-    both = [(places[one], places[other]) for places in rounds if one in places and other in places]
+def _rounds(tables: PublishedTables, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
+    """The common rounds, each with the places of the players in it; and the teams of the players, by round."""
+    places: dict[int, dict[str, int]] = {}
+    teams: dict[int, _Teams] = {}
+    for player in players:
+        columns = tables.rows_of(player["player"]).select(["round_index", "lo", "team"]).to_pydict()
+        for index, lo, team in zip(*columns.values(), strict=True):
+            places.setdefault(index, {})[player["handle"]] = lo + 1
+            if team is not None:
+                teams.setdefault(index, {})[player["handle"]] = team
+    return [(index, found) for index, found in sorted(places.items()) if len(found) > 1], teams
+
+
+def _score(one: str, other: str, rounds: Sequence[tuple[dict[str, int], dict[str, str]]]) -> dict[str, Any]:
+    both = [
+        (places[one], places[other])
+        for places, teams in rounds
+        if one in places and other in places and not (one in teams and teams[one] == teams.get(other))
+    ]
     return {
         "handle": one,
         "against": other,

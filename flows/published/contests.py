@@ -42,10 +42,12 @@ def contests(
 
 
 def contest(tables: PublishedTables, contest_id: str) -> tuple[dict[str, Any], pa.Table]:
-    """A contest and its standings: ``place, handle, perf, rating_before, rating, change, mu, sigma, n_before, rated``.
+    """A contest and its standings: ``place, handle, perf, rating_before, rating, change, mu, sigma, n_before, team``
+    and ``rated``.
 
-    An unrated participant has the place among the rated ones, after those who share it, and the rating before; null
-    without a rated contest.
+    ``team`` is null for individuals. The members of a team have adjacent rows, and ``place`` counts teams. An unrated
+    participant has the place among the rated ones, after those who share it, and the rating before; null without a
+    rated contest.
 
     ``rating_before`` and ``change`` are null for newcomers. A contest that was skipped has no standings.
 
@@ -68,7 +70,7 @@ def contest(tables: PublishedTables, contest_id: str) -> tuple[dict[str, Any], p
         "rating_before": before,
         "rating": rating,
         "change": pc.subtract(rating, before),
-        **{name: rows.column(name) for name in ("mu", "sigma", "n_before")},
+        **{name: rows.column(name) for name in ("mu", "sigma", "n_before", "team")},
         "rated": pa.repeat(True, rows.num_rows),
     }
     shown, unrated = pa.table(columns), tables.unrated_of_round(index)

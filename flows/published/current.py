@@ -10,6 +10,7 @@ from contextlib import suppress
 import pyarrow as pa
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.lake.layout import smoothing_folder
 from ranklake.storage.lake.schemas import ROUNDS
 
@@ -85,7 +86,7 @@ def player_history(
             columns = {column: rows.column(column) for column in rows.column_names}
             for column in ("contest_id", "name", "time_seconds", "n_players"):
                 columns[column] = contests.column(column)
-            names = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating"]
+            names = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating", "team"]
             table = pa.table([columns[column] for column in names], names=names)
             return PlayerHistory(name, table, alias_note(dataset, handle, name), current.format(titles))
     raise LakeError(f"player {handle!r} has no rated rounds in run {run_name}")
@@ -111,6 +112,11 @@ class _Current:
             return None
         return cls(run, dataset, PublishedTables(lake, run_name, manifest))
 
+    def has_all_teams(self) -> bool:
+        """Whether the index has the teams of all rounds; the index of an earlier release has none."""
+        teams = RoundTeams(self.dataset, self.published.contests_table.column("contest_id").combine_chunks())
+        return all(part.teams == teams.any(part.start, part.stop) for part in self.published.manifest.parts)
+
     def format(self, titles: TitlesChoice) -> RatingFormat:
         manifest = self.published.manifest
         return RatingFormat(titles_of(self.run, self.dataset, manifest.mu_init, titles), manifest.decimals)
@@ -120,7 +126,8 @@ def _with_parts(lake: Lake, run_name: str, deviations: float | None) -> _Current
     """A run with an index that is up to date and whose parts are open; only on a disk, elsewhere all would be read."""
     if lake.local:
         with suppress(LakeError):
-            if (current := _Current.open(lake, run_name, deviations)) is not None:
+            current = _Current.open(lake, run_name, deviations)
+            if current is not None and current.has_all_teams():
                 current.published.load()
                 return current
     return None

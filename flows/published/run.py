@@ -118,7 +118,8 @@ class PublishedRun(PublishedTables):
     def history(self, handle: str, since: int | None = None) -> pa.Table:
         """One row per rated round of a player, in order; raises as :meth:`player`.
 
-        The columns are those of the rounds, and ``contest_id, name, url, time_seconds, n_players, rating, change``.
+        The columns are those of the rounds, and ``contest_id, name, url, time_seconds, n_players, rating, team,
+        change``; ``team`` is null in a round of individuals.
         """
         rows = self.rows_of(self.handles.player(self.handles.row(handle)))
         return contests.history(self, rows, since)

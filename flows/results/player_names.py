@@ -24,8 +24,8 @@ class PlayerHistory:
     handle : str
         The current name of the player.
     rows : pa.Table
-        The columns of the rounds table, and ``name, time_seconds, n_players, rating``; on request also ``smooth_mu,
-        smooth_sigma``, if there is a current smoothing.
+        The columns of the rounds table, and ``name, time_seconds, n_players, rating, team``, null in a round of
+        individuals; on request also ``smooth_mu, smooth_sigma``, if there is a current smoothing.
     note : str
         How ``handle`` relates to the requested name; empty if they are the same.
     format : RatingFormat

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.lake.schemas import ROUNDS
 
 from ..common.titles import TitlesChoice
@@ -61,6 +62,9 @@ def player_history(
     mu, sigma, n_before = (rows.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
     display = Display.of(run, deviations)
     rows = rows.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1))))
+    ids = [contest for segment in chain.segments for contest in segment.contest_ids]
+    teams = RoundTeams(dataset, ids).of_rows(*(rows.column(name).to_numpy() for name in ("round_index", "player")))
+    rows = rows.append_column("team", pa.nulls(rows.num_rows, pa.string()) if teams is None else teams.name)
     smoothing = RunSmoothing(run, chain) if smoothed else None
     if smoothing is not None and smoothing.digest is not None:
         skills = smoothing.read()

@@ -17,6 +17,7 @@ from ..site.groups import ACTIVE, group_sections
 from ..site.histogram import histogram_of, title_counts
 from ..site.links import ServerLinks
 from ..site.pages import RunFacts
+from ..site.teams import first_rows
 from .comparison import compare as compare_players
 
 __all__ = [
@@ -90,11 +91,11 @@ def player(run: PublishedRun, handle: str) -> dict[str, Any]:
     columns, form = _columns(rows), facts(run).format
     rounds = [
         {"contest_id": key, "name": name, "time_seconds": time, "place": place, "n_players": n, "perf": perf, "mu": mu,
-         "sigma": sigma, "rating": rating,
+         "sigma": sigma, "rating": rating, "team": team,
          "change": None if change is None else form.difference(rating - change, rating)}
-        for key, name, time, place, n, perf, mu, sigma, rating, change in zip(
+        for key, name, time, place, n, perf, mu, sigma, rating, change, team in zip(
             *(columns[c] for c in ("ids", "names", "times", "place", "n", "perf", "mu", "sigma", "rating")),
-            rows.column("change").to_pylist(), strict=True,
+            *(rows.column(c).to_pylist() for c in ("change", "team")), strict=True,
         )
     ]  # fmt: skip
     return {
@@ -138,9 +139,12 @@ def contest(run: PublishedRun, contest_id: str) -> dict[str, Any]:
     """A contest with all standings; raises as :meth:`PublishedRun.contest`."""
     about, table = run.contest(contest_id)
     rows = {name: [_finite(value) for value in table.column(name).to_pylist()] for name in _STANDINGS}
-    about |= {"name": about["name"] or contest_id, "n_players": table.num_rows}
+    about |= {"name": about["name"] or contest_id, "n_players": table.num_rows, "n_rows": table.num_rows}
     if not all(rated := table.column("rated").to_pylist()):
         rows["rated"] = rated
+    if table.column("team").null_count < table.num_rows:
+        rows["team"] = table.column("team").to_pylist()
+        about["n_players"] = len(first_rows(rows["team"]))
     return {"contest": about, "rows": rows, "data": ""}
 
 

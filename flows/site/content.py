@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.storage import Lake
+from ranklake.storage.datasets.round_teams import RoundTeams
 
 from ..common.titles import TitlesChoice
 from ..publication.prefix_digests import digest_of_rows
@@ -73,6 +74,7 @@ class SiteContent:
         segments = self._chain.segments
         self.contests["contest_id"] = [contest for segment in segments for contest in segment.contest_ids]
         self.rows = np.array([n for segment in segments for n in segment.rows], np.int64)
+        self._teams = RoundTeams(self._dataset, self.contests["contest_id"])
         self._digests = self._run.round_digests(self._chain)
         self._column = self._dataset.handles()
         self.handles: list[str] = self._column.to_pylist()
@@ -104,6 +106,15 @@ class SiteContent:
                 if low < high:
                     yield round_index, {name: array[low:high] for name, array in arrays.items()}
 
+    def has_teams(self, start: int, stop: int) -> bool:
+        """Whether any of the rounds from ``start`` to ``stop - 1`` has teams."""
+        return self._teams.any(start, stop)
+
+    def teams(self, round_index: int, players: npt.NDArray[np.int32]) -> list[str | None]:
+        """The name of the team of each participation of a round; None for individuals."""
+        found = self._teams.of_rows(np.full(len(players), round_index, np.int32), players)
+        return [None] * len(players) if found is None else found.name.to_pylist()
+
     def builder(self) -> LeaderboardBuilder:
         """An empty leaderboard for the rounds of this run."""
         return LeaderboardBuilder(len(self.handles), self._table, self.display)
@@ -129,11 +140,17 @@ class SiteContent:
     def round_key(self, round_index: int, players: npt.NDArray[np.int32]) -> str:
         """Digest of all that the page of a round depends on."""
         about = [self.contests[name][round_index] for name in ("name", "url", "time_seconds", "n_players")]
-        return digest(self._seed, self._digests[round_index], about, self.checksums[players])
+        teams = self._marks(round_index, round_index + 1)
+        return digest(self._seed, self._digests[round_index], about, self.checksums[players], *teams)
 
     def level_key(self, start: int, stop: int, n_players: int) -> str:
         """Digest of all that histories of the rounds from ``start`` to ``stop`` depend on."""
-        return digest(self._seed, start, stop, self._digests[stop - 1], self.checksums[:n_players])
+        teams = self._marks(start, stop)
+        return digest(self._seed, start, stop, self._digests[stop - 1], self.checksums[:n_players], *teams)
+
+    def _marks(self, start: int, stop: int) -> list[str]:
+        """What makes the data of rounds with teams others than those of an earlier release, which had no teams."""
+        return ["teams"] if self.has_teams(start, stop) else []
 
     def state(self) -> str:
         """Digest of all that the site depends on."""

@@ -53,7 +53,7 @@ def history_graph(series: Sequence[Series], form: RatingFormat) -> dict[str, Any
     """The geometry of the graph of one or more players, for the template ``graph.svg``.
 
     One player has the band of mu +- 2 sigma and dots of performances; several have their lines only. Values that are
-    not finite are left out.
+    not finite are left out. Performances far from all ratings are at the edge.
     """
     alone = len(series) == 1
     times = [t for one in series for t in one.times]
@@ -61,7 +61,7 @@ def history_graph(series: Sequence[Series], form: RatingFormat) -> dict[str, Any
     if alone:
         one = series[0]
         values += [m + k * s for m, s in zip(one.mu, one.sigma, strict=True) for k in (-2, 2) if math.isfinite(m + s)]
-        values += [p for p in one.perf if p is not None and math.isfinite(p)]
+        values += _near(values, [p for p in one.perf if p is not None and math.isfinite(p)])
     first, last = (min(times), max(times)) if times else (0, 1)
     if first == last:
         first, last = first - _DAY, last + _DAY
@@ -93,6 +93,15 @@ def history_graph(series: Sequence[Series], form: RatingFormat) -> dict[str, Any
         "along": [{"x": x(t), "text": text} for t, text in _times(first, last)],
         "label": f"Rating graph of {', '.join(short(one.handle) for one in series)}",
     }  # fmt: skip
+
+
+def _near(values: Sequence[float], perf: Sequence[float]) -> list[float]:
+    """The performances, moved to within a reach of the ratings and beliefs: those of large teams can be far away."""
+    if not values:
+        return list(perf)
+    low, high = min(values), max(values)
+    reach = max(high - low, abs(low), abs(high))
+    return [min(max(p, low - reach), high + reach) for p in perf]
 
 
 def _line(times: Sequence[int], values: Sequence[float], x: Any, y: Any) -> str:

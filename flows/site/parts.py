@@ -31,6 +31,7 @@ from .shards import (
     search_lists,
     shard_count,
 )
+from .teams import first_rows, whole_teams
 from .writer import SiteFiles, compress
 
 __all__ = ["SiteParts"]
@@ -104,12 +105,15 @@ class SiteParts:
         return content.leaderboard(builder), pages, np.maximum.accumulate(most).tolist()
 
     def _contest_page(self, shown: dict[str, Any], page: str, data: str) -> str:
-        columns = ("place", "handle", "perf", "rating", "change", *(["rated"] if "rated" in shown else []))
-        first = {name: shown[name][:CONTEST_ROWS] for name in columns}
+        teams, n = shown.get("team", []), CONTEST_ROWS
+        further = [name for name in ("team", "rated") if name in shown]
+        columns = ("place", "handle", "perf", "rating", "change", *further)
+        first = {name: shown[name][: whole_teams(teams, n)] for name in columns}
         contest = {name: shown[name] for name in ("contest_id", "name", "url", "time_seconds", "n_players")}
         contest["name"] = shown["name"] if shown["name"] is not None else shown["contest_id"]
-        contest["n_players"] = len(shown["handle"])
-        more = data if len(shown["handle"]) > CONTEST_ROWS else ""
+        contest["n_rows"] = len(shown["handle"])
+        contest["n_players"] = len(first_rows(teams)) if teams else contest["n_rows"]
+        more = data if contest["n_rows"] > len(first["handle"]) else ""
         facts = self._timeless()
         links = SiteLinks(page, "", self._assets)
         return self._templates.render("contest", facts, links, contest=contest, rows=first, data=more)

@@ -1,22 +1,24 @@
 """Rows of the large tables as HTML, the leaderboard and the standings: many times as fast as through the templates.
 
 The class of a row, or of a body of the leaderboard, is that of its title, see :mod:`ranklake.flows.site.colours`; end
-tags that HTML makes optional are left out.
+tags that HTML makes optional are left out. In a table with teams each participant has a body: a row with the place and
+the name of the team, and a row for each member.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
-from itertools import groupby, repeat
+from itertools import groupby, pairwise, repeat
 from typing import Any
 
 from ..results.rating_format import RatingFormat
 from .links import Links
 from .names import chance, day, short
+from .teams import first_rows
 
 __all__ = ["board_rows", "preview_rows", "standing_rows"]
 
@@ -55,20 +57,24 @@ def standing_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
     Parameters
     ----------
     rows
-        ``place, handle, perf, rating, change``, one list each; the change of a newcomer is None. With ``rated``, which
-        is false for unrated participants.
+        ``place, handle, perf, rating, change``, one list each; the change of a newcomer is None. With ``team``, whose
+        members are adjacent. With ``rated``, which is false for unrated participants.
     """
     shown, tier, player = _number(form), _tiers(form), _players(links)
-    names = ("place", "handle", "perf", "rating", "change")
-    return "\n".join(
-        f"<tr{tier(rating)}><td>{place}<td>{player(handle) if rated or before is not None else escape(short(handle))}"
-        f"<td>{shown(perf)}<td>{shown(before)}<td>{shown(rating)}"
-        f"<td>{_change(before, rating, form) if rated else 'unrated'}"
-        for place, handle, perf, rating, before, rated in (
-            (*row[:4], None if row[4] is None else row[3] - row[4], row[5])
+    names = ("handle", "perf", "rating", "change")
+    cells = (
+        (
+            tier(rating),
+            f"<td>{player(handle) if rated or before is not None else escape(short(handle))}"
+            f"<td>{shown(perf)}<td>{shown(before)}<td>{shown(rating)}"
+            f"<td>{_change(before, rating, form) if rated else 'unrated'}",
+        )
+        for handle, perf, rating, before, rated in (
+            (*row[:3], None if row[3] is None else row[2] - row[3], row[4])
             for row in zip(*(rows[name] for name in names), rows.get("rated") or repeat(True), strict=False)
         )
     )
+    return _bodies(rows, cells, 6)
 
 
 def preview_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
@@ -77,20 +83,45 @@ def preview_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
     Parameters
     ----------
     rows
-        Lists of the columns of a preview; None for no value. Entrants without a place have no change.
+        Lists of the columns of a preview, perhaps with ``team``; None for no value. Entrants without a place have no
+        change.
     """
     shown, tier, player = _number(form), _tiers(form), _players(links)
-    names = ("place", "handle", "perf", "rating_before", "rating", "change", "expected_place", "next_title",
+    names = ("handle", "perf", "rating_before", "rating", "change", "expected_place", "next_title",
              "next_title_place", "next_title_chance")  # fmt: skip
-    return "\n".join(
-        f"<tr{tier(rating)}><td>{_or_dash(place)}<td>{player(handle)}<td>{shown(perf)}<td>{shown(before)}"
-        f"<td>{shown(rating)}<td>{'–' if change is None else _change(before, rating, form)}"
-        f"<td>{'–' if expected is None else f'{expected:.1f}'}<td>{escape(short(title)) if title else '–'}"
-        f"<td>{_or_dash(needed)}<td>{'–' if likely is None else chance(likely)}"
-        for place, handle, perf, before, rating, change, expected, title, needed, likely in zip(
+    cells = (
+        (
+            tier(rating),
+            f"<td>{player(handle)}<td>{shown(perf)}<td>{shown(before)}"
+            f"<td>{shown(rating)}<td>{'–' if change is None else _change(before, rating, form)}"
+            f"<td>{'–' if expected is None else f'{expected:.1f}'}<td>{escape(short(title)) if title else '–'}"
+            f"<td>{_or_dash(needed)}<td>{'–' if likely is None else chance(likely)}",
+        )
+        for handle, perf, before, rating, change, expected, title, needed, likely in zip(
             *(rows[name] for name in names), strict=True
         )
     )
+    return _bodies(rows, cells, 10)
+
+
+def _bodies(rows: Columns, cells: Iterable[tuple[str, str]], n_columns: int) -> str:
+    """Rows from the class of each and its cells after the place; with teams, a body for each participant."""
+    places = rows["place"]
+    if "team" not in rows:
+        return "\n".join(
+            f"<tr{tier}><td>{_or_dash(place)}{rest}" for place, (tier, rest) in zip(places, cells, strict=True)
+        )
+    team, lines = rows["team"], list(cells)
+    bodies = []
+    for start, stop in pairwise([*first_rows(team), len(team)]):
+        place, name = _or_dash(places[start]), team[start]
+        if name is None:
+            (tier, rest) = lines[start]
+            bodies.append(f"<tr{tier}><td>{place}{rest}")
+        else:
+            heading = f"<tr class=team><td>{place}<td colspan={n_columns - 1}>{escape(short(name))}"
+            bodies.append("\n".join([heading, *(f"<tr{tier}><td>{rest}" for tier, rest in lines[start:stop])]))
+    return "\n<tbody>\n".join(bodies)
 
 
 def _or_dash(value: int | None) -> str:

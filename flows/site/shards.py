@@ -34,7 +34,7 @@ __all__ = [
     "shard_count",
 ]
 
-HISTORY = ("contest", "place", "perf", "sigma", "change", "margin")  # columns of a player
+HISTORY = ("contest", "place", "perf", "sigma", "change", "margin")  # columns of a player; also "team", with teams
 PAGE_ROWS = 1_000  # of a page of the leaderboard
 _SHARD_ROWS = 4_096  # participations in a file of histories, about
 _LEVEL_SHARE = 8  # newer rounds, which every new round rewrites, are at most this part of all participations
@@ -84,8 +84,8 @@ def contest_rows(
 ) -> dict[str, Any]:
     """The standings of a round with the ratings after it and their changes; ``before`` is NaN for newcomers.
 
-    A round with unrated participants has ``rated``; they have the place among the rated ones, after those who share it,
-    and no rating before a first round.
+    A round of teams has ``team``: the name for each member, None for individuals. A round with unrated participants has
+    ``rated``; they have the place among the rated ones, after those who share it, and no rating before a first round.
     """
     if not rows["rated"].all():
         order = np.argsort(2 * rows["lo"] + ~rows["rated"], kind="stable")
@@ -93,17 +93,23 @@ def contest_rows(
     decimals, about = content.format.decimals, content.contests
     old, rating = numbers(before, decimals), numbers(after, decimals)
     shown = {name: about[name][round_index] for name in ("contest_id", "name", "url", "time_seconds", "n_players")}
-    columns = {
-        "place": (rows["lo"] + 1).tolist(),
-        "handle": [content.handles[player] for player in rows["player"].tolist()],
-        "perf": numbers(rows["perf"], decimals),
-        "rating": rating,
-        "change": [
-            None if old is None or new is None else round(new - old, decimals)
-            for old, new in zip(old, rating, strict=True)
-        ],
-    }
-    return shown | columns | ({} if rows["rated"].all() else {"rated": rows["rated"].tolist()})
+    of_teams = content.has_teams(round_index, round_index + 1)
+    teams = {"team": content.teams(round_index, rows["player"])} if of_teams else {}
+    return (
+        shown
+        | teams
+        | {
+            "place": (rows["lo"] + 1).tolist(),
+            "handle": [content.handles[player] for player in rows["player"].tolist()],
+            "perf": numbers(rows["perf"], decimals),
+            "rating": rating,
+            "change": [
+                None if old is None or new is None else round(new - old, decimals)
+                for old, new in zip(old, rating, strict=True)
+            ],
+        }
+        | ({} if rows["rated"].all() else {"rated": rows["rated"].tolist()})
+    )
 
 
 def levels(rows: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -128,14 +134,18 @@ def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> 
 
     A player is in the file whose number is the CRC-32 of the handle, modulo the number of files. A player's value is a
     list for each of :data:`HISTORY`, oldest round first. ``contest`` and ``change`` are the index of the round and the
-    rating in the first round, then the differences from round to round; ``margin`` is mu less the rating.
+    rating in the first round, then the differences from round to round; ``margin`` is mu less the rating. If any of
+    the rounds has teams, ``team`` is the name of the player's team, None for an individual.
     """
     columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
     parts: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
+    of_teams = content.has_teams(start, stop)
     for round_index, rows in content.rounds(start, stop, columns):
         parts["contest"].append(np.full(len(rows["player"]), round_index, np.int32))
         for name in columns:
             parts[name].append(rows[name])
+        if of_teams:
+            parts["team"].append(np.array(content.teams(round_index, rows["player"]), object))
     joined = {name: np.concatenate(arrays) for name, arrays in parts.items()}
     player, shard = joined["player"], (content.checksums % np.uint32(shards))[joined["player"]]
     order = np.argsort(shard.astype(np.int64) * len(content.handles) + player, kind="stable")
@@ -154,16 +164,19 @@ def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> 
         numbers(_differences(shown["rating"], newly) / scale, decimals),
         numbers((shown["mu"] - shown["rating"]) / scale, decimals),
     ]
+    names: tuple[str, ...] = HISTORY
+    if of_teams:
+        names, lists = (*HISTORY, "team"), [*lists, joined["team"][order].tolist()]
     first = np.flatnonzero(newly)  # of each player
     edges = [*first.tolist(), len(player)]
-    names = [content.handles[index] for index in player[first].tolist()]
+    handles = [content.handles[index] for index in player[first].tolist()]
     bounds = np.searchsorted(shard[first], np.arange(shards + 1)).tolist()
     for number in range(shards):
         players = {
-            names[i]: [values[edges[i] : edges[i + 1]] for values in lists]
+            handles[i]: [values[edges[i] : edges[i + 1]] for values in lists]
             for i in range(bounds[number], bounds[number + 1])
         }
-        yield number, {"columns": HISTORY, "players": players}
+        yield number, {"columns": names, "players": players}
 
 
 def _differences(values: npt.NDArray[Any], newly: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:

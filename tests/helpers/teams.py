@@ -15,7 +15,7 @@ from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.storage import Contest
 from ranklake.storage.datasets.tables.teams import Teams
 
-__all__ = ["draw_team_contests", "team_contests", "team_frame", "team_rounds"]
+__all__ = ["draw_team_contests", "rosters", "team_contests", "team_frame", "team_rounds"]
 
 Contests = Sequence[tuple[Sequence[Any], int, float, float]]
 
@@ -69,6 +69,16 @@ def team_contests(contests: Contests) -> list[Contest]:
         teams = Teams(names, np.array(shares))
         made.append(Contest(str(number), f"Round {number}", "", time, handles, lo, hi, weight, ceiling, teams))
     return made
+
+
+def rosters(contest_id: str, *teams: Sequence[str | None], time_seconds: int = 0) -> Contest:
+    """A contest without ties, best team first: the name of a team, or None for an individual, and its members."""
+    sizes = [len(team) - 1 for team in teams]
+    names = [team[0] for team in teams for _ in team[1:]]
+    place = np.repeat(np.arange(len(teams), dtype=np.int32), sizes)
+    handles = pa.array([member for team in teams for member in team[1:]], pa.string())
+    own = Teams(pa.array(names, pa.string()), np.ones(len(names)))
+    return Contest(contest_id, f"Round {contest_id}", "", time_seconds, handles, place, place, 1.0, math.inf, own)
 
 
 def team_frame(contests: Contests) -> pd.DataFrame:

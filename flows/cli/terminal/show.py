@@ -103,9 +103,11 @@ def all_time_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Table:
 def player_table(history: PlayerHistory) -> Table:
     """One player's rounds."""
     form = history.format
-    columns = {"round": NUMBER, "day": NUMBER, "contest": NAME}
+    of_teams = history.rows.column("team").null_count < history.rows.num_rows
+    further = ["team"] if of_teams else []
+    columns = {"round": NUMBER, "day": NUMBER, "contest": NAME} | dict.fromkeys(further, NAME)
     columns |= dict.fromkeys(("place", "of", "performance", "rating", "change", "mu", "sigma"), NUMBER)
-    hide = ("sigma", "mu", "round", "of", "performance", "day", "change")
+    hide = ("sigma", "mu", "round", "of", "performance", "day", "team", "change")
     table = new_table(columns, hide, title=Text(cell(history.handle)))
     before = None
     for row in history.rows.to_pylist():
@@ -114,6 +116,7 @@ def player_table(history: PlayerHistory) -> Table:
             f"{row['round_index']:,}",
             _day(row["time_seconds"]),
             Text(cell(row["name"] or row["contest_id"])),
+            *(Text(cell(row[name] or "")) for name in further),
             place,
             "" if row["n_players"] is None else f"{row['n_players']:,}",
             "" if row["perf"] is None else form.rating(row["perf"]),

@@ -6,12 +6,13 @@ const MOST = 20;
 const figure = document.querySelector("[data-graph]");
 const notice = document.querySelector("[data-notice]");
 
-/** Rounds that two players have in common, and how often each was placed before the other. */
+/** Rounds that two players have in common, not as members of one team, and how often each was placed before the other. */
 function meet(one, other) {
   const place = new Map(one.ids.map((id, i) => [id, one.place[i]]));
+  const team = new Map(one.ids.map((id, i) => [id, one.team[i]]));
   const met = { rounds: 0, first: 0, second: 0, ties: 0 };
   other.ids.forEach((id, i) => {
-    if (!place.has(id)) return;
+    if (!place.has(id) || (other.team[i] !== null && other.team[i] === team.get(id))) return;
     met.rounds++;
     met[place.get(id) < other.place[i] ? "first" : place.get(id) > other.place[i] ? "second" : "ties"]++;
   });

@@ -100,7 +100,7 @@ export function crc32(text) {
 export async function player(handle) {
   const site = await manifest();
   const contests = await once(`${root}${site.contests}`);
-  const columns = Object.fromEntries(["ids", "names", "times", "n", "place", "perf", "mu", "sigma", "rating"].map((name) => [name, []]));
+  const columns = Object.fromEntries(["ids", "names", "times", "n", "place", "perf", "mu", "sigma", "rating", "team"].map((name) => [name, []]));
   for (const { folder, shards } of site.histories) {
     const shard = String(crc32(handle) % shards).padStart(4, "0");
     const file = await once(`${root}${folder}${shard}.json.gz`);
@@ -111,7 +111,7 @@ export async function player(handle) {
       round += step;
       rating = Number((rating + rows.change[i]).toFixed(site.decimals));
       const mu = Number((rating + rows.margin[i]).toFixed(site.decimals));
-      const values = { ids: contests.contest_id[round], names: contests.name[round], times: contests.time_seconds[round] ?? 0, n: contests.n_players[round], place: rows.place[i], perf: rows.perf[i], mu, sigma: rows.sigma[i], rating };
+      const values = { ids: contests.contest_id[round], names: contests.name[round], times: contests.time_seconds[round] ?? 0, n: contests.n_players[round], place: rows.place[i], perf: rows.perf[i], mu, sigma: rows.sigma[i], rating, team: rows.team?.[i] ?? null };
       for (const [name, value] of Object.entries(values)) columns[name].push(value);
     });
   }

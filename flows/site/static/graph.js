@@ -56,8 +56,13 @@ export function draw(figure, run, players) {
     const inside = (one) => one.times.map((time, i) => [time, i]).filter(([time]) => time >= range[0] && time <= range[1]).map(([, i]) => i);
     const rounds = players.map(inside);
     const values = players.flatMap((one, p) => rounds[p].flatMap((i) => alone
-      ? [one.rating[i], one.perf[i] ?? one.rating[i], one.mu[i] - 2 * one.sigma[i], one.mu[i] + 2 * one.sigma[i]] : [one.rating[i]]));
+      ? [one.rating[i], one.mu[i] - 2 * one.sigma[i], one.mu[i] + 2 * one.sigma[i]] : [one.rating[i]]));
     let [low, high] = values.length ? [Math.min(...values), Math.max(...values)] : [0, 1];
+    if (alone && values.length) { // a member of a large team can show any number: far ones are at the edge
+      const reach = Math.max(high - low, Math.abs(low), Math.abs(high));
+      const perf = rounds[0].map((i) => players[0].perf[i] ?? players[0].rating[i]);
+      [low, high] = [Math.max(Math.min(low, ...perf), low - reach), Math.min(Math.max(high, ...perf), high + reach)];
+    }
     const space = (high - low) * 0.06 || 1;
     [low, high] = [low - space, high + space];
     const x = (time) => side.left + ((time - range[0]) / (range[1] - range[0])) * (size.width - side.left - side.right);

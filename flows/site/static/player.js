@@ -26,7 +26,7 @@ function fill(site, one) {
   set("n_rounds", one.rating.length.toLocaleString("en"));
   const rows = one.times.map((time, i) => element("tr", {},
     element("td", {}, day(time)),
-    element("td", {}, element("a", { href: contestAddress(one.ids[i]) }, visible(one.names[i] ?? one.ids[i]))),
+    element("td", {}, element("a", { href: contestAddress(one.ids[i]) }, visible(one.names[i] ?? one.ids[i])), ...(one.team[i] === null ? [] : [" ", element("small", { class: "with" }, visible(one.team[i]))])),
     element("td", {}, String(one.place[i]), element("small", {}, ` / ${one.n[i]}`)),
     element("td", { class: show.tier(one.perf[i]) }, show.number(one.perf[i])),
     element("td", { class: show.tier(one.rating[i]) }, show.number(one.rating[i])),

@@ -79,12 +79,16 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+/** The names in a row of a table, or in a body: those of a team and of its members. */
+const namesIn = (part) => fold([...(part.rows ?? [part])].map((row) => row.cells[1].textContent).join("\n"));
+
 for (const filter of document.querySelectorAll("[data-filter]")) {
   filter.closest("label").hidden = false;
   filter.addEventListener("input", () => {
     const wanted = fold(filter.value.trim());
-    for (const row of document.getElementById(filter.dataset.filter).tBodies[0].rows) {
-      row.hidden = wanted !== "" && !fold(row.cells[1].textContent).includes(wanted);
+    const bodies = document.getElementById(filter.dataset.filter).tBodies;
+    for (const part of bodies.length > 1 ? bodies : bodies[0].rows) {
+      part.hidden = wanted !== "" && !namesIn(part).includes(wanted);
     }
   });
 }

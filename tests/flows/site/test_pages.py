@@ -113,11 +113,12 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
     run, templates = run or facts(name), Templates.shared()
     series = Series(name, [0, 86_400 * 900], [1400.0, 1500.0], [1500.0, 1600.0], [100.0, 90.0], [1450.0, None])
     played = {"contest_id": name, "name": name, "time_seconds": 1_600_000_000, "place": 1, "n_players": 2}
-    rounds = [played | {"perf": None, "mu": 1600.0, "sigma": 100.0, "rating": 1500.0, "change": None}]
+    rounds = [played | {"perf": None, "mu": 1600.0, "sigma": 100.0, "rating": 1500.0, "change": None,
+                        "team": name}]  # fmt: skip
     board = {"place": [1], "handle": [name], "rating": [1500], "sigma": [100], "n_rounds": [2], "max_rating": [1500],
              "last_time_seconds": [0]}  # fmt: skip
     rows = {"place": [1, 2], "handle": [name, "b"], "perf": [None, 1500], "rating": [1500, 1400], "change": [None, -9]}
-    about = {"contest_id": name, "name": name, "url": name, "time_seconds": None, "n_players": 2}
+    about = {"contest_id": name, "name": name, "url": name, "time_seconds": None, "n_players": 2, "n_rows": 2}
     pair = {"a": name, "b": name, "rounds": 1, "a_first": 1, "b_first": 0, "ties": 1}
     bins, history = histogram_of(np.array([1400.0, 1500.0])), {"players": [name]}
     titles = [{"name": name, "minimum": None, "class": "t t0", "n": 2, "below": 0.0}]
@@ -134,6 +135,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "rating": [1500.0, None], "change": [100.0, None], "expected_place": [1.2, None], "next_title": [name, None],
         "next_title_place": [1, None], "next_title_chance": [0.5, None],
     }  # fmt: skip
+    teams = {"team": [name, None]}
     form = {"text": "a\nb", "entrants": "", "rows": changes, "error": name}
     server = {}
     if isinstance(links, ServerLinks):
@@ -156,6 +158,8 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "compare": templates.render("compare", run, links, **both),
         "contests": templates.render("contests", run, links, contests=[listed]),
         "contest": templates.render("contest", run, links, contest=about, rows=rows, data=""),
+        "contest of teams": templates.render("contest", run, links, contest=about, rows=rows | teams,
+                                             data=links.static("rows.json")),
         "distribution": templates.render("distribution", run, links, bins=bins, titles=titles, player=player(name)),
     }  # fmt: skip
 
@@ -287,6 +291,14 @@ def test_graph__has_bands_and_both_edges_of_the_belief() -> None:
     assert [text["text"] for text in graph["along"]] == ["1970-07", "1971", "1971-07", "1972", "1972-07", "1973"]
     assert all(graph["top"] <= y <= graph["bottom"] for _, y in graph["points"])
     assert history_graph([series], RatingFormat(NONE, 0))["bands"] == []
+
+
+def test_graph__of_ratings_keeps_its_scale_beside_far_performances() -> None:
+    """A member of a team of fifty can show any number: its dot is at the edge."""
+    times, beliefs = [0, 10**8], ([1500.0, 1700.0], [1600.0, 1700.0], [50.0, 20.0])
+    near, far = (history_graph([Series("ada", times, *beliefs, [p, -p])], RatingFormat(NONE, 0)) for p in (3e3, 3e9))
+    assert [dot[1] for dot in far["dots"]] == pytest.approx([far["top"], far["bottom"]], abs=25)
+    assert far["points"][0][1] - far["points"][1][1] > 0.8 * (near["points"][0][1] - near["points"][1][1]) > 8
 
 
 def test_graph__names_the_bands_that_have_room() -> None:
