@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from ranklake.rating_kernels.core.standings import RATED
 
 from ..frames.kinds import Frame
@@ -25,7 +27,7 @@ def standings_from_frame(
     entrants: Iterable[Any] = (),
     time_seconds: int | None = None,
 ) -> Standings:
-    """The standings of the one contest in a frame; the players keep their types.
+    """The standings of the one contest in a frame; the players and the names of teams keep their types.
 
     Raises
     ------
@@ -56,6 +58,7 @@ def standings_from_frame(
         players, entrants = [one for one in players if one not in unrated], [e for e in entrants if e not in unrated]
         rounds = rounds.select(rated)
     time = int(rounds.time_seconds[0]) if "time" in found else None
+    names = table.column(found["team"]).take(pa.array(rows)).to_pylist() if "team" in found else None
     return Standings.of(
         players,
         rounds.lo,
@@ -64,6 +67,8 @@ def standings_from_frame(
         time_seconds=time if time_seconds is None else time_seconds,
         weight=float(rounds.weight[0]),
         perf_ceiling=float(rounds.perf_ceiling[0]),
+        teams=rounds.teams,
+        team_names=names,
         rated_above=float(limits[0, 0]),
         rated_below=float(limits[0, 1]),
     )

@@ -18,6 +18,7 @@ from ..execution.selection import select_beliefs
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs
 from ..frames.kinds import as_kind, open_frame
 from ..frames.prediction import as_seconds
+from ..frames.results import named_columns
 from ..results.display import Display
 from ..sources.options import Duplicates
 from .frame_standings import standings_from_frame
@@ -56,7 +57,7 @@ def preview(
     entrants
         All entrants. Those without a row in the standings count in the field: they share the place after all others.
     columns, duplicates
-        As for :func:`ranklake.rate_history`.
+        As for :func:`ranklake.rate_history`; ``columns`` names those of teams, too.
     time
         End of the contest: UTC seconds, a date or a datetime; default: the time in the standings, else the end of the
         last round.
@@ -74,8 +75,11 @@ def preview(
         mu_prior, sigma_prior, mu, sigma, rating_before, rating, change, expected_place, next_title, next_title_chance,
         next_title_place``. ``expected_place`` is 1 + the sum of the win probabilities of all others.
         ``next_title_place`` is the worst place after which the rating has the next title, with the others in their
-        order: missing if no place suffices, and in rounds of more than 100 participants of some systems.
-        ``next_title_chance`` is the chance of this place or a better one before the round.
+        order: missing if no place suffices, and in rounds of more than 100 participants of some systems,
+        or of more than 100 members of teams.
+        ``next_title_chance`` is the chance of this place or a better one before the round. With a column of teams
+        also ``team``, after ``player``; places are then those of teams, and a member reaches its next
+        title with its team.
 
     Raises
     ------
@@ -88,7 +92,7 @@ def preview(
     """
     frame = open_frame(standings, "standings")
     seconds = None if time is None else as_seconds(time)
-    read = standings_from_frame(frame, columns, duplicates, entrants, seconds)
+    read = standings_from_frame(frame, named_columns(columns), duplicates, entrants, seconds)
     choice = parse_titles(titles) if isinstance(titles, str) else titles
     if isinstance(ratings, StoredRun):
         if system is not None or hyperparameters:

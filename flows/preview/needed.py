@@ -1,8 +1,9 @@
 """The place that each participant of a round needs for a rating: the worst place after which the rating is reached.
 
-The participant finishes alone at the place, and all others keep their order and their ties. In rounds of up to
+The participant finishes alone at the place, and all others keep their order and their ties. A member of a team finishes
+with its team, and the place is that of the team. In rounds of up to
 :data:`EXACT` participants each such round is rated, many at a time, and the place is found by bisection: in one round,
-no system rates a better place lower. In larger rounds the place is found for
+no system rates a better place lower. In larger rounds of teams the place is unknown, and in others it is found for
 
     elo-mmr, elo-mmx, elo-mms, elo-r    from the performances of the round: the participant gets the performance of
                                         those at the place, which differs from the own one by one of n terms
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.rating_kernels.core.ragged import Ragged
 
 from ..engines.protocols import LocalEngine
 from ..execution.rater import BeliefColumns
@@ -63,10 +65,12 @@ def places_needed(
     Returns
     -------
     int64[rows]
-        :data:`UNKNOWN` in larger rounds of other systems.
+        :data:`UNKNOWN` in larger rounds of other systems, and of teams.
     """
     if exact or round.n_rows <= EXACT:
         return _by_rounds(display, beliefs, round, rows, goals, engine)
+    if round.teams is not None:
+        return np.full(len(rows), UNKNOWN)
     if display.system.name in _BY_PERFORMANCE:
         return _by_performance(display, beliefs, round, outcome, rows, goals)
     if display.system.name == "codeforces":
@@ -81,7 +85,9 @@ def _by_rounds(
 ) -> Longs:
     """Bisection by rating a round for each participant and step."""
     n, system, params = round.n_rows, display.system, display.params
-    first, group = np.unique(round.lo, return_inverse=True)
+    teams = Ragged.from_lengths(np.ones(n, np.int64), np.ones(n)) if round.teams is None else round.teams
+    first, group = np.unique(round.lo[teams.offsets[:-1]], return_inverse=True)
+    n_teams, team = len(group), np.repeat(np.arange(len(group)), teams.lengths)[rows]
     n_before = np.asarray(beliefs["n_rounds"])[rows]
 
     def excess(at: Longs, before: Longs) -> Floats:
@@ -90,44 +96,46 @@ def _by_rounds(
         step = max(1, _ROWS // n)
         for start in range(0, len(at), step):
             some = at[start : start + step]
-            m, row = len(some), rows[some]
+            m = len(some)
             key = np.tile(2 * group + 1, (m, 1))
-            key[np.arange(m), row] = 2 * before[start : start + step]
+            key[np.arange(m), team[some]] = 2 * before[start : start + step]
             order = np.argsort(key, axis=1, kind="stable")
-            moved = _moved(round, np.take_along_axis(key, order, 1), order)
+            moved = _moved(round, teams, np.take_along_axis(key, order, 1), order)
             store = system.newcomers(params, m * n)
             store.restore(select_beliefs(system, params, beliefs, np.tile(np.arange(n), m)))
             rated = rate_rounds(system, params, store, moved, engine)
-            own = np.flatnonzero((order == row[:, None]).ravel())
+            own = np.flatnonzero(moved.player == np.repeat(rows[some] + n * np.arange(m), n))
             rating = display.rating(rated.mu[own], rated.sigma[own], n_before[some] + np.int32(1))
             above[start : start + step] = rating - goals[some]
         return above
 
     before = _last_sufficient(len(rows), len(first), excess, -np.arange(len(first) + 1.0))
-    ahead = np.append(first, n)[np.maximum(before, 0)]
-    place = 1 + ahead - (group[rows] < before)  # without the participant's own old place
+    ahead = np.append(first, n_teams)[np.maximum(before, 0)]
+    place = 1 + ahead - (group[team] < before)  # without the participant's own old place
     return np.where(before < 0, 0, place)
 
 
-def _moved(round: Rounds, key: Longs, order: Longs) -> Rounds:
-    """One round for each row of ``order``, on copies of all participants; equal keys tie."""
-    m, n = order.shape
-    opens = np.ones((m, n), dtype=np.bool_)
+def _moved(round: Rounds, teams: Ragged, key: Longs, order: Longs) -> Rounds:
+    """One round for each row of ``order``, of teams, on copies of all participants; equal keys tie."""
+    m, k = order.shape
+    n, moved = round.n_rows, teams.take(order.ravel())
+    opens = np.ones((m, k), dtype=np.bool_)
     opens[:, 1:] = key[:, 1:] != key[:, :-1]
     starts = np.flatnonzero(opens)
-    sizes = np.diff(starts, append=m * n)
-    lo = np.repeat(starts % n, sizes).astype(np.int32)
-    players = (order + n * np.arange(m)[:, None]).astype(np.int32)
+    sizes = np.diff(starts, append=m * k)
+    lo = np.repeat(starts % k, sizes).astype(np.int32)
     hi = lo + np.repeat(sizes - 1, sizes).astype(np.int32)
+    members = np.repeat(teams.offsets[order.ravel()] - moved.offsets[:-1], moved.lengths) + np.arange(m * n)
     return Rounds(
         n * np.arange(m + 1),
-        players.ravel(),
-        lo,
-        hi,
+        (members + np.repeat(n * np.arange(m), n)).astype(np.int32),
+        np.repeat(lo, moved.lengths),
+        np.repeat(hi, moved.lengths),
         np.repeat(round.time_seconds, m),
         np.repeat(round.weight, m),
         np.repeat(round.perf_ceiling, m),
         np.repeat(round.event, m),
+        teams=None if round.teams is None else moved,
     )
 
 

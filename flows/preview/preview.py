@@ -69,7 +69,7 @@ class Preview:
     columns : dict of str to array
         By the names of :data:`COLUMNS` without ``handle``; one entry a participant of the standings. NaN and 0 stand
         for none. An entrant without a place has no performance, posterior and change. In a contest of teams, places are
-        those of teams, and there is no chance and no place for a title.
+        those of teams.
     format : RatingFormat
         The format of the ratings.
     """
@@ -82,14 +82,21 @@ class Preview:
         return len(self.standings)
 
     def table(self) -> pa.Table:
-        """The columns :data:`COLUMNS` as a table, in the order of the standings; null for none."""
+        """The columns :data:`COLUMNS` as a table, in the order of the standings; null for none.
+
+        In a contest of teams, ``team`` follows ``handle``.
+        """
         arrays: dict[str, Any] = {"handle": pa.array(self.standings.players)}
+        names = list(COLUMNS)
+        if self.standings.team_names is not None:
+            arrays["team"] = pa.array(self.standings.team_names)
+            names.insert(names.index("handle") + 1, "team")
         for name, values in self.columns.items():
             if name.endswith("place") and name != "expected_place":
                 arrays[name] = pa.array(values, pa.int32(), mask=values == 0)
             else:
                 arrays[name] = pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else values
-        return pa.table([arrays[name] for name in COLUMNS], list(COLUMNS))
+        return pa.table([arrays[name] for name in names], names)
 
 
 def preview_round(
@@ -135,7 +142,7 @@ def preview_round(
     before = display.rating(mu, np.asarray(beliefs["sigma"]), n_rounds)
     rating = display.rating(outcome.mu, outcome.sigma, n_rounds + np.int32(1))
     titles, minimum = rules.titles.above(before)
-    titled = np.flatnonzero(~np.isnan(minimum) & (round.teams is None))
+    titled = np.flatnonzero(~np.isnan(minimum))
     needed, chance = np.zeros(n, dtype=np.int64), np.full(n, np.nan)
     with announce_compilation(system.name):
         prior, of_row = outcome.prior, np.arange(n)
@@ -149,7 +156,7 @@ def preview_round(
             needed[titled] = np.maximum(found, 0)
             reachable = found > 0
             chance[titled] = np.where(found == 0, 0.0, np.nan)
-            chance[titled[reachable]] = model.chances(titled[reachable], found[reachable])
+            chance[titled[reachable]] = model.chances(of_row[titled[reachable]], found[reachable])
     columns = {
         "place": standings.lo + 1, "perf": outcome.perf, "mu_prior": outcome.mu_prior,
         "sigma_prior": outcome.sigma_prior, "mu": outcome.mu, "sigma": outcome.sigma, "rating_before": before,

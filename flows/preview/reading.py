@@ -79,4 +79,5 @@ def standings_from_file(
         perf_ceiling=contest.perf_ceiling,
         teams=None if contest.teams is None else to_ragged(contest.teams, np.array([0, len(contest)])),
         **limits,
+        team_names=None if contest.teams is None else contest.teams.name.to_pylist(),
     )

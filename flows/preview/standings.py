@@ -37,6 +37,8 @@ class Standings:
     rated_above, rated_below : float
         Participants whose rating before the contest is less than ``rated_above``, or not less than ``rated_below``, are
         left out of the field.
+    team_names : list or None
+        The name of each participant's team, None for an individual; None if no team has a name.
     """
 
     players: Sequence[Any]
@@ -49,6 +51,7 @@ class Standings:
     teams: Ragged | None = None
     rated_above: float = -np.inf
     rated_below: float = np.inf
+    team_names: Sequence[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.players)
@@ -83,6 +86,7 @@ class Standings:
         teams: Ragged | None = None,
         rated_above: float = -np.inf,
         rated_below: float = np.inf,
+        team_names: Sequence[Any] | None = None,
     ) -> Self:
         """Checked standings.
 
@@ -94,6 +98,8 @@ class Standings:
             All entrants; those among ``players`` are placed already, and the others have no team.
         teams
             The shares of the members of each team of ``players``.
+        team_names
+            The name of each player's team.
 
         Raises
         ------
@@ -130,6 +136,7 @@ class Standings:
             teams,
             rated_above,
             rated_below,
+            None if team_names is None else [*team_names, *([None] * k)],
         )
 
 

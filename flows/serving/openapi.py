@@ -78,9 +78,12 @@ def _post_players() -> dict[str, Any]:
 
 
 def _post_preview() -> dict[str, Any]:
-    row = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer", "minimum": 1}], "minItems": 2}
+    members = {"type": ["array", "null"], "items": {"type": "string"}, "minItems": 1}
+    shares = {"type": ["array", "null"], "items": {"type": "number", "exclusiveMinimum": 0}}
+    items = [{"type": "string"}, {"type": "integer", "minimum": 1}, members, shares]
+    row = {"type": "array", "prefixItems": items, "minItems": 2}
     properties = {
-        "standings": {"type": "array", "items": row | {"maxItems": 2}, "minItems": 1},
+        "standings": {"type": "array", "items": row | {"maxItems": 4}, "minItems": 1},
         "entrants": {"type": "array", "items": {"type": "string"}},
         "time_seconds": {"type": ["integer", "null"]},
         "weight": {"type": "number", "exclusiveMinimum": 0},

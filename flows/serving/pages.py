@@ -142,7 +142,7 @@ class ServerPages:
 
         def make() -> tuple[str, int]:
             rows, error, status = preview_page.changes(request.app.state.previews, run, form)
-            context = views.preview_form(form.standings, form.entrants, rows, error)
+            context = views.preview_form(form.standings, form.entrants, form.teams, rows, error)
             return self._templates.render("preview", views.facts(run), links, **context), status
 
         html, status = await run_in_threadpool(make)

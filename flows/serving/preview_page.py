@@ -14,7 +14,7 @@ from ..common.finite import finite_rows
 from ..published.run import PublishedRun
 from ..sources.base import SourceError
 from .answers.problems import Problem
-from .previews import MOST_PREVIEWED, Previews, standings_of
+from .previews import MOST_PREVIEWED, Placed, Previews, standings_of
 
 if TYPE_CHECKING:
     from ..preview.standings import Standings
@@ -32,6 +32,7 @@ class PreviewForm:
 
     standings: str
     entrants: str
+    teams: bool = False
 
 
 def read_form(body: bytes) -> PreviewForm:
@@ -46,19 +47,19 @@ def read_form(body: bytes) -> PreviewForm:
         fields = dict(parse_qsl(body.decode("ascii"), max_num_fields=_MOST_FIELDS, errors="strict"))
     except ValueError:
         raise Problem(400, "the body must be a form with the field `standings`") from None
-    return PreviewForm(fields.get("standings", ""), fields.get("entrants", ""))
+    return PreviewForm(fields.get("standings", ""), fields.get("entrants", ""), "teams" in fields)
 
 
 def changes(previews: Previews, run: PublishedRun, form: PreviewForm) -> tuple[dict[str, list[Any]] | None, str, int]:
     """The columns of the preview of a form, or None; the reason why there is none; the status of the answer."""
     try:
-        table = previews.table(run, lambda: read_standings(form.standings, form.entrants))
+        table = previews.table(run, lambda: read_standings(form.standings, form.entrants, form.teams))
     except Problem as problem:
         return None, problem.detail, problem.status
     return finite_rows(table).to_pydict(), "", 200
 
 
-def read_standings(text: str, entrants: str) -> Standings:
+def read_standings(text: str, entrants: str, teams: bool = False) -> Standings:
     """The standings of a text: names best first, one a line, with or without places; a table; or JSON of a contest.
 
     A text whose first line has a tab, comma, semicolon or bar is a table with a header, as ``ranklake preview`` reads
@@ -68,6 +69,8 @@ def read_standings(text: str, entrants: str) -> Standings:
     ----------
     entrants
         Names of all entrants, one a line.
+    teams
+        The column ``team`` of a table names the team of each row.
 
     Raises
     ------
@@ -80,7 +83,7 @@ def read_standings(text: str, entrants: str) -> Standings:
     if not lines:
         raise Problem(400, "the standings are empty: enter at least one name")
     if lines[0].startswith(("{", "[")) or _TABLE.search(lines[0]):
-        found = _from_file(text, waiting)
+        found = _from_file(text, waiting, teams)
     else:
         found = standings_of(_places(lines), waiting)
     if len(found) > MOST_PREVIEWED:
@@ -92,22 +95,24 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _places(lines: Sequence[str]) -> list[tuple[str, int]]:
+def _places(lines: Sequence[str]) -> list[Placed]:
     """Names with their places; without places the first line is the best."""
     placed = [_PLACED(line) for line in lines]
     if all(placed):
-        return [(found[2], int(found[1])) for found in placed if found]
-    return [(line, place) for place, line in enumerate(lines, 1)]
+        return [Placed(found[2], int(found[1])) for found in placed if found]
+    return [Placed(line, place) for place, line in enumerate(lines, 1)]
 
 
-def _from_file(text: str, entrants: Sequence[str]) -> Standings:
+def _from_file(text: str, entrants: Sequence[str], teams: bool) -> Standings:
     from ..preview.reading import standings_from_file
+    from ..sources.options import ReadOptions
 
     with tempfile.TemporaryDirectory(prefix="ranklake-preview-") as folder:
         path = Path(folder) / f"standings.{'json' if text.lstrip().startswith(('{', '[')) else 'csv'}"
         path.write_text(text, encoding="utf-8", newline="")
         try:
-            return standings_from_file(path, entrants=entrants)
+            columns = ["team=team"] if teams and path.suffix == ".csv" else []
+            return standings_from_file(path, ReadOptions.parse(columns), entrants)
         except SourceError as error:
             text = str(error).partition("; add --column")[0]  # an option of the command
             raise Problem(400, text.replace(str(path), "the standings")) from None

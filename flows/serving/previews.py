@@ -22,19 +22,29 @@ if TYPE_CHECKING:
     from ..preview.run_preview import RunPreview
     from ..preview.standings import Standings
 
-__all__ = ["MOST_CACHED", "MOST_PREVIEWED", "MOST_STANDINGS", "Previews", "standings_of"]
+__all__ = ["MOST_CACHED", "MOST_PREVIEWED", "MOST_STANDINGS", "Placed", "Previews", "standings_of"]
 
 MOST_CACHED = 64 << 20  # bytes of previews
 MOST_PREVIEWED = 50_000  # participants
 MOST_STANDINGS = 8 << 20  # bytes of a request
 _RULE = (
-    "the body must be a JSON object with `standings`, a list of [handle, place] with places from 1; it may have "
-    "`entrants`, a list of handles, `time_seconds` and `weight`"
+    "the body must be a JSON object with `standings`, a list of [handle, place] with places from 1; a team is [name, "
+    "place, [member, ...]], perhaps with a list of shares; it may have `entrants`, a list of handles, `time_seconds` "
+    "and `weight`"
 )
 
 
+class Placed(msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=True):
+    """A row of standings: a participant, or a team with its members."""
+
+    handle: str
+    place: int
+    members: list[str] | None = None
+    shares: list[float] | None = None
+
+
 class _Contest(msgspec.Struct, forbid_unknown_fields=True):
-    standings: list[tuple[str, int]]
+    standings: list[Placed]
     entrants: list[str] = []
     time_seconds: int | None = None
     weight: float = 1.0
@@ -105,26 +115,39 @@ def _read(data: bytes) -> _Contest:
         contest = msgspec.json.decode(data, type=_Contest)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise Problem(400, f"{_RULE}: {error}", rule=_RULE) from None
-    if len(contest.standings) + len(contest.entrants) > MOST_PREVIEWED:
+    placed = sum(1 if row.members is None else len(row.members) for row in contest.standings)
+    if max(placed, len(contest.standings)) + len(contest.entrants) > MOST_PREVIEWED:
         raise Problem(413, f"a preview takes at most {MOST_PREVIEWED:,} participants")
     return contest
 
 
-def standings_of(placed: Sequence[tuple[str, int]], entrants: Sequence[str], **more: Any) -> Standings:
+def standings_of(placed: Sequence[Placed], entrants: Sequence[str], **more: Any) -> Standings:
     """Standings of participants with places from 1, equal ones for a tie; raises as :meth:`Standings.of`."""
     from ..preview.standings import Standings
 
-    if not all(1 <= place < 1 << 31 for _, place in placed):
+    if not all(1 <= row.place < 1 << 31 for row in placed):
         raise ValueError("places must be from 1 to 2,147,483,647")
-    players, lo, hi = _tie_groups(placed)
-    return Standings.of(players, lo, hi, entrants=entrants, **more)
+    rows, lo, hi = _tie_groups(placed)
+    if all(row.members is None and row.shares is None for row in rows):
+        return Standings.of([row.handle for row in rows], lo, hi, entrants=entrants, **more)
+    from ..common.adapters import to_ragged
+    from ..sources.base import SourceError
+    from ..sources.files.rosters import Rosters
+
+    try:
+        rosters = Rosters(rows, lambda rule, *_: SourceError(rule))
+    except SourceError as error:
+        raise ValueError(str(error)) from None
+    teams = to_ragged(rosters.teams, np.array([0, len(rosters.members)]))
+    lo, hi, names = np.repeat(lo, rosters.sizes), np.repeat(hi, rosters.sizes), rosters.teams.name.to_pylist()
+    return Standings.of(rosters.members, lo, hi, entrants=entrants, teams=teams, team_names=names, **more)
 
 
-def _tie_groups(standings: Sequence[tuple[str, int]]) -> tuple[list[str], Any, Any]:
-    """The players best first, with the first and last position of each tie group; equal places tie."""
-    places = np.array([place for _, place in standings], dtype=np.int64)
+def _tie_groups(standings: Sequence[Placed]) -> tuple[list[Placed], Any, Any]:
+    """The rows best first, with the first and last position of each tie group; equal places tie."""
+    places = np.array([row.place for row in standings], dtype=np.int64)
     order = np.argsort(places, kind="stable")
     ordered = places[order]
     lo = np.searchsorted(ordered, ordered).astype(np.int32)
     hi = (np.searchsorted(ordered, ordered, side="right") - 1).astype(np.int32)
-    return [standings[i][0] for i in order.tolist()], lo, hi
+    return [standings[i] for i in order.tolist()], lo, hi

@@ -156,10 +156,14 @@ def distribution(run: PublishedRun, handle: str | None) -> dict[str, Any]:
 
 
 def preview_form(
-    text: str = "", entrants: str = "", rows: dict[str, list[Any]] | None = None, error: str = ""
+    text: str = "",
+    entrants: str = "",
+    teams: bool = False,
+    rows: dict[str, list[Any]] | None = None,
+    error: str = "",
 ) -> dict[str, Any]:
     """The form for a preview, with what it had, and the columns of the preview or the reason why there is none."""
-    return {"text": text, "entrants": entrants, "rows": rows, "error": error}
+    return {"text": text, "entrants": entrants, "teams": teams, "rows": rows, "error": error}
 
 
 def picture(run: PublishedRun, handle: str, name: str) -> str:

@@ -44,9 +44,11 @@ def test_previewing__lists_the_columns() -> None:
     assert sorted(listed) == sorted(COLUMNS)
 
 
-def test_previewing__example_prints_a_preview(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = blocks_of(PAGE, "python")
-    exec(compile(example, "previewing.md", "exec"), {})
+def test_previewing__examples_print_previews(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {}
+    for example in blocks_of(PAGE, "python"):
+        exec(compile(example, "previewing.md", "exec"), names)
     out = capsys.readouterr().out
+    assert "red" in out
     assert "next_title_place" in out
     assert "a newcomer" in out

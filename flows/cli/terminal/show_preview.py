@@ -17,9 +17,11 @@ def preview_table(preview: Preview, top: int) -> Table:
     """The first rows of a preview; without titles, the table has no columns for them."""
     form, n = preview.format, len(preview)
     titled = ("next title", "chance", "needs place") if form.titles else ()
-    columns = {"place": NUMBER, "handle": NAME} | dict.fromkeys(("performance", "before", "rating", "change"), NUMBER)
+    of_teams = preview.standings.team_names is not None
+    columns = {"place": NUMBER, "handle": NAME} | ({"team": NAME} if of_teams else {})
+    columns |= dict.fromkeys(("performance", "before", "rating", "change"), NUMBER)
     columns |= {"expected": NUMBER} | dict(zip(titled, (WHOLE, NUMBER, NUMBER), strict=False))
-    hide = ("next title", "chance", "performance", "needs place", "expected", "before")
+    hide = ("next title", "chance", "performance", "needs place", "expected", "before", "team")
     caption = f"{min(top, n):,} of {n:,} participants" if n > top else f"{n:,} participants"
     table = new_table(columns, hide, caption=caption)
     for row in preview.table().slice(0, top).to_pylist():
@@ -28,6 +30,7 @@ def preview_table(preview: Preview, top: int) -> Table:
         table.add_row(
             "" if row["place"] is None else f"{row['place']:,}",
             Text(cell(str(row["handle"])), form.style(before)),
+            *([Text(cell("" if row["team"] is None else str(row["team"])))] if of_teams else []),
             "" if row["perf"] is None else form.rating(row["perf"]),
             Text(form.rating(before), form.style(before)),
             Text("") if after is None else Text(form.rating(after), form.style(after)),

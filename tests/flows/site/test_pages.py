@@ -136,12 +136,13 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "next_title_place": [1, None], "next_title_chance": [0.5, None],
     }  # fmt: skip
     teams = {"team": [name, None]}
-    form = {"text": "a\nb", "entrants": "", "rows": changes, "error": name}
+    form = {"text": "a\nb", "entrants": "", "teams": True, "rows": changes, "error": name}
     server = {}
     if isinstance(links, ServerLinks):
         error = {"title": "Not found", "detail": name, "near": [(name, links.player(name))]}
         server = {
             "preview": templates.render("preview", run, links, **form),
+            "preview of teams": templates.render("preview", run, links, **form | {"rows": changes | teams}),
             "error": templates.render("error", run, links, within=True, **error),
         }
     some = {"total": 2, "heading": name, "chosen": {}, "choices": None}
