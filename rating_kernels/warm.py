@@ -72,16 +72,18 @@ def _score() -> None:
 
 
 def _smooth() -> None:
-    """Two sweeps over one round with skewed performances, its result, and its hyperparameters."""
+    """Two sweeps over one round with skewed performances, its result, and its hyperparameters; one of teams."""
     from .smoothing.evidence import LEAST
     from .smoothing.params import Smoothing
     from .smoothing.sweeps import Smoother
 
-    smoother = Smoother(Smoothing(skew=2.0), _round(np.arange(LEAST)), LEAST)
+    round = _round(np.arange(LEAST))
+    smoother = Smoother(Smoothing(skew=2.0), round, LEAST)
     smoother.sweep()
     smoother.sweep()
     smoother.result()
     smoother.estimate()
+    Smoother(Smoothing(), _pairs(round), LEAST).sweep()
 
 
 def _small(system: System) -> None:
@@ -116,9 +118,7 @@ def _large(system: System) -> None:
     other.restore(beliefs.columns())
     other.put(round.player, beliefs.take(round.player))
     if system.rate_teams is not None:
-        place = np.arange(n, dtype=np.int32) // 2
-        pairs = replace(round, lo=place, hi=place, teams=Ragged(np.arange(0, n + 1, 2), np.ones(n)))
-        system.rate_teams(params, beliefs, pairs, serial_map, outcome)
+        system.rate_teams(params, beliefs, _pairs(round), serial_map, outcome)
 
 
 def _spread_out(mu: Floats) -> Floats:
@@ -132,6 +132,13 @@ def _round(player: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Rounds:
     lo: Ints = np.minimum(np.arange(n), max(n - 2, 0)).astype(np.int32)
     hi = np.where(np.arange(n) < n - 2, np.arange(n), n - 1)
     return Rounds.from_columns([0, n], player, lo, hi, [86_400])
+
+
+def _pairs(round: Rounds) -> Rounds:
+    """The same round between teams of two, without ties."""
+    n = round.n_rows
+    place = np.arange(n, dtype=np.int32) // 2
+    return replace(round, lo=place, hi=place, teams=Ragged(np.arange(0, n + 1, 2), np.ones(n)))
 
 
 class _Listener(event.Listener):

@@ -157,7 +157,7 @@ def rate_history(
         Times go back, contests were left out, or no player has beliefs.
     """
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-    table = Results.read(results, names, on_error, duplicates, teams=True, limits=True)
+    table = Results.read(results, names, on_error, duplicates, limits=True)
     chosen, settings = choose_preset(preset, system, hyperparameters)
     rated = rate_results(
         table, chosen, settings,

@@ -64,15 +64,12 @@ class Results:
         on_error: OnError = "stop",
         duplicates: Duplicates = "error",
         *,
-        teams: bool = False,
         limits: bool = False,
     ) -> Results:
         """Read a frame of any kind. Warns of times that go back and of contests that are left out.
 
         Parameters
         ----------
-        teams
-            Whether ``columns`` may name ``team`` and ``share``.
         limits
             Whether contests may have ``rated_above`` or ``rated_below``.
 
@@ -83,8 +80,6 @@ class Results:
         """
         frame = open_frame(results)
         of_teams, columns = _split_teams(columns, duplicates)
-        if of_teams and not teams:
-            raise ValueError(f"columns={of_teams!r}: results of teams cannot be read here; rate_history reads them")
         named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items())
         options = ReadOptions(columns=named, on_error=on_error, duplicates=duplicates)
         try:

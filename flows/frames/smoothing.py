@@ -51,14 +51,15 @@ def smooth_history(
     Parameters
     ----------
     results, columns, contest, player, rank, score, time, engine, workers, on_error, duplicates
-        As for :func:`ranklake.rate_history`. Participations whose ``rated`` is false are left out, and ``rated_above``
-        and ``rated_below`` are refused: ``Ratings.rate(results).smooth()`` decides them.
+        As for :func:`ranklake.rate_history`, teams included. Participations whose ``rated`` is false are left out, and
+        ``rated_above`` and ``rated_below`` are refused: ``Ratings.rate(results).smooth()`` decides them.
     skip_uninformative
         Skip contests of three or more participants in which all tie. Contests of one participant are always skipped.
     **hyperparameters
         ``tie_mode`` ("full" or "split"), ``beta`` (160), ``skew`` (1), ``lower`` ("normal" or "logistic"), ``gamma``
         (12), ``drift_per_day`` (12; 0 if the results have no times), ``practice`` (6), ``practice_rounds`` (20),
-        ``mu_init`` (1500), ``sigma_init`` (350).
+        ``mu_init`` (1500), ``sigma_init`` (350); for teams ``team_noise`` ("team" or "members") and ``credit`` ("joint"
+        or "own").
 
     Returns
     -------
@@ -67,7 +68,7 @@ def smooth_history(
         smooth_sigma, cavity_mu, cavity_sigma``, ``contest`` and ``player`` as given. ``smooth_mu`` and
         ``smooth_sigma`` are the mean and standard deviation of the skill at this contest, given all contests, and the
         cavity's the same without this contest. ``perf`` is the performance against the cavities of the others.
-        ``attrs`` has ``sweeps``, ``skipped``, ``reasons`` and ``left_out``.
+        With a column of teams also ``team``. ``attrs`` has ``sweeps``, ``skipped``, ``reasons`` and ``left_out``.
 
     Raises
     ------
@@ -127,6 +128,7 @@ class SmoothedResults:
             "lo": self.rounds.lo,
             "hi": self.rounds.hi,
             **self.numbers(),
+            **({"team": frame.take(names["team"], rows)} if "team" in names else {}),
         }
 
     def attributes(self) -> dict[str, Any]:

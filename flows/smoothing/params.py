@@ -15,7 +15,9 @@ from ..common.configuration.settings import convert_fields
 
 __all__ = ["estimated_of", "params_of", "settings_of"]
 
-_SHARED = ("tie_mode", "mu_init", "sigma_init", "practice", "practice_rounds")
+_SHARED = (
+    "tie_mode", "mu_init", "sigma_init", "practice", "practice_rounds", "team", "team_noise", "credit",
+)  # fmt: skip
 _OF_ELO_MMS = ("beta", "skew", "lower", "gamma", "drift_per_day")
 _DEFAULTS = Smoothing()
 _LEAST_GAMMA = 0.1  # rating points: without any drift sig_limit would be 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,10 +14,13 @@ from ranklake.rating_kernels import ConvergenceError, Rounds
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
 from ranklake.storage import Chain, DamagedError, Dataset, Lake, LakeError, MissingError, Run
+from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
+from ..common.adapters import to_ragged
+from ..common.configuration.settings import params_to_json
 from ..compilation.compile import compile_parts
 from ..engines.protocols import Engine
 from ..execution.smoothing import Checkpoint, smooth_rounds
@@ -96,7 +98,7 @@ def smooth_run(
         params, chain = params_of(config.params, settings or {}), opened.segments()
         dataset = Dataset.open(lake, config.dataset)
         _check_current(opened, chain, config, dataset)
-        values = dataclasses.asdict(params)
+        values = params_to_json(params)
         stored, digest = StoredSmoothing(lake, run, lease), smoothing_digest(chain, values)
         done = _readable(stored, digest)
         if done is not None:
@@ -180,17 +182,16 @@ def _rounds(table: pa.Table, dataset: Dataset, run: str) -> tuple[Rounds, np.nda
     round_index = table.column("round_index").to_numpy()
     first = np.flatnonzero(np.diff(round_index, prepend=-1))
     offsets = np.append(first, len(round_index))
-    large = np.diff(offsets) > 1
     contests, index = dataset.contests, round_index[first]
-    columns = [contests.column(name).to_numpy()[index] for name in ("time_seconds", "weight")]
+    time_seconds, weight = (contests.column(name).to_numpy()[index] for name in ("time_seconds", "weight"))
     ceiling = contests.column("perf_ceiling").fill_null(np.inf).to_numpy()[index]
-    if contests.column("n_teams").take(index).null_count < len(index):
-        raise LakeError(f"run {run} rates contests of teams; smoothing has no rule for them", path=layout.run_file(run))
-    if not large.all():
-        raise LakeError(f"run {run} rates contests of one participant; smoothing cannot", path=layout.run_file(run))
     player, lo, hi = (table.column(name).to_numpy() for name in ("player", "lo", "hi"))
-    time_seconds, weight = columns
-    return Rounds.from_columns(offsets, player, lo, hi, time_seconds, weight, ceiling), index
+    found = RoundTeams(dataset, contests.column("contest_id").combine_chunks()).of_rows(round_index, player)
+    teams = None if found is None else to_ragged(found, offsets)
+    rounds = Rounds.from_columns(offsets, player, lo, hi, time_seconds, weight, ceiling, teams=teams)
+    if (rounds.participants == 1).any():
+        raise LakeError(f"run {run} rates contests of one participant; smoothing cannot", path=layout.run_file(run))
+    return rounds, index
 
 
 def _smoothed_table(table: pa.Table, smoother: Smoother) -> pa.Table:

@@ -86,8 +86,8 @@ def between_nodes(rounds: int) -> tuple[int, Longs, Floats]:
 
 @exact
 def _add_responses(
-    start, stop, starts, order, round_of, time, weight, share, spread, gamma2, drift, practice, practice_rounds,
-    variance, node, fraction, sums,
+    start, stop, starts, order, round_of, time, weight, share, spread, members, shown_weight, gamma2, drift, practice,
+    practice_rounds, variance, node, fraction, sums,
 ):  # fmt: skip
     """Add P' A P of players ``start`` to ``stop - 1``: all nodes' shifts go through one recursion.
 
@@ -108,8 +108,9 @@ def _add_responses(
             m[b], pull[b] = 0.0, 0.0
         v, last = variance, np.int64(NEVER)
         for k in range(n):
-            r = round_of[order[first + k]]
-            precision[k] = weight[r] / spread[r]
+            row = order[first + k]
+            r = round_of[row]
+            precision[k] = shown_weight[row if members else r] / spread[r]
             added[k] = step(k, time[r], last, weight[r], share[r], gamma2, drift, practice, practice_rounds)[1]
             last = max(last, time[r])
             v += added[k]

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.limits import POINTS, at_least, choice, finite, non_negative, positive
+from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
 from ..core.standings import Floats, Rounds
 from ..core.system import check_limits
 from ..inference.skewed import mean_shift, noise_variance, skew_share
 
-__all__ = ["Smoothing", "model", "noise"]
+__all__ = ["Smoothing", "drift", "model", "noise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,12 @@ class Smoothing:
         Mean skill of newcomers.
     sigma_init : float
         Standard deviation of a newcomer's skill around ``mu_init``.
+    team : str
+        Level of a team: "mean" of its members, by their shares. There is no smoothing of teams with "best".
+    team_noise : str
+        "team": a team has one noise, as a player has; "members": each member has a noise, and in a team they average.
+    credit : str
+        "joint": members divide a team's surprise as their joint posterior does; "own": each has shown all of it.
     """
 
     tie_mode: str = field(default="full", metadata=choice("full", "split"))
@@ -61,6 +67,9 @@ class Smoothing:
     practice_rounds: float = field(default=20.0, metadata=positive())
     mu_init: float = field(default=1500.0, metadata=finite(POINTS))
     sigma_init: float = field(default=350.0, metadata=positive(POINTS))
+    team: str = field(default="mean", metadata=later(choice("mean", "best")))
+    team_noise: str = field(default="team", metadata=later(choice("team", "members")))
+    credit: str = field(default="joint", metadata=later(choice("joint", "own")))
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -91,19 +100,22 @@ def noise(params: Smoothing, rounds: Rounds) -> tuple[Floats, Floats]:
 
 
 def model(params: Smoothing, rounds: Rounds) -> tuple[Any, ...]:
-    """Inputs of the kernels: time, weight, share of practice and skew, and spread of each round, and the drift.
+    """Inputs of the kernels: time, weight, share of practice and skew, and spread of each round.
 
-    The spread is the variance of a performance in a round of weight 1. The drift is gamma^2, drift_per_day, practice
-    and practice_rounds.
+    The spread is the variance of a performance in a round of weight 1.
     """
     share = _share(rounds)
-    drift = params.gamma**2, params.drift_per_day, params.practice, params.practice_rounds
-    return (rounds.time_seconds, rounds.weight, share, _spread(params, share), *drift)
+    return rounds.time_seconds, rounds.weight, share, _spread(params, share)
+
+
+def drift(params: Smoothing) -> tuple[float, float, float, float]:
+    """gamma^2, drift_per_day, practice and practice_rounds, in the order of the kernels' arguments."""
+    return params.gamma**2, params.drift_per_day, params.practice, params.practice_rounds
 
 
 def _share(rounds: Rounds) -> Floats:
     """1 - 2 / N: what a round of N participants shows of practice and skew."""
-    share: Floats = skew_share(np.maximum(np.diff(rounds.offsets), 1))
+    share: Floats = skew_share(np.maximum(rounds.participants, 1))
     return share
 
 

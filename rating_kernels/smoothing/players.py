@@ -15,12 +15,13 @@ __all__ = ["smooth_players"]
 
 @exact
 def smooth_players(
-    start, stop, starts, order, round_of, time, weight, share, spread, gamma2, drift, practice, practice_rounds,
-    beta, skew, normal, variance, common, shift, perf, mean, cavity_variance,
+    start, stop, starts, order, round_of, time, weight, share, spread, members, shown_weight, gamma2, drift, practice,
+    practice_rounds, beta, skew, normal, variance, common, shift, perf, mean, cavity_variance,
 ):  # fmt: skip
     """Write the cavities of all participations of players ``start`` to ``stop - 1``.
 
     The rows of player i, in time order, are ``order[starts[i]:starts[i + 1]]``; ``round_of`` is the round of a row.
+    ``shown_weight`` is the weight of each performance: one a round, or with ``members`` of teams one a row.
     With ``common``, the means grow by those that all performances of a round r equal to ``shift[r]`` would give to
     skills without practice: for normal performances a cavity is linear in them, so this is its change if all of a round
     change alike. For skewed ones it is about that.
@@ -44,12 +45,13 @@ def smooth_players(
         for k in range(n):
             row = order[first + k]
             r = round_of[row]
-            precision[k] = weight[r] / spread[r]
+            observed = shown_weight[row if members else r]
+            precision[k] = observed / spread[r]
             growth[k], added[k] = step(k, time[r], last, weight[r], share[r], gamma2, drift, practice, practice_rounds)
             if common:
                 growth[k] = 0.0
             if skewed:
-                laws[0, k], laws[1, k], laws[2, k], laws[3, k] = sides(weight[r], share[r], beta, skew, normal)
+                laws[0, k], laws[1, k], laws[2, k], laws[3, k] = sides(observed, share[r], beta, skew, normal)
             shown[k] = shift[r] if common else perf[row]
             last = max(last, time[r])
         if not smooth_chain(

@@ -1,16 +1,18 @@
 """Sweeps over a whole history until every skill at every round agrees with all rounds before and after.
 
-The first sweep is a filter: rounds in order, each performance found against the beliefs before the round. Every later
-sweep finds all performances against the cavities, the beliefs given all other rounds, and then all cavities from the
-performances. Rounds are independent of each other given the cavities, players given the performances. Two methods make
-the sweeps converge fast: the common level is solved for (:mod:`.common_level`), and all other changes are extrapolated
-(:mod:`.mixing`). A sweep costs O(participations).
+The first sweep is a filter: rounds in order, each performance found against the beliefs before the round; with teams
+(:mod:`.teams`) it is a sweep from equal means instead. Every later sweep finds all performances against the cavities,
+the beliefs given all other rounds, and then all cavities from the performances. Rounds are independent of each other
+given the cavities, players given the performances. Two methods make the sweeps converge fast: the common level is
+solved for (:mod:`.common_level`), and all other changes are extrapolated (:mod:`.mixing`). A sweep costs
+O(participations).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +23,10 @@ from .common_level import CommonLevel
 from .estimation import ESTIMATED, estimate
 from .evidence import Evidence
 from .mixing import Mixing
-from .params import Smoothing, model, noise
+from .params import Smoothing, drift, model, noise
 from .players import smooth_players
 from .rounds import filter_rounds, measure_moves, solve_rounds, update_means
+from .teams import settle_weights, solve_teams
 
 __all__ = ["MEAN_MOVE", "PERIOD", "SPREAD", "SWEEPS", "Smoothed", "Smoother", "Solve", "solve_performances"]
 
@@ -63,7 +66,7 @@ class Smoother:
     Parameters
     ----------
     rounds
-        All rounds, in order; at least two participants each.
+        All rounds, in order; at least two participants each, players or teams.
     map
         Divides the work; does not change the bits of the result.
     solve
@@ -91,11 +94,20 @@ class Smoother:
         order = np.argsort(rounds.player, kind="stable").astype(size)
         starts = np.concatenate(([0], np.cumsum(np.bincount(rounds.player, minlength=n_players))))
         round_of = np.repeat(np.arange(len(rounds), dtype=np.int32), np.diff(rounds.offsets))
-        self._players = starts, order, round_of, *model(params, rounds)
+        self._facts, self._drift = (starts, order, round_of, *model(params, rounds)), drift(params)
+        self._weights: tuple[bool, Floats] = False, rounds.weight
         self._mean, self._perf, self._cavity_variance = (np.zeros(rounds.n_rows) for _ in range(3))
         self._image = self._mean
+        if rounds.teams is not None:
+            self._weights = True, settle_weights(params, rounds, map, self._cavities)
+            self._cavity_variance = self._cavities(self._weights[1])
         self._level: CommonLevel | None = None
         self._mixing = Mixing()
+
+    @property
+    def _players(self) -> tuple[Any, ...]:
+        """The rows of players, and the model, in the order of the kernels' arguments."""
+        return *self._facts, *self._weights, *self._drift
 
     @property
     def converged(self) -> bool:
@@ -128,7 +140,10 @@ class Smoother:
             were not enough.
         """
         if self.sweeps == 0:
-            self._filter()
+            if self.rounds.teams is None:
+                self._filter()
+            else:
+                self._solve(self._mean, self._cavity_variance, self._perf)
             self._smooth(self._perf, self._mean)
             self.sweeps = 1
             return
@@ -158,7 +173,7 @@ class Smoother:
 
     def result(self) -> Smoothed:
         """The beliefs after the last sweep."""
-        variance = np.repeat(noise(self.params, self.rounds)[0], np.diff(self.rounds.offsets))
+        variance = self._noises()
         gain = self._cavity_variance / (self._cavity_variance + variance)
         variance *= gain
         smooth = self._perf - self._image
@@ -178,8 +193,15 @@ class Smoother:
         """Hyperparameters that explain the performances of the last sweep better; see :func:`.estimation.estimate`.
 
         Their noise is normal.
+
+        Raises
+        ------
+        ValueError
+            The rounds have teams, or are all too small.
         """
-        params, players = self.params, self._players[:6]
+        if self.rounds.teams is not None:
+            raise ValueError("hyperparameters cannot be estimated from contests of teams")
+        params, players = self.params, self._facts[:6]
         evidence = Evidence(
             self.rounds, players, self._perf, params.practice_rounds, params.sigma_init, self._map
         )  # fmt: skip
@@ -189,14 +211,14 @@ class Smoother:
         rounds, params = self.rounds, self.params
         failed = filter_rounds(
             rounds.offsets, rounds.player, rounds.lo, *noise(params, rounds), rounds.perf_ceiling - params.mu_init,
-            params.tie_mode == "split", self._n_players, *self._players[3:], *params.law, self._variance, self._mean,
-            self._cavity_variance, self._perf,
+            params.tie_mode == "split", self._n_players, *self._facts[3:], *self._drift, *params.law,
+            self._variance, self._mean, self._cavity_variance, self._perf,
         )  # fmt: skip
         _check(rounds, failed)
 
     def _smooth(self, perf: Floats, mean: Floats, shift: Floats | None = None) -> None:
         """Write the cavity means from performances; with ``shift`` add their change from common shifts of rounds."""
-        starts, n = self._players[0], self.rounds.n_rows
+        starts, n = self._facts[0], self.rounds.n_rows
         shifts = np.empty(0) if shift is None else shift
 
         def work(first: int, last: int) -> None:  # players whose rows begin in a range of rows
@@ -206,19 +228,44 @@ class Smoother:
                 self._cavity_variance,
             )  # fmt: skip
             if failed >= 0:
-                raise ConvergenceError("no skills found", int(self._players[1][starts[failed]]))
+                raise ConvergenceError("no skills found", int(self._facts[1][starts[failed]]))
 
         self._map(work, n)
 
+    def _cavities(self, weights: Floats) -> Floats:
+        """The variances of the cavities if the performance of each row has a weight; results do not matter."""
+        starts, n = self._facts[0], self.rounds.n_rows
+        mean, variance, perf, law = np.empty(n), np.empty(n), np.zeros(n), (1.0, 1.0, True)
+
+        def work(first: int, last: int) -> None:  # players whose rows begin in a range of rows
+            start, stop = np.searchsorted(starts[:-1], (first, last))
+            smooth_players(
+                start, stop, *self._facts, True, weights, *self._drift, *law, self._variance, False, np.empty(0),
+                perf, mean, variance,
+            )  # fmt: skip
+
+        self._map(work, n)
+        return variance
+
+    def _noises(self) -> Floats:
+        """The variance of the noise of each performance."""
+        members, weights = self._weights
+        sizes = np.diff(self.rounds.offsets)
+        if members:
+            return np.repeat(self._facts[-1], sizes) / weights
+        return np.repeat(noise(self.params, self.rounds)[0], sizes)
+
     def _update(self, smooth: Floats) -> None:
         """Write the smoothed means of skewed performances; in one thread, since the engine may be closed."""
-        rounds, share = self.rounds, self._players[5]
+        (members, weights), offsets, share = self._weights, self.rounds.offsets, self._facts[5]
+        if members:  # each row has a law of its own
+            offsets, share = np.arange(len(weights) + 1), np.repeat(share, np.diff(offsets))
         failed = update_means(
-            0, len(rounds), rounds.offsets, rounds.weight, share, *self.params.law, self._image,
+            0, len(weights), offsets, weights, share, *self.params.law, self._image,
             self._cavity_variance, self._perf, smooth,
         )  # fmt: skip
         if failed >= 0:
-            raise ConvergenceError("no smoothed skill found", int(rounds.offsets[failed]))
+            raise ConvergenceError("no smoothed skill found", int(offsets[failed]))
 
     def _moves(self, image: Floats) -> tuple[Floats, Floats]:
         mean_move, spread = np.empty(len(self.rounds)), np.empty(len(self.rounds))
@@ -240,6 +287,9 @@ def solve_performances(
     ConvergenceError
         A performance was not found; names the first row of the round.
     """
+    if rounds.teams is not None:
+        solve_teams(params, rounds, map, mean, variance, perf)
+        return
     starts, ceiling, split = rounds.offsets[:-1], rounds.perf_ceiling - params.mu_init, params.tie_mode == "split"
     variances, shift = noise(params, rounds)
 

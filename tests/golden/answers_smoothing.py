@@ -56,7 +56,8 @@ def _many(walk: dict[str, Any]) -> dict[str, list[float]]:
     time = np.cumsum(np.rint(np.array(walk["added"]) * _UNIT).astype(np.int64))
     weight = np.array(walk["beta"]) ** -2.0
     smooth_players(
-        0, 1, np.array([0, n]), rows, rows, time, weight, np.ones(n), np.ones(n), 0.0, 86400.0 / _UNIT, 0.0, 20.0,
+        0, 1, np.array([0, n]), rows, rows, time, weight, np.ones(n), np.ones(n), False, weight, 0.0,
+        86400.0 / _UNIT, 0.0, 20.0,
         1.0, 1.0, True, walk["sig0"] ** 2, False, np.empty(0), np.array(walk["perf"]) - walk["mu0"], mean, variance,
     )  # fmt: skip
     return _columns(walk, mean, variance)

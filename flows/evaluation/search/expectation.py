@@ -62,8 +62,10 @@ class ExpectationMaximisation(Proposals):
         Raises
         ------
         ValueError
-            All contests are too small.
+            All contests are too small, or some have teams.
         """
+        if history.rounds.teams is not None:
+            raise ValueError("an em search cannot use contests of teams; use another --method")
         sizes = np.diff(history.rounds.offsets)
         if not np.any(sizes >= LEAST):
             raise ValueError(

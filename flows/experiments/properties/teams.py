@@ -15,6 +15,8 @@ from ...common.configuration.settings import build_params
 from ...compilation.compile import compile_kernels
 from ...engines.serial import Serial
 from ...execution.rounds import rate_rounds
+from ...execution.smoothing import smooth_rounds
+from ...smoothing.params import params_of
 from ..base import Experiment, ExperimentContext, Report, Table
 
 __all__ = ["EXPERIMENT", "later_losses", "league"]
@@ -129,7 +131,8 @@ def _run(context: ExperimentContext) -> Report:
             f"{SIZE}. Skills are constant with a standard deviation of {SKILL:.0f}; a team performs around the mean "
             f"skill of its members with {NOISE:.0f}. Before each round a share of the players exchange their teams. "
             "If rosters never change, results say nothing about the differences between partners. The beliefs have "
-            "no correlations between partners, so sigma falls at the same rate for all rosters.",
+            "no correlations between partners, so sigma falls at the same rate for all rosters. Smoothed skills are "
+            "those at the last round, given all rounds.",
             Table("skills", f"Ratings of {PLAYERS} players against their skills, points", skills, 1),
             "A team exchanges places with the team before it in one round. The results of all other rounds and the "
             "beliefs about all players outside of the team stay as they were. The table counts the later ratings of "
@@ -155,9 +158,21 @@ def _skills(context: ExperimentContext) -> dict[str, list[Any]]:
             error -= error.mean()  # the level of all ratings is not determined
             of_teams = error[teams].mean(axis=1)
             sigma = float(np.sqrt(np.square(beliefs.sigma).mean()))
-            rows.append((100 * mixing, label, float(error.std()), sigma, float(of_teams.std())))
-    headings = ("exchanged, %", "system", "error of members", "their sigma", "error of teams")
+            mu, of_mu = _smoothed(params, rounds)
+            smoothed = float(np.std(mu - skill)), float(np.sqrt(np.square(of_mu).mean()))
+            rows.append((100 * mixing, label, float(error.std()), sigma, *smoothed, float(of_teams.std())))
+    headings = (
+        "exchanged, %", "system", "error of members", "their sigma", "smoothed error", "smoothed sigma",
+        "error of teams",
+    )  # fmt: skip
     return dict(zip(headings, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def _smoothed(system_params: Any, rounds: Rounds) -> tuple[Floats, Floats]:
+    """The smoothed skill of each player at its last round, and its deviation."""
+    result = smooth_rounds(params_of(system_params, {}), rounds, PLAYERS, Serial()).result()
+    last = rounds.n_rows - 1 - np.unique(rounds.player[::-1], return_index=True)[1]
+    return result.smooth_mu[last], result.smooth_sigma[last]
 
 
 def _later(context: ExperimentContext) -> dict[str, list[Any]]:

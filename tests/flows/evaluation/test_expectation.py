@@ -12,6 +12,7 @@ import pytest
 from helpers.commands import Command
 from helpers.frames import frame_of
 from helpers.lakes import contest, lake_of
+from helpers.teams import rosters
 
 from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.engines.task_pool import open_task_pool
@@ -133,6 +134,14 @@ def test_command__refuses_duels(monkeypatch, capsys, tmp_path: Path) -> None:
     words = ("search", "--dataset", "games", "--method", "em", "--train-share", "0.9", "--filter", "everyone")
     said = Command(monkeypatch, capsys).refuses(*words, "--lake", lake.url)
     assert "an em search needs contests of at least 30 participants for training, the largest has 2" in said
+
+
+def test_command__refuses_contests_of_teams(monkeypatch, capsys, tmp_path: Path) -> None:
+    teams = [rosters(f"r{at:02}", *([None, f"p{k}"] for k in range(30)), ("ours", "a", "b")) for at in range(4)]
+    lake = lake_of(tmp_path / "teams", teams)
+    words = ("search", "--dataset", "games", "--method", "em", "--train-share", "0.5", "--filter", "everyone")
+    said = Command(monkeypatch, capsys).refuses(*words, "--lake", lake.url)
+    assert "an em search cannot use contests of teams; use another --method" in said
 
 
 def test_command__prints_a_rate_command(monkeypatch, capsys, lake: Lake) -> None:

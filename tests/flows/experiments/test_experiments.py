@@ -121,6 +121,8 @@ def test_teams__lose_a_later_rating_by_a_better_place_unless_credit_is_own() -> 
     for system in ("elo-mmr", "elo-mmx", "elo-mms"):
         assert errors[0.0, system] > 1.2 * errors[10.0, system] > errors[100.0, system]
         assert errors[100.0, f"{system} credit=own"] > 2 * errors[100.0, system]
+    for _, system, error, _, smoothed, *_ in skills:
+        assert smoothed < 0.98 * error or system not in ("elo-mmr", "elo-mmx")
 
 
 def test_league__of_teams_has_rosters_that_change_as_often_as_asked() -> None:

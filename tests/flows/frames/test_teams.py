@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ranklake import SYSTEMS, rate_history, smooth_history
+from ranklake import SYSTEMS, rate_history
 
 ROWS = [
     ("one", "red", "ada", 1, 2.0),
@@ -111,8 +111,6 @@ def test_settings__that_contradict_each_other_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             rate_history(results(), **arguments)
-    with pytest.raises(ValueError, match="results of teams cannot be read here"):
-        smooth_history(results(), columns={"team": "team"})
 
 
 def test_history__of_teams_is_read_again_by_its_places() -> None:

@@ -79,11 +79,10 @@ def test_participants__of_a_contest_are_teams_before_and_after_a_publish(lake: L
     assert shown.items() <= {row["contest_id"]: row["n_players"] for row in contests}.items()
 
 
-def test_smoothing_and_explanations__refuse_contests_of_teams(lake: Lake, invoke: Command) -> None:
-    there = ("--run", "run", "--lake", lake.url)
-    assert "smoothing has no rule for them" in invoke.refuses("smooth", *there)
+def test_explanations__refuse_contests_of_teams(lake: Lake, invoke: Command) -> None:
     member = HISTORY[2][0][0][2][0]
-    assert "contest 2 is one of teams" in invoke.refuses("explain", f"p{member}", "2", *there)
+    refused = invoke.refuses("explain", f"p{member}", "2", "--run", "run", "--lake", lake.url)
+    assert "contest 2 is one of teams" in refused
 
 
 def test_teams__of_a_stale_run_are_null_for_players_who_have_left(lake: Lake) -> None:
