@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-__all__ = ["ArrowFrame", "Frame", "PandasFrame", "as_kind", "concat", "open_frame", "to_pandas"]
+__all__ = ["SUFFIX", "ArrowFrame", "Frame", "PandasFrame", "as_kind", "concat", "open_frame", "to_pandas"]
 
 SUFFIX = "_results"  # of a column whose name a new column has
 Rows = npt.NDArray[np.integer]
@@ -48,11 +48,12 @@ class Frame(Protocol):
         """The labels of some rows in the index; empty for frames without index."""
 
     def extend(
-        self, rows: Rows, columns: Mapping[str, npt.NDArray[Any] | pd.Series[Any]], replaced: Collection[str] = ()
+        self, rows: Rows, columns: Mapping[str, npt.NDArray[Any] | pd.Series[Any]], replaced: Mapping[str, str]
     ) -> Any:
         """A frame of this kind: new columns, then the columns of some rows of this frame under their own index.
 
-        A new column replaces one of ``replaced``; others of the same name are kept under another one.
+        A new column replaces one of ``replaced``, this frame's names of columns by key. Others of the same name are
+        kept under another one.
         """
 
 
@@ -75,10 +76,10 @@ class PandasFrame:
     def labels(self, rows: Sequence[int]) -> list[Any]:
         return list(self.frame.index[list(rows)].tolist())
 
-    def extend(self, rows: Rows, columns: Mapping[str, Any], replaced: Collection[str] = ()) -> Any:
+    def extend(self, rows: Rows, columns: Mapping[str, Any], replaced: Mapping[str, str]) -> Any:
         index = self.frame.index.take(rows)
         new = pd.DataFrame({name: getattr(column, "array", column) for name, column in columns.items()}, index=index)
-        others = _kept(self.names, columns, replaced)
+        others = _kept(self.names, columns, replaced.values())
         if others:
             kept = self.frame.iloc[:, list(others)].take(rows)
             labels = [self.frame.columns[i] if name == self.names[i] else name for i, name in others.items()]
@@ -104,13 +105,13 @@ class ArrowFrame:
     def labels(self, rows: Sequence[int]) -> list[Any]:
         return []
 
-    def extend(self, rows: Rows, columns: Mapping[str, Any], replaced: Collection[str] = ()) -> Any:
+    def extend(self, rows: Rows, columns: Mapping[str, Any], replaced: Mapping[str, str]) -> Any:
         arrays = {name: _as_arrow(column) for name, column in columns.items()}
-        others = _kept(self.names, columns, replaced)
+        others = _kept(self.names, columns, replaced.values())
         kept = self.table.select(list(others)).take(pa.array(rows))
         arrays |= dict(zip(others.values(), kept.columns, strict=True))
-        for name in ("contest", "player"):  # as they were given, not as pandas has them
-            if name in columns and name in self.names and name in replaced:
+        for name in ("contest", "player", "team"):  # as they were given, not as pandas has them
+            if name in columns and replaced.get(name) == name:
                 arrays[name] = self.table.column(self.names.index(name)).take(pa.array(rows))
         return as_kind(pa.table(arrays), self.kind)
 

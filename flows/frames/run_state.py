@@ -39,6 +39,8 @@ class RunState:
         Events rated or skipped; consecutive rounds of one time are one event. Excluded contests do not count.
     last_time : int
         End of the last round that counts, UTC seconds; 0 if unknown.
+    has_teams : bool
+        Whether any round that counts has teams.
     """
 
     dataset: Dataset
@@ -46,6 +48,7 @@ class RunState:
     ends: npt.NDArray[np.int64]
     n_events: int
     last_time: int
+    has_teams: bool
 
     @classmethod
     def read(cls, run: Run, dataset: Dataset | None = None, players: npt.NDArray[np.int64] | None = None) -> Self:
@@ -71,10 +74,12 @@ class RunState:
             )
         excluded = pc.is_in(contests.column("contest_id"), pa.array(run.config.get("exclude", []), pa.string()))
         ends = contests.column("time_seconds").fill_null(0).to_numpy()
-        counted = ends[~excluded.to_numpy()]
+        counts = ~excluded.to_numpy()
+        counted = ends[counts]
         n_events = int(count_events(counted)[-1]) + 1 if len(counted) else 0
         columns = from_stored(run.read_snapshot(last, players)[0])
-        return cls(dataset, columns, ends, n_events, int(counted[-1]) if len(counted) else 0)
+        has_teams = bool(contests.column("n_teams").is_valid().to_numpy()[counts].any())
+        return cls(dataset, columns, ends, n_events, int(counted[-1]) if len(counted) else 0, has_teams)
 
 
 def _committed(run: Run, dataset: Dataset) -> tuple[int, str, pa.Table]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..frames.kinds import as_kind, to_pandas
 from ..frames.prediction import Prediction, as_seconds, predict
 from ..preview.frames import preview
 from ..results.display import Display
+from ..sources.options import Duplicates
 from .figures import distribution_of
 from .leaderboard import leaderboard_of
 
@@ -125,12 +126,17 @@ class PlayerRatings(Generic[FrameT]):
         standings: Any,
         *,
         entrants: Iterable[Any] = (),
+        columns: Mapping[str, str] | None = None,
+        duplicates: Duplicates = "error",
         time: Any = None,
         titles: str | None = None,
         deviations: float | None = None,
     ) -> Any:
         """Preview a contest: the rating changes from its standings; see :func:`ranklake.preview`."""
-        return preview(self, standings, entrants=entrants, time=time, titles=titles, deviations=deviations)
+        return preview(
+            self, standings,
+            entrants=entrants, columns=columns, duplicates=duplicates, time=time, titles=titles, deviations=deviations,
+        )  # fmt: skip
 
     def plot_distribution(self) -> Figure:
         """A histogram of the ratings of all players.

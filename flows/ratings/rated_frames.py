@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..common.configuration.system_names import SystemName
+from ..frames.kinds import SUFFIX
 from ..frames.rating import RatedResults, rate_results
 from ..frames.results import Results
 from ..results.display import Display
@@ -18,6 +19,13 @@ from ..sources.column_names import Columns
 from ..sources.options import Duplicates
 
 __all__ = ["Reading", "history_of"]
+
+_REPLACED = ("contest", "player", "lo", "hi", "time", "team")  # keys of results whose values a history has itself
+_OWN = (
+    "round_index", "contest", "player", "time_seconds", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma",
+    "n_before", "rating",
+)  # fmt: skip
+_SCORED = ("round_index", "lo", "mu_prior", "sigma_prior", "n_before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +50,27 @@ class Reading:
         return Results.read(results, self.columns, self.on_error, self.duplicates, limits=True)
 
     def found(self, history: pd.DataFrame) -> dict[str, str]:
-        """The names of the history's columns with weights and ceilings, by key, of those that it has."""
-        keys = ("weight", "perf_ceiling")
-        named = Columns.parse(f"{key}={self.columns[key]}" for key in keys if key in self.columns)
+        """The names of the history's columns with weights, ceilings, teams and shares, by key, of those that it has.
+
+        A column of teams that was not named is none.
+        """
+        keys, of_teams = ("weight", "perf_ceiling"), bool(self.columns.get("team"))
+        own = (*_OWN, "team") if of_teams else _OWN
+        given = {key: name + SUFFIX if name in own else name for key, name in self.columns.items()}
+        named = Columns.parse(f"{key}={given[key]}" for key in keys if key in given)
         columns = named.find([str(name) for name in history.columns], "history", frame=True)
-        return {key: columns[key] for key in keys if key in columns}
+        found = {key: columns[key] for key in keys if key in columns}
+        if of_teams:
+            found |= {"team": "team"} | ({"share": given["share"]} if given.get("share") else {})
+        return found
+
+    def scored(self, history: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+        """What :func:`ranklake.evaluate_history` reads of a history, and its ``columns``."""
+        found = self.found(history)
+        rows = history[list(_SCORED)].assign(**{key: history[name] for key, name in found.items()})
+        if "weight" in found:  # empty where an update had no weights
+            rows["weight"] = rows["weight"].fillna(1.0)
+        return rows, {key: key for key in ("team", "share") if key in found}
 
     def rate(
         self,
@@ -81,7 +105,8 @@ def history_of(rated: RatedResults, first_round: int = 0) -> Any:
     new.pop("rated", None)
     if not (are_rated := rated.are_rated).all():
         rows, new = rows[are_rated], {name: column[are_rated] for name, column in new.items()}
-    history = rated.results.frame.extend(rows, new, set(rated.results.columns.values()))
+    replaced = {key: name for key, name in rated.results.columns.items() if key in _REPLACED}
+    history = rated.results.frame.extend(rows, new, replaced)
     if isinstance(history, pd.DataFrame):
         history.attrs |= rated.attributes()
     return history

@@ -95,8 +95,9 @@ class Ratings(PlayerRatings[FrameT]):
     ) -> Self:
         """Rate a whole history of contests.
 
-        All parameters are those of :func:`ranklake.rate_history`. :attr:`history` and :meth:`leaderboard` are frames of
-        the kind of ``results``: pandas, Polars (eager or lazy), Arrow, DuckDB or Dask.
+        All parameters are those of :func:`ranklake.rate_history`, teams included. :attr:`history` and
+        :meth:`leaderboard` are frames of the kind of ``results``: pandas, Polars (eager or lazy), Arrow, DuckDB or
+        Dask.
         """
         named = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
         reading = Reading(named, on_error, duplicates, skip_uninformative)
@@ -113,8 +114,9 @@ class Ratings(PlayerRatings[FrameT]):
             There is no such lake or run, or it has no ratings or was interrupted.
         """
         opened = lake if isinstance(lake, Lake) else Lake.open(lake)
-        beliefs, n_rounds = run_beliefs(Run.open(opened, run))
-        return cls(beliefs, n_rounds, source=RunHistory(opened.url, run))
+        beliefs, n_rounds, has_teams = run_beliefs(Run.open(opened, run))
+        reading = Reading({"team": "team", "share": "share"} if has_teams else {})
+        return cls(beliefs, n_rounds, reading=reading, source=RunHistory(opened.url, run, has_teams))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -146,9 +148,9 @@ class Ratings(PlayerRatings[FrameT]):
         """Every participation in rating order, with the belief before and after it.
 
         The columns are ``round_index, contest, player, time_seconds, lo, hi, perf, mu_prior, sigma_prior, mu, sigma,
-        n_before, rating``, then all other columns of the results. The index is that of the results' rows, so that
-        pandas aligns both. ``rating`` is the display rating after the round. A column of the results that has one of
-        these names is kept with the suffix ``_results``.
+        n_before, rating``, with a column of teams also ``team``, then all other columns of the results. The index is
+        that of the results' rows, so that pandas aligns both. ``rating`` is the display rating after the round. A
+        column of the results that has one of these names is kept with the suffix ``_results``.
         """
         if self._history is None and self._source is not None:
             self._history = self._source.read(self._beliefs, self._display())
@@ -195,7 +197,8 @@ class Ratings(PlayerRatings[FrameT]):
     def update(self, results: Any, *, engine: Any = "threads", workers: int | None = None) -> Self:
         """Rate further contests, after all others; returns new ratings, to the bit those of the whole history at once.
 
-        ``results`` have the same names of columns as before, and may be a frame of another kind.
+        ``results`` have the same names of columns as before, and may be a frame of another kind. After a run with
+        contests of teams they have the columns ``team`` and ``share``, as its history; both may be empty.
 
         Raises
         ------
@@ -233,7 +236,8 @@ class Ratings(PlayerRatings[FrameT]):
         Returns
         -------
         pd.DataFrame
-            One row a filter (``everyone``, ``experienced``, ``top100``), columns as of that function.
+            One row a filter (``everyone``, ``experienced``, ``top100``), columns as of that function. Metrics have one
+            row a team if the results have teams.
 
         Raises
         ------
@@ -243,10 +247,9 @@ class Ratings(PlayerRatings[FrameT]):
         history = to_pandas(self.history)
         if rounds is not None:
             history = history[history["round_index"].isin(rounds)]
-        if (weight := self._reading.found(history).get("weight")) is not None:  # empty where an update had no weights
-            history = history.assign(weight=history[weight].fillna(1.0))
+        rows, of_teams = self._reading.scored(history)
         settings = params_to_json(self._beliefs.params)
-        return evaluate_history(history, first_round, scale=scale, system=self.system, **settings)
+        return evaluate_history(rows, first_round, scale=scale, columns=of_teams, system=self.system, **settings)
 
     def smooth(self, *, engine: Any = "threads", workers: int | None = None, **hyperparameters: Any) -> FrameT:
         """Smooth the history: the skill at every contest, given all contests before and after it.

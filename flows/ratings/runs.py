@@ -10,6 +10,8 @@ import pandas as pd
 import pyarrow as pa
 
 from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage.datasets.round_teams import RoundTeams
+from ranklake.storage.datasets.tables.teams import Teams
 
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.run_state import RunState
@@ -24,10 +26,11 @@ _OF_CONTEST = {"time_seconds": 0, "weight": 1.0, "perf_ceiling": math.inf}  # va
 
 @dataclass(frozen=True, slots=True)
 class RunHistory:
-    """Where the history of a run is."""
+    """Where the history of a run is, and whether it has the columns ``team`` and ``share``."""
 
     lake: str
     run: str
+    has_teams: bool = False
 
     def read(self, beliefs: PlayerBeliefs, display: Display) -> pd.DataFrame:
         """The rounds of the run, with the names of contests and players."""
@@ -36,6 +39,7 @@ class RunHistory:
         chain, dataset = run.segments(), Dataset.open(lake, run.config["dataset"])
         table = pa.concat_tables([part.replace_schema_metadata() for _, part in run.iter_segments(chain=chain)])
         contests = rated_contests(chain, dataset)
+        teams = self._teams(table, contests, dataset) if self.has_teams else None
         handles = pa.array(beliefs.players).take(table.column("player").combine_chunks())
         table = table.set_column(table.column_names.index("player"), "player", handles)
         for name, unknown in _OF_CONTEST.items():
@@ -43,15 +47,23 @@ class RunHistory:
             table = table.append_column(name, of_round.take(table.column("round_index")))
         table = table.rename_columns({"contest_id": "contest"})
         mu, sigma, n_before = (table.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
+        if teams is not None:
+            table = table.append_column("team", teams.name)
         table = table.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1))))
         last = [name for name in _OF_CONTEST if name not in _FIRST]
         others = [name for name in table.column_names if name not in (*_FIRST, *last)]
         history: pd.DataFrame = table.select([*_FIRST, *others, *last]).to_pandas()
-        return history
+        return history if teams is None else history.assign(share=teams.share)
+
+    def _teams(self, table: pa.Table, contests: pa.Table, dataset: Dataset) -> Teams:
+        """The team of each row."""
+        found = RoundTeams(dataset, contests.column("contest_id").combine_chunks())
+        rows = (table.column(name).to_numpy() for name in ("round_index", "player"))
+        return found.of_rows(*rows) or Teams.none(table.num_rows)
 
 
-def run_beliefs(run: Run) -> tuple[PlayerBeliefs, int]:
-    """The beliefs after the last round of a run, and the number of its rounds.
+def run_beliefs(run: Run) -> tuple[PlayerBeliefs, int, bool]:
+    """The beliefs after the last round of a run, the number of its rounds, and whether any of them has teams.
 
     Raises
     ------
@@ -62,4 +74,4 @@ def run_beliefs(run: Run) -> tuple[PlayerBeliefs, int]:
     players = state.dataset.handles().to_pylist()[: len(state.columns["mu"])]
     last_time = int(state.ends[-1])
     beliefs = PlayerBeliefs(display.system.name, display.params, players, state.columns, state.n_events, last_time)
-    return beliefs, len(state.ends)
+    return beliefs, len(state.ends), state.has_teams

@@ -33,7 +33,7 @@ def smoothed_history(
     Parameters
     ----------
     columns
-        The names of the columns ``weight`` and ``perf_ceiling`` in the history, of those that it has.
+        The history's names of ``weight, perf_ceiling, team`` and ``share``, of those that it has.
     beliefs
         Those after the history. Sums are over players in their order, so that the bits are those of the whole results.
     settings
@@ -42,7 +42,7 @@ def smoothed_history(
     timed = bool(history["time_seconds"].any())
     own = {"contest": "contest", "player": "player", "lo": "lo", "hi": "hi", "time": "time_seconds" if timed else ""}
     own |= dict.fromkeys(("rated", "rated_above", "rated_below"), "")  # the history has rated participations alone
-    present = {key: columns.get(key, "") for key in ("weight", "perf_ceiling")}
+    present = {key: columns.get(key, "") for key in ("weight", "perf_ceiling", "team", "share")}
     if present["weight"]:  # empty where an update had no weights
         history = history.fillna({present["weight"]: 1.0})
     results = Results.read(history, own | present)
@@ -51,6 +51,8 @@ def smoothed_history(
     results = replace(results, rounds=rounds, players=beliefs.players)
     params = params_of(beliefs.params, ({} if timed else {"drift_per_day": 0.0}) | dict(settings))
     smoothed = smooth_results(results, params, Skipping(all_tied=False), engine, workers)
-    frame = history.iloc[smoothed.rows()][_KEPT].assign(**smoothed.numbers())
+    rows = history.iloc[smoothed.rows()]
+    of_teams = {"team": rows["team"]} if present["team"] else {}
+    frame = rows[_KEPT].assign(**smoothed.numbers(), **of_teams)
     frame.attrs = {"sweeps": smoothed.smoother.sweeps}
     return frame

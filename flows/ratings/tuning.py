@@ -56,7 +56,7 @@ def search(
     Parameters
     ----------
     results, columns, contest, player, rank, score, time, on_error, duplicates
-        As for :func:`ranklake.rate_history`.
+        As for :func:`ranklake.rate_history`, teams included, except with ``em``.
     space
         For each hyperparameter the values to try, or a range as ``--space`` takes it, such as ``"0.1:2:log"``; by
         default the space of ``ranklake search``.

@@ -17,12 +17,14 @@ PAGE = (ROOT / "docs" / "systems" / "teams.md").read_text(encoding="utf-8")
 
 
 def test_example__of_teams_shows_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
-    program, season = blocks_of(PAGE, "python")
+    program, of_ratings, season = blocks_of(PAGE, "python")
     names: dict = {}
     exec(program, names)
     assert "barbara" in capsys.readouterr().out
     history = names["history"]
     assert history["lo"].tolist() == [0, 0, 1, 2, 2, 0, 0, 1, 1]
+    exec(of_ratings, names)
+    assert names["ratings"].history["mu"].tolist() == history["mu"].tolist()
     exec(season, names)
     joint, own = names["gain"]("joint"), names["gain"]("own")
     assert (joint[:6] > 0).all()
