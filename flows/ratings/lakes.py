@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from typing import Self
 
+import pandas as pd
+
+from ranklake.storage import Dataset
 from ranklake.storage import Lake as StoredLake
 from ranklake.storage import Run as StoredRun
 from ranklake.storage.lake.access.files import find_lake
 
+from ..results.attributes import player_attributes
 from .ratings import Ratings
 
 __all__ = ["Lake", "Run"]
@@ -51,6 +55,15 @@ class Lake(StoredLake):
 
 class Run(StoredRun):
     """One system's ratings of one data set; see :class:`ranklake.storage.Run`."""
+
+    def attributes(self) -> pd.DataFrame:
+        """The attributes of the players, as countries: a row for each player who has some, a column for each.
+
+        The index has the current handles; where a player has no value, it is null.
+        """
+        rows = player_attributes(Dataset.open(self.lake, self.config["dataset"])).to_pandas()
+        table: pd.DataFrame = rows.pivot(index="handle", columns="attribute", values="value").rename_axis(columns=None)
+        return table
 
     def ratings(self) -> Ratings:
         """The ratings after the last round; see :meth:`Ratings.open`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..preview.frames import preview
 from ..results.display import Display
 from ..sources.options import Duplicates
 from .figures import distribution_of
-from .leaderboard import leaderboard_of
+from .leaderboard import board_of, groups_of, leaderboard_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,10 +40,12 @@ class PlayerRatings(Generic[FrameT]):
     ----------
     kind
         The kind of all frames of the players, as of :class:`ranklake.flows.frames.kinds.Frame`.
+    shown
+        ``deviations`` and ``minimum`` of the display rating; by default those of the system.
     """
 
-    def __init__(self, beliefs: PlayerBeliefs, kind: str = "pandas") -> None:
-        self._beliefs, self._kind = beliefs, kind
+    def __init__(self, beliefs: PlayerBeliefs, kind: str = "pandas", shown: Mapping[str, float] | None = None) -> None:
+        self._beliefs, self._kind, self._shown = beliefs, kind, dict(shown or {})
 
     @property
     def system(self) -> str:
@@ -76,7 +78,14 @@ class PlayerRatings(Generic[FrameT]):
         return self._beliefs
 
     def leaderboard(
-        self, top: int | None = None, *, min_rounds: int = 1, since: Any = None, deviations: float | None = None
+        self,
+        top: int | None = None,
+        *,
+        min_rounds: int = 1,
+        since: Any = None,
+        at: Any = None,
+        among: Collection[Any] | None = None,
+        deviations: float | None = None,
     ) -> FrameT:
         """All rated players, best first.
 
@@ -88,26 +97,64 @@ class PlayerRatings(Generic[FrameT]):
             Only players with at least this number of rounds.
         since
             Only players whose last round is not before this time: seconds, a date or a datetime.
+        at
+            The leaderboard of this time: after the rounds that had ended, with the uncertainty of the days since.
+        among
+            Only these players.
         deviations
-            The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
+            The display rating is mu - deviations (sigma - its limit); by default the factor of the system, or of the
+            preset of a run.
 
         Returns
         -------
         frame
-            ``place`` (from 1, ties share one), ``player, rating, mu, sigma, n_rounds, last_time_seconds``; of the kind
-            of the results.
+            ``place`` (from 1, ties share one), ``player, rating, mu, sigma, n_rounds, last_time_seconds, percentile``
+            (of the players with a lower rating); of the kind of the results. Places and percentiles are among the
+            players that are left.
 
         Raises
         ------
         ValueError
-            ``top`` is negative, or ``since`` is no time.
+            ``top`` is negative, ``since`` or ``at`` is no time, or no contest had ended by ``at``.
         """
         if top is not None and top < 0:
             raise ValueError(f"top must be >= 0 rows, got {top}")
-        seconds = None if since is None else as_seconds(since)
-        table = leaderboard_of(self._beliefs, self._display(deviations), min_rounds, seconds)
+        table = self._leaderboard(min_rounds, since, at, among, deviations)
         leaderboard: FrameT = as_kind(table if top is None else table.head(top), self._kind)
         return leaderboard
+
+    def groups(
+        self,
+        by: Mapping[Any, Any] | pd.Series,
+        *,
+        min_rounds: int = 1,
+        since: Any = None,
+        at: Any = None,
+        among: Collection[Any] | None = None,
+        deviations: float | None = None,
+    ) -> FrameT:
+        """The ratings of groups of players, as countries, best first.
+
+        Parameters
+        ----------
+        by
+            The group of each player; players who are not in it, or whose value is missing, are in none.
+        min_rounds, since, at, among, deviations
+            The players that count, and their ratings; as for :meth:`leaderboard`.
+
+        Returns
+        -------
+        frame
+            ``place, group, rating, n_players, best, best_rating``: the rating of a group solves the equation of
+            :func:`ranklake.flows.results.groups.group_rating`; ``best`` is its best player. Of the kind of the results.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`leaderboard`.
+        """
+        groups: FrameT = as_kind(groups_of(self._leaderboard(min_rounds, since, at, among, deviations), by), self._kind)
+        return groups
 
     def predict(
         self,
@@ -119,7 +166,9 @@ class PlayerRatings(Generic[FrameT]):
         deviations: float | None = None,
     ) -> Prediction:
         """Predict a round among some players; see :func:`ranklake.predict`."""
-        return predict(self, players, time=time, weight=weight, perf_ceiling=perf_ceiling, deviations=deviations)
+        return predict(
+            self, players, time=time, weight=weight, perf_ceiling=perf_ceiling, deviations=self._factor(deviations)
+        )
 
     def preview(
         self,
@@ -135,7 +184,8 @@ class PlayerRatings(Generic[FrameT]):
         """Preview a contest: the rating changes from its standings; see :func:`ranklake.preview`."""
         return preview(
             self, standings,
-            entrants=entrants, columns=columns, duplicates=duplicates, time=time, titles=titles, deviations=deviations,
+            entrants=entrants, columns=columns, duplicates=duplicates, time=time, titles=titles,
+            deviations=self._factor(deviations),
         )  # fmt: skip
 
     def plot_distribution(self) -> Figure:
@@ -148,10 +198,26 @@ class PlayerRatings(Generic[FrameT]):
         """
         return distribution_of(to_pandas(self.leaderboard())["rating"].to_numpy(), self.label)
 
+    def _factor(self, deviations: float | None) -> float | None:
+        return self._shown.get("deviations") if deviations is None else deviations
+
+    def _leaderboard(
+        self, min_rounds: int, since: Any, at: Any, among: Collection[Any] | None, deviations: float | None
+    ) -> pd.DataFrame:
+        board = self._board(self._display(deviations), None if at is None else as_seconds(at))
+        return leaderboard_of(board, min_rounds, None if since is None else as_seconds(since), among)
+
+    def _board(self, display: Display, at: int | None) -> pd.DataFrame:
+        """All rated players; those until a time need the history."""
+        if at is not None:
+            raise ValueError("at needs the history of the ratings")
+        return board_of(self._beliefs, display)
+
     def _display(self, deviations: float | None = None) -> Display:
-        """The display rating; ``deviations`` replaces the default of the system."""
+        """The display rating; ``deviations`` replaces the default."""
         system, params = self._beliefs.system, self._beliefs.params
-        return Display(system, params, system.deviations if deviations is None else deviations)
+        chosen = {} if deviations is None else {"deviations": deviations}
+        return Display(system, params, **({"deviations": system.deviations} | self._shown | chosen))
 
     def _check_player(self, player: Any) -> None:
         """Refuse an unknown player; the message names similar ones."""

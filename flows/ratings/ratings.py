@@ -21,11 +21,13 @@ from ..frames.html import titled_table
 from ..frames.kinds import as_kind, concat, open_frame, to_pandas
 from ..frames.results import named_columns
 from ..frames.warning import warn_user
+from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from . import stored
 from .figures import players_of
+from .leaderboard import board_at
 from .player_ratings import FrameT, PlayerRatings
 from .rated_frames import Reading, history_of
 from .runs import RunHistory, run_beliefs
@@ -67,8 +69,9 @@ class Ratings(PlayerRatings[FrameT]):
         reading: Reading | None = None,
         history: FrameT | None = None,
         source: RunHistory | None = None,
+        shown: Mapping[str, float] | None = None,
     ) -> None:
-        super().__init__(beliefs, kind)
+        super().__init__(beliefs, kind, shown)
         self.n_contests = n_contests
         self._reading, self._source = reading or Reading(), source
         self._history: Any = history
@@ -114,9 +117,11 @@ class Ratings(PlayerRatings[FrameT]):
             There is no such lake or run, or it has no ratings or was interrupted.
         """
         opened = lake if isinstance(lake, Lake) else Lake.open(lake)
-        beliefs, n_rounds, has_teams = run_beliefs(Run.open(opened, run))
+        stored_run = Run.open(opened, run)
+        beliefs, n_rounds, has_teams = run_beliefs(stored_run)
         reading = Reading({"team": "team", "share": "share"} if has_teams else {})
-        return cls(beliefs, n_rounds, reading=reading, source=RunHistory(opened.url, run, has_teams))
+        source = RunHistory(opened.url, run, has_teams)
+        return cls(beliefs, n_rounds, reading=reading, source=source, shown=stored_run.config.get("display"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -128,7 +133,8 @@ class Ratings(PlayerRatings[FrameT]):
             The file is of another program, or of a later release.
         """
         facts, beliefs, history = stored.read(path)
-        return cls(beliefs, facts["n_contests"], facts["kind"], Reading(**facts["reading"]), history)
+        kind, reading, shown = facts["kind"], Reading(**facts["reading"]), facts.get("display")
+        return cls(beliefs, facts["n_contests"], kind, reading, history, shown=shown)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one Parquet file, without loss: a row for each player with the belief and a list of the rounds.
@@ -141,6 +147,7 @@ class Ratings(PlayerRatings[FrameT]):
             Parquet cannot hold a column of the history.
         """
         facts = {"n_contests": self.n_contests, "kind": self._kind, "reading": asdict(self._reading)}
+        facts |= {"display": self._shown} if self._shown else {}
         stored.write(path, facts, self._beliefs, self.history)
 
     @property
@@ -162,6 +169,9 @@ class Ratings(PlayerRatings[FrameT]):
         """The last rated round; None if no contest was rated."""
         last = to_pandas(self.history)[["round_index", "contest", "time_seconds"]].tail(1)
         return LastRound(*last.iloc[0].tolist()) if len(last) else None
+
+    def _board(self, display: Display, at: int | None) -> pd.DataFrame:
+        return super()._board(display, at) if at is None else board_at(to_pandas(self.history), display, at)
 
     def __repr__(self) -> str:
         return f"Ratings({self.label}: {len(self):,} players, {self.n_contests:,} contests)"
@@ -219,7 +229,7 @@ class Ratings(PlayerRatings[FrameT]):
         history = history_of(rated, self.n_contests)
         n_contests = self.n_contests + len(table.rounds)
         together = concat(self.history, history, self._kind)
-        return type(self)(rated.beliefs, n_contests, self._kind, self._reading, together)
+        return type(self)(rated.beliefs, n_contests, self._kind, self._reading, together, shown=self._shown)
 
     def evaluate(
         self, first_round: int = 0, *, rounds: Collection[int] | None = None, scale: float = SCALE

@@ -158,7 +158,13 @@ def test_update__takes_further_contests_of_the_same_columns_only() -> None:
 
 def test_leaderboard__is_sorted_and_filtered(ratings: Ratings) -> None:
     board = ratings.leaderboard()
-    assert list(board.columns) == ["place", "player", "rating", "mu", "sigma", "n_rounds", "last_time_seconds"]
+    numbers = ["rating", "mu", "sigma", "n_rounds", "last_time_seconds", "percentile"]
+    assert list(board.columns) == ["place", "player", *numbers]
+    lower = [100 * (board["rating"] < rating).sum() / len(board) for rating in board["rating"]]
+    assert board["percentile"].tolist() == pytest.approx(lower)
+    some = board["player"][::3]
+    assert ratings.leaderboard(among=some)["player"].tolist() == some.tolist()
+    assert ratings.leaderboard(among=some)["place"].tolist() == list(range(1, len(some) + 1))
     assert board["rating"].is_monotonic_decreasing
     last = ratings.history.groupby("player").last()
     for name in ("mu", "sigma", "rating"):
@@ -431,7 +437,7 @@ def test_ranklake__completes_its_public_names_alone() -> None:
     assert dir(ranklake) == sorted(ranklake.__all__)
     own = {name for name in dir(Ratings) if not name.startswith("_")}
     assert own == {
-        "beliefs", "evaluate", "history", "hyperparameters", "label", "last_round", "leaderboard", "load", "open",
-        "player", "plot_distribution", "plot_player", "predict", "preview", "rate", "save", "smooth",
+        "beliefs", "evaluate", "groups", "history", "hyperparameters", "label", "last_round", "leaderboard", "load",
+        "open", "player", "plot_distribution", "plot_player", "predict", "preview", "rate", "save", "smooth",
         "system", "update",
     }  # fmt: skip
