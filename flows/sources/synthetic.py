@@ -26,7 +26,7 @@ import pyarrow as pa
 from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage.datasets.tables.contests import Contest
 
-__all__ = ["PRESETS", "Preset", "generate", "performances"]
+__all__ = ["PRESETS", "Preset", "check_count", "generate", "is_number", "performances"]
 
 Floats = npt.NDArray[np.float64]
 Players = npt.NDArray[np.int64]
@@ -34,12 +34,14 @@ Players = npt.NDArray[np.int64]
 _DAY = 86_400
 
 
-def _check_count(name: str, value: object, least: int) -> None:
+def check_count(name: str, value: object, least: int) -> None:
+    """Raise ``ValueError`` unless a value is an integer of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number."""
     return isinstance(value, Real) and math.isfinite(value)
 
 
@@ -82,25 +84,25 @@ class Preset:
     start_time: int = 0
 
     def __post_init__(self) -> None:
-        _check_count("n_players", self.n_players, 1)
-        _check_count("n_rounds", self.n_rounds, 1)
+        check_count("n_players", self.n_players, 1)
+        check_count("n_rounds", self.n_rounds, 1)
         if self.participants is not None:
-            _check_count("participants", self.participants, 1)
+            check_count("participants", self.participants, 1)
             if self.participants > self.n_players:
                 raise ValueError(f"participants must be <= n_players = {self.n_players}, got {self.participants}")
-        if not _is_number(self.skill_mean):
+        if not is_number(self.skill_mean):
             raise ValueError(f"skill_mean must be a finite number of rating points, got {self.skill_mean!r}")
         for name in ("skill_sd", "drift_sd", "noise_sd"):
-            if not (_is_number(value := getattr(self, name)) and value >= 0):
+            if not (is_number(value := getattr(self, name)) and value >= 0):
                 raise ValueError(f"{name} must be >= 0 rating points, got {value!r}")
-        if self.tie_points is not None and not (_is_number(self.tie_points) and self.tie_points > 0):
+        if self.tie_points is not None and not (is_number(self.tie_points) and self.tie_points > 0):
             raise ValueError(f"tie_points must be > 0 rating points or None, got {self.tie_points!r}")
         if self.drift not in ("everyone", "participants"):
             raise ValueError(f"drift must be 'everyone' or 'participants', got {self.drift!r}")
         if self.noise not in ("normal", "logistic"):
             raise ValueError(f"noise must be 'normal' or 'logistic', got {self.noise!r}")
-        _check_count("seconds_between", self.seconds_between, 0)
-        _check_count("start_time", self.start_time, 0)
+        check_count("seconds_between", self.seconds_between, 0)
+        check_count("start_time", self.start_time, 0)
 
 
 PRESETS = {
@@ -137,7 +139,7 @@ def performances(preset: Preset, seed: int) -> Iterator[tuple[Players, Floats]]:
 
     Players are counted from 0; performances are in rating points, rounded to ``tie_points`` if that is given.
     """
-    _check_count("seed", seed, 0)
+    check_count("seed", seed, 0)
     return _performances(preset, np.random.Generator(np.random.PCG64(int(seed))))
 
 

@@ -147,13 +147,17 @@ class CorrectionEditor:
             hint = f"there is {', '.join(similar)}" if similar else "give its contest_id, as `ranklake player` shows it"
             raise MissingError(f"no contest {contest_id!r} in data set {self._name}; {hint}")
 
+    def _stored(self, contests: pa.Table) -> StoredStandings:
+        """The files behind a table of contests."""
+        return StoredStandings(self._lake, self._name, contests)
+
     def _recompute(self) -> None:
         """Recompute the size and the digest of contests that corrections affect."""
         renamed_handles = renamed(self._aliases_before, self._log.aliases)
         if not renamed_handles and not self._touched:
             return
         contests, handles = table_of(self._rows.values()), self._players.since(0)
-        stored = StoredStandings(self._lake, self._name, contests)
+        stored = self._stored(contests)
         corrections = Corrections.of(self._log, lambda: handles, contests)
         ids = list(self._rows)
         places = {place for place, contest_id in enumerate(ids) if contest_id in self._touched}

@@ -90,13 +90,19 @@ class Corrections:
             a, b = part.offsets[contest - part.first_contest :][:2].tolist()
             for handle, current in self._out[contest]:
                 keep[a:b] &= ~_rows_of(part.player[a:b], player[a:b], handle, current)
+            if part.games is not None:
+                continue
             rows = np.flatnonzero(keep[a:b]) + a
             in_contest = part.contest(contest).teams
             lo[rows], hi[rows] = _close_up(lo[rows], in_contest and in_contest.keep(keep[a:b]))
+        games = None
+        if part.games is not None:  # a game needs both players
+            both = keep[::2] & keep[1::2]
+            keep, games = np.repeat(both, 2), part.games.keep(both)
         offsets = np.concatenate([[0], np.cumsum(keep)])[part.offsets]
         teams = None if part.teams is None else part.teams.keep(keep)
         rated = None if part.rated is None else part.rated[keep]
-        return StandingsPart(part.first_contest, offsets, player[keep], lo[keep], hi[keep], teams, rated)
+        return StandingsPart(part.first_contest, offsets, player[keep], lo[keep], hi[keep], teams, rated, games)
 
     def named(self, part: StandingsPart) -> Players:
         """The player of each stored row under its current name; the part's own array if no name is replaced."""

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ..lake import layout, parquet
 from ..lake.access.lake import Lake
-from ..lake.errors import MissingError
+from ..lake.errors import LakeError, MissingError
 from ..lake.parquet import metadata_of
 from ..lake.remedies import damaged, with_remedies
 from ..leases.acquire import hold_lease
@@ -21,12 +21,15 @@ from ..leases.lease import Lease
 from ..leases.roots import delete_root, names_with_root, read_root
 from ..runs.run import Run
 from .corrections import Corrections, participated
+from .games_ingest import GamesIngest
 from .garbage import n_replaced, referenced, unreferenced
 from .ingest import Ingest, IngestOrder
 from .tables.attributes import read_attributes
+from .tables.games import GAMES_KIND
 from .tables.log import Log
 from .tables.players import one_handle, read_handles
 from .tables.standings import StandingsPart, StoredStandings
+from .tables.stored_games import StoredGames
 
 __all__ = ["Dataset"]
 
@@ -46,6 +49,8 @@ class Dataset:
         Players have the indices from 0 to ``n_players - 1``.
     version : str
         Version of the table of contests, for the commit that replaces it.
+    kind : str
+        Empty if each contest is one result; ``games`` if each is a period of one-to-one games.
     """
 
     def __init__(self, lake: Lake, name: str, contests: pa.Table, version: str = "") -> None:
@@ -55,6 +60,7 @@ class Dataset:
         self.contests = contests
         self.version = version
         self.n_players = int(metadata["n_players"])
+        self.kind = metadata.get("kind", "")
         self._player_parts = metadata["player_parts"].split()
         self._log_file = metadata.get("log", "")
         self._log: Log | None = None
@@ -94,6 +100,7 @@ class Dataset:
         mirror: bool = False,
         rewrite: bool = False,
         steal: bool = False,
+        games: bool = False,
         on_wait: Callable[[LeaseHolder], None] = lambda _: None,
     ) -> AbstractContextManager[Ingest]:
         """A ``with`` block that changes or creates the data set ``name``: in full or, if it raises, not at all.
@@ -111,6 +118,8 @@ class Dataset:
             Write added contests again even if they have not changed: this repairs damaged files.
         steal
             Take over the lease of a process that has certainly ended.
+        games
+            A new data set has periods of games (kind ``games``). An existing one keeps its kind.
         on_wait
             Called once with the lease holder, if another process holds the lease.
 
@@ -119,10 +128,11 @@ class Dataset:
         LeaseHeldError
             Another process held the lease for longer than ten minutes.
         LakeError
-            The table of contests is missing, but runs over the data set exist.
+            The table of contests is missing, but runs over the data set exist; or ``games`` is true, and the data set
+            has contests.
         """
         layout.check_dataset_name(name)
-        return cls._ingesting(lake, name, order, mirror, rewrite, steal, on_wait)
+        return cls._ingesting(lake, name, order, mirror, rewrite, steal, games, on_wait)
 
     @classmethod
     @contextmanager
@@ -134,6 +144,7 @@ class Dataset:
         mirror: bool,
         rewrite: bool,
         steal: bool,
+        games: bool,
         on_wait: Callable[[LeaseHolder], None],
     ) -> Iterator[Ingest]:
         purpose, folder = f"ingest into {name}", layout.dataset_folder(name)
@@ -141,10 +152,13 @@ class Dataset:
             lake, folder, purpose, steal=steal, wait_seconds=LEASE_TIMEOUT_SECONDS, on_wait=on_wait
         ) as lease:
             before = cls._before(lake, name)
+            if before is not None and games and before.kind != GAMES_KIND:
+                raise LakeError(f"data set {name} has contests; ingest games into another --dataset")
+            games = games if before is None else before.kind == GAMES_KIND
             state = () if before is None else (before.contests, before.handles(), before.log())
             version = read_root(lake, layout.contests_file(name))[1] if before is None else before.version
             options: dict[str, Any] = {"order": order, "mirror": mirror, "rewrite": rewrite, "version": version}
-            with Ingest(lake, name, *state, lease=lease, **options) as ingest:
+            with (GamesIngest if games else Ingest)(lake, name, *state, lease=lease, **options) as ingest:
                 yield ingest
 
     @classmethod
@@ -239,7 +253,8 @@ class Dataset:
 
     @cached_property
     def _stored(self) -> StoredStandings:
-        return StoredStandings(self.lake, self.name, self.contests)
+        stored = StoredGames if self.kind == GAMES_KIND else StoredStandings
+        return stored(self.lake, self.name, self.contests)
 
     @cached_property
     def _corrections(self) -> Corrections | None:

@@ -30,6 +30,7 @@ METADATA_KEYS = (
     "n_players",
     "log",
     "epoch",
+    "kind",
 )  # of a table of contests: which files belong to it beside the standings
 _REPLACED = "replaced"
 

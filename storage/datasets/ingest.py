@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -46,7 +46,11 @@ class Ingest(CorrectionEditor):
         See :class:`CorrectionEditor`.
     moved : int
         Number of contests that changed their place among the previous ones; set at the end.
+    kind : str
+        The kind of the data set, empty for contests; see :class:`.games_ingest.GamesIngest`.
     """
+
+    kind = ""
 
     def __init__(
         self,
@@ -105,8 +109,8 @@ class Ingest(CorrectionEditor):
         if kept is not None:
             collect_garbage(self._lake, self._name, kept | self._files_before, self._lease)
 
-    def add(self, contest: Contest) -> Literal["new", "corrected", "unchanged"]:
-        """Add a contest of a source, in the source's order; see ``order.merge_order`` for its place.
+    def add(self, contest: Any) -> Literal["new", "corrected", "unchanged"]:
+        """Add a contest (:class:`.Contest`) of a source, in the source's order; see ``order.merge_order``.
 
         A contest whose content changed is replaced; recorded corrections still apply to it.
 
@@ -129,15 +133,15 @@ class Ingest(CorrectionEditor):
             if not self._rewrite:
                 return "unchanged"
 
-        if max(len(contest), self._pending_rows) >= _FILE_ROWS:
+        if max(len(contest), self._pending_rows) >= self._file_rows:
             self._flush()
-        row = self._rows[contest_id] = Row.of(contest, digest)
+        row = self._rows[contest_id] = self._row(contest, digest)
         self._changed = True
         if contest_id in self._log.disqualified:
             self._touched.setdefault(contest_id, [])
         self._pending.append((contest, row))
         self._pending_rows += len(contest)
-        if self._pending_rows >= _FILE_ROWS:
+        if self._pending_rows >= self._file_rows:
             self._flush()
         if known is None:
             return "new"
@@ -185,6 +189,28 @@ class Ingest(CorrectionEditor):
             return
         contests = [contest for contest, _ in self._pending]
         rows = [row for _, row in self._pending]
+        data = self._encode(contests, rows)
+        file = standings_name(data, self._epoch)
+        self._write(layout.standings_file(self._name, file), data)
+        sizes = np.array([row.n_rows for row in rows], np.int64)
+        for row, row_start in zip(rows, (np.cumsum(sizes) - sizes).tolist(), strict=True):
+            row.file, row.row_start = file, row_start
+        if self._log.aliases:
+            for index in self._aliased(contests, pa.array(self._log.aliases, pa.string())):
+                self._touched.setdefault(rows[index].contest_id, [])
+        self._pending.clear()
+        self._pending_rows = 0
+
+    @property
+    def _file_rows(self) -> int:
+        return _FILE_ROWS
+
+    def _row(self, contest: Contest, digest: str) -> Row:
+        """The row of a contest as its source gives it."""
+        return Row.of(contest, digest)
+
+    def _encode(self, contests: Sequence[Contest], rows: Sequence[Row]) -> pa.Buffer:
+        """The file of some contests, with their players numbered."""
         sizes = np.array([row.n_rows for row in rows], np.int64)
         handles = pa.concat_arrays([contest.handles for contest in contests])
         ids = pa.array([row.contest_id for row in rows], pa.string())
@@ -203,17 +229,15 @@ class Ingest(CorrectionEditor):
         if any(contest.rated is not None for contest in contests):
             rated = [np.ones(len(one), np.bool_) if one.rated is None else one.rated for one in contests]
             table = table.append_column("rated", pa.array(np.concatenate(rated)))
-        data = parquet.encode(table, "standings")
-        file = standings_name(data, self._epoch)
-        self._write(layout.standings_file(self._name, file), data)
-        for row, row_start in zip(rows, (np.cumsum(sizes) - sizes).tolist(), strict=True):
-            row.file, row.row_start = file, row_start
-        if self._log.aliases:
-            aliased = pc.is_in(handles, value_set=pa.array(self._log.aliases, pa.string()))
-            for index in np.unique(of_row[aliased.to_numpy(zero_copy_only=False)]).tolist():
-                self._touched.setdefault(rows[index].contest_id, [])
-        self._pending.clear()
-        self._pending_rows = 0
+        return parquet.encode(table, "standings")
+
+    def _aliased(self, contests: Sequence[Contest], aliases: pa.StringArray) -> list[int]:
+        """Numbers of the contests with any handle that has an alias."""
+        handles = pa.concat_arrays([contest.handles for contest in contests])
+        of_row = np.repeat(np.arange(len(contests)), [len(contest) for contest in contests])
+        aliased = pc.is_in(handles, value_set=aliases).to_numpy(zero_copy_only=False)
+        numbers: list[int] = np.unique(of_row[aliased]).tolist()
+        return numbers
 
     def _arrange(self) -> None:
         """Remove contests that a mirrored source does not have, and sort the others."""
@@ -246,6 +270,8 @@ class Ingest(CorrectionEditor):
             self._write(layout.players_file(self._name, file), data)
             parts = [*parts, file]
         metadata = {"player_parts": " ".join(parts), "n_players": str(len(self._players))}
+        if self.kind:
+            metadata["kind"] = self.kind
         if self._epoch:
             metadata["epoch"] = str(self._epoch)
         if self._log.entries:

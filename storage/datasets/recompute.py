@@ -12,6 +12,7 @@ import pyarrow as pa
 from ..lake.errors import LakeError
 from .corrections import Corrections, participated
 from .tables.aliases import Alias, canonical, turning_point
+from .tables.games import Games, digest_of_games
 from .tables.log import Log
 from .tables.rows import Row
 from .tables.standings import StandingsPart, StoredStandings
@@ -87,12 +88,17 @@ def recompute(
     _check_distinct(dataset, row, stored, part, log, handles)
     if len(part.player) == 0 < row.n_rows:
         contest = quote(row.contest_id)
+        kind, members = ("contest", f"{row.n_rows} players") if part.games is None else ("period", "games")
         raise LakeError(
-            f"contest {row.contest_id}: none of its {row.n_rows} players would be left; remove the whole contest "
+            f"{kind} {row.contest_id}: none of its {members} would be left; remove the whole {kind} "
             f"(`ranklake remove {contest} --dataset {dataset}`), or undo disqualifications "
             f"(`ranklake amend {contest} --remove HANDLE --undo --dataset {dataset}`) and exclude it from the rating "
             f"(`ranklake rate --run RUN --exclude {contest}`)"
         )
+    if part.games is not None:
+        digest, before = digest_of_games(row.contest_id, handles, part.player, part.lo, part.games), row.content_digest
+        row.n_players, row.content_digest = len(part.player), digest
+        return digest != before
     counted = row.with_standings(handles.take(pa.array(part.player)), part.lo, part.hi, part.teams, part.rated)
     digest, before = counted.content_digest, row.content_digest
     row.n_players, row.n_teams, row.content_digest = len(part.player), counted.n_teams, digest
@@ -100,7 +106,7 @@ def recompute(
 
 
 def _check_stands(row: Row, stored: StandingsPart, log: Log, handles: pa.StringArray, handle: str) -> None:
-    names = handles.take(pa.array(stored.player)).to_pylist()
+    names = handles.take(pa.array(stored.player if stored.games is None else np.unique(stored.player))).to_pylist()
     if not participated(handle, names, log.aliases, row.time_seconds):
         folded = handle.strip().casefold()
         similar = [repr(name) for name in names if name.strip().casefold() == folded]
@@ -114,6 +120,9 @@ def _check_stands(row: Row, stored: StandingsPart, log: Log, handles: pa.StringA
 def _check_distinct(
     dataset: str, row: Row, stored: StandingsPart, part: StandingsPart, log: Log, handles: pa.StringArray
 ) -> None:
+    if part.games is not None:
+        _check_opponents(dataset, row, part, part.games, handles)
+        return
     players, counts = np.unique(part.player, return_counts=True)
     if np.all(counts == 1):
         return
@@ -128,4 +137,16 @@ def _check_distinct(
         f"contest {row.contest_id}: {' and '.join(map(repr, both))} both took part, and by their aliases are one "
         f"player, {name!r}; disqualify one of them first (`ranklake amend {quote(row.contest_id)} --remove HANDLE "
         f"--dataset {dataset}`), or undo the alias (`ranklake unalias OLD --dataset {dataset}`)"
+    )
+
+
+def _check_opponents(dataset: str, row: Row, part: StandingsPart, games: Games, handles: pa.StringArray) -> None:
+    """Refuse aliases by which the two players of a game are one."""
+    same = np.flatnonzero(part.player[::2] == part.player[1::2])
+    if not len(same):
+        return
+    name, time_seconds = handles[int(part.player[2 * same[0]])].as_py(), games.time_seconds[same[0]]
+    raise LakeError(
+        f"period {row.contest_id}: in the game at {np.datetime64(int(time_seconds), 's')} both players are by their "
+        f"aliases {name!r}; undo the alias (`ranklake unalias OLD --dataset {dataset}`)"
     )

@@ -26,6 +26,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "use_dictionary": ["contest_id", "team", "share"],
         "write_statistics": ["contest_id"],
     },
+    "games": {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": ["contest_id", "score", "weight"],
+        "write_statistics": ["contest_id"],
+    },
     "players": {"compression": "zstd", "compression_level": 1, "use_dictionary": False, "write_statistics": ["player"]},
     "attributes": {"compression": "zstd", "compression_level": 1, "use_dictionary": ["attribute", "value"]},
     "log": {"compression": "zstd", "compression_level": 1},

@@ -13,6 +13,7 @@ __all__ = [
     "CONTESTS",
     "ENTRY",
     "FORMAT_VERSION",
+    "GAMES",
     "LOG",
     "OF_ATTRIBUTES",
     "OPTIONAL",
@@ -152,6 +153,17 @@ STANDINGS = pa.schema(
 
 PLAYERS = pa.schema([_PLAYER, _HANDLE])
 
+GAMES = pa.schema(
+    [
+        _CONTEST_ID,
+        _PLAYER,
+        _field("opponent", pa.int32(), "dense index of the second player in the data set"),
+        _field("score", pa.float64(), "score of the player: 1, 0.5 or 0; the opponent has the rest"),
+        _field("time_seconds", pa.int64(), "time of the game", "UTC seconds since the epoch"),
+        _field("weight", pa.float64(), "how much the game counts; null is 1", nullable=True),
+    ]
+)
+
 ATTRIBUTES = pa.schema(
     [
         _HANDLE,
@@ -222,12 +234,14 @@ ENTRY = pa.schema(
 OPTIONAL = {
     "contests": ("n_teams", "field_includes_unrated", "rated_above", "rated_below"),
     "standings": ("team", "share", "rated"),
+    "games": ("weight",),
     "rounds": ("rated",),
 }
 
 TABLES = {
     "contests": CONTESTS,
     "standings": STANDINGS,
+    "games": GAMES,
     "players": PLAYERS,
     "attributes": ATTRIBUTES,
     "log": LOG,

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ..datasets.dataset import Dataset
 from ..datasets.garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced, replaced
+from ..datasets.tables.games import GAMES_KIND
 from ..datasets.tables.rows import Row, rows_of, table_of
 from ..datasets.tables.standings import concatenate_ranges, rated_rows, standings_name
 from ..datasets.tables.teams import Teams
@@ -25,6 +26,7 @@ from ..leases.lease import Lease
 from ..leases.reserve import affordable
 from ..leases.roots import begin_epoch, epoch_of
 from ..runs.run import Run
+from .games import digest_problems
 
 __all__ = ["ROWS", "compact_dataset", "compact_run", "remove_unusable_snapshots"]
 
@@ -117,7 +119,7 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
     try:
         for group in map(groups.__getitem__, chosen):
             with with_remedies(lake):
-                data = parquet.encode(_gather(lake, name, group), "standings")
+                data = parquet.encode(_gather(dataset, group), dataset.kind or "standings")
             file = standings_name(data, epoch)
             written.append(layout.standings_file(name, file))
             lease.write_bytes(written[-1], data)
@@ -172,10 +174,11 @@ def _is_one_file(group: Sequence[Row]) -> bool:
     return len({row.file for row in group}) == 1 and [row.row_start for row in group] == starts
 
 
-def _gather(lake: Lake, name: str, group: Sequence[Row]) -> pa.Table:
-    """Standings of contests, from all their files, each compared with its digest."""
+def _gather(dataset: Dataset, group: Sequence[Row]) -> pa.Table:
+    """Standings or games of contests, from all their files, each compared with its digest."""
+    lake, name, kind = dataset.lake, dataset.name, dataset.kind or "standings"
     paths = {row.file: layout.standings_file(name, row.file) for row in group}
-    tables = [table.replace_schema_metadata() for table in lake.read_tables(list(paths.values()), "standings")]
+    tables = [table.replace_schema_metadata() for table in lake.read_tables(list(paths.values()), kind)]
     base = dict(zip(paths, np.cumsum([0, *(table.num_rows for table in tables)]).tolist(), strict=False))
     length = dict(zip(paths, (table.num_rows for table in tables), strict=True))
     for row in group:
@@ -184,6 +187,10 @@ def _gather(lake: Lake, name: str, group: Sequence[Row]) -> pa.Table:
     starts = np.array([base[row.file] + row.row_start for row in group], np.int64)
     sizes = np.array([row.n_rows for row in group], np.int64)
     gathered = pa.concat_tables(tables).take(pa.array(concatenate_ranges(starts, sizes))).combine_chunks()
+    if kind == GAMES_KIND:
+        for problem in digest_problems(gathered, group, dataset.handles()):
+            raise damaged(layout.standings_folder(name), problem)
+        return gathered
     rated = rated_rows(gathered)
     handles = gathered.column("handle").combine_chunks()
     lo, hi = gathered.column("lo").to_numpy(), gathered.column("hi").to_numpy()

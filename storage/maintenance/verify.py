@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from ..datasets.corrections import among_rated
 from ..datasets.dataset import Dataset
 from ..datasets.rating_limits import RatingLimits
+from ..datasets.tables.games import GAMES_KIND
 from ..datasets.tables.rows import Row, rows_of
 from ..datasets.tables.standings import Longs, concatenate_ranges, rated_rows
 from ..datasets.tables.teams import Teams
@@ -22,6 +23,7 @@ from ..lake.remedies import damaged, remedy_for
 from ..runs.entry_ratings import entry_files, read_entry_file
 from ..runs.run import Run
 from ..runs.segments import Segment
+from .games import counted_games, games_problems
 
 __all__ = ["verify_dataset", "verify_rows", "verify_run"]
 
@@ -125,12 +127,12 @@ def verify_dataset(dataset: Dataset) -> Iterator[str]:
             data = dataset.lake.read_bytes(path)
             if not file.startswith(digest_of(data)):
                 raise damaged(path, "does not match the digest in its name")
-            standings = parquet.decode(data, "standings", path)
+            standings = parquet.decode(data, dataset.kind or "standings", path)
         except LakeError as error:
             sound = False
             yield str(error)
             continue
-        for problem in _standings_problems(standings, members, handles):
+        for problem in _file_problems(dataset.kind, standings, members, handles):
             sound = False
             yield str(damaged(path, problem))
     if sound and handles is not None and log is not None:
@@ -148,11 +150,16 @@ def _segment_problems(segment: Segment, table: pa.Table) -> Iterator[str]:
         yield "its rows are of other contests than those in its manifest"
     lo, hi = (table.column(name).to_numpy() for name in ("lo", "hi"))
     sizes = np.array(segment.rows, np.int64)
-    if not _in_order(lo, hi, sizes, _new_places(lo, hi, sizes)):
+    if not (_in_order(lo, hi, sizes, _new_places(lo, hi, sizes)) or _are_games(lo, hi, sizes)):
         yield "its rows are not in order of place"
     for name in ("mu_prior", "sigma_prior", "mu", "sigma"):
         if not np.isfinite(table.column(name).to_numpy()).all():
             yield f"{name} has values that are not finite"
+
+
+def _are_games(lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32], sizes: Longs) -> bool:
+    """Whether the rounds are periods of games: pairs of rows, each with the places of a game."""
+    return not (sizes % 2).any() and _in_order(lo, hi, np.full(len(lo) // 2, 2))
 
 
 def _new_places(lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32], sizes: Longs) -> npt.NDArray[np.bool_] | None:
@@ -167,14 +174,14 @@ def _new_places(lo: npt.NDArray[np.int32], hi: npt.NDArray[np.int32], sizes: Lon
     return None if opens.all() else opens
 
 
-def _standings_problems(table: pa.Table, members: list[Row], handles: pa.StringArray | None) -> Iterator[str]:
-    """Differences between a standings file and the contests that refer to it."""
+def _file_problems(kind: str, table: pa.Table, members: list[Row], handles: pa.StringArray | None) -> Iterator[str]:
+    """Differences between a file of standings or games and the contests that refer to it."""
     starts = np.array([row.row_start for row in members], np.int64)
     sizes = np.array([row.n_rows for row in members], np.int64)
     if np.any(starts + sizes > table.num_rows) or np.any(starts < 0) or np.any(sizes < 0):
         yield f"has {table.num_rows} rows, its contests need more"
         return
-    ends, used = np.cumsum(sizes), concatenate_ranges(starts, sizes)
+    used = concatenate_ranges(starts, sizes)
     rows = table if np.array_equal(used, np.arange(table.num_rows)) else table.take(pa.array(used))
     ids = pa.array([row.contest_id for row in members], pa.string()).take(
         pa.array(np.repeat(np.arange(len(members)), sizes))
@@ -182,6 +189,14 @@ def _standings_problems(table: pa.Table, members: list[Row], handles: pa.StringA
     if not _equal(rows.column("contest_id"), ids):
         yield "holds other contests than those in the table of contests"
         return
+    problems = games_problems if kind == GAMES_KIND else _standings_problems
+    yield from problems(rows, members, handles)
+
+
+def _standings_problems(rows: pa.Table, members: list[Row], handles: pa.StringArray | None) -> Iterator[str]:
+    """Faults of the standings of some contests, one after the other."""
+    sizes = np.array([row.n_rows for row in members], np.int64)
+    ends = np.cumsum(sizes)
     names = rows.column("handle").combine_chunks()
     rated = rated_rows(rows)
     player, lo, hi = (rows.column(name).to_numpy() for name in ("player", "lo", "hi"))
@@ -204,11 +219,18 @@ def _standings_problems(table: pa.Table, members: list[Row], handles: pa.StringA
 def _outdated_digests(dataset: Dataset, rows: list[Row]) -> Iterator[str]:
     """Contests whose size or digest is not that of their standings after corrections."""
     if not dataset.corrected:
-        wrong = [row for row in rows if (row.n_players, row.content_digest) != (row.n_rows, row.source_digest)]
+        each = 2 if dataset.kind == GAMES_KIND else 1  # participations a row
+        wrong = [row for row in rows if (row.n_players, row.content_digest) != (each * row.n_rows, row.source_digest)]
         yield from (f"contest {row.contest_id} has a digest with corrections, but none is in force" for row in wrong)
         return
     handles = dataset.handles()
     for part in dataset.standings():
+        if part.games is not None:
+            members = rows[part.first_contest :][: len(part)]
+            for row, found in zip(members, counted_games(part, members, handles), strict=True):
+                if (row.n_players, row.content_digest) != found:
+                    yield f"contest {row.contest_id} does not match its digest after corrections"
+            continue
         names = handles.take(pa.array(part.player))
         for row, start, stop in zip(
             rows[part.first_contest :], part.offsets[:-1].tolist(), part.offsets[1:].tolist(), strict=False

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from ...lake import layout
 from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged, with_remedies
+from .games import Games
 from .teams import Teams
 
 __all__ = ["StandingsPart", "StoredStandings", "concatenate_ranges", "rated_rows", "standings_name"]
@@ -46,6 +47,8 @@ class StandingsPart:
         The team of each row; None without teams. Places then count teams.
     rated : bool[n] or None
         Whether the rating of the participant may change; None: all are rated.
+    games : Games or None
+        Facts of the games of periods, of which each has two adjacent rows; None: each contest is one result.
     """
 
     first_contest: int
@@ -55,6 +58,7 @@ class StandingsPart:
     hi: npt.NDArray[np.int32]
     teams: Teams | None = None
     rated: npt.NDArray[np.bool_] | None = None
+    games: Games | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -69,8 +73,9 @@ class StandingsPart:
         a, b = int(offsets[0]), int(offsets[-1])
         teams = None if self.teams is None else self.teams.part(a, b)
         rated = None if self.rated is None else self.rated[a:b]
+        games = None if self.games is None else self.games.part(a, b)
         rows = self.player[a:b], self.lo[a:b], self.hi[a:b]
-        return StandingsPart(start, offsets - a, *rows, teams, rated)
+        return StandingsPart(start, offsets - a, *rows, teams, rated, games)
 
     def contests_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Place in rated order of the contest of each of ``rows``."""
@@ -109,6 +114,9 @@ class StoredStandings:
     contests
         In rated order; see ``schemas.CONTESTS``.
     """
+
+    kind = "standings"
+    columns: tuple[str, ...] = (*_NUMBERS, "team", "share", "rated")
 
     def __init__(self, lake: Lake, dataset: str, contests: pa.Table) -> None:
         self._lake, self._dataset, self._contests = lake, dataset, contests
@@ -151,9 +159,7 @@ class StoredStandings:
         """Contests that follow each other in one file: a view of it."""
         offsets = self._offsets(begin, end)
         table = self._table(int(self._file[begin]), int(offsets[-1]))
-        rows = table.slice(int(self._first_row[begin]), int(offsets[-1]))
-        player, lo, hi = (rows.column(name).to_numpy() for name in _NUMBERS)
-        return StandingsPart(begin, offsets, player, lo, hi, Teams.of(rows), rated_rows(rows))
+        return self._part(begin, offsets, table.slice(int(self._first_row[begin]), int(offsets[-1])))
 
     def _gathered(self, begin: int, end: int) -> StandingsPart:
         """Contests from several ranges or files, copied together."""
@@ -164,10 +170,12 @@ class StoredStandings:
         base[numbers] = np.cumsum([0, *(table.num_rows for table in tables[:-1])])
         rows = concatenate_ranges(base[file] + self._first_row[begin:end], self._n_rows[begin:end])
         columns = pa.concat_tables(tables).combine_chunks()
-        player, lo, hi = (columns.column(name).to_numpy()[rows] for name in _NUMBERS)
-        of_teams = columns.column("team").null_count < columns.num_rows
-        teams = Teams.of(columns.select(["team", "share"]).take(pa.array(rows))) if of_teams else None
-        return StandingsPart(begin, self._offsets(begin, end), player, lo, hi, teams, rated_rows(columns, rows))
+        return self._part(begin, self._offsets(begin, end), columns.take(pa.array(rows)))
+
+    def _part(self, begin: int, offsets: npt.NDArray[np.int64], rows: pa.Table) -> StandingsPart:
+        """Rows of a file, or of several, as standings of contests."""
+        player, lo, hi = (rows.column(name).to_numpy() for name in _NUMBERS)
+        return StandingsPart(begin, offsets, player, lo, hi, Teams.of(rows), rated_rows(rows))
 
     def _offsets(self, begin: int, end: int) -> npt.NDArray[np.int64]:
         return np.concatenate([[0], np.cumsum(self._n_rows[begin:end])])
@@ -185,7 +193,7 @@ class StoredStandings:
 
     def _read(self, file: str, rows_wanted: int, end: int) -> pa.Table:
         path = layout.standings_file(self._dataset, file)
-        table = self._lake.read_table(path, "standings", [*_NUMBERS, "team", "share", "rated"])
+        table = self._lake.read_table(path, self.kind, list(self.columns))
         # More rows are right only if some of its contests have since been corrected or removed.
         is_whole = table.num_rows == rows_wanted >= end
         if not is_whole and not self._holds_its_contests(path, file):
@@ -195,7 +203,7 @@ class StoredStandings:
         return table
 
     def _holds_its_contests(self, path: str, file: str) -> bool:
-        ids = self._lake.read_table(path, "standings", ["contest_id"]).column("contest_id")
+        ids = self._lake.read_table(path, self.kind, ["contest_id"]).column("contest_id")
         members = np.flatnonzero(self._file == self._names.index(file))
         first_row, n_rows = self._first_row[members], self._n_rows[members]
         if np.any(first_row + n_rows > len(ids)):

@@ -13,6 +13,7 @@ from ranklake.storage.lake.schemas import TABLES, check_format, conform
 FIXED = {
     "contests": "contest_id name url time_seconds weight perf_ceiling n_players content_digest",
     "standings": "contest_id player handle lo hi",
+    "games": "contest_id player opponent score time_seconds",
     "players": "player handle",
     "attributes": "handle attribute value",
     "log": "kind contest_id handle new_handle since_seconds who time_seconds why",
@@ -50,6 +51,14 @@ EXAMPLES = {
         "team": [None, "Ünal"],
         "share": [None, 0.5],
         "rated": [None, False],
+    },
+    "games": {
+        "contest_id": ["2024-01-31", "2024-01-31"],
+        "player": [0, 2**31 - 1],
+        "opponent": [1, 0],
+        "score": [0.5, 0.0],
+        "time_seconds": [1_700_000_000, -(2**62)],
+        "weight": [None, 2.0],
     },
     "players": {"player": [0, 1], "handle": ["", "\u0000"]},
     "attributes": {"handle": ["Ünal", " "], "attribute": ["country", ""], "value": ["TR", "\u0000"]},

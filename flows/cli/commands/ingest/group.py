@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import files, kaggle, sites, synthetic
+from . import files, games, kaggle, sites, synthetic
 
 __all__ = ["ingest"]
 
@@ -18,6 +18,7 @@ for command in (
     files.ingest_files,
     files.ingest_database,
     synthetic.ingest_synthetic,
+    games.ingest_games,
     kaggle.ingest_kaggle,
     sites.ingest_atcoder,
     sites.ingest_codeforces,

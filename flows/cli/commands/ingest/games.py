@@ -1,0 +1,81 @@
+"""The command that ingests one-to-one games from tables and PGN files."""
+
+from __future__ import annotations
+
+import click
+
+from ...terminal.parameters import LakeAddress
+from ...terminal.terminal import (
+    dataset_option,
+    lake_option,
+    print_wait,
+    progress,
+    rewrite_option,
+    steal_option,
+    usage,
+)
+from .output import print_report
+
+__all__ = ["ingest_games"]
+
+
+@click.command("games", short_help="Ingest one-to-one games from tables and PGN files.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
+              "white, black, result, time, clock or weight. Repeatable.")  # fmt: skip
+@click.option("--period", type=click.Choice(["hour", "day", "week", "month", "year"]), default="day",
+              show_default=True, help="The games of a period, in UTC, are one round of a run.")  # fmt: skip
+@click.option("--time-format", default="auto", show_default=True, metavar="FORMAT", help="Times in a table: auto, "
+              "unix, unix-ms, unix-us, unix-ns, iso, yyyymmdd, or a pattern such as %d/%m/%Y.")  # fmt: skip
+@click.option("--delimiter", metavar="CHARACTER", help="Delimiter of the fields of a CSV file; by default a comma.")
+@click.option("--limit", "limits", multiple=True, metavar="KEY=NUMBER", help="Raise a limit for large files, as "
+              "expanded=300GB, the decompressed bytes of a file.")  # fmt: skip
+@dataset_option
+@lake_option
+@rewrite_option
+@steal_option
+def ingest_games(
+    paths: tuple[str, ...],
+    columns: tuple[str, ...],
+    period: str,
+    time_format: str,
+    delimiter: str | None,
+    limits: tuple[str, ...],
+    dataset: str,
+    lake: LakeAddress,
+    rewrite: bool,
+    steal: bool,
+) -> None:
+    """Ingest one-to-one games from PATH: files or patterns of Parquet, CSV and PGN files (.parquet .csv .tsv .pgn; the
+    texts also as .gz .bz2 .zst .xz).
+
+    A table has one row a game, with the columns white, black, result (1-0, 0-1, 1/2-1/2, or the score of white) and
+    time; clock is the time of day if time is a date. Draws are results. Games without a result are left out.
+
+    The games of a period are one round; an ingest replaces the periods that it has games of, so give all games of a
+    period at once. Ratings are those of one game after the other.
+
+    \b
+    Examples:
+      ranklake ingest games games.csv --dataset chess --lake lake
+      ranklake ingest games 'games/*.parquet' --column white=White \\
+          --column black=Black --column result=Result \\
+          --column time=UTCDate --column clock=UTCTime \\
+          --dataset chess --lake lake
+      ranklake ingest games lichess_db_standard_rated_2013-01.pgn.zst \\
+          --dataset lichess --lake lake
+    """
+    from ....ingestion.games import ingest_games
+    from ....sources.games.reading import GamesOptions, check_paths
+    from ....sources.games.tables import parse_columns
+    from ....sources.limits import Limits
+
+    with usage():
+        check_paths(paths)
+        options = GamesOptions(parse_columns(columns), period, time_format, delimiter, Limits.parse(limits))
+    opened = lake.open(create=True)
+    with progress("ingesting", "games") as update:
+        report = ingest_games(
+            opened, paths, dataset, options, rewrite=rewrite, steal=steal, on_wait=print_wait, on_progress=update
+        )
+    print_report(report)

@@ -1,0 +1,124 @@
+"""From files of one-to-one games, or a generator, to a data set of kind ``games``, in one transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ranklake.storage import Dataset, Lake
+from ranklake.storage.datasets.tables.games import Period
+from ranklake.storage.lake import layout
+from ranklake.storage.leases.holder import LeaseHolder
+
+from ..common.progress import ProgressCallback
+from ..sources.base import SourceError
+from ..sources.games.batch import GamesReport
+from ..sources.games.reading import GamesOptions, read_periods
+from ..sources.games.synthetic import GamesPreset, generate_games
+from .report import SourceReport, counted
+
+__all__ = ["GamesIngested", "ingest_games", "ingest_synthetic_games"]
+
+_NAME, _NOTHING = "games", "nothing was ingested"
+
+
+@dataclass
+class GamesIngested(SourceReport):
+    """Counts of an ingestion of games: ``new``, ``corrected`` and ``unchanged`` are periods.
+
+    Attributes
+    ----------
+    read : GamesReport
+        Counts of games.
+    moved : int
+        Periods that changed their place in the data set.
+    """
+
+    read: GamesReport = field(default_factory=GamesReport)
+    moved: int = 0
+
+    def details(self) -> list[str]:
+        """The games that were left out."""
+        return self.read.lines()
+
+    def line(self) -> str:
+        """The counts in one line."""
+        periods = {kind: getattr(self, kind) for kind in ("new", "corrected", "unchanged")}
+        return f"{counted(periods, 'period') or 'no periods'} with {self.read.games:,} games, in {self.seconds:.1f} s"
+
+
+def ingest_games(
+    lake: Lake,
+    paths: Sequence[str],
+    dataset: str,
+    options: GamesOptions,
+    *,
+    on_progress: ProgressCallback = lambda done, total, message: None,
+    **how: Any,
+) -> GamesIngested:
+    """Bring a data set of games up to date with files, all periods or none.
+
+    A period that the files have games of is replaced as a whole; the others stay. Periods are rated in order of time.
+
+    Parameters
+    ----------
+    paths
+        As for :func:`ranklake.flows.sources.games.reading.read_periods`.
+    how
+        ``rewrite``, ``steal`` and ``on_wait``, as for ``Dataset.ingest``.
+
+    Raises
+    ------
+    SourceError
+        A file cannot be read, or has no finished game.
+    LakeError
+        The data set has contests.
+    """
+    report = GamesIngested(_NAME, layout.check_dataset_name(dataset))
+    periods = read_periods(paths, options, report.read, lambda games: on_progress(games, None, f"{games:,} games read"))
+    return _ingest(lake, report, periods, ", ".join(paths), on_progress, **how)
+
+
+def ingest_synthetic_games(
+    lake: Lake,
+    preset: GamesPreset,
+    seed: int,
+    dataset: str,
+    *,
+    on_progress: ProgressCallback = lambda done, total, message: None,
+    **how: Any,
+) -> GamesIngested:
+    """Bring a data set of games up to date with synthetic ones; parameters as for :func:`ingest_games`."""
+    report = GamesIngested(_NAME, layout.check_dataset_name(dataset))
+
+    def count(period: Period) -> Period:
+        report.read.games += len(period)
+        return period
+
+    return _ingest(lake, report, map(count, generate_games(preset, seed)), "synthetic games", on_progress, **how)
+
+
+def _ingest(
+    lake: Lake,
+    report: GamesIngested,
+    periods: Iterator[Period],
+    source: str,
+    on_progress: ProgressCallback,
+    *,
+    rewrite: bool = False,
+    steal: bool = False,
+    on_wait: Callable[[LeaseHolder], None] = lambda by: None,
+) -> GamesIngested:
+    began, name = time.monotonic(), report.dataset
+    changing = Dataset.ingest(lake, name, order="time", rewrite=rewrite, steal=steal, games=True, on_wait=on_wait)
+    with changing as adding:
+        for number, period in enumerate(periods, 1):
+            report.count(adding.add(period))
+            on_progress(report.read.games, None, f"{number:,} periods written")
+        if not report.read.games:
+            raise SourceError("no finished game; nothing was ingested", source)
+    report.moved = adding.moved
+    report.seconds = time.monotonic() - began
+    return report

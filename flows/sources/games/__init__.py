@@ -1,0 +1,1 @@
+"""Read one-to-one games from tables and PGN files, as periods."""

@@ -1,0 +1,90 @@
+"""Games sorted into periods on the disk: batches in any order in, one period at a time out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranklake.storage.datasets.tables.games import Games, Period
+
+from ..base import SourceError
+from .batch import SCHEMA
+from .periods import number_of_period, period_name
+
+__all__ = ["MAX_PERIODS", "Spool"]
+
+MAX_PERIODS = 100_000  # each is a temporary file; 270 years of days
+
+
+class Spool:
+    """Games by period, one file a period, in a folder. Memory holds one batch, or one period.
+
+    Parameters
+    ----------
+    folder
+        An empty folder, which the caller deletes.
+    period
+        One of :data:`.periods.PERIODS`.
+    """
+
+    def __init__(self, folder: Path, period: str) -> None:
+        self._folder, self._period = folder, period
+        self._numbers: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def add(self, batch: pa.Table) -> None:
+        """Add games with the columns of :data:`.batch.SCHEMA`.
+
+        Raises
+        ------
+        SourceError
+            There are too many periods.
+        """
+        number = number_of_period(batch.column("time_seconds").to_numpy(), self._period)
+        if np.any(number[1:] < number[:-1]):
+            order = np.argsort(number, kind="stable")
+            batch, number = batch.take(pa.array(order)), number[order]
+        starts = np.flatnonzero(np.diff(number, prepend=number[:1] - 1))
+        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(number)], strict=True):
+            self._append(int(number[start]), batch.slice(start, stop - start))
+
+    def periods(self) -> Iterator[Period]:
+        """The periods in order of time; games of one time keep the order in which they were added."""
+        for number in sorted(self._numbers):
+            table = self._read(number)
+            time_seconds = table.column("time_seconds").to_numpy()
+            if np.any(time_seconds[1:] < time_seconds[:-1]):
+                table = table.take(pa.array(np.argsort(time_seconds, kind="stable")))
+            yield _period(period_name(number, self._period), table)
+
+    def _append(self, number: int, games: pa.Table) -> None:
+        with self._path(number).open("ab") as file, pa.ipc.new_stream(file, SCHEMA) as stream:
+            stream.write_table(games)
+        self._numbers.add(number)
+        if len(self._numbers) > MAX_PERIODS:
+            raise SourceError(f"games of more than {MAX_PERIODS:,} periods; choose a longer --period")
+
+    def _read(self, number: int) -> pa.Table:
+        tables, path = [], self._path(number)
+        with pa.OSFile(str(path)) as file:
+            while file.tell() < file.size():  # one stream for each batch with games of the period
+                tables.append(pa.ipc.open_stream(file).read_all())
+        path.unlink()
+        return pa.concat_tables(tables).combine_chunks()
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{number}.arrow"
+
+
+def _period(name: str, table: pa.Table) -> Period:
+    columns = [table.column(name).combine_chunks() for name in ("white", "black")]
+    encoded = pc.dictionary_encode(pa.concat_arrays(columns))
+    numbers, n = encoded.indices.to_numpy(), table.num_rows
+    facts = Games(table.column("time_seconds").to_numpy(), table.column("weight").to_numpy())
+    return Period(name, encoded.dictionary, numbers[:n], numbers[n:], table.column("score").to_numpy(), facts)

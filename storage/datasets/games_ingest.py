@@ -1,0 +1,84 @@
+"""Changing a data set of kind ``games``: periods of games instead of contests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..lake import parquet
+from ..lake.errors import LakeError
+from .ingest import Ingest
+from .tables.contests import Contest
+from .tables.games import GAMES_KIND, Period
+from .tables.rows import Row
+from .tables.standings import StoredStandings
+from .tables.stored_games import StoredGames
+
+__all__ = ["GamesIngest"]
+
+
+_FILE_GAMES = 250_000  # short periods share a file until it has this many games
+
+
+class GamesIngest(Ingest):
+    """An :class:`Ingest` of periods. A period that is added replaces the whole period of the same name."""
+
+    kind = GAMES_KIND
+
+    def add(self, contest: Contest | Period) -> Literal["new", "corrected", "unchanged"]:
+        """Add a period, in the source's order; as :meth:`Ingest.add`.
+
+        Raises
+        ------
+        ValueError
+            The period was already added in this ingest.
+        LakeError
+            It is a contest.
+        """
+        if not isinstance(contest, Period):
+            raise LakeError(
+                f"data set {self._name} has periods of games, contest {contest.contest_id} is none; "
+                "ingest contests into another --dataset"
+            )
+        return super().add(contest)
+
+    @property
+    def _file_rows(self) -> int:
+        return _FILE_GAMES
+
+    def _row(self, contest: Any, digest: str) -> Row:
+        n = len(contest)
+        values = (contest.contest_id, contest.name, None, contest.time_seconds, 1.0, None)
+        return Row(*values, 2 * n, digest, "", 0, n, digest)
+
+    def _encode(self, contests: Sequence[Any], rows: Sequence[Row]) -> pa.Buffer:
+        handles = pa.concat_arrays([period.handles for period in contests])
+        numbers = self._players.rows(handles)
+        first = np.cumsum([0, *(len(period.handles) for period in contests)]).tolist()
+        ids = pa.array([row.contest_id for row in rows], pa.string())
+        of_row = np.repeat(np.arange(len(rows)), [row.n_rows for row in rows])
+        columns = {
+            "contest_id": ids.take(pa.array(of_row)),
+            **{
+                name: np.concatenate(
+                    [numbers[at:][getattr(period, name)] for at, period in zip(first, contests, strict=False)]
+                )
+                for name in ("player", "opponent")
+            },
+            "score": np.concatenate([period.score for period in contests]),
+            "time_seconds": np.concatenate([period.games.time_seconds for period in contests]),
+        }
+        weight = np.concatenate([period.games.weight for period in contests])
+        if (weight != 1.0).any():
+            columns["weight"] = weight
+        return parquet.encode(pa.table(columns), GAMES_KIND)
+
+    def _aliased(self, contests: Sequence[Any], aliases: pa.StringArray) -> list[int]:
+        return [at for at, period in enumerate(contests) if pc.any(pc.is_in(period.handles, value_set=aliases)).as_py()]
+
+    def _stored(self, contests: pa.Table) -> StoredStandings:
+        return StoredGames(self._lake, self._name, contests)

@@ -1,0 +1,152 @@
+"""One-to-one games of a period: a contest of a data set of kind ``games``.
+
+A data set of kind ``games`` has one contest a period, for example a day, instead of one a game: the table of contests,
+the chain of digests, segments and snapshots have thousands of rounds where there are billions of games. Its files
+have one row a game. Readers get two rows a game, the winner first, and the times and weights of the games beside them:
+everything that reads rows of standings reads those of games.
+
+* A period is rated one game after the other, in order of time; games of one time keep the order of their source. The
+  ratings are those of one contest a game.
+* A round of a run is a period. It has two rows a game, in the order of the games.
+* The digest of a period covers its games, their order, players, times and weights. An ingest replaces the periods that
+  it has games of; a period with another digest breaks the chain of a run there, as every corrected contest does.
+* A disqualification removes all games of a player in a period.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+__all__ = ["GAMES_KIND", "Games", "Period", "digest_of_games", "rows_of_games"]
+
+GAMES_KIND = "games"
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Games:
+    """Facts of games in order, one entry a game.
+
+    Attributes
+    ----------
+    time_seconds : int64[m]
+        UTC since the epoch.
+    weight : float64[m]
+        How much each game counts, > 0.
+    """
+
+    time_seconds: Longs
+    weight: Floats
+
+    @classmethod
+    def of(cls, rows: pa.Table) -> Games:
+        """The facts of rows of a file of games."""
+        weight = rows.column("weight")
+        known = weight.null_count < len(weight)
+        ones = np.ones(len(weight))
+        return cls(rows.column("time_seconds").to_numpy(), weight.fill_null(1.0).to_numpy() if known else ones)
+
+    def part(self, start: int, stop: int) -> Games:
+        """The games of rows ``start`` to ``stop - 1``."""
+        return Games(self.time_seconds[start // 2 : stop // 2], self.weight[start // 2 : stop // 2])
+
+    def keep(self, games: npt.NDArray[np.bool_]) -> Games:
+        """The games of a mask."""
+        return Games(self.time_seconds[games], self.weight[games])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Period:
+    """The games of one period, in order of time. Its values are not checked here.
+
+    Attributes
+    ----------
+    contest_id : str
+        Name of the period, unique in its data set; also its title.
+    handles : pa.StringArray
+        The players, each once, no nulls.
+    player, opponent : int32[m]
+        The first and the second player of each game, as positions in ``handles``.
+    score : float64[m]
+        Score of ``player``: 1, 0.5 or 0; ``opponent`` has the rest.
+    games : Games
+        Times, which do not decrease, and weights.
+    """
+
+    contest_id: str
+    handles: pa.StringArray
+    player: Ints
+    opponent: Ints
+    score: Floats
+    games: Games
+
+    def __len__(self) -> int:
+        return len(self.player)
+
+    @property
+    def name(self) -> str:
+        """The title: the name of the period."""
+        return self.contest_id
+
+    @property
+    def url(self) -> str:
+        """None: a period has no page."""
+        return ""
+
+    @property
+    def time_seconds(self) -> int:
+        """Time of the last game."""
+        return int(self.games.time_seconds[-1])
+
+    @property
+    def content_digest(self) -> str:
+        """See :func:`digest_of_games`."""
+        player, lo, _ = rows_of_games(self.player, self.opponent, self.score)
+        return digest_of_games(self.contest_id, self.handles, player, lo, self.games)
+
+
+def rows_of_games(player: Ints, opponent: Ints, score: Floats) -> tuple[Ints, Ints, Ints]:
+    """``player``, ``lo`` and ``hi`` of two rows a game: the winner first; in a draw the first player."""
+    rows, lo, hi = (np.empty((len(player), 2), np.int32) for _ in range(3))
+    won, drawn = score >= 0.5, score == 0.5
+    rows[:, 0], rows[:, 1] = np.where(won, player, opponent), np.where(won, opponent, player)
+    lo[:, 0], lo[:, 1] = 0, ~drawn
+    hi[:, 0], hi[:, 1] = drawn, 1
+    return rows.ravel(), lo.ravel(), hi.ravel()
+
+
+def digest_of_games(contest_id: str, handles: pa.StringArray, player: Ints, lo: Ints, games: Games) -> str:
+    """32 hex digits of all that ratings of a period depend on: its name, and the games in order.
+
+    Parameters
+    ----------
+    handles
+        Of the players, by the numbers in ``player``; the numbers themselves do not matter.
+    player, lo
+        Two rows a game, see :func:`rows_of_games`.
+    """
+    numbered = pa.array(player).dictionary_encode()  # by first appearance
+    names, place = handles.take(numbered.dictionary), numbered.indices.to_numpy()
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(f"games of {len(contest_id)}:{contest_id}".encode())
+    digest.update(struct.pack("<qq", len(games.time_seconds), len(names)))
+    if len(names):
+        _, ends, text = names.buffers()
+        bounds = np.frombuffer(ends, np.int32, len(names) + 1, offset=4 * names.offset)
+        digest.update((bounds[1:] - bounds[:-1]).data)
+        digest.update(memoryview(text)[bounds[0] : bounds[-1]] if text is not None else b"")
+        digest.update(place.data)
+        digest.update(np.packbits(lo[1::2] == 0).data)
+        digest.update(np.ascontiguousarray(games.time_seconds, np.int64).data)
+        if (games.weight != 1.0).any():
+            digest.update(np.ascontiguousarray(games.weight, np.float64).data)
+    return digest.hexdigest()

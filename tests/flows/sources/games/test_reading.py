@@ -1,0 +1,288 @@
+"""Files of games are read as periods: tables, PGN, any order, any block size; faults name file and row."""
+
+from __future__ import annotations
+
+import bz2
+import datetime
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.files.inputs import Input
+from ranklake.flows.sources.games.batch import GamesReport
+from ranklake.flows.sources.games.periods import number_of_period, period_name
+from ranklake.flows.sources.games.pgn import read_pgn
+from ranklake.flows.sources.games.reading import GamesOptions, read_periods
+from ranklake.flows.sources.games.scores import scores_of
+from ranklake.flows.sources.games.tables import parse_columns
+from ranklake.flows.sources.games.text import BLOCK_BYTES
+
+DAY = 86_400
+ROWS = [
+    ("ann", "bob", "1-0", 10 * DAY + 5), ("bob", "cat", "1/2-1/2", 10 * DAY + 9), ("cat", "ann", "0-1", 11 * DAY),
+    ("ann", "dan", "*", 11 * DAY + 1), ("dan", "bob", "0-1", 11 * DAY + 2),
+]  # fmt: skip
+PERIODS = [
+    ("1970-01-11", [("ann", "bob", 1.0, 10 * DAY + 5), ("bob", "cat", 0.5, 10 * DAY + 9)]),
+    ("1970-01-12", [("cat", "ann", 0.0, 11 * DAY), ("dan", "bob", 0.0, 11 * DAY + 2)]),
+]
+
+
+def table(rows: list[tuple[str, str, str, int]] = ROWS) -> pa.Table:
+    return pa.table(dict(zip(("white", "black", "result", "time"), map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def read(*paths: Path, **options: object) -> tuple[list[tuple[str, list[tuple]]], GamesReport]:
+    report = GamesReport()
+    periods = read_periods([str(path) for path in paths], GamesOptions(**options), report)  # type: ignore[arg-type]
+    found = []
+    for period in periods:
+        names = period.handles.to_pylist()
+        columns = period.player, period.opponent, period.score, period.games.time_seconds
+        games = [(names[a], names[b], float(s), int(t)) for a, b, s, t in zip(*columns, strict=True)]
+        found.append((period.contest_id, games))
+    return found, report
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".csv.zst"])
+def test_tables__are_read_in_every_form(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"games{ending}"
+    if ending == ".parquet":
+        pq.write_table(table(), path, row_group_size=2)
+    else:
+        delimiter = "\t" if ending == ".tsv" else ","
+        with (
+            pa.CompressedOutputStream(str(path), "zstd")
+            if ending.endswith("zst")
+            else pa.OSFile(str(path), "wb") as out
+        ):
+            pacsv.write_csv(table(), out, pacsv.WriteOptions(delimiter=delimiter))
+    found, report = read(path)
+    assert found == PERIODS
+    assert (report.games, report.left_out) == (4, {"unfinished": 1})
+
+
+def test_files__are_read_together_in_any_order(tmp_path: Path) -> None:
+    pacsv.write_csv(table(ROWS[3:]), tmp_path / "a.csv")
+    pacsv.write_csv(table(ROWS[:3][::-1]), tmp_path / "b.csv")
+    assert read(tmp_path / "*.csv")[0] == PERIODS
+
+
+def test_periods__are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ranklake.flows.sources.games.spool.MAX_PERIODS", 1)
+    pacsv.write_csv(table(), tmp_path / "games.csv")
+    with pytest.raises(SourceError, match="games of more than 1 periods; choose a longer --period"):
+        read(tmp_path / "games.csv")
+    assert len(read(tmp_path / "games.csv", period="month")[0]) == 1
+
+
+def test_columns__are_found_by_their_names_or_given(tmp_path: Path) -> None:
+    times = [datetime.datetime.fromtimestamp(row[3], datetime.UTC) for row in ROWS]
+    lichess = pa.table(
+        {
+            "Event": ["Rated"] * 5, "White": [row[0] for row in ROWS], "Black": [row[1] for row in ROWS],
+            "Result": pa.array([row[2] for row in ROWS]).dictionary_encode(),
+            "UTCDate": [time.date() for time in times], "UTCTime": [time.time() for time in times],
+        }
+    )  # fmt: skip
+    pq.write_table(lichess, tmp_path / "games.parquet")
+    assert read(tmp_path / "games.parquet")[0] == PERIODS
+    other = table().rename_columns(["one", "two", "score", "when"])
+    pacsv.write_csv(other, tmp_path / "other.csv")
+    columns = parse_columns(["white=one", "black=two", "time=when"])
+    assert read(tmp_path / "other.csv", columns=columns)[0] == PERIODS
+    missing = r"other\.csv: needs a column for white; it has 'one', 'two', 'score', 'when'"
+    with pytest.raises(SourceError, match=missing):
+        read(tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize(
+    ("row", "rule"),
+    [
+        (("ann", "ann", "1-0", 5), "both players are 'ann'"),
+        ((" ", "ann", "1-0", 5), "white is empty"),
+        (("ann", "x" * 2000, "1-0", 5), "at most 1024 characters"),
+        (("ann", "bob", "2-0", 5), "a result must be 1-0, .* got '2-0'"),
+    ],
+)
+def test_faults__name_the_file_and_the_row(tmp_path: Path, row: tuple[str, str, str, int], rule: str) -> None:
+    pacsv.write_csv(table([*ROWS[:2], row]), tmp_path / "games.csv")
+    with pytest.raises(SourceError, match=rule) as raised:
+        read(tmp_path / "games.csv")
+    assert list(raised.value.rows) == [3]
+    assert raised.value.source == "games.csv"
+
+
+PGN = r"""[Event "Rated Blitz game"]
+[White "ann"]
+[Black "bob"]
+[Result "1-0"]
+[UTCDate "1970.01.11"]
+[UTCTime "00:00:05"]
+
+1. e4 { [%eval 0.2]
+[%clk 0:03:00] } e5 1-0
+
+[Event "Casual"]
+[White "bob"]
+[Black "c \"at\""]
+[Result "1/2-1/2"]
+[Date "1970.01.12"]
+
+1/2-1/2
+
+[Event "Other"]
+[White "?"]
+[Black "bob"]
+[Result "1-0"]
+[Date "1970.01.12"]
+
+[Event "Other"]
+[White "ann"]
+[Black "bob"]
+[Result "0-1"]
+[Date "1970.??.??"]
+
+0-1
+
+[Event "Last"]
+[White "dan"]
+[Black "bob"]
+[Result "*"]
+[UTCDate "1970.01.12"]
+[UTCTime "10:00:00"]
+*"""
+
+
+@pytest.mark.parametrize("name", ["games.pgn", "games.pgn.zst", "games.pgn.bz2"])
+def test_pgn__has_the_tags_of_games(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    data = PGN.replace("\n", "\r\n").encode()
+    if name.endswith("zst"):  # two frames, as parallel compressors write them
+        data = b"".join(pa.compress(part, "zstd", asbytes=True) for part in (data[:150], data[150:]))
+    path.write_bytes(bz2.compress(data) if name.endswith("bz2") else data)
+    found, report = read(path)
+    assert found == [
+        ("1970-01-11", [("ann", "bob", 1.0, 10 * DAY + 5)]),
+        ("1970-01-12", [("bob", 'c "at"', 0.5, 11 * DAY)]),
+    ]
+    assert report.left_out == {"unfinished": 1, "with an unknown player": 1, "without a full date": 1}
+
+
+@pytest.mark.parametrize("block_bytes", [120, 200, 333])
+def test_pgn__is_read_alike_in_blocks_of_any_size(tmp_path: Path, block_bytes: int) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_text(PGN)
+    whole, parts = (
+        pa.concat_tables(read_pgn(Input(path, path.name, "pgn"), GamesReport(), size)) for size in (2**20, block_bytes)
+    )
+    assert whole.num_rows == 3
+    assert str(parts.to_pylist()) == str(whole.to_pylist())  # a missing score differs from itself
+
+
+def test_pgn__of_another_encoding_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_bytes(PGN.replace("dan", "dän").encode("latin-1"))
+    with pytest.raises(SourceError, match="a tag is not UTF-8"):
+        read(path)
+
+
+@pytest.mark.parametrize(("date", "games"), [("2024.02.29", 1), ("2024.2.9", 1), ("2023.02.29", 0), ("2024.04.31", 0)])
+def test_pgn__has_days_of_the_calendar(tmp_path: Path, date: str, games: int) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_text(f'[White "ann"]\n[Black "bob"]\n[Result "1-0"]\n[Date "{date}"]\n')
+    report = read(path)[1]
+    assert (report.games, report.left_out) == (games, {} if games else {"without a full date": 1})
+
+
+JUNK = bytes(np.random.default_rng(0).integers(0, 256, 5000, dtype=np.uint8))
+HEAD, GAME = b"white,black,result,time\n", b"ann,bob,1-0,2024-01-01\n"
+LINE = b"x" * (2 * BLOCK_BYTES + 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "rule"),
+    [
+        ("games.pgn", b"", "the file is empty"),
+        ("games.csv", b"", "the file is empty"),
+        ("games.pgn", JUNK, "no PGN text: a line has the control character 0x01"),
+        ("games.pgn", PGN.encode() + LINE, "a line is longer than 16 MiB"),
+        ("games.csv", HEAD + GAME + LINE, "a line is longer than 16 MiB"),
+        ("games.csv", JUNK, "cannot be read"),
+        ("games.parquet", JUNK, "cannot be read"),
+        ("games.pgn.zst", JUNK, "cannot be read"),
+        ("games.pgn.zst", pa.compress(PGN.encode(), "zstd", asbytes=True)[:-9], "cannot be read: Truncated"),
+        ("games.pgn.gz", gzip.compress(PGN.encode())[:-9], "cannot be read"),
+        ("games.csv", HEAD + GAME + b"ann,bob,1-0\n", "Expected 4 columns, got 3"),
+        ("games.csv", HEAD + b"ann,bob,,2024-01-01\n", "a result must be"),
+        ("games.csv", HEAD + b"ann,bob,1-0,\n", "a time must be"),
+        ("games.csv", HEAD + b"ann,bob,1-0,2024-02-30\n", "a time must be"),
+        ("games.csv", b"white,white,black,result,time\na,b,c,1-0,2024-01-01\n", "there are two columns 'white'"),
+        ("games.csv", HEAD + "änn,bob,1-0,2024-01-01\n".encode("latin-1"), "invalid UTF8"),
+    ],
+)
+def test_damage__is_one_line_with_the_name_of_the_file(tmp_path: Path, name: str, data: bytes, rule: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(SourceError, match=rule) as raised:
+        read(tmp_path / name)
+    assert raised.value.source == name
+    assert "\n" not in str(raised.value)
+
+
+def test_games__of_any_zone_are_in_periods_of_utc(tmp_path: Path) -> None:
+    rows = [b"ann,bob,1-0,2024-01-01T00:30:00+02:00\n", b"bob,ann,1-0,2024-01-01T00:00:00Z\n"]
+    (tmp_path / "games.csv").write_bytes(HEAD + b"".join(rows))
+    assert [(name, len(games)) for name, games in read(tmp_path / "games.csv")[0]] == [
+        ("2023-12-31", 1),
+        ("2024-01-01", 1),
+    ]
+
+
+def test_games__that_are_equal_count_each(tmp_path: Path) -> None:
+    (tmp_path / "games.csv").write_bytes(HEAD + 3 * GAME)
+    ((_, games),) = read(tmp_path / "games.csv")[0]
+    assert len(games) == 3
+
+
+def test_scores__of_texts_and_numbers() -> None:
+    texts = ["1-0", " 0-1", "1/2-1/2", "½-½", "*", "0.5"]
+    found = scores_of(pa.chunked_array([texts]), "f", 1)
+    assert np.array_equal(found, [1.0, 0.0, 0.5, 0.5, np.nan, 0.5], equal_nan=True)
+    assert scores_of(pa.chunked_array([[1, 0, 1]]), "f", 1).tolist() == [1.0, 0.0, 1.0]
+    with pytest.raises(SourceError) as raised:
+        scores_of(pa.chunked_array([[1.0, 0.75]]), "f", 11)
+    assert list(raised.value.rows) == [12]
+
+
+@pytest.mark.parametrize(
+    ("period", "name"),
+    [("hour", "2024-01-01T23"), ("day", "2024-01-01"), ("week", "2024-W01"), ("month", "2024-01"), ("year", "2024")],
+)
+def test_periods__are_named_by_their_time(period: str, name: str) -> None:
+    time = np.array([1_704_151_799])  # 2024-01-01 23:29:59
+    assert period_name(int(number_of_period(time, period)[0]), period) == name
+
+
+def test_weeks__begin_on_monday() -> None:
+    times = np.array(["1969-12-28T23:59:59", "1969-12-29", "1970-01-04T23:59:59", "1970-01-05"], "datetime64[s]")
+    assert number_of_period(times.astype(np.int64), "week").tolist() == [-2, -1, -1, 0]
+
+
+def test_weeks__are_those_of_the_calendar_of_python() -> None:
+    days = [datetime.date(1999, 12, 20) + datetime.timedelta(days=7 * week) for week in range(1500)]
+    numbers = number_of_period(np.array(days, "datetime64[s]").astype(np.int64), "week").tolist()
+    expected = ["{}-W{:02d}".format(*day.isocalendar()[:2]) for day in days]
+    assert [period_name(number, "week") for number in numbers] == expected
+
+
+def test_options__are_checked() -> None:
+    with pytest.raises(ValueError, match="period must be one of hour, day, week, month, year, got 'decade'"):
+        GamesOptions(period="decade")
+    with pytest.raises(ValueError, match="expected KEY=COLUMN"):
+        parse_columns(["whites=a"])

@@ -1,0 +1,165 @@
+"""Data sets of kind ``games``: periods are read back as two rows a game, corrected, verified and merged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from helpers.builders import contest, ingest
+from helpers.games import Game, as_periods, ingest_periods, league
+
+from ranklake.storage import Dataset, Lake, LakeError
+from ranklake.storage.datasets.tables.games import Period
+from ranklake.storage.lake.layout import dataset_folder
+from ranklake.storage.lake.parquet import metadata_of
+from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.maintenance.compact import compact_dataset
+from ranklake.storage.maintenance.verify import verify_dataset
+
+GAMES = league(120)
+
+
+def content(lake: Lake, name: str = "league") -> list[tuple]:
+    """Every game as winner, loser, whether drawn, time and weight, with the id of its period."""
+    dataset = Dataset.open(lake, name)
+    handles, ids = dataset.handles().to_pylist(), dataset.contests.column("contest_id").to_pylist()
+    rows = []
+    for part in dataset.standings():
+        assert part.games is not None
+        periods = np.repeat(np.arange(len(part)), np.diff(part.offsets) // 2) + part.first_contest
+        facts = zip(periods, part.games.time_seconds, part.games.weight, strict=True)
+        for g, (period, time, weight) in enumerate(facts):
+            a, b = part.player[2 * g : 2 * g + 2]
+            drawn = part.lo[2 * g + 1] == 0
+            assert part.hi[2 * g : 2 * g + 2].tolist() == [int(drawn), 1]
+            rows.append((ids[period], handles[a], handles[b], bool(drawn), int(time), float(weight)))
+    return rows
+
+
+def expected(games: list[Game]) -> list[tuple]:
+    rows = []
+    for game in games:
+        names = (game.white, game.black) if game.score >= 0.5 else (game.black, game.white)
+        period = f"period-{game.time_seconds // 86_400}"
+        rows.append((period, *names, game.score == 0.5, game.time_seconds, game.weight))
+    return rows
+
+
+def test_games__are_read_back_in_order(lake: Lake) -> None:
+    assert ingest_periods(lake, as_periods(GAMES)) == ["new"] * 6
+    assert content(lake) == expected(GAMES)
+    dataset = Dataset.open(lake, "league")
+    assert dataset.kind == "games"
+    assert dataset.contests.column("n_players").to_pylist() == [2 * len(period) for period in as_periods(GAMES)]
+    assert list(verify_dataset(dataset)) == []
+
+
+def test_games__replace_only_the_periods_that_changed(lake: Lake) -> None:
+    ingest_periods(lake, as_periods(GAMES))
+    before = Dataset.open(lake, "league").contests.column("content_digest").to_pylist()
+    changed = [*GAMES[:50], replace_score(GAMES[50]), *GAMES[51:]]
+    at = [period.contest_id for period in as_periods(GAMES)].index(f"period-{GAMES[50].time_seconds // 86_400}")
+    states = ["unchanged"] * 6
+    states[at] = "corrected"
+    assert ingest_periods(lake, as_periods(changed)) == states
+    after = Dataset.open(lake, "league").contests.column("content_digest").to_pylist()
+    assert [one == other for one, other in zip(before, after, strict=True)] == [i != at for i in range(6)]
+    assert content(lake) == expected(changed)
+    assert list(verify_dataset(Dataset.open(lake, "league"))) == []
+
+
+def replace_score(game: Game) -> Game:
+    return game._replace(score=1.0 - game.score if game.score != 0.5 else 1.0)
+
+
+def test_digest__is_independent_of_numbers_and_covers_everything_else() -> None:
+    (period,) = as_periods(GAMES[:8], seconds=10**9)
+    order = np.arange(len(period.handles))[::-1]
+    place = np.argsort(order).astype(np.int32)
+    same = replace(
+        period, handles=period.handles.take(pa.array(order)), player=place[period.player],
+        opponent=place[period.opponent],
+    )  # fmt: skip
+    assert same.content_digest == period.content_digest
+    variants = [
+        [*GAMES[1:8]],
+        [GAMES[1], GAMES[0], *GAMES[2:8]],
+        [GAMES[0]._replace(time_seconds=GAMES[0].time_seconds - 1), *GAMES[1:8]],
+        [GAMES[0]._replace(weight=7.0), *GAMES[1:8]],
+        [GAMES[0]._replace(white="new"), *GAMES[1:8]],
+        [replace_score(GAMES[0]), *GAMES[1:8]],
+    ]
+    digests = {as_periods(games, seconds=10**9)[0].content_digest for games in variants}
+    assert len(digests - {period.content_digest}) == len(variants)
+
+
+def test_disqualification__removes_the_games_of_a_player_in_one_period(lake: Lake) -> None:
+    ingest_periods(lake, as_periods(GAMES))
+    victim, period = GAMES[40].white, f"period-{GAMES[40].time_seconds // 86_400}"
+    with Dataset.ingest(lake, "league") as body:
+        body.disqualify(period, victim)
+    left = [
+        game for game in GAMES
+        if f"period-{game.time_seconds // 86_400}" != period or victim not in (game.white, game.black)
+    ]  # fmt: skip
+    assert len(left) < len(GAMES)
+    assert content(lake) == expected(left)
+    assert list(verify_dataset(Dataset.open(lake, "league"))) == []
+    with Dataset.ingest(lake, "league") as body:
+        body.reinstate(period, victim)
+    assert content(lake) == expected(GAMES)
+
+
+def test_alias__merges_two_players_unless_they_met(lake: Lake) -> None:
+    games = [Game("a", "b", 1.0, 100), Game("c", "a", 0.5, 200), Game("b", "c", 0.0, 300)]
+    ingest_periods(lake, as_periods(games))
+    problem = "period period-0: in the game at 1970-01-01T00:03:20 both players"
+    with pytest.raises(LakeError, match=problem), Dataset.ingest(lake, "league") as body:
+        body.alias("c", "a")
+    with Dataset.ingest(lake, "league") as body:
+        body.alias("c", "d")
+    assert [row[1:3] for row in content(lake)] == [("a", "b"), ("d", "a"), ("d", "b")]
+    assert list(verify_dataset(Dataset.open(lake, "league"))) == []
+
+
+def test_compact__merges_the_files_of_a_year(lake: Lake) -> None:
+    for period in as_periods(GAMES):
+        ingest_periods(lake, [period])
+    with hold_lease(lake, dataset_folder("league"), "compact league") as lease:
+        assert compact_dataset(lake, "league", lease) == (6, 1)
+    assert content(lake) == expected(GAMES)
+    assert Dataset.open(lake, "league").kind == "games"
+    assert list(verify_dataset(Dataset.open(lake, "league"))) == []
+
+
+@pytest.mark.parametrize("column", ["player", "opponent", "score", "time_seconds"])
+def test_verify__names_a_file_with_another_game(lake: Lake, column: str) -> None:
+    ingest_periods(lake, as_periods(GAMES))
+    file = Dataset.open(lake, "league").contests.column("file")[0].as_py()
+    path = f"league/standings/{file}"
+    table = lake.read_table(path, "games")
+    at, values = table.column_names.index(column), table.column(column).to_pylist()
+    others = [value for value in set(values) if value not in (values[3], table.column("player")[3].as_py())]
+    values[3] = next(value for value in others if value != table.column("opponent")[3].as_py())
+    field = table.schema.field(at)
+    lake.write_table(path, table.set_column(at, field, pa.array(values, field.type)), "games")
+    (problem,) = verify_dataset(Dataset.open(lake, "league"))
+    assert path in problem
+
+
+def test_kinds__are_not_mixed(lake: Lake) -> None:
+    ingest(lake, [contest("a", ["x", "y"])], "contests")
+    ingest_periods(lake, as_periods(GAMES))
+    with pytest.raises(LakeError, match="data set contests has contests; ingest games into another --dataset"):
+        ingest_periods(lake, as_periods(GAMES), "contests")
+    with pytest.raises(LakeError, match="data set league has periods of games, contest a is none"):
+        ingest(lake, [contest("a", ["x", "y"])], "league")
+    assert metadata_of(Dataset.open(lake, "contests").contests.schema).get("kind") is None
+
+
+def test_period__has_the_time_of_its_last_game() -> None:
+    first = as_periods(GAMES)[0]
+    assert isinstance(first, Period)
+    assert first.time_seconds == max(game.time_seconds for game in GAMES[: len(first)])
