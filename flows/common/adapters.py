@@ -15,15 +15,28 @@ from ranklake.rating_kernels import Outcome, Rounds, count_events
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import IN_FIELD, OUTSIDE, RATED, ROUND_LIMITS, Ints
 from ranklake.storage import Dataset, LakeError, StandingsPart
+from ranklake.storage.datasets.tables.games import GAMES_KIND, Games
 from ranklake.storage.datasets.tables.teams import Teams
+from ranklake.storage.lake.parquet import metadata_of
 from ranklake.storage.lake.schemas import ROUNDS
 
-__all__ = ["ContestFacts", "check_contests", "concat_rounds", "places_among_rated", "to_ragged", "to_table"]
+__all__ = [
+    "ContestFacts",
+    "check_contests",
+    "concat_rounds",
+    "places_among_rated",
+    "refuse_games",
+    "to_ragged",
+    "to_table",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class ContestFacts:
-    """Facts of each contest of a data set that its rounds need besides the standings; arrays, one entry a contest."""
+    """Facts of each contest of a data set that its rounds need besides the standings; arrays, one entry a contest.
+
+    A contest that is a period of games has as many rounds as games, and each game is an event of its own.
+    """
 
     time_seconds: npt.NDArray[np.int64]
     weight: npt.NDArray[np.float64]
@@ -37,12 +50,18 @@ class ContestFacts:
         ceilings = pc.fill_null(contests.column("perf_ceiling"), np.inf)
         time_seconds = _writable(contests.column("time_seconds"))
         event = np.zeros(len(time_seconds), dtype=np.int64)
-        event[counts] = count_events(time_seconds[counts])
+        if metadata_of(contests.schema).get("kind") == GAMES_KIND:
+            games = np.where(counts, contests.column("n_players").to_numpy() // 2, 0)
+            event = np.cumsum(games) - games
+        else:
+            event[counts] = count_events(time_seconds[counts])
         with_unrated = contests.column("field_includes_unrated").fill_null(False).to_numpy()
         return cls(time_seconds, _writable(contests.column("weight")), _writable(ceilings), event, with_unrated)
 
     def rounds(self, part: StandingsPart) -> Rounds:
-        """Stored standings of consecutive contests as rounds; ingestion has checked them."""
+        """Stored standings of consecutive contests as rounds, or their games; ingestion has checked them."""
+        if part.games is not None:
+            return self._games(part, part.games)
         at = slice(part.first_contest, part.first_contest + len(part))
         rounds = Rounds(
             _writable(part.offsets),
@@ -60,6 +79,22 @@ class ContestFacts:
         in_field = np.repeat(self.field_includes_unrated[at], np.diff(part.offsets))
         unrated = np.where(in_field, np.uint8(IN_FIELD), np.uint8(OUTSIDE))
         return replace(rounds, roles=np.where(part.rated, np.uint8(RATED), unrated))
+
+    def _games(self, part: StandingsPart, games: Games) -> Rounds:
+        """The games of periods as rounds of two."""
+        n, first = len(games.time_seconds), part.first_contest
+        event = np.repeat(self.event[first : first + len(part)], np.diff(part.offsets) // 2)
+        event += np.arange(n) - np.repeat(part.offsets[:-1] // 2, np.diff(part.offsets) // 2)
+        return Rounds(
+            np.arange(0, 2 * n + 1, 2),
+            _writable(part.player),
+            _writable(part.lo),
+            _writable(part.hi),
+            _writable(games.time_seconds),
+            _writable(games.weight),
+            np.full(n, np.inf),
+            event,
+        )
 
 
 def to_ragged(teams: Teams, offsets: npt.NDArray[np.int64]) -> Ragged | None:
@@ -108,26 +143,35 @@ def check_contests(dataset: Dataset, counts: npt.NDArray[np.bool_], start: int, 
             )
 
 
+def refuse_games(dataset: Dataset, run: str, rule: str) -> None:
+    """Raise ``LakeError`` with the rule if the rounds of a run are periods of games."""
+    if dataset.kind == GAMES_KIND:
+        raise LakeError(f"run {run} rates periods of games; {rule}")
+
+
 def _writable(column: pa.ChunkedArray | npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A writable copy: kernels would be compiled again for the read-only arrays of Arrow."""
     return np.require(np.array(column), requirements=["C", "W"])
 
 
 def to_table(
-    rounds: Rounds, outcome: Outcome, round_index: npt.NDArray[np.int32], contest_ids: Sequence[str]
+    rounds: Rounds,
+    outcome: Outcome,
+    round_index: npt.NDArray[np.int32],
+    contest_ids: Sequence[str],
+    sizes: npt.NDArray[np.int64],
 ) -> pa.Table:
     """The outcome of rounds as rows of the rounds table.
 
     Parameters
     ----------
-    round_index, contest_ids
-        One entry a round.
+    round_index, contest_ids, sizes
+        One entry a contest: number, id and rows. A contest is one round, or a period of games.
     """
-    sizes = np.diff(rounds.offsets)
     lo, hi = rounds.lo, rounds.hi
     if rounds.roles.any():
         lo, hi = places_among_rated(rounds)
-    contest = pa.array(contest_ids, pa.string()).take(pa.array(np.repeat(np.arange(len(rounds)), sizes)))
+    contest = pa.array(contest_ids, pa.string()).take(pa.array(np.repeat(np.arange(len(sizes)), sizes)))
     perf = pa.array(outcome.perf, from_pandas=True)  # NaN (no performance) becomes null
     columns = [np.repeat(round_index, sizes), contest, rounds.player, lo, hi, perf]
     columns += [outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before]

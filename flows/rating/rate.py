@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
+from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
@@ -117,7 +118,8 @@ def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on
     Workers on other machines compile their own kernels; workers on this machine use its cache.
     """
     if isinstance(engine, LocalEngine):
-        return compile_kernels(config.system, plan.sizes(dataset, plan.resumes_at, plan.n_rounds), on_compile)
+        sizes = plan.sizes(dataset, plan.resumes_at, plan.n_rounds)
+        return compile_kernels(config.system, sizes if dataset.kind != GAMES_KIND else [2], on_compile)
     return compile_everything(config.system, on_compile) if engine.on_this_machine else 0.0
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ranklake.rating_kernels import ConvergenceError, Rounds, System
 from ranklake.rating_kernels.core.ragged import from_stored
-from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment
+from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
 from ranklake.storage.lake.prefetch import prefetch
 from ranklake.storage.lake.remedies import remedy_for
 
@@ -83,13 +83,15 @@ class RatingPass:
                 outcome = next(outcomes, None)
             except RoundError as error:
                 (part, _), _, informative, rounds = unrated[0]
-                raise self._named(error, rounds, part.first_contest + np.flatnonzero(informative)) from error
+                contests = part.first_contest + np.flatnonzero(informative)
+                games = _games(part, informative)
+                raise self._named(error, rounds, contests if games is None else np.repeat(contests, games)) from error
             if outcome is None:
                 return
             (part, entry), reasons, informative, rounds = unrated.popleft()
             self._eligibility.follow(rounds, outcome)
-            stop = part.first_contest + len(part)
-            yield RatedBatch(part.first_contest, stop, informative, reasons, rounds, outcome, entry)
+            stop, games = part.first_contest + len(part), _games(part, informative)
+            yield RatedBatch(part.first_contest, stop, informative, reasons, rounds, outcome, entry, games)
 
     def _named(self, error: RoundError, rounds: Rounds, index: npt.NDArray[np.int64]) -> ConvergenceError:
         """The error with the names of its contest and its player."""
@@ -105,6 +107,10 @@ class RatingPass:
             part = decided.part
             rounds = self._facts.rounds(part)
             counts = self._counts[part.first_contest : part.first_contest + len(part)]
+            if part.games is not None:  # every game is a result
+                of_game = np.repeat(counts, np.diff(part.offsets) // 2)
+                yield decided, np.zeros(len(part), np.uint8), counts, rounds.keep(of_game)
+                continue
             reasons = np.where(counts, self._skipping.reasons(rounds), np.uint8(0))
             informative = counts & (reasons == 0)
             yield decided, reasons, informative, rounds.keep(informative)
@@ -180,6 +186,11 @@ def _until_wait(first: Undecided, parts: Iterator[Undecided], waiting: deque[Und
             waiting.append(part)
             return
         yield part
+
+
+def _games(part: StandingsPart, informative: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64] | None:
+    """Number of games of the informative contests; None if each is one round."""
+    return None if part.games is None else np.diff(part.offsets)[informative] // 2
 
 
 def _remembered(parts: Iterator[_Part], unrated: deque[_Part]) -> Iterator[Rounds]:

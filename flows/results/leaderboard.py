@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
+from ranklake.storage.datasets.tables.games import GAMES_KIND
 
 from ..common.titles import Titles, TitlesChoice
 from .board_table import board_table
@@ -115,11 +116,14 @@ def open_rated(lake: Lake, run_name: str) -> tuple[Run, Dataset, Chain]:
 def rated_contests(chain: Chain, dataset: Dataset) -> pa.Table:
     """The current row of the data set for the contest of each round; null for contests that were removed.
 
-    ``n_players`` counts a team as one, as places do.
+    ``n_players`` counts a team as one, as places do, and is 2 for a period of games.
     """
     ids = pa.array([contest_id for segment in chain.segments for contest_id in segment.contest_ids], pa.string())
     contests = dataset.contests.take(pc.index_in(ids, value_set=dataset.contests.column("contest_id").combine_chunks()))
     n_teams, at = contests.column("n_teams"), contests.column_names.index("n_players")
+    if dataset.kind == GAMES_KIND:
+        two = pc.min_element_wise(contests.column("n_players"), pa.scalar(2, pa.int32()), skip_nulls=False)
+        return contests.set_column(at, contests.schema.field(at), two)
     if n_teams.null_count == len(n_teams):
         return contests
     counted = pc.coalesce(n_teams, contests.column("n_players"))

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.datasets.round_teams import RoundTeams
+from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.schemas import ROUNDS
 
 from ..common.titles import TitlesChoice
@@ -20,6 +21,8 @@ from .smoothed import RunSmoothing
 
 __all__ = ["player_history"]
 
+_OPPONENT = pa.field("opponent", pa.int32())
+
 
 def player_history(
     lake: Lake,
@@ -30,6 +33,8 @@ def player_history(
     smoothed: bool = False,
 ) -> PlayerHistory:
     """All rated rounds of one player in order, with the contests; old names lead to the current one.
+
+    Rows of games have the ``opponent``.
 
     Parameters
     ----------
@@ -48,8 +53,8 @@ def player_history(
     players = candidate_names(dataset, handle)
     wanted = pa.array(players.values(), pa.int32())
     chain = run.segments()
-    parts = [table.filter(pc.is_in(table.column("player"), wanted)) for _, table in run.iter_segments(chain=chain)]
-    rows = pa.concat_tables([ROUNDS.empty_table(), *(part.replace_schema_metadata() for part in parts)])
+    parts = [_rows_of(table, wanted) for _, table in run.iter_segments(chain=chain)]
+    rows = pa.concat_tables([ROUNDS.append(_OPPONENT).empty_table(), *parts])
     rated = set(rows.column("player").unique().to_pylist())
     shown = next((name for name, player in players.items() if player in rated), None)
     if shown is None:
@@ -65,6 +70,10 @@ def player_history(
     ids = [contest for segment in chain.segments for contest in segment.contest_ids]
     teams = RoundTeams(dataset, ids).of_rows(*(rows.column(name).to_numpy() for name in ("round_index", "player")))
     rows = rows.append_column("team", pa.nulls(rows.num_rows, pa.string()) if teams is None else teams.name)
+    opponents = rows.column("opponent")
+    rows = rows.drop_columns("opponent")
+    if dataset.kind == GAMES_KIND:
+        rows = rows.append_column("opponent", dataset.handles().take(opponents.combine_chunks()))
     smoothing = RunSmoothing(run, chain) if smoothed else None
     if smoothing is not None and smoothing.digest is not None:
         skills = smoothing.read()
@@ -73,3 +82,11 @@ def player_history(
             rows = rows.append_column(name, skills.column(name))
     form = RatingFormat(titles_of(run, dataset, display.params.mu_init, titles), display.decimals)
     return PlayerHistory(shown, rows, alias_note(dataset, handle, shown), form)
+
+
+def _rows_of(table: pa.Table, players: pa.Int32Array) -> pa.Table:
+    """The rows of some players, and the player of the row beside each: of games, the opponent."""
+    column = table.column("player").to_numpy()
+    at = np.flatnonzero(np.isin(column, players.to_numpy()))
+    beside = column[np.minimum(at ^ 1, len(column) - 1)]
+    return table.take(pa.array(at)).replace_schema_metadata().append_column(_OPPONENT, pa.array(beside))

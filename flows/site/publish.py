@@ -6,10 +6,11 @@ import math
 import time
 from dataclasses import dataclass
 
-from ranklake.storage import Lake, LakeError, Run
+from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.acquire import hold_lease
 
+from ..common.adapters import refuse_games
 from ..common.extras import need
 from ..common.text import byte_size, count
 from ..common.titles import TitlesChoice
@@ -86,13 +87,19 @@ def publish_site(
     Raises
     ------
     LakeError
-        The run does not exist or has no ratings, another writer holds its lease, or the folder has other files.
+        The run does not exist, has no ratings or rates periods of games, another writer holds its lease, or the folder
+        has other files.
     MissingExtraError
         The package jinja2 is not installed.
     """
     need("jinja2", "serve", "a site")
     began = time.perf_counter()
-    Run.open(lake, run_name)
+    dataset = Run.open(lake, run_name).config["dataset"]
+    tables = (
+        "a site has a page a contest; `ranklake publish` writes tables of any size, and `ranklake serve` shows them"
+    )
+    if dataset in Dataset.names(lake):
+        refuse_games(Dataset.open(lake, dataset), run_name, tables)
     with hold_lease(lake, layout.run_folder(run_name), f"publish {run_name}", steal=steal):
         content = SiteContent(lake, run_name, deviations, titles)
         if content.n_rounds > MAX_ROUNDS:

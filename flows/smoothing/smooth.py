@@ -15,11 +15,12 @@ from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
 from ranklake.storage import Chain, DamagedError, Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.datasets.round_teams import RoundTeams
+from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
-from ..common.adapters import to_ragged
+from ..common.adapters import ContestFacts, concat_rounds, to_ragged
 from ..common.configuration.settings import params_to_json
 from ..compilation.compile import compile_parts
 from ..engines.protocols import Engine
@@ -180,6 +181,8 @@ def _rows(run: Run, chain: Chain) -> pa.Table:
 def _rounds(table: pa.Table, dataset: Dataset, run: str) -> tuple[Rounds, np.ndarray[Any, Any]]:
     """The rounds of a run, without those that it skipped, and their indices."""
     round_index = table.column("round_index").to_numpy()
+    if dataset.kind == GAMES_KIND:
+        return _games(table, dataset), round_index[::2]
     first = np.flatnonzero(np.diff(round_index, prepend=-1))
     offsets = np.append(first, len(round_index))
     contests, index = dataset.contests, round_index[first]
@@ -192,6 +195,19 @@ def _rounds(table: pa.Table, dataset: Dataset, run: str) -> tuple[Rounds, np.nda
     if (rounds.participants == 1).any():
         raise LakeError(f"run {run} rates contests of one participant; smoothing cannot", path=layout.run_file(run))
     return rounds, index
+
+
+def _games(table: pa.Table, dataset: Dataset) -> Rounds:
+    """The games of a run as rounds of two."""
+    facts = ContestFacts.of(dataset.contests, np.ones(dataset.contests.num_rows, np.bool_))
+    rated = np.isin(np.arange(dataset.contests.num_rows), table.column("round_index").to_numpy())
+    parts = []
+    for part in dataset.standings():
+        games = np.diff(part.offsets) // 2
+        parts.append(facts.rounds(part).keep(np.repeat(rated[part.first_contest :][: len(part)], games)))
+    rounds = concat_rounds(parts)
+    player, lo, hi = (table.column(name).to_numpy() for name in ("player", "lo", "hi"))
+    return Rounds.from_columns(rounds.offsets, player, lo, hi, rounds.time_seconds, rounds.weight)
 
 
 def _smoothed_table(table: pa.Table, smoother: Smoother) -> pa.Table:

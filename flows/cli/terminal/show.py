@@ -104,7 +104,7 @@ def player_table(history: PlayerHistory) -> Table:
     """One player's rounds."""
     form = history.format
     of_teams = history.rows.column("team").null_count < history.rows.num_rows
-    further = ["team"] if of_teams else []
+    further = [*(["team"] if of_teams else []), *(["opponent"] if "opponent" in history.rows.column_names else [])]
     columns = {"round": NUMBER, "day": NUMBER, "contest": NAME} | dict.fromkeys(further, NAME)
     columns |= dict.fromkeys(("place", "of", "performance", "rating", "change", "mu", "sigma"), NUMBER)
     hide = ("sigma", "mu", "round", "of", "performance", "day", "team", "change")

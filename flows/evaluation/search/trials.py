@@ -14,6 +14,7 @@ from ranklake.rating_kernels.core.standings import RATED, Ints
 from ranklake.rating_kernels.core.system import System
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
+from ranklake.storage.datasets.tables.games import GAMES_KIND
 
 from ...common.adapters import ContestFacts, check_contests, concat_rounds
 from ...common.configuration.settings import build_params, find_system
@@ -100,6 +101,8 @@ class Trial:
 def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping = ANY_SYSTEM) -> tuple[History, int]:
     """A history in memory, of rated participants alone, and the number of rated contests among the first ``stop``."""
     everything = np.ones(dataset.contests.num_rows, dtype=bool)
+    if dataset.kind == GAMES_KIND and stop is not None:  # each game is a round
+        stop = int(dataset.contests.column("n_players").to_numpy()[:stop].sum()) // 2
     check_contests(dataset, everything, 0, len(everything))
     facts = ContestFacts.of(dataset.contests, everything)
     parts = [facts.rounds(part) for part in dataset.standings()]

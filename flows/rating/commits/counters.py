@@ -45,7 +45,8 @@ class RoundCounters:
         informative, at = rated.informative[known:], int(np.count_nonzero(rated.informative[:known]))
         if not len(informative):
             return
-        rounds = rated.rounds.part(at, len(rated.rounds)) if known else rated.rounds
+        first_round = int(rated.first_rounds[at])
+        rounds = rated.rounds.part(first_round, len(rated.rounds)) if known else rated.rounds
         first = rated.rounds.n_rows - rounds.n_rows
         for reason, text in REASONS.items():
             if count := int(np.count_nonzero(rated.reasons[known:] == reason)):

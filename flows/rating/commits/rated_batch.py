@@ -27,6 +27,8 @@ class RatedBatch:
         The informative contests and their outcome.
     entry : pa.Table or None
         New ratings at entry, of the one contest of the batch; see ``schemas.ENTRY``. None if there are none.
+    games : int64[k] or None
+        Number of games of each informative contest, which are so many ``rounds``; None: each contest is one round.
     """
 
     start: int
@@ -36,3 +38,16 @@ class RatedBatch:
     rounds: Rounds
     outcome: Outcome
     entry: pa.Table | None = None
+    games: npt.NDArray[np.int64] | None = None
+
+    @property
+    def first_rounds(self) -> npt.NDArray[np.int64]:
+        """The first of the ``rounds`` of each informative contest, and their number."""
+        if self.games is None:
+            return np.arange(len(self.rounds) + 1)
+        return np.concatenate(([0], np.cumsum(self.games)))
+
+    @property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """The first row of each informative contest, and the number of rows."""
+        return self.rounds.offsets if self.games is None else self.rounds.offsets[self.first_rounds]

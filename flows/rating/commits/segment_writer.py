@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from ranklake.rating_kernels import Rounds
 from ranklake.rating_kernels.core.standings import RATED
 from ranklake.storage import RoundEntry, Run
 from ranklake.storage.runs.run import concatenate_rounds
@@ -52,7 +53,7 @@ class SegmentWriter:
     def add(self, rated: RatedBatch) -> None:
         """Add the next batch."""
         sizes = np.zeros(len(rated.informative), dtype=np.int64)
-        sizes[rated.informative] = np.diff(rated.rounds.offsets)
+        sizes[rated.informative] = np.diff(rated.offsets)
         ends = np.cumsum(sizes)
         start = 0
         if not self._open:
@@ -140,7 +141,7 @@ class _Piece:
         informative = self.rated.informative[self.start : self.stop]
         unrated = np.zeros(len(informative), dtype=np.int64)
         a = int(self.rated.informative[: self.start].sum())
-        rounds = self.rated.rounds.part(a, a + int(informative.sum()))
+        rounds = self._rounds(a, a + int(informative.sum()))
         if rounds.roles.any():
             unrated[informative] = np.add.reduceat(rounds.roles != RATED, rounds.offsets[:-1], dtype=np.int64)
         indices = range(first, first + len(informative))
@@ -149,7 +150,13 @@ class _Piece:
     def table(self, contest_ids: Sequence[str]) -> pa.Table:
         informative = self.rated.informative
         a, b = int(informative[: self.start].sum()), int(informative[: self.stop].sum())
-        rounds, offsets = self.rated.rounds.part(a, b), self.rated.rounds.offsets
+        rounds, offsets = self._rounds(a, b), self.rated.offsets
         index = self.rated.start + self.start + np.flatnonzero(informative[self.start : self.stop])
         outcome = self.rated.outcome.part(offsets[a], offsets[b])
-        return to_table(rounds, outcome, index.astype(np.int32), [contest_ids[i] for i in index.tolist()])
+        ids = [contest_ids[i] for i in index.tolist()]
+        return to_table(rounds, outcome, index.astype(np.int32), ids, np.diff(offsets[a : b + 1]))
+
+    def _rounds(self, a: int, b: int) -> Rounds:
+        """The rounds of the informative contests from ``a`` to ``b`` of the batch."""
+        first = self.rated.first_rounds
+        return self.rated.rounds.part(int(first[a]), int(first[b]))

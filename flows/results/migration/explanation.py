@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import asdict, dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from ranklake.rating_kernels import Prior
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 
+from ...common.adapters import refuse_games
 from ...common.titles import TitlesChoice
 from ...compilation.compile import announce_compilation
 from ..display import Display
@@ -124,6 +126,8 @@ def explain(
     run = Run.open(lake, run_name)
     dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
     check_rated(run, chain)
+    shows = f"`ranklake player {quote(handle)} --run {run_name}` shows each game"
+    refuse_games(dataset, run_name, f"only the change in a contest can be explained; {shows}")
     display, contests = Display.of(run, deviations), rated_contests(chain, dataset)
     index, contest_id = _find(run_name, chain, contests, contest)
     rows = _rows(run, chain, index, index + 1)

@@ -389,6 +389,15 @@ def test_ingest__synthetic_has_the_name_of_its_preset_and_depends_on_the_seed(in
     assert answer.out.endswith("data set paper: 3 corrected contests\n")
 
 
+def test_ingest__synthetic_games_are_periods(invoke: Command, tmp_path: Path) -> None:
+    small = ("--set", "n_players=20", "--set", "n_games=25", "--set", "games_a_day=10", "--lake", tmp_path / "lake")
+    first = invoke("ingest", "synthetic", "--preset", "chess", *small)
+    assert (first.code, first.out[:45]) == (0, "data set chess: 3 new periods with 25 games, ")
+    again = invoke("ingest", "synthetic", "--preset", "chess", *small)
+    assert again.out.startswith("data set chess: 3 unchanged periods with 25 games, ")
+    assert invoke("rate", "--dataset", "chess", "--system", "elo", "--lake", tmp_path / "lake").code == 0
+
+
 # Rate
 
 

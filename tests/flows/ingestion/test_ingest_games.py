@@ -1,0 +1,78 @@
+"""The command `ranklake ingest games`: from files to a rated run, and its errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers.commands import Command
+
+from ranklake.storage import Dataset, Lake
+
+GAMES = """white,black,result,time
+ann,bob,1-0,2024-01-01T10:00:00
+bob,cat,1/2-1/2,2024-01-01T11:00:00
+cat,ann,0-1,2024-01-02T10:00:00
+dan,ann,*,2024-01-02T10:00:00
+"""
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    path = tmp_path / "games.csv"
+    path.write_text(GAMES)
+    return path
+
+
+def test_games__are_ingested_rated_and_repeated(invoke: Command, games: Path, tmp_path: Path) -> None:
+    lake = ("--lake", tmp_path / "lake")
+    first = invoke("ingest", "games", games, "--dataset", "chess", *lake)
+    assert (first.code, first.err) == (0, "left out: 1 game, unfinished\n")
+    assert first.out.startswith("data set chess: 2 new periods with 3 games, in ")
+    again = invoke("ingest", "games", games, "--dataset", "chess", *lake)
+    assert again.out.startswith("data set chess: 2 unchanged periods with 3 games, in ")
+    assert invoke("rate", "--dataset", "chess", "--system", "elo", "--run", "r", *lake).code == 0
+    board = invoke("leaderboard", "--run", "r", "--format", "csv", *lake).out
+    assert [line.split(",")[1] for line in board.splitlines()[1:]] == ['"ann"', '"bob"', '"cat"']
+    player = invoke("player", "bob", "--run", "r", "--format", "csv", *lake)
+    assert player.code == 0
+    assert player.out.count("2024-01-01") >= 2  # each game is a row
+    assert '"cat"' in player.out
+    assert "opponent" in invoke("player", "bob", "--run", "r", *lake).out
+
+
+def test_periods__are_chosen(invoke: Command, games: Path, tmp_path: Path) -> None:
+    invoke("ingest", "games", games, "--period", "month", "--dataset", "chess", "--lake", tmp_path / "lake")
+    dataset = Dataset.open(Lake.open(tmp_path / "lake"), "chess")
+    assert dataset.contests.column("contest_id").to_pylist() == ["2024-01"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("nowhere.csv",), 1, "no such file"),
+        (("GAMES", "--column", "whites=a"), 2, "expected KEY=COLUMN"),
+        (("GAMES", "--column", "result=outcome"), 1, "has no column 'outcome' for result"),
+        (("GAMES", "--period", "decade"), 2, "decade"),
+        (("https://example.org/games.csv",), 2, "PATH must be a file"),
+    ],
+)
+def test_wrong_use__is_explained(
+    invoke: Command, games: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    given = [str(games) if argument == "GAMES" else argument for argument in arguments]
+    result = invoke("ingest", "games", *given, "--dataset", "chess", "--lake", tmp_path / "lake")
+    assert result.code == code
+    assert message in result.err
+    assert "Traceback" not in result.err
+
+
+def test_refusals__of_what_games_do_not_have(invoke: Command, games: Path, tmp_path: Path) -> None:
+    lake = ("--lake", tmp_path / "lake")
+    invoke("ingest", "games", games, "--dataset", "chess", *lake)
+    invoke("rate", "--dataset", "chess", "--system", "elo", "--run", "r", *lake)
+    site = ("publish", "--run", "r", "--site", tmp_path / "site")
+    for command in (("explain", "ann", "2024-01-01", "--run", "r"), site):
+        result = invoke(*command, *lake)
+        assert result.code == 1
+        assert "rates periods of games" in result.err
