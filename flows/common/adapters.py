@@ -35,7 +35,8 @@ __all__ = [
 class ContestFacts:
     """Facts of each contest of a data set that its rounds need besides the standings; arrays, one entry a contest.
 
-    A contest that is a period of games has as many rounds as games, and each game is an event of its own.
+    A contest that is a period of games has as many rounds as games. Each game is an event of its own, or the period is
+    one event of ``simultaneous`` games.
     """
 
     time_seconds: npt.NDArray[np.int64]
@@ -43,9 +44,10 @@ class ContestFacts:
     perf_ceiling: npt.NDArray[np.float64]
     event: npt.NDArray[np.int64]
     field_includes_unrated: npt.NDArray[np.bool_]
+    simultaneous: bool = False
 
     @classmethod
-    def of(cls, contests: pa.Table, counts: npt.NDArray[np.bool_]) -> ContestFacts:
+    def of(cls, contests: pa.Table, counts: npt.NDArray[np.bool_], simultaneous: bool = False) -> ContestFacts:
         """The facts of a table of contests; only contests in ``counts`` are events."""
         ceilings = pc.fill_null(contests.column("perf_ceiling"), np.inf)
         time_seconds = _writable(contests.column("time_seconds"))
@@ -56,7 +58,9 @@ class ContestFacts:
         else:
             event[counts] = count_events(time_seconds[counts])
         with_unrated = contests.column("field_includes_unrated").fill_null(False).to_numpy()
-        return cls(time_seconds, _writable(contests.column("weight")), _writable(ceilings), event, with_unrated)
+        return cls(
+            time_seconds, _writable(contests.column("weight")), _writable(ceilings), event, with_unrated, simultaneous
+        )
 
     def rounds(self, part: StandingsPart) -> Rounds:
         """Stored standings of consecutive contests as rounds, or their games; ingestion has checked them."""
@@ -84,7 +88,8 @@ class ContestFacts:
         """The games of periods as rounds of two."""
         n, first = len(games.time_seconds), part.first_contest
         event = np.repeat(self.event[first : first + len(part)], np.diff(part.offsets) // 2)
-        event += np.arange(n) - np.repeat(part.offsets[:-1] // 2, np.diff(part.offsets) // 2)
+        if not self.simultaneous:
+            event += np.arange(n) - np.repeat(part.offsets[:-1] // 2, np.diff(part.offsets) // 2)
         return Rounds(
             np.arange(0, 2 * n + 1, 2),
             _writable(part.player),

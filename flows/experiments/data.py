@@ -15,7 +15,7 @@ import pyarrow as pa
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 from ranklake.storage import Contest, Dataset, Lake, LakeError
 
-from ..common.configuration.settings import build_params, find_system
+from ..common.configuration.settings import build_contest_params, find_system
 from ..common.skipping import ANY_SYSTEM
 from ..compilation.compile import compile_kernels
 from ..engines.threads import Threads
@@ -83,7 +83,7 @@ class RatedHistory:
 def rate_history(history: History, system: str, **settings: Any) -> RatedHistory:
     """Rate a whole history on all cores; all players begin as newcomers."""
     found = find_system(system)
-    params = build_params(found, settings)
+    params = build_contest_params(found, settings)
     beliefs = found.newcomers(params, len(history.handles))
     compile_kernels(found.name, np.diff(history.rounds.offsets))
     with Threads() as engine:

@@ -14,7 +14,7 @@ from ranklake.rating_kernels import Beliefs, System
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 
-from ..common.configuration.settings import build_params, find_system, params_to_json
+from ..common.configuration.settings import build_contest_params, find_system, params_to_json
 from ..execution.rater import BeliefColumns
 from .kinds import to_pandas
 from .warning import warn_user
@@ -137,13 +137,16 @@ def choose_system(
     recorded_name, recorded = facts.get("system"), facts.get("hyperparameters", {})
     if recorded_name is None:
         system = find_system(name or _DEFAULT)
-        return system, build_params(system, hyperparameters)
+        return system, build_contest_params(system, hyperparameters)
     if name is not None and find_system(name).name != recorded_name:
         raise ValueError(
             f"beliefs are those of {recorded_name}, not of {name}; leave system out, or pass a mapping of ratings"
         )
     system = find_system(recorded_name)
-    params, computed = build_params(system, {**recorded, **hyperparameters}), build_params(system, recorded)
+    params, computed = (
+        build_contest_params(system, {**recorded, **hyperparameters}),
+        build_contest_params(system, recorded),
+    )
     wanted, had = params_to_json(params, whole=True), params_to_json(computed, whole=True)
     if differs := [key for key in wanted if wanted[key] != had[key]]:
         key = differs[0]

@@ -19,7 +19,7 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
 
 from ..common.adapters import check_contests
-from ..common.configuration.settings import find_system
+from ..common.configuration.settings import check_simultaneous, find_system
 from ..compilation.compile import CompileCallback, announce, compile_everything, compile_kernels
 from ..engines.protocols import Engine, LocalEngine
 from ..execution.rounds import check_team_rule
@@ -68,7 +68,7 @@ def rate(
     ------
     ValueError
         The run exists with another configuration, and ``config.replace`` is false; or the data set has contests of
-        teams, and the system has no rule for them.
+        teams, and the system has no rule for them; or it has contests, and the games of periods would be simultaneous.
     LakeError
         The data set or a contest to exclude is missing, a newer release rated the run, a file is damaged, replayed
         rounds have other ratings than the stored ones, a number of a contest is out of range, or another writer holds
@@ -106,6 +106,8 @@ def _checked_plan(dataset: Dataset, config: RunConfig, max_rounds: int | None, s
     """The plan of a run, after checks of its configuration and its contests."""
     plan = Plan.of(dataset.lake, config, dataset, max_rounds, start)
     _check_same(config, plan)
+    if dataset.kind != GAMES_KIND:
+        check_simultaneous(config.params, f"data set {dataset.name} has contests")
     if plan.of_teams(dataset, 0, plan.n_rounds).any():
         check_team_rule(find_system(config.system), f"data set {dataset.name} has contests of teams")
     check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)

@@ -18,6 +18,7 @@ from ranklake.storage.lake.prefetch import prefetch
 from ranklake.storage.lake.remedies import remedy_for
 
 from ..common.adapters import ContestFacts
+from ..common.configuration.settings import rates_simultaneously
 from ..common.skipping import Skipping
 from ..engines.protocols import Engine
 from ..execution.factory import open_rater
@@ -59,7 +60,8 @@ class RatingPass:
     ) -> None:
         self._dataset, self._system, self._params = dataset, system, params
         self._counts = np.ones(dataset.contests.num_rows, dtype=bool) if excluded is None else ~excluded
-        self._skipping, self._facts = skipping, ContestFacts.of(dataset.contests, self._counts)
+        self._skipping = skipping
+        self._facts = ContestFacts.of(dataset.contests, self._counts, rates_simultaneously(params))
         self._eligibility = Eligibility(run, dataset, self._counts)
         self.rater: Rater = open_rater(system, params, dataset.n_players, engine)
         self.damaged_snapshots: list[int] = []

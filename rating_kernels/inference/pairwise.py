@@ -33,6 +33,7 @@ __all__ = [
     "Period",
     "days_since",
     "gather_games",
+    "number_players",
     "pairwise_sums",
     "pairwise_sums_directly",
     "sum_games",
@@ -120,7 +121,7 @@ def gather_games(
     if len(bad):
         raise ValueError(f"game {bad[0]}: score must be between 0 and 1, got {scores[bad[0]]}")
     place = np.zeros(len(beliefs), dtype=np.int32)
-    player, one, other = _number(one, other, place)
+    player, one, other = number_players(one, other, place)
     return Period(player, np.zeros(len(player)), np.zeros(len(player))), one, other, scores
 
 
@@ -189,7 +190,7 @@ def pairwise_sums_directly(begin, end, lo, hi, q, mu, sigma, g, surprise, inform
 
 
 @exact
-def _number(a, b, place):
+def number_players(a, b, place):
     """Players in order of first appearance, and games with these numbers; ``place`` is zero for every row."""
     player = np.empty(min(2 * len(a), len(place)), dtype=np.int32)
     one, other = np.empty_like(a), np.empty_like(b)

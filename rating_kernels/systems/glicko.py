@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ import numpy.typing as npt
 
 from ..core.beliefs import NEVER, Beliefs
 from ..core.jit import exact
-from ..core.limits import POINTS, finite, non_negative, positive
-from ..core.standings import Floats, Rounds
+from ..core.limits import POINTS, choice, finite, later, non_negative, positive
+from ..core.standings import Floats, Ints, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits, check_value
 from ..inference.pairwise import (
     SMALL,
@@ -36,6 +37,7 @@ from ..inference.pairwise import (
     sum_games,
 )
 from ..inference.performance_law import curve_law
+from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
 from ..inference.win_probability import glicko_win_probability
 
 __all__ = [
@@ -73,6 +75,9 @@ class Glicko:
         Rating of a newcomer.
     sigma_init : float
         Standard deviation of a newcomer's skill around ``mu_init``.
+    games : str
+        Of a data set of games: "sequential" rates one game after the other, "simultaneous" all games of a period
+        against the ratings at its beginning. A contest is always one period.
     """
 
     sig_drift: float = field(default=35.0, metadata=non_negative("rating points per root of a period"))
@@ -80,6 +85,7 @@ class Glicko:
     period_days: float | None = field(default=None, metadata=positive("days"))
     mu_init: float = field(default=1500.0, metadata=finite(POINTS))
     sigma_init: float = field(default=350.0, metadata=positive(POINTS))
+    games: str = field(default=SEQUENTIAL, metadata=later(choice(SEQUENTIAL, SIMULTANEOUS)))
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -142,7 +148,10 @@ def absorb(
 
 
 def rate_small(params: Glicko, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """Both steps for many small rounds in sequence, in one kernel call."""
+    """Both steps for many small rounds in sequence, in one kernel call; or for periods of simultaneous games."""
+    if are_simultaneous(params.games, rounds):
+        rate_periods(partial(_rate_period, params, beliefs), beliefs, rounds, outcome)
+        return
     rate_each(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, Q, False,
         *_drift(params), *beliefs.arrays, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
@@ -185,17 +194,23 @@ def rate_games(
     """
     now = check_time(params.period_days, time_seconds)
     games, one, other, scores = gather_games(beliefs, a, b, score)
-    m = len(games.player)
-    mu_prior, sigma_prior, mu, sigma = np.empty((4, m))
-    diffuse_rows(
-        0, m, games.player, now, *_drift(params), *beliefs.arrays, mu_prior, sigma_prior, np.empty(m, np.int32)
-    )
-    sum_games(one, other, scores, Q, mu_prior, sigma_prior, games.surprise, games.information)
-    absorb_rows(
-        0, m, games.player, now, Q, mu_prior, sigma_prior, games.surprise, games.information, *beliefs.arrays,
-        mu, sigma,
-    )  # fmt: skip
+    _rate_period(params, beliefs, games, one, other, scores, now, Outcome.empty(len(games.player)))
     return games
+
+
+def _rate_period(
+    params: Glicko, beliefs: Beliefs, games: Period, a: Ints, b: Ints, score: Floats, now: int, found: Outcome
+) -> None:  # fmt: skip
+    """Both steps for one period of games; see :data:`.period_games.RatePeriod`."""
+    m = len(games.player)
+    diffuse_rows(
+        0, m, games.player, now, *_drift(params), *beliefs.arrays, found.mu_prior, found.sigma_prior, found.n_before
+    )
+    sum_games(a, b, score, Q, found.mu_prior, found.sigma_prior, games.surprise, games.information)
+    absorb_rows(
+        0, m, games.player, now, Q, found.mu_prior, found.sigma_prior, games.surprise, games.information,
+        *beliefs.arrays, found.mu, found.sigma,
+    )  # fmt: skip
 
 
 def sit_out(params: Glicko, beliefs: Beliefs, rows: npt.NDArray[np.integer], periods: float = 1.0) -> None:

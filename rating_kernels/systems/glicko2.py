@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,9 @@ import numpy.typing as npt
 
 from ..core.beliefs import Beliefs
 from ..core.jit import exact, inner_exact
-from ..core.limits import POINTS, choice, finite, positive
+from ..core.limits import POINTS, choice, finite, later, positive
 from ..core.numerics import exp
-from ..core.standings import Floats, Rounds
+from ..core.standings import Floats, Ints, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.pairwise import (
     SMALL,
@@ -38,6 +39,7 @@ from ..inference.pairwise import (
     sum_games,
 )
 from ..inference.performance_law import curve_law
+from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
 from ..inference.win_probability import glicko_win_probability
 from .glicko import check_idle, check_time, perform
 
@@ -70,6 +72,9 @@ class Glicko2:
         Standard deviation of a newcomer's skill around ``mu_init``.
     vol_init : float
         Volatility of a newcomer: standard deviation of the change of a skill in a period, in units of ``scale``.
+    games : str
+        Of a data set of games: "sequential" rates one game after the other, "simultaneous" all games of a period
+        against the ratings at its beginning. A contest is always one period.
     """
 
     tau: float = field(default=0.5, metadata=positive())
@@ -78,6 +83,7 @@ class Glicko2:
     mu_init: float = field(default=1500.0, metadata=finite(POINTS))
     sigma_init: float = field(default=350.0, metadata=positive(POINTS))
     vol_init: float = field(default=0.06, metadata=positive())
+    games: str = field(default=SEQUENTIAL, metadata=later(choice(SEQUENTIAL, SIMULTANEOUS)))
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -135,7 +141,10 @@ def absorb(
 
 
 def rate_small(params: Glicko2, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
-    """All steps for many small rounds in sequence, in one kernel call."""
+    """All steps for many small rounds in sequence, in one kernel call; or for periods of simultaneous games."""
+    if are_simultaneous(params.games, rounds):
+        rate_periods(partial(_rate_period, params, beliefs), beliefs, rounds, outcome)
+        return
     failed = _rate_each(
         rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, SCALES[params.scale], params.tau,
         *_idle(params), *_store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
@@ -155,18 +164,24 @@ def rate_games(
     """Rate one period given as single games; arguments as for :func:`.glicko.rate_games`."""
     now = check_time(params.period_days, time_seconds)
     games, one, other, scores = gather_games(beliefs, a, b, score)
+    _rate_period(params, beliefs, games, one, other, scores, now, Outcome.empty(len(games.player)))
+    return games
+
+
+def _rate_period(
+    params: Glicko2, beliefs: Beliefs, games: Period, a: Ints, b: Ints, score: Floats, now: int, found: Outcome
+) -> None:  # fmt: skip
+    """All steps for one period of games; see :data:`.period_games.RatePeriod`."""
     m, scale = len(games.player), SCALES[params.scale]
-    mu_prior, sigma_prior, mu, sigma = np.empty((4, m))
     _diffuse_rows(
-        0, m, games.player, now, *_idle(params), *_store(beliefs), mu_prior, sigma_prior, np.empty(m, np.int32)
+        0, m, games.player, now, *_idle(params), *_store(beliefs), found.mu_prior, found.sigma_prior, found.n_before
     )
-    sum_games(one, other, scores, 1.0 / scale, mu_prior, sigma_prior, games.surprise, games.information)
+    sum_games(a, b, score, 1.0 / scale, found.mu_prior, found.sigma_prior, games.surprise, games.information)
     failed = _absorb_rows(
-        0, m, games.player, now, scale, params.tau, mu_prior, sigma_prior, games.surprise, games.information,
-        *_store(beliefs), mu, sigma,
+        0, m, games.player, now, scale, params.tau, found.mu_prior, found.sigma_prior, games.surprise,
+        games.information, *_store(beliefs), found.mu, found.sigma,
     )  # fmt: skip
     _raise_if_failed(failed)
-    return games
 
 
 def sit_out(params: Glicko2, beliefs: Beliefs, rows: npt.NDArray[np.integer], periods: float = 1.0) -> None:

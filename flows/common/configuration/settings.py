@@ -10,10 +10,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from ranklake.rating_kernels import SYSTEMS, System
+from ranklake.rating_kernels.inference.period_games import SEQUENTIAL, SIMULTANEOUS
 
 from .hyperparameters import find_named, own_fields_first
 
-__all__ = ["build_params", "convert_fields", "find_system", "params_to_json", "parse_settings"]
+__all__ = [
+    "build_contest_params",
+    "build_params",
+    "check_simultaneous",
+    "convert_fields",
+    "find_system",
+    "params_to_json",
+    "parse_settings",
+    "rates_simultaneously",
+]
 
 
 def find_system(name: str) -> System:
@@ -36,6 +46,33 @@ def build_params(system: System, settings: Mapping[str, Any]) -> Any:
         A name is unknown, a value has the wrong type, or the system refuses a value.
     """
     return system.params(**convert_fields(system.params, settings, system.name))
+
+
+def build_contest_params(system: System, settings: Mapping[str, Any]) -> Any:
+    """As :func:`build_params`, for contests.
+
+    Raises
+    ------
+    ValueError
+        In addition, if the hyperparameters are for periods of games.
+    """
+    params = build_params(system, settings)
+    check_simultaneous(params, "contests are rated here")
+    return params
+
+
+def rates_simultaneously(params: Any) -> bool:
+    """Whether hyperparameters are for periods of games, which are all rated at the same time."""
+    return bool(getattr(params, "games", SEQUENTIAL) == SIMULTANEOUS)
+
+
+def check_simultaneous(params: Any, where: str) -> None:
+    """Raise ``ValueError`` if hyperparameters are for periods of games; ``where`` says what is rated instead."""
+    if rates_simultaneously(params):
+        raise ValueError(
+            f"games={SIMULTANEOUS} is for the periods of a data set of games, as `ranklake rate` rates them; {where}, "
+            "and a contest is always one period"
+        )
 
 
 def params_to_json(params: Any, *, whole: bool = False) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ranklake.rating_kernels import System
 
-from ...common.configuration.settings import build_params, convert_fields, parse_settings
+from ...common.configuration.settings import build_contest_params, convert_fields, parse_settings
 
 __all__ = ["Axis", "Range", "Space", "as_settings", "as_texts", "check_settings", "draw", "grid", "parse_space"]
 
@@ -90,7 +90,7 @@ def check_settings(system: System, settings: Any) -> None:
     """Raise ``ValueError`` if the system refuses any of the settings; the message has the settings and the reason."""
     for one in settings:
         try:
-            build_params(system, one)
+            build_contest_params(system, one)
         except ValueError as error:
             raise ValueError(f"{system.name} with {' '.join(as_texts(one))}: {error}") from None
 

@@ -1,0 +1,63 @@
+"""Games of a period at the same time: all against the ratings at its beginning, as in Glicko's rating periods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from ..core.beliefs import Beliefs
+from ..core.jit import exact
+from ..core.standings import Floats, Ints, Rounds
+from ..core.system import Outcome
+from .pairwise import Period, number_players
+
+__all__ = ["SEQUENTIAL", "SIMULTANEOUS", "RatePeriod", "are_simultaneous", "rate_periods"]
+
+SEQUENTIAL, SIMULTANEOUS = "sequential", "simultaneous"
+
+RatePeriod = Callable[[Period, Ints, Ints, Floats, int, Outcome], None]
+"""Rates one period, given its players with zero sums, the places of the first and the second player of each game among
+them, the scores of the first one, and the time; writes the beliefs before and after, one entry a player."""
+
+
+def are_simultaneous(games: str, rounds: Rounds) -> bool:
+    """Whether rounds are periods of games: ``games`` is :data:`SIMULTANEOUS`, and each round has two participants."""
+    return games == SIMULTANEOUS and bool((np.diff(rounds.offsets) == 2).all())
+
+
+def rate_periods(rate: RatePeriod, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
+    """Rate games of two, of which consecutive ones of one event are one period; its time is that of the last one.
+
+    Each game has the beliefs about its players before and after the whole period. Every game counts as a round of its
+    players.
+    """
+    place = np.zeros(len(beliefs), dtype=np.int32)
+    first, other = rounds.player[::2].copy(), rounds.player[1::2].copy()
+    score = np.where(rounds.lo[::2] == rounds.lo[1::2], 0.5, 1.0)  # the winner is the first
+    cuts = np.flatnonzero(np.diff(rounds.event)) + 1
+    for start, stop in pairwise([0, *cuts.tolist(), len(rounds)]):
+        player, a, b = number_players(first[start:stop], other[start:stop], place)
+        place[player] = 0
+        m, rows = len(player), outcome.part(2 * start, 2 * stop)
+        period, found = Period(player, np.zeros(m), np.zeros(m)), Outcome.empty(m)
+        rate(period, a, b, score[start:stop], int(rounds.time_seconds[stop - 1]), found)
+        _write_rows(
+            a, b, found.mu_prior, found.sigma_prior, found.mu, found.sigma, found.n_before,
+            rows.mu_prior, rows.sigma_prior, rows.mu, rows.sigma, rows.n_before,
+        )  # fmt: skip
+        beliefs.n_rounds[player] = found.n_before
+
+
+@exact
+def _write_rows(
+    a, b, mu_before, sigma_before, mu_after, sigma_after, count, mu_prior, sigma_prior, mu, sigma, n_before
+):  # fmt: skip
+    """Write two rows a game; ``count`` is the number of games of each player before, and is increased by each game."""
+    for game in range(len(a)):
+        for side, k in enumerate((a[game], b[game])):
+            i = 2 * game + side
+            mu_prior[i], sigma_prior[i], mu[i], sigma[i] = mu_before[k], sigma_before[k], mu_after[k], sigma_after[k]
+            n_before[i] = count[k]
+            count[k] += 1
