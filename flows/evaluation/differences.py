@@ -103,9 +103,6 @@ def student_quantile(p: float, degrees: int) -> float:
 
 def _parts(scores: RoundScores, metric: str) -> tuple[Floats, Floats]:
     """Numerator and denominator of the mean, by round: the sum of a metric, and its weight."""
-    if metric in scores.values:
-        known = ~np.isnan(scores.values[metric])
-        return np.where(known, scores.values[metric], 0.0), known.astype(np.float64)
     value, weight = scores.known(metric)
     return value, weight.astype(np.float64)
 

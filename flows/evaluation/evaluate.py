@@ -13,25 +13,26 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels.core.limits import POINTS, positive
-from ranklake.rating_kernels.core.system import System, check_value
-from ranklake.rating_kernels.metrics.metrics import SCALE, keep, score
-from ranklake.rating_kernels.metrics.rank_errors import RankErrors, rank_errors, total
+from ranklake.rating_kernels.core.system import check_value
+from ranklake.rating_kernels.metrics.metrics import SCALE
+from ranklake.rating_kernels.metrics.rank_errors import RankErrors, total
 from ranklake.rating_kernels.warm import SCORES
-from ranklake.storage import Chain, Dataset, Lake, LakeError, Run, Segment
+from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.datasets.round_teams import RoundTeams
+from ranklake.storage.datasets.tables.games import GAMES_KIND
 
-from ..common.adapters import to_ragged
 from ..common.configuration.settings import build_params, find_system
 from ..common.finite import finite_json, finite_rows
 from ..compilation.compile import compile_parts
-from .entrants import Entrants
+from .game_scores import summary
+from .game_weights import GameWeights
+from .pieces import PieceScorer, split
 from .scores import METRICS, RoundScores
 
 __all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip"]
 
 SIZES = {"2-16": 2, "17-99": 17, "100-199": 100, "200-399": 200, "400-599": 400, "600-799": 600, "800+": 800}
 _PIECE_ROWS = 60_000  # rows of consecutive segments that are scored together
-_COLUMNS = ("lo", "mu_prior", "sigma_prior", "mu", "n_before")
 _DIVISION = re.compile(r"\bdiv(?:ision)?\.?\s*([12])\b", re.IGNORECASE)
 _BOTH = re.compile(r"\bdiv(?:ision)?\.?\s*1\s*(?:\+|and|&)\s*(?:div(?:ision)?\.?\s*)?2\b", re.IGNORECASE)
 
@@ -40,6 +41,8 @@ _BOTH = re.compile(r"\bdiv(?:ision)?\.?\s*1\s*(?:\+|and|&)\s*(?:div(?:ision)?\.?
 class Evaluation:
     """Scores of a run's rounds from ``first_round`` on; arrays have one entry a round.
 
+    A round that is a period of games has the sums over its games.
+
     Attributes
     ----------
     run, system : str
@@ -47,12 +50,14 @@ class Evaluation:
     contest_ids : list of str
         Ids of the contests.
     n_players, year, division : int[r]
-        Participants, of which a team is one; year of the contest's end, 0 if unknown; division 1 or 2 from the
-        contest's name, 0 without one.
+        Participants, of which a team is one, and 2 for a period of games; year of the contest's end, 0 if unknown;
+        division 1 or 2 from the contest's name, 0 without one.
     filters : dict of str to RoundScores
         Scores under each filter.
     errors : float64[r, rows, 4]
         Log2 rank errors; see :func:`ranklake.rating_kernels.metrics.rank_errors.rank_errors`.
+    games : float64[r, filters, 4] or None
+        Sums over the games of each period; see :func:`.game_scores.score_games`. None for a run over contests.
     damage : str
         Reason why later rounds in the lake are not valid rounds of the run; empty if all are.
     """
@@ -66,6 +71,7 @@ class Evaluation:
     division: npt.NDArray[np.int64]
     filters: dict[str, RoundScores]
     errors: npt.NDArray[np.float64]
+    games: npt.NDArray[np.float64] | None = None
     damage: str = ""
 
     def __len__(self) -> int:
@@ -123,6 +129,7 @@ class Evaluation:
                 "by_experience": {name: scores.experience() for name, scores in self.filters.items()},
                 "rank_errors": [row._asdict() for row in self.rank_errors()],
             }
+            | ({} if self.games is None else {"games": summary(self.games)})
         )
         return document
 
@@ -154,7 +161,8 @@ def evaluate(
     ValueError
         The scale is out of range.
     LakeError
-        The run does not exist, it has no round to score, or its data set or one of its contests is missing.
+        The run does not exist, it has no round to score, its data set or one of its contests is missing, or a period
+        has other games now.
     """
     check_value("scale", scale, positive(POINTS)["limits"])
     lake = Lake.open(lake) if isinstance(lake, str) else lake
@@ -167,20 +175,19 @@ def evaluate(
         )
     contest_ids = [contest_id for segment in chain.segments for contest_id in segment.contest_ids][first_round:]
     dataset = Dataset.open(lake, run.config["dataset"])
-    year, division, weight = _contest_facts(dataset, contest_ids, name)
+    places = _places(dataset, contest_ids, name)
+    year, division, weight = _contest_facts(dataset, places)
     teams = RoundTeams(dataset, contest_ids)
+    games = GameWeights(dataset, name, places) if dataset.kind == GAMES_KIND else None
     system = find_system(run.config["system"])
     params = build_params(system, run.config["params"])
-    pieces = list(_pieces(chain, first_round))
+    pieces = list(split(chain, first_round, _PIECE_ROWS))
     compile_parts([SCORES])
-
-    def work(piece: Chain) -> _Piece:
-        return _score_piece(run, piece, first_round, teams, division, weight, system, params, scale)
-
+    scorer = PieceScorer(run, system, params, first_round, division, weight, teams, games, scale)
     scored = []
     with ThreadPoolExecutor(workers, thread_name_prefix="ranklake-score") as pool:
         try:
-            for done, part in enumerate(pool.map(work, pieces), 1):
+            for done, part in enumerate(pool.map(scorer.score, pieces), 1):
                 scored.append(part)
                 on_progress(pieces[done - 1].stop_round - first_round, chain.stop_round - first_round)
         finally:
@@ -198,6 +205,7 @@ def evaluate(
         division,
         filters,
         errors,
+        None if games is None else np.concatenate([part.games for part in scored]),
         chain.reason if chain.rest else "",
     )
 
@@ -219,83 +227,25 @@ def division_of(name: str) -> int:
     return found.pop() if len(found) == 1 and not _BOTH.search(name) else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    n_players: npt.NDArray[np.int64]
-    filters: dict[str, RoundScores]
-    errors: npt.NDArray[np.float64]
-
-
-def _pieces(chain: Chain, first_round: int) -> Iterator[Chain]:
-    """Split a chain into consecutive segments of about ``_PIECE_ROWS`` rows."""
-    piece: list[Segment] = []
-    for segment in chain.segments:
-        if segment.stop_round > first_round:
-            piece.append(segment)
-            if sum(part.n_rows for part in piece) >= _PIECE_ROWS:
-                yield Chain(tuple(piece), (), "")
-                piece = []
-    if piece:
-        yield Chain(tuple(piece), (), "")
-
-
-def _score_piece(
-    run: Run,
-    piece: Chain,
-    first_round: int,
-    round_teams: RoundTeams,
-    division: npt.NDArray[np.int64],
-    weight: npt.NDArray[np.float64],
-    system: System,
-    params: Any,
-    scale: float,
-) -> _Piece:
-    begin = max(first_round, piece.segments[0].first_round)
-    sizes = np.concatenate([segment.rows for segment in piece.segments])[begin - piece.segments[0].first_round :]
-    rounds = slice(begin - first_round, begin - first_round + len(sizes))
-    columns = (*_COLUMNS, "player") if round_teams.any(rounds.start, rounds.stop) else _COLUMNS
-    tables = [table.replace_schema_metadata() for _, table in run.iter_segments(begin, None, columns, chain=piece)]
-    table = pa.concat_tables(tables)
-    # copies: Arrow's arrays are read-only, and the kernels would be compiled again for them
-    lo, mu_prior, sigma_prior, mu, n_before = (np.array(table.column(name)) for name in _COLUMNS)
-    offsets = np.concatenate(([0], np.cumsum(sizes)))
-    bad = ~(np.isfinite(mu_prior) & np.isfinite(mu))
-    if bad.any():
-        at = begin + int(np.searchsorted(offsets, np.argmax(bad), side="right")) - 1
-        raise LakeError(
-            f"round {at} of run {run.name} has a rating that is not finite, written by an older release; "
-            f"rate the run again: `ranklake rate --run {run.name} --replace` with other hyperparameters"
-        )
-    teams = None
-    if "player" in columns:
-        index = np.repeat(np.arange(rounds.start, rounds.stop, dtype=np.int32), sizes)
-        named = round_teams.of_rows(index, table.column("player").to_numpy())
-        teams = None if named is None else to_ragged(named, offsets)
-    entrants = Entrants.of(
-        system, params, offsets, lo, mu_prior, sigma_prior, n_before, mu - mu_prior, weight[rounds], teams
-    )
-    kept = keep(entrants.offsets, entrants.lo, np.ones(len(entrants.lo), dtype=bool))
-    rows = kept.rows
-    performance = score(kept, entrants.mu[rows], scale, places=False).log2_performance
-    errors = rank_errors(kept, entrants.n_before[rows], division[rounds], performance, entrants.change[rows])
-    return _Piece(np.diff(entrants.offsets), entrants.scores(scale=scale), errors)
-
-
-def _contest_facts(
-    dataset: Dataset, contest_ids: list[str], run: str
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Year, division and weight of each contest."""
-    contests = dataset.contests
-    place = {contest_id: at for at, contest_id in enumerate(contests.column("contest_id").to_pylist())}
+def _places(dataset: Dataset, contest_ids: list[str], run: str) -> npt.NDArray[np.int64]:
+    """Place of each contest in the data set."""
+    place = {contest_id: at for at, contest_id in enumerate(dataset.contests.column("contest_id").to_pylist())}
     gone = next((contest_id for contest_id in contest_ids if contest_id not in place), None)
     if gone is not None:
         raise LakeError(
             f"contest {gone} of run {run} is no longer in data set {dataset.name}; "
             f"`ranklake rate --dataset {dataset.name} --run {run}` brings the run up to date"
         )
-    at = np.array([place[contest_id] for contest_id in contest_ids], dtype=np.int64)
-    time_seconds = contests.column("time_seconds").to_numpy()[at]
+    return np.array([place[contest_id] for contest_id in contest_ids], dtype=np.int64)
+
+
+def _contest_facts(
+    dataset: Dataset, places: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Year, division and weight of each of some contests."""
+    contests = dataset.contests
+    time_seconds = contests.column("time_seconds").to_numpy()[places]
     year = time_seconds.astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + 1970
-    names = contests.column("name").take(pa.array(at)).to_pylist()
+    names = contests.column("name").take(pa.array(places)).to_pylist()
     division = np.array([division_of(name or "") for name in names], dtype=np.int64)
-    return np.where(time_seconds == 0, 0, year), division, contests.column("weight").to_numpy()[at]
+    return np.where(time_seconds == 0, 0, year), division, contests.column("weight").to_numpy()[places]

@@ -36,7 +36,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class RoundScores:
-    """Scores of consecutive rounds under one filter.
+    """Scores of consecutive rounds under one filter. A round is one result, or a period of games: many results.
 
     Attributes
     ----------
@@ -45,7 +45,9 @@ class RoundScores:
     sums : dict of str to float64[r]
         Metrics ``SUMMED``, summed over the participations of each round; NaN for a round without a value.
     values : dict of str to float64[r]
-        Metrics ``PER_ROUND``; NaN for a round without a value.
+        Means of the metrics ``PER_ROUND`` over the results of each round; NaN for a round without a value.
+    n_values : int64[r]
+        Results with a value of the metrics ``PER_ROUND``.
     by_experience : float64[r, classes, 1 + metrics]
         Participations and sums of the metrics ``SUMMED`` for each class of ``EXPERIENCE``.
     """
@@ -53,11 +55,18 @@ class RoundScores:
     weight: Longs
     sums: dict[str, Floats]
     values: dict[str, Floats]
+    n_values: Longs
     by_experience: Floats = field(repr=False)
 
     @classmethod
-    def of(cls, kept: Kept, scores: Scores, information: Floats, n_before: Ints) -> Self:
-        """Sum scored rows by round, in the order of the rows."""
+    def of(cls, kept: Kept, scores: Scores, information: Floats, n_before: Ints, results: Longs | None = None) -> Self:
+        """Sum scored rows by round, in the order of the rows; ``results`` as for :func:`score_rounds`."""
+        n_values = (~np.isnan(scores.kendall_tau_b)).astype(np.int64)
+        values = {name: getattr(scores, name) for name in PER_ROUND}
+        if results is not None:
+            kept = Kept(kept.offsets[results], kept.rows, kept.lo, kept.hi)
+            values = {name: _means(one, results) for name, one in values.items()}
+            n_values = np.diff(np.concatenate(([0], np.cumsum(n_values)))[results])
         n_rounds, weight = len(kept.offsets) - 1, kept.weight
         of_round = np.repeat(np.arange(n_rounds), weight)
         rows = {name: getattr(scores, name) for name in PER_ROW} | {"rank_information": information}
@@ -66,7 +75,7 @@ class RoundScores:
         of_class = np.searchsorted(list(EXPERIENCE.values()), n_before, side="right") - 1 + of_round * n_classes
         cells = [np.bincount(of_class, values, n_rounds * n_classes) for values in (None, *rows.values())]
         experience = np.stack(cells, axis=-1).reshape(n_rounds, n_classes, -1).astype(np.float64)
-        return cls(weight, sums, {name: getattr(scores, name) for name in PER_ROUND}, experience)
+        return cls(weight, sums, values, n_values, experience)
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
@@ -77,8 +86,10 @@ class RoundScores:
                 name: np.concatenate([getattr(part, pick)[name] for part in parts]) for name in getattr(parts[0], pick)
             }
 
-        weight = np.concatenate([part.weight for part in parts])
-        return cls(weight, together("sums"), together("values"), np.concatenate([part.by_experience for part in parts]))
+        weight, n_values, experience = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("weight", "n_values", "by_experience")
+        )
+        return cls(weight, together("sums"), together("values"), n_values, experience)
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -91,17 +102,17 @@ class RoundScores:
             return np.asarray(self.sums[metric] / self.weight)
 
     def known(self, metric: str) -> tuple[Floats, Longs]:
-        """Sum and weight of a metric ``SUMMED`` of each round; both 0 for a round that has none."""
-        sums = self.sums[metric]
+        """Sum and weight of a metric of each round; both 0 for a round that has none.
+
+        The weight of the metrics ``PER_ROUND`` is the number of results, that of the others the participations.
+        """
+        of_results = metric in self.values
+        sums = self.values[metric] * self.n_values if of_results else self.sums[metric]
         missing = np.isnan(sums)
-        return np.where(missing, 0.0, sums), np.where(missing, 0, self.weight)
+        return np.where(missing, 0.0, sums), np.where(missing, 0, self.n_values if of_results else self.weight)
 
     def mean(self, metric: str, rounds: Mask | slice = slice(None)) -> float:
-        """Mean of a metric over some rounds: by participation (tau and rho: by round); NaN without a scored round."""
-        if metric in self.values:
-            values = self.values[metric][rounds]
-            values = values[~np.isnan(values)]
-            return float(values.sum() / len(values)) if len(values) else float("nan")
+        """Mean of a metric over some rounds: by participation (tau and rho: by result); NaN without a scored round."""
         sums, weight = (array[rounds].sum() for array in self.known(metric))
         return float(sums / int(weight)) if weight else float("nan")
 
@@ -132,6 +143,7 @@ def score_rounds(
     scale: float = SCALE,
     probabilities: bool = True,
     law: PerformanceLaw | None = None,
+    results: Longs | None = None,
 ) -> dict[str, RoundScores]:
     """Score the ratings before each round under each filter, by name.
 
@@ -145,6 +157,8 @@ def score_rounds(
         As for :func:`ranklake.rating_kernels.metrics.metrics.score`.
     law
         Laws of performances, one entry a row; without them there is no rank information.
+    results : int64[p + 1]
+        The rounds are games, of which period ``i`` has ``results[i]:results[i + 1]``: scores are those of the periods.
     """
     found = {}
     for one in filters:
@@ -152,8 +166,17 @@ def score_rounds(
         rows = kept.rows
         information = np.full(len(rows), np.nan) if law is None else rank_information(kept, law.take(rows))
         scores = score(kept, mu[rows], scale, probabilities=probabilities)
-        found[one.name] = RoundScores.of(kept, scores, information, n_before[rows])
+        found[one.name] = RoundScores.of(kept, scores, information, n_before[rows], results)
     return found
+
+
+def _means(values: Floats, results: Longs) -> Floats:
+    """The mean over the results of each round that have a value; NaN without one."""
+    of_round = np.repeat(np.arange(len(results) - 1), np.diff(results))
+    known = ~np.isnan(values)
+    counts = np.bincount(of_round[known], minlength=len(results) - 1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.bincount(of_round[known], values[known], len(results) - 1) / counts)
 
 
 def is_better(metric: str, one: float, other: float) -> bool:

@@ -94,7 +94,7 @@ def evaluate(
     from ...evaluation.differences import CONFIDENCE, differences
     from ...evaluation.evaluate import evaluate as score_run
     from ...evaluation.evaluate import rounds_to_skip
-    from ..terminal.show_scores import breakdown_tables, comparison_table, scores_table, win_table
+    from ..terminal.show_scores import breakdown_tables, comparison_table, games_table, scores_table, win_table
 
     with usage():
         if repeated := sorted({run for run in runs if runs.count(run) > 1}):
@@ -148,6 +148,8 @@ def evaluate(
     else:
         for filter in shown:
             print_table(comparison_table(evaluations, filter))
+    if any(evaluation.games is not None for evaluation in evaluations):
+        print_table(games_table(evaluations))
     for evaluation in evaluations:
         for table in breakdown_tables(evaluation, breakdowns, shown):
             print_table(table)

@@ -13,11 +13,20 @@ from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 from ...evaluation.compare import WinRate
 from ...evaluation.differences import CONFIDENCE, differences
 from ...evaluation.evaluate import Evaluation
+from ...evaluation.game_scores import summary
 from ...evaluation.scores import METRICS
 from ...evaluation.search.search import SearchReport
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
-__all__ = ["BREAKDOWNS", "breakdown_tables", "comparison_table", "scores_table", "search_table", "win_table"]
+__all__ = [
+    "BREAKDOWNS",
+    "breakdown_tables",
+    "comparison_table",
+    "games_table",
+    "scores_table",
+    "search_table",
+    "win_table",
+]
 
 BREAKDOWNS = ("era", "size", "experience", "rank-error")
 _NAMES = {
@@ -47,6 +56,19 @@ def scores_table(evaluation: Evaluation, filters: Sequence[str]) -> Table:
     """One run: a row a filter."""
     rows = {name: evaluation.filters[name].summary() for name in filters}
     return _scores(f"{evaluation.run}: {_rounds(evaluation)}", "filter", rows, caption=_ARROWS)
+
+
+def games_table(evaluations: Sequence[Evaluation]) -> Table:
+    """Runs over games: one row a run and a filter, with the errors of predicted results."""
+    columns = {"run": NAME, "filter": WHOLE, "games": NUMBER, "draws %": NUMBER}
+    columns |= {"squared error ↓": NUMBER, "cross-entropy ↓": NUMBER}
+    title = "results of games, draws included, predicted by the system's chance of a win; a draw is half a win"
+    table = new_table(columns, title=title)
+    for evaluation in evaluations:
+        for name, row in {} if evaluation.games is None else summary(evaluation.games).items():
+            values = [f"{100 * row['draws']:.1f}", f"{row['squared_error']:.4f}", f"{row['cross_entropy']:.4f}"]
+            table.add_row(evaluation.run, name, f"{row['games']:,}", *(values if row["games"] else ["", "", ""]))
+    return table
 
 
 def comparison_table(evaluations: Sequence[Evaluation], filter: str) -> Table:

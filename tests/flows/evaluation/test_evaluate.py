@@ -306,7 +306,8 @@ def scores_of(rng: np.random.Generator, n: int, shift: float = 0.0, common: Any 
     weight = rng.integers(2, 200, n)
     values = {name: common + shift + rng.normal(0.0, 1.0, n) for name in METRICS}
     sums = {name: values[name] * weight for name in SUMMED}
-    return RoundScores(weight, sums, {name: values[name] for name in PER_ROUND}, np.zeros((n, 7, 1)))
+    each = np.ones(n, np.int64)
+    return RoundScores(weight, sums, {name: values[name] for name in PER_ROUND}, each, np.zeros((n, 7, 1)))
 
 
 @pytest.mark.parametrize(("degrees", "table"), [(2, 4.303), (4, 2.776), (10, 2.228), (30, 2.042), (1000, 1.962)])
@@ -328,7 +329,8 @@ def test_interval__agrees_with_a_bootstrap_over_rounds(metric: str) -> None:
     hard = rng.normal(0.0, 5.0, 400)  # difficulty common to both; pairing removes it
     one, other = scores_of(rng, 400, common=hard), scores_of(rng, 400, common=hard)
     other = RoundScores(one.weight, {name: other.values.get(name, other.sums[name] / other.weight) * one.weight
-                                     for name in SUMMED}, other.values, other.by_experience)  # fmt: skip
+                                     for name in SUMMED},
+                        other.values, other.n_values, other.by_experience)  # fmt: skip
     draws = [rng.integers(0, 400, 400) for _ in range(2000)]
     spread = float(np.std([one.mean(metric, draw) - other.mean(metric, draw) for draw in draws]))
     assert half_width(one, other, metric) == pytest.approx(1.966 * spread, rel=0.08)
@@ -349,7 +351,7 @@ def test_interval__is_nan_for_few_rounds_and_zero_for_equal_runs() -> None:
     two, three = scores_of(rng, 2), scores_of(rng, 3)
     assert math.isnan(half_width(two, scores_of(rng, 2), "pair_inversion"))
     assert half_width(three, three, "pair_inversion") == 0.0
-    nothing = RoundScores(three.weight * 0, three.sums, three.values, three.by_experience)
+    nothing = RoundScores(three.weight * 0, three.sums, three.values, three.n_values, three.by_experience)
     assert math.isnan(half_width(three, nothing, "pair_inversion"))
 
 

@@ -1,0 +1,139 @@
+"""Scores of pieces of a run: some consecutive rounds, read and scored together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ranklake.rating_kernels.core.standings import Floats, Longs
+from ranklake.rating_kernels.core.system import System
+from ranklake.rating_kernels.metrics.metrics import Kept, keep, score
+from ranklake.rating_kernels.metrics.rank_errors import rank_errors
+from ranklake.storage import Chain, LakeError, Run, Segment
+from ranklake.storage.datasets.round_teams import RoundTeams
+
+from ..common.adapters import to_ragged
+from .entrants import Entrants
+from .game_scores import score_games
+from .game_weights import GameWeights
+from .scores import RoundScores
+
+__all__ = ["Piece", "PieceScorer", "split"]
+
+_COLUMNS = ("lo", "mu_prior", "sigma_prior", "mu", "n_before")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Scores of some rounds, as the attributes of an evaluation."""
+
+    n_players: Longs
+    filters: dict[str, RoundScores]
+    errors: Floats
+    games: Floats | None
+
+
+def split(chain: Chain, first_round: int, n_rows: int) -> Iterator[Chain]:
+    """Split a chain from a round on into consecutive segments of about ``n_rows`` rows."""
+    piece: list[Segment] = []
+    for segment in chain.segments:
+        if segment.stop_round > first_round:
+            piece.append(segment)
+            if sum(part.n_rows for part in piece) >= n_rows:
+                yield Chain(tuple(piece), (), "")
+                piece = []
+    if piece:
+        yield Chain(tuple(piece), (), "")
+
+
+@dataclass(frozen=True, slots=True)
+class PieceScorer:
+    """Scores pieces of a run; several threads may use it.
+
+    Attributes
+    ----------
+    first_round : int
+        The first round of the evaluation.
+    division, weight : [r]
+        Division and weight of each round of the evaluation.
+    teams
+        Teams of these rounds.
+    games
+        Weights of games if the rounds are periods of games; None: each round is one result.
+    scale
+        As for :func:`.evaluate.evaluate`.
+    """
+
+    run: Run
+    system: System
+    params: Any
+    first_round: int
+    division: Longs
+    weight: Floats
+    teams: RoundTeams
+    games: GameWeights | None
+    scale: float
+
+    def score(self, piece: Chain) -> Piece:
+        """The scores of the rounds of a piece.
+
+        Raises
+        ------
+        LakeError
+            A rating is not finite, or the data set has other games than the run.
+        """
+        begin = max(self.first_round, piece.segments[0].first_round)
+        sizes = np.concatenate([segment.rows for segment in piece.segments])[begin - piece.segments[0].first_round :]
+        rounds = slice(begin - self.first_round, begin - self.first_round + len(sizes))
+        named = self.games is not None or self.teams.any(rounds.start, rounds.stop)
+        columns = (*_COLUMNS, "player") if named else _COLUMNS
+        read = self.run.iter_segments(begin, None, columns, chain=piece)
+        table = pa.concat_tables([part.replace_schema_metadata() for _, part in read])
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        self._check(table, offsets, begin)
+        weight, results = self.weight[rounds], None
+        if self.games is not None:
+            results = offsets // 2  # the first game of each period
+            weight = self.games.of(rounds.start, rounds.stop, offsets, table.column("player").to_numpy())
+            offsets = np.arange(0, offsets[-1] + 1, 2)
+        entrants = self._entrants(table, offsets, weight, rounds)
+        n_players = np.diff(entrants.offsets) if results is None else np.where(sizes > 0, 2, 0)
+        errors = self._rank_errors(entrants, self.division[rounds], results)
+        games = None
+        if results is not None:
+            sigma = np.array(table.column("sigma_prior"))
+            games = score_games(self.system, self.params, entrants, sigma, weight, results)
+        return Piece(n_players, entrants.scores(scale=self.scale, results=results), errors, games)
+
+    def _check(self, table: pa.Table, offsets: Longs, begin: int) -> None:
+        bad = ~(np.isfinite(table.column("mu_prior").to_numpy()) & np.isfinite(table.column("mu").to_numpy()))
+        if bad.any():
+            at, name = begin + int(np.searchsorted(offsets, np.argmax(bad), side="right")) - 1, self.run.name
+            raise LakeError(
+                f"round {at} of run {name} has a rating that is not finite, written by an older release; "
+                f"rate the run again: `ranklake rate --run {name} --replace` with other hyperparameters"
+            )
+
+    def _entrants(self, table: pa.Table, offsets: Longs, weight: Floats, rounds: slice) -> Entrants:
+        # copies: Arrow's arrays are read-only, and the kernels would be compiled again for them
+        lo, mu_prior, sigma_prior, mu, n_before = (np.array(table.column(name)) for name in _COLUMNS)
+        teams = None
+        if self.teams.any(rounds.start, rounds.stop):
+            index = np.repeat(np.arange(rounds.start, rounds.stop, dtype=np.int32), np.diff(offsets))
+            named = self.teams.of_rows(index, table.column("player").to_numpy())
+            teams = None if named is None else to_ragged(named, offsets)
+        return Entrants.of(
+            self.system, self.params, offsets, lo, mu_prior, sigma_prior, n_before, mu - mu_prior, weight, teams
+        )
+
+    def _rank_errors(self, entrants: Entrants, division: Longs, results: Longs | None) -> Floats:
+        kept = keep(entrants.offsets, entrants.lo, np.ones(len(entrants.lo), dtype=bool))
+        rows = kept.rows
+        performance = score(kept, entrants.mu[rows], self.scale, places=False).log2_performance
+        if results is not None:
+            kept = Kept(kept.offsets[results], rows, kept.lo, kept.hi)
+        return rank_errors(kept, entrants.n_before[rows], division, performance, entrants.change[rows])
