@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from ranklake.storage import Lake
 from ranklake.storage.datasets.round_teams import RoundTeams
+from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
 from ..common.titles import CODEFORCES, TitlesChoice
@@ -232,6 +233,7 @@ class Content:
             "titles": self._titles.to_json(),
             "n_rounds": self.n_rounds,
             **({} if display.minimum == -math.inf else {"minimum": float(display.minimum)}),
+            "games": self._dataset.kind == GAMES_KIND,
         }
 
     @cached_property

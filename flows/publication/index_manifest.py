@@ -85,6 +85,8 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
         Tables of the same state.
     attributes, groups : IndexFile or None
         Tables of the same state; None without attributes.
+    games : bool
+        Whether the rounds are periods of games, of which each has two adjacent rows.
     unrated : IndexFile or None
         The rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such file.
     state : dict
@@ -115,6 +117,7 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
     minimum: float | None = None
     attributes: IndexFile | None = None
     groups: IndexFile | None = None
+    games: bool = False
     unrated: IndexFile | None = None
 
     @property

@@ -62,13 +62,24 @@ class Part:
         start, stop = self._bounds(player)
         return self._round[start:stop]
 
-    def round(self, round_index: int) -> pa.Table:
-        """The rows of a round, in the order of its standings."""
-        return self._with_team(self._rows.take(pa.array(self._positions(round_index))))
+    def opponents(self, player: int) -> npt.NDArray[np.int32]:
+        """The opponent of each row of a player; the rounds are periods of games."""
+        start, stop = self._bounds(player)
+        at = np.flatnonzero((self._by_round >= start) & (self._by_round < stop))
+        opponents: npt.NDArray[np.int32] = self._player[self._by_round[at ^ 1]]
+        return opponents
 
-    def ratings_before(self, round_index: int) -> npt.NDArray[np.float64]:
-        """The display rating before a round of each of its players, in order; NaN if this part does not have it."""
-        at = self._positions(round_index)
+    def n_rows(self, round_index: int) -> int:
+        """Number of rows of a round."""
+        return len(self._positions(round_index))
+
+    def round(self, round_index: int, rows: slice = slice(None)) -> pa.Table:
+        """Some rows of a round, in the order of its standings."""
+        return self._with_team(self._rows.take(pa.array(self._positions(round_index)[rows])))
+
+    def ratings_before(self, round_index: int, rows: slice = slice(None)) -> npt.NDArray[np.float64]:
+        """The display rating before some rows of a round, in order; NaN if this part does not have it."""
+        at = self._positions(round_index)[rows]
         before = np.maximum(at - 1, 0)  # sorted by player, then by round
         return np.where((at > 0) & (self._player[before] == self._player[at]), self._rating[before], np.nan)
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from operator import itemgetter
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from .tables import PublishedTables
 
@@ -18,14 +22,14 @@ def compare(tables: PublishedTables, players: Sequence[dict[str, Any]]) -> dict[
     """The rounds with at least two of the players, and the wins, losses and draws of each pair.
 
     Members of one team share its place: such a round is neither a win nor a loss nor a draw of theirs. A round of teams
-    has ``teams``, the name of each player's team.
+    has ``teams``, the name of each player's team. Of periods of games, the games of two of the players are the rounds.
 
     Parameters
     ----------
     players
         Rows of the leaderboard.
     """
-    common, teams = _rounds(tables, players)
+    common, teams = _games(tables, players) if tables.manifest.games else _rounds(tables, players)
     facts = tables.contests_table.select(["contest_id", "name", "time_seconds", "n_players"])
     contests = [
         {"round_index": index, **facts.slice(index, 1).to_pylist()[0], "places": found}
@@ -49,6 +53,18 @@ def _rounds(tables: PublishedTables, players: Sequence[dict[str, Any]]) -> tuple
             if team is not None:
                 teams.setdefault(index, {})[player["handle"]] = team
     return [(index, found) for index, found in sorted(places.items()) if len(found) > 1], teams
+
+
+def _games(tables: PublishedTables, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
+    """The games of two of the players in order of periods, as :func:`_rounds`; there are no teams."""
+    handles, games = {player["player"]: player["handle"] for player in players}, []
+    for player, handle in handles.items():
+        opponents = tables.opponents_of(player)
+        rows = np.flatnonzero(np.isin(opponents, [other for other in handles if other > player]))  # each game once
+        columns = tables.rows_of(player).select(["round_index", "lo", "hi"]).take(pa.array(rows)).to_pydict()
+        for other, index, lo, hi in zip(opponents[rows].tolist(), *columns.values(), strict=True):
+            games.append((index, {handle: lo + 1, handles[other]: 1 if lo < hi else 2 - lo}))
+    return sorted(games, key=itemgetter(0)), {}
 
 
 def _score(one: str, other: str, rounds: Sequence[tuple[dict[str, int], dict[str, str]]]) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from .leaderboard import Page
 from .search import fold
 from .tables import PublishedTables
 
-__all__ = ["contest", "contests", "history"]
+__all__ = ["MOST_GAME_ROWS", "contest", "contests", "history"]
+
+MOST_GAME_ROWS = 1_000  # of a page of a period of games
 
 _OF_HISTORY = ("contest_id", "name", "url", "time_seconds", "n_players")
 
@@ -41,15 +43,21 @@ def contests(
     return Page.of(table, np.flatnonzero(keep)[::-1], start, limit)
 
 
-def contest(tables: PublishedTables, contest_id: str) -> tuple[dict[str, Any], pa.Table]:
-    """A contest and its standings: ``place, handle, perf, rating_before, rating, change, mu, sigma, n_before, team``
-    and ``rated``.
+def contest(
+    tables: PublishedTables, contest_id: str, start: int = 0, limit: int | None = None
+) -> tuple[dict[str, Any], Page]:
+    """A contest and a page of its standings: ``place, handle, perf, rating_before, rating, change, mu, sigma``,
+    ``n_before``, ``team`` and ``rated``.
 
-    ``team`` is null for individuals. The members of a team have adjacent rows, and ``place`` counts teams. An unrated
-    participant has the place among the rated ones, after those who share it, and the rating before; null without a
-    rated contest.
+    ``rating_before`` and ``change`` are null for newcomers, ``team`` is null for individuals. The members of a team
+    have adjacent rows, and ``place`` counts teams. A contest that was skipped has no standings. A period of games has
+    two rows a game, one after the other, with places in the game. An unrated participant has the place among the rated
+    ones, after those who share it, and the rating before; null without a rated contest.
 
-    ``rating_before`` and ``change`` are null for newcomers. A contest that was skipped has no standings.
+    Parameters
+    ----------
+    limit
+        Rows of the page; by default all of a contest, and :data:`MOST_GAME_ROWS` of a period.
 
     Raises
     ------
@@ -61,8 +69,11 @@ def contest(tables: PublishedTables, contest_id: str) -> tuple[dict[str, Any], p
         raise KeyError(contest_id)
     index = int(matches[0])
     (facts,) = tables.contests_table.slice(index, 1).to_pylist()
-    rows = tables.rows_of_round(index)
-    before, rating = tables.ratings_before(index), rows.column("rating").combine_chunks()
+    limit = MOST_GAME_ROWS if limit is None and tables.manifest.games else limit
+    unrated, page = tables.unrated_of_round(index), slice(start, None if limit is None else start + limit)
+    chosen = slice(None) if unrated.num_rows else page  # merged below
+    rows = tables.rows_of_round(index, chosen)
+    before, rating = tables.ratings_before(index, chosen), rows.column("rating").combine_chunks()
     columns = {
         "place": pc.add(rows.column("lo"), pa.scalar(1, pa.int32())),
         "handle": tables.handles_of(rows.column("player")),
@@ -73,8 +84,12 @@ def contest(tables: PublishedTables, contest_id: str) -> tuple[dict[str, Any], p
         **{name: rows.column(name) for name in ("mu", "sigma", "n_before", "team")},
         "rated": pa.repeat(True, rows.num_rows),
     }
-    shown, unrated = pa.table(columns), tables.unrated_of_round(index)
-    return facts, _with_unrated(shown, unrated) if unrated.num_rows else shown
+    total, shown = tables.n_rows_of_round(index) + unrated.num_rows, pa.table(columns)
+    if unrated.num_rows:
+        shown = _with_unrated(shown, unrated)
+        shown = shown.take(pa.array(np.arange(total)[page]))
+    stop = start + shown.num_rows
+    return facts, Page(shown, total, stop if shown.num_rows and stop < total else None)
 
 
 def _with_unrated(standings: pa.Table, unrated: pa.Table) -> pa.Table:
@@ -95,13 +110,19 @@ def _with_unrated(standings: pa.Table, unrated: pa.Table) -> pa.Table:
     return rows.take(pa.array(np.argsort(rows.column("place").to_numpy(), kind="stable")))
 
 
-def history(tables: PublishedTables, rows: pa.Table, since: int | None = None) -> pa.Table:
-    """The rated rows of a player with their contests and the change of the rating; null in the first round."""
+def history(tables: PublishedTables, player: int, since: int | None = None) -> pa.Table:
+    """The rated rows of a player with their contests and the change of the rating; null in the first round.
+
+    Rows of games have the ``opponent``.
+    """
+    rows = tables.rows_of(player)
     found = tables.contests_table.select(_OF_HISTORY).take(rows.column("round_index"))
     rating = rows.column("rating").combine_chunks()
     before = pa.concat_arrays([pa.nulls(1, pa.float64()), rating.slice(0, max(len(rating) - 1, 0))])
     columns = {name: rows.column(name) for name in rows.column_names if name != "player"}
     columns |= {name: found.column(name) for name in _OF_HISTORY}
     columns["change"] = pc.subtract(rating, before.slice(0, len(rating)))
+    if tables.manifest.games:
+        columns["opponent"] = tables.handles_of(pa.chunked_array([tables.opponents_of(player)]))
     table = pa.table(columns)
     return table if since is None else table.filter(pc.greater_equal(table.column("time_seconds"), since))

@@ -88,6 +88,9 @@ def player_history(
                 columns[column] = contests.column(column)
             names = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating", "team"]
             table = pa.table([columns[column] for column in names], names=names)
+            if published.manifest.games:
+                opponents = pa.chunked_array([published.opponents_of(player)])
+                table = table.append_column("opponent", published.handles_of(opponents))
             return PlayerHistory(name, table, alias_note(dataset, handle, name), current.format(titles))
     raise LakeError(f"player {handle!r} has no rated rounds in run {run_name}")
 

@@ -119,10 +119,9 @@ class PublishedRun(PublishedTables):
         """One row per rated round of a player, in order; raises as :meth:`player`.
 
         The columns are those of the rounds, and ``contest_id, name, url, time_seconds, n_players, rating, team,
-        change``; ``team`` is null in a round of individuals.
+        change``; ``team`` is null in a round of individuals. Rows of games have the ``opponent``.
         """
-        rows = self.rows_of(self.handles.player(self.handles.row(handle)))
-        return contests.history(self, rows, since)
+        return contests.history(self, self.handles.player(self.handles.row(handle)), since)
 
     def compare(self, handles: list[str]) -> dict[str, Any]:
         """The common rounds of several players and the score of each pair; raises as :meth:`player`."""
@@ -153,15 +152,15 @@ class PublishedRun(PublishedTables):
         """Contests, latest first; see :func:`ranklake.flows.published.contests.contests`."""
         return contests.contests(self, start, limit, q, since, until)
 
-    def contest(self, contest_id: str) -> tuple[dict[str, Any], pa.Table]:
-        """A contest and its standings with the change of each rating.
+    def contest(self, contest_id: str, start: int = 0, limit: int | None = None) -> tuple[dict[str, Any], Page]:
+        """A contest and its standings; see :func:`ranklake.flows.published.contests.contest`.
 
         Raises
         ------
         KeyError
             The run has no such contest.
         """
-        return contests.contest(self, contest_id)
+        return contests.contest(self, contest_id, start, limit)
 
     def search(self, q: str, limit: int = 10) -> pa.Table:
         """The best matches for a part of a handle: columns ``place, handle, rating, title``."""

@@ -84,15 +84,23 @@ class PublishedTables:
         """The indices of a player's rounds, ascending."""
         return np.concatenate([np.zeros(0, np.int32), *(part.rounds(player) for part in self.parts)])
 
-    def rows_of_round(self, round_index: int) -> pa.Table:
-        """The rated rows of a round, in the order of its standings.
+    def opponents_of(self, player: int) -> npt.NDArray[np.int32]:
+        """The opponent of each rated row of a player, in order; the rounds are periods of games."""
+        return np.concatenate([np.zeros(0, np.int32), *(part.opponents(player) for part in self.parts)])
+
+    def n_rows_of_round(self, round_index: int) -> int:
+        """Number of rated rows of a round; raises as :meth:`rows_of_round`."""
+        return self.parts[self._part_of(round_index)].n_rows(round_index)
+
+    def rows_of_round(self, round_index: int, rows: slice = slice(None)) -> pa.Table:
+        """Some rated rows of a round, in the order of its standings.
 
         Raises
         ------
         IndexError
             There is no such round.
         """
-        return self.parts[self._part_of(round_index)].round(round_index)
+        return self.parts[self._part_of(round_index)].round(round_index, rows)
 
     def unrated_of_round(self, round_index: int) -> pa.Table:
         """The rows of unrated participants of a round, in the order of its standings."""
@@ -100,12 +108,12 @@ class PublishedTables:
         first, end = np.searchsorted(rounds, (round_index, round_index + 1)).tolist()
         return self.unrated_table.slice(first, end - first)
 
-    def ratings_before(self, round_index: int) -> pa.Array:
-        """The display rating before a round of each of its players, in the order of standings; null for newcomers."""
+    def ratings_before(self, round_index: int, rows: slice = slice(None)) -> pa.Array:
+        """The display rating before some rows of a round, in the order of standings; null for newcomers."""
         at = self._part_of(round_index)
         ratings, players = (
-            self.parts[at].ratings_before(round_index),
-            integers(self.rows_of_round(round_index)["player"]),
+            self.parts[at].ratings_before(round_index, rows),
+            integers(self.rows_of_round(round_index, rows)["player"]),
         )
         for part in reversed(self.parts[:at]):
             ratings = np.where(np.isnan(ratings), part.last_ratings(players), ratings)

@@ -176,13 +176,14 @@ def _contests(run: PublishedRun, values: Values) -> Rows:
 
 def _contest(run: PublishedRun, values: Values) -> Rows:
     try:
-        facts, rows = run.contest(values["contest_id"])
+        facts, page = run.contest(values["contest_id"], values["start"], values["limit"])
     except KeyError:
         contest_id = values["contest_id"]
         found = run.contests(0, 5, contest_id[:100]).rows.column("contest_id").to_pylist()
         hint = f"; near it are {', '.join(map(repr, found))}" if found else ""
         raise Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}{hint}", near=found) from None
-    return Rows(rows, facts)
+    rows = _page(page, values)
+    return Rows(rows.table, {**facts, **rows.facts})
 
 
 def _search(run: PublishedRun, values: Values) -> Rows:
@@ -242,7 +243,12 @@ ENDPOINTS = (
     Endpoint("/contests", "Contests, latest first.", (
         Parameter("q", "text", "Part of the name or id.", "", 0, 100), _SINCE, _UNTIL, _START, _limit(100), _FORMAT,
     ), _contests),
-    Endpoint("/contests/{contest_id}", "Standings of a contest with the change of each rating.", (_FORMAT,), _contest),
+    Endpoint("/contests/{contest_id}", "Standings of a contest with the change of each rating.", (
+        _START,
+        Parameter("limit", "integer", "Number of rows at most; by default all, of a period of games 1,000.", None, 1,
+                  MOST_ROWS),
+        _FORMAT,
+    ), _contest),
     Endpoint("/search", "Players by a part of the handle, without case and accents.", (
         Parameter("q", "text", "Part of a handle.", None, 1, 100, required=True),
         Parameter("limit", "integer", "Number of rows at most.", 10, 1, 100), _FORMAT,

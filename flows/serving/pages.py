@@ -250,7 +250,7 @@ def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) ->
 def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> dict[str, Any]:
     contest_id = given["contest_id"]
     try:
-        return views.contest(run, contest_id)
+        return views.contest(run, links, contest_id)
     except KeyError:
         near = run.contests(0, 5, contest_id[:100]).rows.column("contest_id").to_pylist()
         raise Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}", near=near) from None

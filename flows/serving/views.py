@@ -89,6 +89,9 @@ def player(run: PublishedRun, handle: str) -> dict[str, Any]:
     one = _player(run, handle)
     rows = run.history(one["handle"])
     columns, form = _columns(rows), facts(run).format
+    if run.manifest.games:
+        opponents = rows.column("opponent").to_pylist()
+        columns["names"] = [f"{name}, {one}" for name, one in zip(columns["names"], opponents, strict=True)]
     rounds = [
         {"contest_id": key, "name": name, "time_seconds": time, "place": place, "n_players": n, "perf": perf, "mu": mu,
          "sigma": sigma, "rating": rating, "team": team,
@@ -135,11 +138,14 @@ def contests(run: PublishedRun, links: ServerLinks) -> dict[str, Any]:
     return {"contests": listed}
 
 
-def contest(run: PublishedRun, contest_id: str) -> dict[str, Any]:
-    """A contest with all standings; raises as :meth:`PublishedRun.contest`."""
-    about, table = run.contest(contest_id)
+def contest(run: PublishedRun, links: ServerLinks, contest_id: str) -> dict[str, Any]:
+    """A contest with all standings, or the first games of a period; raises as :meth:`PublishedRun.contest`."""
+    about, page = run.contest(contest_id)
+    table = page.rows
     rows = {name: [_finite(value) for value in table.column(name).to_pylist()] for name in _STANDINGS}
-    about |= {"name": about["name"] or contest_id, "n_players": table.num_rows, "n_rows": table.num_rows}
+    about |= {"name": about["name"] or contest_id, "n_players": page.total, "n_rows": page.total}
+    if page.next is not None:
+        about["all"] = links.standings(contest_id)
     if not all(rated := table.column("rated").to_pylist()):
         rows["rated"] = rated
     if table.column("team").null_count < table.num_rows:

@@ -202,6 +202,10 @@ class ServerLinks:
     def contest(self, contest_id: str) -> str:
         return f"{self.home}/c/{quote(contest_id, '')}"
 
+    def standings(self, contest_id: str) -> str:
+        """The standings of a contest as data, which only the server has."""
+        return f"{self.root}/api/v1/runs/{self.run}/contests/{quote(contest_id, '')}"
+
     def static(self, name: str) -> str:
         if name == "titles.css":
             return f"{self.root}/static/titles/{self.run}.css"

@@ -40,7 +40,7 @@ def indexed(lake: Lake) -> dict[str, dict[str, str]]:
     """The teams of each contest in the index, if it has any."""
     run, teams = open_published(lake, "run"), {}
     for contest_id in "1234":
-        rows = run.contest(contest_id)[1].to_pylist()
+        rows = run.contest(contest_id)[1].rows.to_pylist()
         teams[contest_id] = {row["handle"]: row["team"] for row in rows if row["team"] is not None}
     return {key: found for key, found in teams.items() if found}
 

@@ -36,8 +36,8 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def standings(lake: Lake, contest_id: str) -> list[tuple[Any, ...]]:
-    _, rows = open_published(lake, "run").contest(contest_id)
-    return [tuple(row[name] for name in NAMES) for row in rows.to_pylist()]
+    _, page = open_published(lake, "run").contest(contest_id)
+    return [tuple(row[name] for name in NAMES) for row in page.rows.to_pylist()]
 
 
 def test_standings__have_unrated_participants_with_a_mark(lake: Lake) -> None:
@@ -53,10 +53,13 @@ def test_standings__have_unrated_participants_with_a_mark(lake: Lake) -> None:
     ]
     assert [row[2] for row in standings(lake, "1")] == [True] * 3
     published = open_published(lake, "run")
-    assert published.contest("2")[1]["change"].to_pylist()[2] == 0.0
-    shown = views.contest(published, "2")
+    assert published.contest("2")[1].rows["change"].to_pylist()[2] == 0.0
+    page = published.contest("2", 1, 3)[1]
+    assert (page.rows["handle"].to_pylist(), page.total, page.next) == (["dot", "ada", "ben"], 5, 4)
+    links = views.ServerLinks("", "run")
+    shown = views.contest(published, links, "2")
     assert (shown["contest"]["n_players"], shown["rows"]["rated"]) == (5, [True, True, False, True, False])
-    assert "rated" not in views.contest(published, "1")["rows"]
+    assert "rated" not in views.contest(published, links, "1")["rows"]
     assert [row["handle"] for row in published.leaderboard(0, 9).rows.to_pylist() if row["n_rounds"]] == [
         *published.leaderboard(0, 9).rows.column("handle").to_pylist()
     ]

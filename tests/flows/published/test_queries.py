@@ -140,10 +140,13 @@ def test_contest__standings_have_the_rating_before(run: PublishedRun, rounds: li
         of_contest[row["contest_id"]].append((row["lo"] + 1, row["handle"], before, row["rating"], change))
         last[row["handle"]] = row["rating"]
     for one in CONTESTS:
-        facts, rows = run.contest(one.contest_id)
+        facts, page = run.contest(one.contest_id)
         names = ("place", "handle", "rating_before", "rating", "change")
-        assert [tuple(row[name] for name in names) for row in rows.to_pylist()] == of_contest[one.contest_id]
-        assert facts["contest_id"] == one.contest_id
+        assert [tuple(row[name] for name in names) for row in page.rows.to_pylist()] == of_contest[one.contest_id]
+        assert (facts["contest_id"], page.total, page.next) == (one.contest_id, page.rows.num_rows, None)
+        part = run.contest(one.contest_id, 2, 3)[1]
+        assert part.rows.equals(page.rows.slice(2, 3))
+        assert part.next == (5 if page.total > 5 else None)
     with pytest.raises(KeyError):
         run.contest("none")
 
@@ -163,7 +166,7 @@ def test_compare__scores_are_those_of_the_common_rounds(run: PublishedRun) -> No
     wins = losses = draws = 0
     for one in CONTESTS:
         handles = one.handles.to_pylist()
-        if {"player 1", "player 2"} <= set(handles) and run.contest(one.contest_id)[1].num_rows:
+        if {"player 1", "player 2"} <= set(handles) and run.contest(one.contest_id)[1].total:
             a, b = (one.lo[handles.index(name)] for name in ("player 1", "player 2"))
             wins, losses, draws = wins + (a < b), losses + (a > b), draws + (a == b)
     assert (pair["wins"], pair["losses"], pair["draws"]) == (wins, losses, draws)

@@ -1,0 +1,83 @@
+"""Queries about a published run over periods of games: opponents, pages of a period, comparisons."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import combinations
+
+import pyarrow as pa
+import pytest
+from helpers.games import DAY, as_periods, ingest_periods, league
+from helpers.lakes import commit_often, rate_run
+
+from ranklake.flows.publication import index_parts
+from ranklake.flows.publication.publish import publish
+from ranklake.flows.published import contests
+from ranklake.flows.published.current import player_history as of_index
+from ranklake.flows.published.run import PublishedRun, open_published
+from ranklake.flows.results.players import player_history as of_rounds
+from ranklake.storage import Lake
+
+GAMES = league(200, n_players=12)
+PERIODS = as_periods(GAMES)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> PublishedRun:
+    lake = Lake.open(tmp_path_factory.mktemp("games") / "lake", create=True)
+    ingest_periods(lake, PERIODS)
+    with pytest.MonkeyPatch.context() as patch:
+        commit_often(patch, segment_rows=60)
+        patch.setattr(index_parts, "PART_ROWS", 100)
+        rate_run(lake, run="run", dataset="league", system="elo")
+        publish(lake, "run")
+    published = open_published(lake, "run")
+    assert len(published.parts) > 2
+    return published
+
+
+def test_history__has_the_opponent_of_each_game(run: PublishedRun) -> None:
+    expected = defaultdict(list)
+    for game in GAMES:
+        for player, opponent, score in ((*game[:2], game.score), (*game[1::-1], 1.0 - game.score)):
+            expected[player].append((f"period-{game.time_seconds // DAY}", opponent, score))
+    for player, games in expected.items():
+        tables = [
+            run.history(player),
+            of_rounds(run._lake, "run", player).rows,
+            of_index(run._lake, "run", player).rows,
+        ]
+        for rows in (table.to_pylist() for table in tables):
+            scores = [0.5 if row["lo"] < row["hi"] else 1.0 - row["lo"] for row in rows]
+            assert [(r["contest_id"], r["opponent"], s) for r, s in zip(rows, scores, strict=True)] == games
+        assert tables[1].to_pylist() == tables[2].to_pylist()
+
+
+def test_contest__is_a_page_of_a_period(run: PublishedRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    last: dict[str, float] = {}
+    for period in PERIODS:
+        facts, whole = run.contest(period.contest_id)
+        assert (facts["contest_id"], whole.total, whole.next) == (period.contest_id, 2 * len(period), None)
+        for row in whole.rows.to_pylist():
+            assert row["rating_before"] == last.get(row["handle"])
+            last[row["handle"]] = row["rating"]
+        pages = [run.contest(period.contest_id, start, 7)[1] for start in range(0, whole.total, 7)]
+        assert pa.concat_tables(page.rows for page in pages).equals(whole.rows)
+        assert [page.next for page in pages] == [*range(7, whole.total, 7), None]
+        with monkeypatch.context() as patch:
+            patch.setattr(contests, "MOST_GAME_ROWS", 4)
+            assert run.contest(period.contest_id)[1].rows.equals(whole.rows.slice(0, 4))
+
+
+def test_compare__counts_the_games_against_each_other(run: PublishedRun) -> None:
+    handles = [f"p{number}" for number in range(6)]
+    found = run.compare(handles)
+    common = [game for game in GAMES if {game.white, game.black} <= set(handles)]
+    assert len(common) > 30
+    assert [contest["contest_id"] for contest in found["contests"]] == [
+        f"period-{game.time_seconds // DAY}" for game in common
+    ]
+    for pair, (one, other) in zip(found["pairs"], combinations(handles, 2), strict=True):
+        scores = [game.score if game.white == one else 1 - game.score for game in common if {one, other} <= set(game)]
+        counts = [scores.count(score) for score in (1.0, 0.0, 0.5)]
+        assert [pair["wins"], pair["losses"], pair["draws"]] == counts
