@@ -19,15 +19,16 @@ from .numerics import prefetch
 from .ragged import Ragged
 from .standings import Floats, Ints, Longs
 
-__all__ = ["LANES", "NEVER", "Beliefs", "Column", "History", "Map", "serial_map"]
+__all__ = ["LANES", "LINE", "NEVER", "Beliefs", "Column", "History", "Map", "serial_map"]
 
 Column = npt.NDArray[Any]
 
-LANES = 4  # factors a vector register; also the first capacity, most players take part a few times only
+LANES = 4  # factors a vector register
+LINE = 8  # float64 a cache line; also the first capacity, most players take part a few times only
 NEVER = int(np.iinfo(np.int64).min)  # last time of a player without one: no days pass before the first round
-_LINE = 64  # bytes a cache line
 _FIRST_POOL = 1 << 26  # places: address space only, pages are used when written
 _AHEAD = 8  # rows to prefetch when all are read in order
+_FLOAT = np.dtype(np.float64)
 _GROWTH = 4  # times the required size, when the pool is full
 
 
@@ -80,7 +81,7 @@ class Beliefs:
         if history_parts:
             fields += [("length", np.int32), ("start", np.int64), ("capacity", np.int32)]
         self._dtype = np.dtype(fields)
-        self._records = _records(0, self._dtype)
+        self._records = _aligned(np.zeros, 0, self._dtype)
         self.history = History(self._records, history_parts) if history_parts else None
         self.resize(n_players)
 
@@ -96,7 +97,7 @@ class Beliefs:
         """Grow the store to at least ``n_players`` rows; new rows are newcomers."""
         old = len(self._records)
         if n_players > old or old == 0:
-            records = _records(n_players, self._dtype)
+            records = _aligned(np.zeros, n_players, self._dtype)
             records[:old] = self._records
             for name, value in [*self._initial.items(), ("last_time", NEVER)]:
                 records[name][old:] = value
@@ -163,8 +164,8 @@ class History:
     ----------
     start, length, capacity : int64[n], int32[n], int32[n]
         A player's segment of the pool has ``capacity`` performances, then as many forces, then as many inverse widths.
-        The first ``length`` of each are in use, the others are zero. Capacities are multiples of :data:`LANES`, so that
-        vector loops process whole registers.
+        The first ``length`` of each are in use, the others are zero. Capacities are multiples of :data:`LINE`, and the
+        pool begins at a cache line: vector loops process whole registers, and no part shares a line with another one.
     pool : float64[...]
     used : int64[1]
         Pool places allocated.
@@ -200,7 +201,7 @@ class History:
         """
         used = int(self.used[0])
         if used + places > len(self.pool):
-            pool = np.empty(max(_GROWTH * (used + places), _FIRST_POOL))
+            pool = _aligned(np.empty, max(_GROWTH * (used + places), _FIRST_POOL))
             pool[:used] = self.pool[:used]
             self.pool = pool
 
@@ -224,7 +225,7 @@ class History:
         offsets, lengths = columns[self.parts[0]].offsets, columns[self.parts[0]].lengths
         at = np.asarray(rows, dtype=np.int64)
         moves = np.flatnonzero(lengths > self.capacity[at])
-        room = np.maximum(-(-lengths[moves] // LANES) * LANES, 2 * self.capacity[at[moves]])
+        room = np.maximum(-(-lengths[moves] // LINE) * LINE, 2 * self.capacity[at[moves]])
         places = len(self.parts) * np.cumsum(room, dtype=np.int64)
         if len(moves):
             self.reserve(int(places[-1]))
@@ -239,17 +240,19 @@ class History:
         n = len(offsets) - 1
         self.length[:], self.capacity[:], self.start[:] = 0, 0, 0
         self.length[:n] = columns[self.parts[0]].lengths
-        self.capacity[:n] = -(-self.length[:n] // LANES) * LANES
+        self.capacity[:n] = -(-self.length[:n] // LINE) * LINE
         ends = len(self.parts) * np.cumsum(self.capacity, dtype=np.int64)
         self.start[1:] = ends[:-1]
-        self.pool, self.used[0] = np.zeros(ends[-1] if len(ends) else 0), ends[-1] if len(ends) else 0
+        self.used[0] = ends[-1] if len(ends) else 0
+        self.pool = _aligned(np.zeros, int(self.used[0]))
         _scatter(np.arange(n), *self.arrays, offsets, np.stack([columns[name].values for name in self.parts]))
 
 
-def _records(n: int, dtype: np.dtype[Any]) -> Column:
-    """Zeroed records aligned to a cache line."""
-    raw = np.zeros(n * dtype.itemsize + _LINE, dtype=np.uint8)
-    skip = -raw.ctypes.data % _LINE
+def _aligned(make: Callable[..., Column], n: int, dtype: np.dtype[Any] = _FLOAT) -> Column:
+    """``n`` items that ``make`` allocates, aligned to a cache line."""
+    line = LINE * _FLOAT.itemsize
+    raw = make(n * dtype.itemsize + line, dtype=np.uint8)
+    skip = -raw.ctypes.data % line
     return raw[skip : skip + n * dtype.itemsize].view(dtype)
 
 
@@ -259,7 +262,7 @@ def places_needed(begin, end, rows, length, capacity, parts):
     places = 0
     for i in range(begin, end):
         room = capacity[rows[i]]
-        places += parts * max(2 * room, LANES) if length[rows[i]] == room else 0
+        places += parts * max(2 * room, LINE) if length[rows[i]] == room else 0
     return places
 
 
@@ -267,7 +270,7 @@ def places_needed(begin, end, rows, length, capacity, parts):
 def grow(row, new, start, capacity, pool, parts):
     """Move a full row to a segment twice as long that begins at ``new``; returns the first place after it."""
     old, old_capacity = start[row], capacity[row]
-    new_capacity = max(2 * old_capacity, LANES)
+    new_capacity = max(2 * old_capacity, LINE)
     for part in range(parts):
         for k in range(old_capacity):
             pool[new + part * new_capacity + k] = pool[old + part * old_capacity + k]

@@ -26,7 +26,7 @@ import math
 
 import numpy as np
 
-from ...core.beliefs import LANES
+from ...core.beliefs import LANES, LINE
 from ...core.jit import exact, inner_exact, inner_kernel
 from ...core.numerics import exp, prefetch
 from .product import mode
@@ -37,7 +37,6 @@ _GUESSES = 3  # Newton steps on the cubic of the first guess
 _CONVERGED = 1e-5  # of x: Halley's next error is at most a quarter of the cube of its last step
 _STEPS = 200
 _AHEAD = 4  # rows whose histories are prefetched
-_LINE = 8  # float64 a cache line
 
 
 @exact
@@ -60,7 +59,7 @@ def noise_rows(
     curve, force = np.empty(longest), np.empty(longest)
     for i in range(begin, end):
         ahead = player[min(i + _AHEAD, end - 1)]
-        for k in range(start[ahead], start[ahead] + length[ahead], _LINE):
+        for k in range(start[ahead], start[ahead] + length[ahead], LINE):
             prefetch(pool, k)
             prefetch(pool, k + capacity[ahead])
         row = player[i]

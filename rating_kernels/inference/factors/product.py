@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ...core.beliefs import LANES, grow
+from ...core.beliefs import LANES, LINE, grow
 from ...core.jit import exact, inner_exact, inner_kernel
 from ...core.numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
 from ..diffusion import elapsed_days
@@ -19,7 +19,6 @@ from ..diffusion import elapsed_days
 __all__ = ["absorb_rows", "diffuse_rows", "drift", "mode"]
 
 _CHUNK = 16  # rows: always complete, so that each row takes the vector path regardless of the block
-_LINE = 8  # float64 a cache line
 _NEGLIGIBLE = 2.0**-53  # share of the total weight below which an old factor is lost in rounding
 _SMALL_SHRINK = 1e-100  # the common factor is multiplied into the history before it underflows
 _GUESSES = 3  # Newton steps on the model of the first guess
@@ -121,7 +120,7 @@ def absorb_rows(
         size = min(_CHUNK, end - chunk)
         for i in range(chunk + _CHUNK, min(chunk + 2 * _CHUNK, end)):  # prefetch the next chunk's histories
             row = player[i]
-            for k in range(start[row], start[row] + length[row], _LINE):
+            for k in range(start[row], start[row] + length[row] + 1, LINE):
                 for part in range(3):
                     prefetch(pool, k + part * capacity[row])
         for i in range(size):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from ...core.beliefs import grow
+from ...core.beliefs import LINE, grow
 from ...core.jit import exact, inner_exact
 from ...core.numerics import exp, prefetch
 from .product import mode
@@ -24,7 +24,6 @@ _GUESSES = 3  # Newton steps on the model of the first guess
 _SMALL_SHARE = 2.0**-30  # of the weight: within 64 sigma such a factor is normal up to 1e-12 sigma of the mode
 _SMALL_ANGLE = 2.0**-9  # a / tau of such a factor with its centre within these 64 sigma
 _AHEAD = 4  # rows whose histories are prefetched
-_LINE = 8  # float64 a cache line
 
 
 @exact
@@ -47,7 +46,7 @@ def absorb_rows(
     y = 1.0 / gamma
     for i in range(begin, end):
         ahead = player[min(i + _AHEAD, end - 1)]
-        for k in range(start[ahead], start[ahead] + length[ahead], _LINE):
+        for k in range(start[ahead], start[ahead] + length[ahead] + 1, LINE):
             prefetch(pool, k)
             prefetch(pool, k + capacity[ahead])
         row = player[i]

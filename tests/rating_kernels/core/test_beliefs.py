@@ -13,7 +13,7 @@ from helpers.histories import SYSTEM, factors, ladder, same_bits, show
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import Beliefs, Rounds
-from ranklake.rating_kernels.core.beliefs import LANES, NEVER
+from ranklake.rating_kernels.core.beliefs import LINE, NEVER
 
 FRESH = {"mu": 1500.0, "sigma": 350.0, "volatility": 0.5}
 PARTS = ("perf", "force", "inverse_width")
@@ -109,13 +109,13 @@ def test_history__stretches_double_and_outgrown_ones_are_left_behind() -> None:
     params = SYSTEM.params(rho=0.0)
     store = SYSTEM.newcomers(params, 2)
     capacities, performances = [], []
-    for i in range(5 * LANES):
+    for i in range(5 * LINE):
         performances.append(1400.0 + i)
         show(params, store, 0, performances[-1])
         capacities.append(int(store.history.capacity[0]))
         assert [factor[0] for factor in factors(store)] == performances
-    assert capacities == [LANES] * LANES + [2 * LANES] * LANES + [4 * LANES] * 2 * LANES + [8 * LANES] * LANES
-    assert store.history.used[0] == 3 * LANES * (1 + 2 + 4 + 8)
+    assert capacities == [LINE] * LINE + [2 * LINE] * LINE + [4 * LINE] * 2 * LINE + [8 * LINE] * LINE
+    assert store.history.used[0] == 3 * LINE * (1 + 2 + 4 + 8)
     assert store.history.capacity[1] == 0
 
 
@@ -125,6 +125,7 @@ def test_history__pool_grows_when_it_runs_out(monkeypatch: pytest.MonkeyPatch) -
     roomy = SYSTEM.newcomers(params, 12)
     expected = rated(params, rounds, roomy)
     monkeypatch.setattr("ranklake.rating_kernels.core.beliefs._FIRST_POOL", 1)
+    monkeypatch.setattr("ranklake.rating_kernels.core.beliefs._GROWTH", 1)
     tight, sizes = SYSTEM.newcomers(params, 12), set()
     for i in range(len(rounds)):
         outcome = rated(params, rounds.part(i, i + 1), tight)
