@@ -27,6 +27,7 @@ from .core.beliefs import serial_map
 from .core.ragged import Ragged
 from .core.standings import Floats, Ints, Rounds
 from .core.system import Outcome, PerformanceLaw, System, select_rows
+from .core.waves import Waves
 
 __all__ = ["PARTS", "SCORES", "SMOOTHING", "is_warm", "report_compiled", "serve", "warm", "warm_part"]
 
@@ -96,6 +97,7 @@ def _small(system: System) -> None:
     round, outcome = _round(np.arange(n)), Outcome.empty(n)
     system.rate_small(params, beliefs, round, outcome)
     system.violations(round, outcome)
+    Waves.of(round.player[: n // 2 * 2], n)
 
 
 def _large(system: System) -> None:

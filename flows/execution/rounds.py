@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields, replace
+
 import numpy as np
 
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Map
+from ranklake.rating_kernels.core.standings import OUTSIDE, RATED
 
 from ..engines.protocols import LocalEngine
 from .outcomes import check_outcome
-from .unrated import rate_with_unrated
+from .waves import LEAST_GAMES, are_games, rate_waves
 
 __all__ = ["check_team_rule", "check_teams", "rate_few", "rate_rounds", "split_batches"]
 
@@ -17,8 +21,9 @@ __all__ = ["check_team_rule", "check_teams", "rate_few", "rate_rounds", "split_b
 def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: LocalEngine) -> Outcome:
     """Rate consecutive rounds in order; ``beliefs`` is written in place.
 
-    Neighbouring small rounds share one kernel call; a large round goes through the four steps of :mod:`.system`, each
-    spread over the engine's workers.
+    Neighbouring small rounds share one kernel call. Many games of two are rated in waves (:mod:`.waves`) if the system
+    stores histories and the engine has several workers. A large round goes through the four steps of :mod:`.system`,
+    each spread over the engine's workers.
 
     Parameters
     ----------
@@ -35,7 +40,8 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     ValueError
         A player of the rounds has no row in the store, or the system has no rule for teams.
     RoundError
-        A round cannot be rated, or a rating is no number; what was rated before it stays in ``beliefs``.
+        A round cannot be rated, or a rating is no number; what was rated before it stays in ``beliefs``. Beliefs about
+        its players, and about those of a few games after it, may be diffused.
     """
     if rounds.n_rows and rounds.player.max() >= len(beliefs):
         raise ValueError(f"player {rounds.player.max()} has no row in a store of {len(beliefs)} players")
@@ -46,6 +52,8 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
         with check_outcome(system, params, part, rows, start):
             if large:
                 _rate_large(system, params, beliefs, part, engine.map, rows)
+            elif engine.workers > 1 and system.history and len(part) >= LEAST_GAMES and are_games(part):
+                rate_waves(system, params, beliefs, part, engine.map, rows, start)
             else:
                 rate_few(system, params, beliefs, part, engine.map, rows)
     return outcome
@@ -61,7 +69,7 @@ def rate_few(system: System, params: object, beliefs: Beliefs, rounds: Rounds, m
             else:
                 system.rate_small(params, beliefs, field, found)
 
-        rate_with_unrated(beliefs, rounds, rate, outcome)
+        _rate_with_unrated(beliefs, rounds, rate, outcome)
     elif len(rounds) != 1 or rounds.n_rows <= system.small:
         system.rate_small(params, beliefs, rounds, outcome)
     else:
@@ -113,3 +121,39 @@ def _rate_large(system: System, params: object, beliefs: Beliefs, round: Rounds,
         system.absorb(params, beliefs, round, prior, summary, summary.first[first], summary.first[last], outcome)
 
     map(finish, n)
+
+
+def _rate_with_unrated(
+    beliefs: Beliefs, round: Rounds, rate: Callable[[Rounds, Outcome], None], outcome: Outcome
+) -> None:
+    """Rate one round with unrated participants.
+
+    Parameters
+    ----------
+    beliefs
+        Written in place; those about unrated participants keep their bits, with their times and numbers of rounds.
+    round
+        Its unrated participants are all ``OUTSIDE`` or all ``IN_FIELD``.
+    rate
+        Rates a round without roles, in these beliefs.
+    outcome
+        Of all rows. For unrated ones, the performance is that in a round of all participants, and ``mu`` and ``sigma``
+        are those before the diffusion.
+
+    Notes
+    -----
+    If the unrated participants are in the field, one round of all is rated, and their beliefs are restored. Otherwise
+    the beliefs about all are restored, and the rated participants are rated again without them: to the bit as if the
+    others had not taken part.
+    """
+    rated, outside = round.roles == RATED, bool((round.roles == OUTSIDE).any())
+    restored = round.player if outside else round.player[~rated]
+    before = beliefs.take(restored)
+    rate(replace(round, roles=round.roles[:0]), outcome)
+    beliefs.put(restored, before)
+    if outside:
+        found = Outcome.empty(int(rated.sum()))
+        rate(round.select(rated), found)
+        for column in fields(found):
+            getattr(outcome, column.name)[rated] = getattr(found, column.name)
+    outcome.mu[~rated], outcome.sigma[~rated] = beliefs.mu[round.player[~rated]], beliefs.sigma[round.player[~rated]]

@@ -206,7 +206,7 @@ class Rounds:
         of teams.
     roles : uint8[n] or uint8[0]
         :data:`RATED`, :data:`OUTSIDE` or :data:`IN_FIELD` for each row; empty: all are rated. Kernels rate all rows;
-        see ``ranklake.flows.execution.unrated``.
+        see ``ranklake.flows.execution.rounds``.
     teams : Ragged or None
         For each team of all rounds the shares of its members, > 0, one for each row. None: all participants are alone.
     """

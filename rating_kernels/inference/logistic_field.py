@@ -86,14 +86,14 @@ def solve_round(mu, omega, lo, split, ceiling, result):
     above, below = weigh_groups(omega, first)
     low, high, middle, top_rate, bottom_rate = bracket(mu, omega, first, above, below, split)
     tabulated = n > DIRECT
+    half_width = np.empty(0)
+    panel = offset = np.empty(0, dtype=np.int64)
+    series = guesses = np.empty((0, 0))
     if tabulated:
         check_width(low, high, top_rate, bottom_rate)
-    half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
-    panels = offset[-1] if tabulated else 0
-    sums = np.zeros((1, panels, 2, NODES // 2))
-    far = np.zeros((1, panels + len(panel), 2))
-    series, guesses = np.empty((0, 0)), np.empty((0, 0))
-    if tabulated:
+        half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
+        sums = np.zeros((1, offset[-1], 2, NODES // 2))
+        far = np.zeros((1, offset[-1] + len(panel), 2))
         accumulate(mu, omega, omega, zero, n, middle, top_rate, half_width, panel, offset, sums[0], far[0])
         series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
     return solve_groups(

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from ..core.beliefs import Beliefs, History, places_needed
-from ..core.jit import exact
+from ..core.jit import exact, inner_exact
 from ..core.limits import non_negative, whole
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
-from ..inference.factors.product import absorb_rows, diffuse_rows
+from ..inference.factors.product import CHUNK, absorb_rows, diffuse_rows, prefetch_histories
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import credit_members, describe_teams
@@ -66,8 +66,8 @@ def performance_law(params: EloMMR, weight: Any, participants: Any, prior: Prior
 def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: diffuse the participants' beliefs in place (section 4); compute each performance's beta."""
     diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], *rates(params), params.rho, *_store(beliefs),
-        prior.mu, prior.sigma, prior.beta, prior.n_before,
+        start, stop, len(round.player), round.player, round.time_seconds.copy(), round.weight.copy(), *rates(params),
+        params.rho, *_store(beliefs), prior.mu, prior.sigma, prior.beta, prior.n_before,
     )  # fmt: skip
 
 
@@ -95,8 +95,8 @@ def absorb(
     history = _history(beliefs)
     claimed = history.allocate(history.places_needed(start, stop, round.player))
     failed = absorb_rows(
-        start, stop, round.player, round.time_seconds[0], params.history_len or 0, claimed, prior.mu, prior.sigma,
-        prior.beta, outcome.perf, *_store(beliefs), outcome.mu, outcome.sigma,
+        start, stop, len(round.player), round.player, round.time_seconds.copy(), params.history_len or 0, claimed,
+        prior.mu, prior.sigma, prior.beta, outcome.perf, *_store(beliefs), outcome.mu, outcome.sigma,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no rating found", int(failed))
@@ -150,46 +150,79 @@ def _rate_small(
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
-    """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root."""
+    """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root.
+
+    Consecutive games of two without a common player take each step together: they fill a chunk of rows. The results are
+    those of one game after the other.
+    """
     zero, parts = np.int64(0), np.int64(3)
     beta, omega, scratch = np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
     cuts, team_places, member_weight, team_mu, team_sigma, team_beta, team_perf = scratch
     while r < len(offsets) - 1:
-        i, j = offsets[r], offsets[r + 1]
-        n, rows, result = j - i, player[i:j], performance[i:j]
+        stop = _end_of_games(r, offsets, player)
+        i, j = offsets[r], offsets[stop]
+        n, per_round, rows = j - i, offsets[r + 1] - i, player[i:j]
         needed = places_needed(zero, n, rows, length, capacity, parts)
         if used[0] + needed > len(pool):
             return r, needed
+        prefetch_histories(zero, min(n, CHUNK), rows, start, length, capacity, pool)
         diffuse_rows(
-            zero, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, rho,
+            zero, n, per_round, rows, time_seconds[r:stop], weight[r:stop], a, b, c, d, delay, rho,
             mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
             start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta, n_before[i:j],
         )  # fmt: skip
-        before, spread, m = mu_prior[i:j], sigma_prior[i:j], team[r + 1] - team[r]
-        mean, width, noise, places, perf = before, spread, beta, lo[i:j], result
-        if m < n:
-            cut_teams(team[r], team[r + 1], i, bounds, places, cuts, team_places)
-            mean, width, noise, places, perf = team_mu[:m], team_sigma[:m], team_beta, team_places[:m], team_perf[:m]
-            describe_teams(
-                zero, m, cuts, share[i:j], best, apart, before, spread, beta, member_weight, mean, width, noise
-            )  # fmt: skip
-        failed = solve_small(mean, width, noise, places, split, perf_ceiling[r], omega, perf)
-        if m < n:
-            credit_members(
-                zero, m, cuts, own, member_weight, before, spread, mean, noise, perf, beta, result
-            )  # fmt: skip
-        if failed < 0:
-            claimed = used[0]
-            used[0] += needed
-            failed = absorb_rows(
-                zero, n, rows, time_seconds[r], bound, claimed, before, spread, beta, result,
-                mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
-                start, length, capacity, pool, mu_after[i:j], sigma_after[i:j],
-            )  # fmt: skip
-        if failed >= 0:
+        failed = -1
+        for one in range(r, stop):
+            first, last = offsets[one], offsets[one + 1]
+            before, spread, noises = mu_prior[first:last], sigma_prior[first:last], beta[first - i : last - i]
+            size, m, result = last - first, team[one + 1] - team[one], performance[first:last]
+            mean, width, noise, places, perf = before, spread, noises, lo[first:last], result
+            if m < size:
+                cut_teams(team[one], team[one + 1], first, bounds, places, cuts, team_places)
+                mean, width, noise, places, perf = (
+                    team_mu[:m], team_sigma[:m], team_beta[:m], team_places[:m], team_perf[:m]
+                )  # fmt: skip
+                describe_teams(
+                    zero, m, cuts, share[first:last], best, apart, before, spread, noises, member_weight, mean, width,
+                    noise,
+                )  # fmt: skip
+            failed = solve_small(mean, width, noise, places, split, perf_ceiling[one], omega, perf)
+            if m < size:
+                credit_members(
+                    zero, m, cuts, own, member_weight, before, spread, mean, noise, perf, noises, result
+                )  # fmt: skip
+            if failed >= 0:
+                n = first - i  # the games before it are complete
+                break
+        claimed = used[0]
+        used[0] += needed
+        absorbed = absorb_rows(
+            zero, n, per_round, rows, time_seconds[r:stop], bound, claimed, mu_prior[i:j], sigma_prior[i:j], beta,
+            performance[i:j], mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
+            start, length, capacity, pool, mu_after[i:j], sigma_after[i:j],
+        )  # fmt: skip
+        if failed >= 0 or absorbed >= 0:
             return r, -1
-        r += 1
+        r = stop
     return r, 0
+
+
+@inner_exact
+def _end_of_games(r, offsets, player):
+    """End of the consecutive games of two from round ``r`` on without a common player, at most a chunk of rows.
+
+    ``r + 1`` if round ``r`` is no game of two.
+    """
+    stop, first = r + 1, offsets[r]
+    if offsets[stop] - first != 2:
+        return stop
+    while stop < len(offsets) - 1 and offsets[stop + 1] - first <= CHUNK and offsets[stop + 1] - offsets[stop] == 2:
+        for k in range(offsets[stop], offsets[stop + 1]):
+            for other in range(first, offsets[stop]):
+                if player[k] == player[other]:
+                    return stop
+        stop += 1
+    return stop
 
 
 SYSTEM = System(

@@ -16,9 +16,9 @@ from ...core.jit import exact, inner_exact, inner_kernel
 from ...core.numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
 from ..diffusion import elapsed_days
 
-__all__ = ["absorb_rows", "diffuse_rows", "drift", "mode"]
+__all__ = ["CHUNK", "absorb_rows", "diffuse_rows", "drift", "mode", "prefetch_histories"]
 
-_CHUNK = 16  # rows: always complete, so that each row takes the vector path regardless of the block
+CHUNK = 16  # rows: always complete, so that each row takes the vector path regardless of the block
 _NEGLIGIBLE = 2.0**-53  # share of the total weight below which an old factor is lost in rounding
 _SMALL_SHRINK = 1e-100  # the common factor is multiplied into the history before it underflows
 _GUESSES = 3  # Newton steps on the model of the first guess
@@ -43,26 +43,29 @@ def drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time):
 
 @exact
 def diffuse_rows(
-    begin, end, player, time_seconds, weight, a, b, c, d, delay, rho,
+    begin, end, per_round, player, time_seconds, weight, a, b, c, d, delay, rho,
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     mu_prior, sigma_prior, beta, n_before,
 ):  # fmt: skip
     """Diffuse the beliefs of rows ``player[begin:end]`` and compute the ``beta`` of each performance.
 
+    The rows are those of rounds without a common player, ``per_round`` rows each; ``time_seconds`` and ``weight`` have
+    one entry a round.
+
     Variance grows by gamma^2 (:func:`drift`); a share 1 - kappa^rho of every factor becomes normal at the mode (section
     4). ``slope`` is the slope, at the mode, of the function whose zero is the mode (:func:`mode`).
     """
-    gamma2, variance = np.zeros(_CHUNK), np.ones(_CHUNK)
-    kappa, kept, lost = np.empty(_CHUNK), np.empty(_CHUNK), np.empty(_CHUNK)
+    gamma2, variance = np.zeros(CHUNK), np.ones(CHUNK)
+    kappa, kept, lost = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
     forgets = rho == math.inf
     exponent = 0.0 if forgets else rho
-    for chunk in range(begin, end, _CHUNK):
-        size = min(_CHUNK, end - chunk)
+    for chunk in range(begin, end, CHUNK):
+        size = min(CHUNK, end - chunk)
         for i in range(size):
-            row = player[chunk + i]
-            gamma2[i], beta[chunk + i] = drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time)
+            row, r = player[chunk + i], (chunk + i) // per_round
+            gamma2[i], beta[chunk + i] = drift(row, time_seconds[r], weight[r], a, b, c, d, delay, n_rounds, last_time)
             variance[i] = sigma[row] * sigma[row]
-        for i in range(_CHUNK):
+        for i in range(CHUNK):
             ratio = gamma2[i] / variance[i]
             kappa[i] = 1.0 / (1.0 + ratio)
             y = exponent * log1p(ratio)
@@ -95,11 +98,11 @@ def diffuse_rows(
 
 @exact
 def absorb_rows(
-    begin, end, player, time_seconds, history_len, claimed, mu_prior, sigma_prior, beta, performance,
+    begin, end, per_round, player, time_seconds, history_len, claimed, mu_prior, sigma_prior, beta, performance,
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     mu_after, sigma_after,
 ):  # fmt: skip
-    """Multiply performances into the beliefs of rows ``player[begin:end]``.
+    """Multiply performances into the beliefs of rows ``player[begin:end]``; rounds as in :func:`diffuse_rows`.
 
     ``claimed`` is the first pool place allocated for these rows (:func:`.beliefs.places_needed`). ``history_len`` is
     the maximum number of logistic factors, or 0: then a factor is merged into the normal one when its weight is below
@@ -110,24 +113,20 @@ def absorb_rows(
     int
         -1, or the first index without a mode.
     """
-    guess, deviation = np.zeros(_CHUNK), np.ones(_CHUNK)
-    before, spread = np.zeros(_CHUNK), np.ones(_CHUNK)
-    noise, shown, steep = np.ones(_CHUNK), np.zeros(_CHUNK), np.ones(_CHUNK)
-    series, rate = np.ones((_ORDER + 1, _CHUNK)), np.zeros(_CHUNK)
-    step, last = np.zeros(_CHUNK), np.zeros(_CHUNK)
-    moved = np.zeros(_CHUNK, dtype=np.bool_)
-    for chunk in range(begin, end, _CHUNK):
-        size = min(_CHUNK, end - chunk)
-        for i in range(chunk + _CHUNK, min(chunk + 2 * _CHUNK, end)):  # prefetch the next chunk's histories
-            row = player[i]
-            for k in range(start[row], start[row] + length[row] + 1, LINE):
-                for part in range(3):
-                    prefetch(pool, k + part * capacity[row])
+    guess, deviation = np.zeros(CHUNK), np.ones(CHUNK)
+    before, spread = np.zeros(CHUNK), np.ones(CHUNK)
+    noise, shown, steep = np.ones(CHUNK), np.zeros(CHUNK), np.ones(CHUNK)
+    series, rate = np.ones((_ORDER + 1, CHUNK)), np.zeros(CHUNK)
+    step, last = np.zeros(CHUNK), np.zeros(CHUNK)
+    moved = np.zeros(CHUNK, dtype=np.bool_)
+    for chunk in range(begin, end, CHUNK):
+        size = min(CHUNK, end - chunk)
+        prefetch_histories(chunk + CHUNK, min(chunk + 2 * CHUNK, end), player, start, length, capacity, pool)
         for i in range(size):
             steep[i] = slope[player[chunk + i]]
             before[i], spread[i] = mu_prior[chunk + i], sigma_prior[chunk + i]
             noise[i], shown[i] = beta[chunk + i], performance[chunk + i]
-        for i in range(_CHUNK):
+        for i in range(CHUNK):
             precision = 1.0 / (spread[i] * spread[i]) + 1.0 / (noise[i] * noise[i])
             deviation[i] = 1.0 / math.sqrt(precision)
             q = 0.5 * C3 / noise[i]
@@ -152,10 +151,10 @@ def absorb_rows(
             series[1, i] = normal_weight[row] + shrink[row] * f1
             series[2, i], series[3, i], series[4, i] = shrink[row] * f2, shrink[row] * f3, shrink[row] * f4
             series[5, i], series[6, i], series[7, i] = shrink[row] * f5, shrink[row] * f6, shrink[row] * f7
-        for i in range(_CHUNK):
+        for i in range(CHUNK):
             step[i] = -series[0, i] / series[1, i]
         for _ in range(_POLISH):
-            for i in range(_CHUNK):
+            for i in range(CHUNK):
                 h = step[i]
                 value, rise = series[_ORDER, i], 0.0
                 for order in range(_ORDER - 1, -1, -1):
@@ -185,8 +184,18 @@ def absorb_rows(
             mu_after[chunk + i] = x
             sigma_after[chunk + i] = deviation[i]
             n_rounds[row] += 1
-            last_time[row] = max(last_time[row], time_seconds)
+            last_time[row] = max(last_time[row], time_seconds[(chunk + i) // per_round])
     return -1
+
+
+@inner_exact
+def prefetch_histories(begin, end, player, start, length, capacity, pool):
+    """Prefetch the logistic factors of rows ``player[begin:end]``, and the place of the next one."""
+    for i in range(begin, end):
+        row = player[i]
+        for k in range(start[row], start[row] + length[row] + 1, LINE):
+            for part in range(3):
+                prefetch(pool, k + part * capacity[row])
 
 
 @inner_exact

@@ -1,0 +1,133 @@
+"""Rate games of two in waves: the games of a wave share no player, and threads divide them.
+
+Each player's games keep their order, and a kernel rates a game from the beliefs about its two players alone. The bits
+are therefore those of one game after the other, for any division.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
+from ranklake.rating_kernels.core.beliefs import Map
+from ranklake.rating_kernels.core.standings import Ints, Longs
+from ranklake.rating_kernels.core.waves import Waves
+
+from .outcomes import RoundError, check_outcome
+
+__all__ = ["LEAST_GAMES", "are_games", "rate_waves"]
+
+WIDE_SHARE = 0.5  # of the games in wide waves, at least; below it one call is faster than sorting the games
+LEAST_GAMES = 4_000  # games in a wave that threads divide; narrower waves that follow each other are one call
+
+
+def are_games(rounds: Rounds) -> bool:
+    """Whether all rounds are games of two rated players."""
+    return rounds.teams is None and not rounds.roles.any() and bool((np.diff(rounds.offsets) == 2).all())
+
+
+def rate_waves(
+    system: System,
+    params: object,
+    beliefs: Beliefs,
+    rounds: Rounds,
+    map: Map,
+    outcome: Outcome,
+    first: int = 0,
+    least: int = LEAST_GAMES,
+) -> None:
+    """Rate games in sequence by ``system.rate_small``, wave by wave; the result is that of one call.
+
+    Parameters
+    ----------
+    rounds
+        Games of two (:func:`are_games`).
+    first
+        Number of the first game, for errors.
+    least
+        Waves of at least this many games are divided by the map; too few games in such waves are rated in one call.
+
+    Raises
+    ------
+    ConvergenceError
+        As ``system.rate_small``.
+    RoundError
+        A game cannot be rated. Games after it may have been rated; ``beliefs`` cannot be used further.
+    """
+    waves = Waves.of(rounds.player, len(beliefs))
+    sizes = np.diff(waves.bounds)
+    if sizes[sizes >= least].sum() < WIDE_SHARE * len(rounds):
+        system.rate_small(params, beliefs, rounds, outcome)
+        return
+    ordered, rated = _take(rounds, waves.order), Outcome.empty(rounds.n_rows)
+
+    def rate(start: int, stop: int, store: Beliefs) -> None:
+        part, rows = ordered.part(start, stop), rated.part(2 * start, 2 * stop)
+        try:
+            with check_outcome(system, params, part, rows):
+                system.rate_small(params, store, part, rows)
+        except RoundError as error:
+            at = first + int(waves.order[start + error.round])
+            raise RoundError(error.rule, error.row, at, error.player) from error
+
+    def rate_wave(start: int, stop: int) -> None:
+        beliefs.reserve(ordered.player[2 * start : 2 * stop])
+
+        def rate_range(a: int, b: int) -> None:
+            games = ordered.player[2 * (start + a) : 2 * (start + b)]
+            rate(start + a, start + b, _with_own_places(beliefs, games))
+
+        map(rate_range, stop - start)
+
+    for start, stop, wide in _calls(waves.bounds, least):
+        if wide:
+            rate_wave(start, stop)
+        else:
+            rate(start, stop, beliefs)
+    at = np.repeat(2 * waves.order, 2)
+    at[1::2] += 1
+    for column in dataclasses.fields(Outcome):
+        getattr(outcome, column.name)[at] = getattr(rated, column.name)
+
+
+def _calls(bounds: Longs, least: int) -> Iterator[tuple[int, int, bool]]:
+    """Cut waves into ``start, stop, wide``: each wide wave alone, consecutive narrow ones together."""
+    wide = np.flatnonzero(np.diff(bounds) >= least)
+    done = 0
+    for wave in wide.tolist():
+        start, stop = int(bounds[wave]), int(bounds[wave + 1])
+        if start > done:
+            yield done, start, False
+        yield start, stop, True
+        done = stop
+    if done < bounds[-1]:
+        yield done, int(bounds[-1]), False
+
+
+def _take(rounds: Rounds, order: Longs) -> Rounds:
+    """Games in another order."""
+    n = len(rounds)
+    player, lo, hi = (column.reshape(n, 2)[order].ravel() for column in (rounds.player, rounds.lo, rounds.hi))
+    facts = ("time_seconds", "weight", "perf_ceiling", "event", "participants")
+    columns: dict[str, Any] = {name: getattr(rounds, name)[order] for name in facts}
+    return Rounds(rounds.offsets, player, lo, hi, **columns)
+
+
+def _with_own_places(beliefs: Beliefs, player: Ints) -> Beliefs:
+    """The same store; new places of the histories of these players are allocated from a range of their own.
+
+    Each of the players has one game, so the range is exactly as long as the kernel requires.
+    """
+    history = beliefs.history
+    if history is None:
+        return beliefs
+    first = history.allocate(history.places_needed(0, len(player), player))
+    own = copy.copy(beliefs)
+    own.history = copy.copy(history)
+    own.history.used = np.array([first])
+    return own
