@@ -116,19 +116,19 @@ class Beliefs:
 
     def columns(self, map: Map = serial_map) -> dict[str, Column | Ragged]:
         """The beliefs about all players, as arrays; :meth:`restore` is the exact inverse."""
-        return self.take(np.arange(len(self)), map)
+        return self.take(None, map)
 
-    def take(self, rows: npt.NDArray[np.integer], map: Map = serial_map) -> dict[str, Column | Ragged]:
-        """The beliefs about some players; :meth:`put` is the inverse, in this store or in another."""
-        names = (*self._initial, "last_time", "n_rounds")
-        plain: dict[str, Column | Ragged] = {name: self._records[name][rows] for name in names}
+    def take(self, rows: npt.NDArray[np.integer] | None, map: Map = serial_map) -> dict[str, Column | Ragged]:
+        """The beliefs about some players, all if None; :meth:`put` is the inverse, in this store or in another."""
+        at = slice(None) if rows is None else rows
+        plain: dict[str, Column | Ragged] = {name: np.array(self._records[name][at]) for name in self._columns}
         if self.history is None:
             return plain
         return plain | {f"history_{name}": column for name, column in self.history.ragged(rows, map).items()}
 
     def put(self, rows: npt.NDArray[np.integer], columns: dict[str, Column | Ragged]) -> None:
         """Set the beliefs about some players to columns that :meth:`take` returned."""
-        for name in (*self._initial, "last_time", "n_rounds"):
+        for name in self._columns:
             self._records[name][rows] = columns[name]
         if self.history is not None:
             self.history.put(rows, {name: columns[f"history_{name}"] for name in self.history.parts})  # type: ignore[misc]
@@ -141,7 +141,7 @@ class Beliefs:
         ValueError
             If the column names are not those of this system.
         """
-        expected = {*self._initial, "last_time", "n_rounds"}
+        expected = set(self._columns)
         parts = () if self.history is None else self.history.parts
         expected |= {f"history_{name}" for name in parts}
         if set(columns) != expected:
@@ -152,6 +152,11 @@ class Beliefs:
             self._records[name][: len(columns["mu"])] = columns[name]
         if self.history is not None:
             self.history.fill({name: columns[f"history_{name}"] for name in parts})  # type: ignore[misc]
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        """Names of the columns with one number a player."""
+        return (*self._initial, "last_time", "n_rounds")
 
 
 class History:

@@ -14,7 +14,8 @@ class CommitPolicy:
     Attributes
     ----------
     segment_rows, remote_segment_rows : int
-        Number of rows at which a segment closes: on a disk; in an object store, where a commit takes 0.1 s.
+        Number of rows at which a segment closes: on a disk, where a crash loses 20 ms of rating; in an object store,
+        where a commit takes 0.1 s.
     segment_seconds : float
         Time after which a segment closes.
     snapshot_rows : int
@@ -26,7 +27,7 @@ class CommitPolicy:
         Maximum number of snapshots of a run; others are deleted.
     """
 
-    segment_rows: int = 2_000
+    segment_rows: int = 20_000
     remote_segment_rows: int = 50_000
     segment_seconds: float = 5.0
     snapshot_rows: int = 600_000

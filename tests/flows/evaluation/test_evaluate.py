@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import twins.metrics as slow
 from helpers.commands import Command
-from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
+from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, synthetic
 from twins.rank_information import rank_information as slow_information
 
 import ranklake
@@ -180,7 +180,10 @@ def test_evaluate__names_missing_objects(lake: Lake, tmp_path: Path) -> None:
         evaluate(other, "run")
 
 
-def test_command__names_the_last_valid_round_of_a_damaged_run(invoke: Command, tmp_path: Path) -> None:
+def test_command__names_the_last_valid_round_of_a_damaged_run(
+    invoke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_often(monkeypatch, segment_rows=1_000)
     made = lake_of(tmp_path / "lake", synthetic(500))
     rate_run(made)
     first, *_, last = sorted((tmp_path / "lake" / "runs" / "run" / "rounds").glob("*.parquet"))

@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from helpers.builders import WatchedLake, tree
 from hypothesis import HealthCheck, given, settings
@@ -59,6 +60,17 @@ def test_snapshot__any_number_of_players_reads_back(run, monkeypatch, n):
     assert_same(columns_read, columns)
     parts = max(1, -(-n // 8))
     assert run.lake.list(FOLDER) == ["manifest.json", *(f"part-{part:04d}.arrow" for part in range(parts))]
+
+
+@pytest.mark.parametrize("n", [0, 1, 1000, 30_000])
+def test_snapshot__part_has_the_bytes_of_a_growing_buffer(n):
+    draw = np.random.default_rng(n)
+    columns = beliefs(n) | {f"random {i}": draw.integers(-(2**63), 2**63 - 1, n) for i in range(20)}  # LZ4 packs none
+    table = pa.table({name: snapshots._to_arrow(name, column, 0, n) for name, column in columns.items()})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(table)
+    assert snapshots._encode(table).equals(sink.getvalue())
 
 
 @pytest.mark.parametrize("players", [[], [0], [3, 7, 8, 20], [15, 16, 40, 99]], ids=str)
