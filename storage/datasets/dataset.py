@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..lake import layout, parquet
+from ..lake import layout
 from ..lake.access.lake import Lake
 from ..lake.errors import LakeError, MissingError
 from ..lake.parquet import metadata_of
@@ -28,6 +28,7 @@ from .tables.attributes import read_attributes
 from .tables.games import GAMES_KIND
 from .tables.log import Log
 from .tables.players import one_handle, read_handles
+from .tables.shards import read_contests
 from .tables.standings import StandingsPart, StoredStandings
 from .tables.stored_games import StoredGames
 
@@ -74,15 +75,15 @@ class Dataset:
         ------
         MissingError
             The data set does not exist; names the existing ones.
+        DamagedError
+            The table of contests, or a shard of it, cannot be read.
         """
         path = layout.contests_file(name)
-        data, version = read_root(lake, path)
-        if data is None:
+        contests, version = read_contests(lake, name)
+        if contests is None:
             names = cls.names(lake)
             existing = f"there are: {', '.join(names)}" if names else "it has none yet; `ranklake ingest` makes one"
             raise MissingError(f"no data set {name!r} in {lake.url}; {existing}", path=path)
-        with with_remedies(lake):
-            contests = parquet.decode(data, "contests", path)
         return cls(lake, name, contests, version)
 
     @staticmethod
@@ -180,11 +181,16 @@ class Dataset:
         The first step deletes the table of contests: the data set no longer exists. Files left by a crash are deleted
         by the next deletion or ingest. The lease stays.
         """
-        delete_root(lake, layout.contests_file(name), lease)
+        root = layout.contests_file(name)
+        delete_root(lake, root, lease)
         folders = (
             layout.standings_folder, layout.players_folder, layout.log_folder, layout.sources_folder,
             layout.attributes_folder,
         )  # fmt: skip
+        if lease.predecessor >= 0:  # the tombstone stays
+            for file in lake.list(layout.contests_folder(name)):
+                if (path := layout.contests_shard(name, file)) != root:
+                    lease.delete(path)
         for folder in folders if lease.predecessor >= 0 else (layout.contests_folder, *folders):
             lease.delete_folder(folder(name))
 

@@ -12,7 +12,7 @@ from ..lake.access.lake import Lake
 from ..lake.errors import LakeError, MissingError
 from ..lake.parquet import metadata_of
 from ..leases.lease import Lease
-from ..leases.roots import read_root
+from .tables.shards import read_contests, shards_of
 
 __all__ = [
     "METADATA_KEYS",
@@ -38,6 +38,7 @@ _REPLACED = "replaced"
 def referenced(name: str, files: Iterable[str], metadata: Mapping[str, str]) -> set[str]:
     """Paths of all files of a data set whose table of contests has these standings ``files`` and these metadata."""
     paths = {layout.contests_file(name)} | {layout.standings_file(name, file) for file in set(files)}
+    paths |= {layout.contests_shard(name, file) for file in shards_of(metadata)}
     paths |= {layout.players_file(name, part) for part in metadata.get("player_parts", "").split()}
     return paths | ({layout.log_file(name, metadata["log"])} if "log" in metadata else set())
 
@@ -62,7 +63,7 @@ def commit(
     lease: Lease | None,
     version: str,
 ) -> None:
-    """Replace the ``version`` of the table of contests, once the files ``written`` for it are on the disk.
+    """Replace the ``version`` of the root by these ``contests``, once the files ``written`` for it are on the disk.
 
     The files are flushed, unlike those of a run: rounds can be rated again after a power cut, but a source may not send
     its data again.
@@ -90,10 +91,9 @@ def discard(lake: Lake, name: str, written: Iterable[str], lease: Lease | None) 
     # must not delete anything: its successor may be about to commit the same files.
     with suppress(LakeError):
         _check(lease)
-        data, _ = read_root(lake, layout.contests_file(name))
+        table, _ = read_contests(lake, name, ["file"])
         committed = set()
-        if data is not None:
-            table = parquet.decode(data, "contests", layout.contests_file(name), ["file"])
+        if table is not None:
             committed = referenced(name, table.column("file").to_pylist(), metadata_of(table.schema))
         for path in reversed(list(written)):
             if path not in committed:

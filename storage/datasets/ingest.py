@@ -23,6 +23,7 @@ from .tables.contests import Contest
 from .tables.log import Log
 from .tables.players import PlayerIndex, encode_part, parts_that_stay
 from .tables.rows import Row, rows_of, table_of
+from .tables.shards import write_shards
 from .tables.standings import standings_name
 from .tables.teams import Teams
 
@@ -284,9 +285,11 @@ class Ingest(CorrectionEditor):
         if self._is_as_before(table, metadata):
             self._lake.flush(self._written)
             return None
+        root, shards = write_shards(self._name, table, self._contests_before, self._epoch, self._write)
+        metadata |= shards
         files = referenced(self._name, (row.file for row in rows), metadata)
         metadata |= replaced(self._files_before, files)
-        commit(self._lake, self._name, table, metadata, self._written, self._lease, self._version)
+        commit(self._lake, self._name, root, metadata, self._written, self._lease, self._version)
         return files
 
     def _is_as_before(self, table: pa.Table, metadata: Mapping[str, str]) -> bool:

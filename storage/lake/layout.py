@@ -17,6 +17,7 @@ __all__ = [
     "check_run_name",
     "contests_file",
     "contests_folder",
+    "contests_shard",
     "dataset_folder",
     "entry_folder",
     "epoch_suffix",
@@ -113,8 +114,13 @@ def contests_folder(dataset: str) -> str:
 
 
 def contests_file(dataset: str) -> str:
-    """The table of contests; replacing it is the commit of an ingest."""
+    """The table of contests, of a large data set its last ones; replacing it is the commit of an ingest."""
     return f"{contests_folder(dataset)}/contests.parquet"
+
+
+def contests_shard(dataset: str, file: str) -> str:
+    """Path of a shard of the table of contests, given its name in the metadata of :func:`contests_file`."""
+    return f"{contests_folder(dataset)}/{file}"
 
 
 def standings_folder(dataset: str) -> str:

@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .remedies import damaged
-from .schemas import FORMAT_VERSION, OPTIONAL, TABLES, check_format, conform
+from .schemas import FORMAT_VERSION, OPTIONAL, SHARDED_FORMAT, TABLES, check_format, conform
 
-__all__ = ["arrow_buffer", "decode", "encode", "encode_plain", "metadata_of"]
+__all__ = ["SHARDS", "arrow_buffer", "decode", "encode", "encode_plain", "metadata_of"]
 
 _PREFIX = "ranklake."
+SHARDS = "shards"  # metadata of a table that is the rest beside these files
 
 # Dictionaries cost more than they save in columns of distinct values, and so do statistics that no reader filters by.
 # The rating waits while rounds are written: Snappy, which every reader supports, takes 0.3 ms for 3,500 rows, zstd
@@ -53,7 +54,8 @@ _THREADS_FROM = 1 << 22
 def encode(table: pa.Table, name: str, metadata: Mapping[str, str] | None = None) -> pa.Buffer:
     """Parquet bytes of ``table``, a table of kind ``name``, carrying the format version and ``metadata``."""
     table = conform(table, name)
-    metadata = {"format": str(FORMAT_VERSION), "table": name, **(metadata or {})}
+    version = SHARDED_FORMAT if SHARDS in (metadata or {}) else FORMAT_VERSION
+    metadata = {"format": str(version), "table": name, **(metadata or {})}
     table = table.replace_schema_metadata({_PREFIX + key: value for key, value in metadata.items()})
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, write_page_checksum=True, **_OPTIONS[name])
@@ -117,7 +119,7 @@ def metadata_of(schema: pa.Schema) -> dict[str, str]:
 def _check(schema: pa.Schema, name: str, path: str) -> None:
     metadata = metadata_of(schema)
     version = metadata.get("format", "none")
-    check_format(int(version) if version.isdecimal() else version, path)
+    check_format(int(version) if version.isdecimal() else version, path, sharded=SHARDS in metadata)
     if metadata.get("table") != name:
         raise damaged(path, f"holds {metadata.get('table')}, expected {name}")
     for field in TABLES[name]:

@@ -20,6 +20,7 @@ __all__ = [
     "PLAYERS",
     "PUBLISHED",
     "ROUNDS",
+    "SHARDED_FORMAT",
     "SMOOTHED",
     "STANDINGS",
     "TABLES",
@@ -28,23 +29,25 @@ __all__ = [
 ]
 
 FORMAT_VERSION = 1
+SHARDED_FORMAT = 2  # of a table beside shards only: releases before them would take its rows for all
 
 
-def check_format(found: object, path: str) -> None:
+def check_format(found: object, path: str, *, sharded: bool = False) -> None:
     """Stop at a file of another format.
 
     Raises
     ------
     FormatError
-        ``found`` is another version than ``FORMAT_VERSION``.
+        ``found`` is another version than ``FORMAT_VERSION``, or ``SHARDED_FORMAT`` of a table beside shards.
     DamagedError
         ``found`` is no version at all.
     """
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise damaged(path, f"has format {found!r}, which no release wrote")
-    if found != FORMAT_VERSION:
-        remedy = "update ranklake" if found > FORMAT_VERSION else f"use an older release, or {remedy_for(path)}"
-        message = f"{path} is format {found}, this code reads {FORMAT_VERSION}; {remedy}"
+    reads = SHARDED_FORMAT if sharded else FORMAT_VERSION
+    if found != reads:
+        remedy = "update ranklake" if found > reads else f"use an older release, or {remedy_for(path)}"
+        message = f"{path} is format {found}, this code reads {reads}; {remedy}"
         raise FormatError(message, path=path, found=found)
 
 

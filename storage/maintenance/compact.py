@@ -14,6 +14,7 @@ from ..datasets.dataset import Dataset
 from ..datasets.garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced, replaced
 from ..datasets.tables.games import GAMES_KIND
 from ..datasets.tables.rows import Row, rows_of, table_of
+from ..datasets.tables.shards import write_shards
 from ..datasets.tables.standings import concatenate_ranges, rated_rows, standings_name
 from ..datasets.tables.teams import Teams
 from ..lake import layout, parquet
@@ -116,13 +117,17 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
     needs = _needs(lake, name, members, groups)
     chosen = affordable(lake, needs, also=sum(lake.sizes(layout.contests_folder(name)).values()))
     written: list[str] = []
+
+    def write(path: str, data: pa.Buffer) -> None:
+        written.append(path)
+        lease.write_bytes(path, data)
+
     try:
         for group in map(groups.__getitem__, chosen):
             with with_remedies(lake):
                 data = parquet.encode(_gather(dataset, group), dataset.kind or "standings")
             file = standings_name(data, epoch)
-            written.append(layout.standings_file(name, file))
-            lease.write_bytes(written[-1], data)
+            write(layout.standings_file(name, file), data)
             ends = np.cumsum([row.n_rows for row in group]).tolist()
             for row, end in zip(group, ends, strict=True):
                 row.file, row.row_start = file, end - row.n_rows
@@ -130,8 +135,10 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
         if after != before:
             metadata = {key: metadata[key] for key in METADATA_KEYS if key in metadata}
             metadata |= {"epoch": str(epoch)} if epoch else {}
+            root, shards = write_shards(name, table_of(members), contests, epoch, write)
+            metadata |= shards
             metadata |= replaced(stays, referenced(name, after, metadata))
-            commit(lake, name, table_of(members), metadata, written, lease, dataset.version)
+            commit(lake, name, root, metadata, written, lease, dataset.version)
     except BaseException:
         discard(lake, name, written, lease)
         raise
