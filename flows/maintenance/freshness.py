@@ -15,7 +15,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.leases.holder import lease_holder
 
 from ..common.text import count
-from ..rating.chain import NUMERICS, first_break, required_digests
+from ..rating.chain import NUMERICS, first_break, n_valid, required_digests
 
 __all__ = ["Freshness", "freshness", "note", "update_command"]
 
@@ -98,8 +98,7 @@ def freshness(run: Run, dataset: Dataset, chain: Chain | None = None) -> Freshne
     if n_rounds and not _same_release(run):
         return Freshness(n_contests, n_rounds, 0, "another release of ranklake rated it")
     recorded = [digest for segment in chain.segments for digest in segment.digests]
-    same = (a == b for a, b in zip(recorded, digests, strict=False))
-    holds = next((i for i, equal in enumerate(same) if not equal), min(n_rounds, n_contests))
+    holds = n_valid(recorded, digests)
     why = first_break(holds, chain, dataset, exclude, exclude) if holds < n_rounds else ""
     return Freshness(n_contests, n_rounds, holds, why)
 

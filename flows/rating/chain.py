@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
+from itertools import accumulate, compress, count, islice
+from operator import ne
 from typing import Any
 
 from ranklake.storage import Chain, Dataset
 
-__all__ = ["BESIDE", "NUMERICS", "config_digest", "first_break", "required_digests", "round_digests"]
+__all__ = ["BESIDE", "NUMERICS", "config_digest", "first_break", "n_valid", "required_digests", "round_digests"]
 
 NUMERICS = 2  # increased by a release that changes the bits of any rating; every run is then rated again
 
@@ -38,14 +40,19 @@ def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str]) -> 
     exclude
         Ids of the excluded contests.
     """
-    ids, contents = (dataset.contests.column(name).to_pylist() for name in ("contest_id", "content_digest"))
-    chain = []
-    for contest_id, content in zip(ids, contents, strict=True):
-        # of an excluded contest, only the position matters
-        update = b"excluded " + contest_id.encode() if contest_id in exclude else bytes.fromhex(content)
-        digest = blake2b(digest + update, digest_size=_DIGEST_BYTES).digest()
-        chain.append(digest.hex())
-    return chain
+    contents = list(map(bytes.fromhex, dataset.contests.column("content_digest").to_pylist()))
+    if exclude:
+        for place, contest_id in enumerate(dataset.contests.column("contest_id").to_pylist()):
+            if contest_id in exclude:  # of an excluded contest, only the position matters
+                contents[place] = b"excluded " + contest_id.encode()
+    chain = accumulate(contents, _link, initial=digest)
+    return list(map(bytes.hex, islice(chain, 1, None)))
+
+
+def n_valid(recorded: Sequence[str], required: Sequence[str]) -> int:
+    """Number of leading rounds whose recorded digest is the required one."""
+    differs = map(ne, recorded, required)
+    return next(compress(count(), differs), min(len(recorded), len(required)))
 
 
 def first_break(at: int, chain: Chain, dataset: Dataset, before: Collection[str], exclude: Collection[str]) -> str:
@@ -69,3 +76,7 @@ def first_break(at: int, chain: Chain, dataset: Dataset, before: Collection[str]
     else:
         contest, fate = str(now), "was moved here"
     return f"contest {contest}, {fate}"
+
+
+def _link(before: bytes, content: bytes) -> bytes:
+    return blake2b(before + content, digest_size=_DIGEST_BYTES).digest()

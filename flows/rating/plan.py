@@ -15,7 +15,7 @@ from ranklake.storage import Chain, DamagedError, Dataset, Lake, MissingError, R
 
 from ..common.skipping import Skipping, differ
 from ..common.titles import Titles
-from .chain import BESIDE, first_break, round_digests
+from .chain import BESIDE, first_break, n_valid, round_digests
 from .config import RunConfig
 
 __all__ = ["Plan"]
@@ -87,7 +87,7 @@ class Plan:
         before: list[str] = run.config.get("exclude", []) if run is not None and same_dataset else []
         contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
         exclude = _excluded(config, before, contest_ids)
-        excluded = np.fromiter((contest in exclude for contest in contest_ids), np.bool_, len(contest_ids))
+        excluded = np.fromiter(map(exclude.__contains__, contest_ids), np.bool_, len(contest_ids))
         digests = round_digests(config.digest, dataset, exclude)
         titles = _recorded_titles(config, run)
         wanted = config.to_json() | ({"exclude": sorted(exclude)} if exclude else {})
@@ -100,8 +100,7 @@ class Plan:
 
         chain, why = run.segments(), ""
         recorded = [digest for segment in chain.segments for digest in segment.digests]
-        same = (a == b for a, b in zip(recorded, digests, strict=False))
-        valid = next((i for i, equal in enumerate(same) if not equal), min(len(recorded), len(digests)))
+        valid = n_valid(recorded, digests)
         holds = valid if start is None else min(start, valid)
         kept = max((segment.stop_round for segment in chain.segments if segment.stop_round <= holds), default=0)
         if holds < valid:
@@ -165,7 +164,7 @@ def _excluded(config: RunConfig, before: Sequence[str], contest_ids: Sequence[st
     """The new set of excluded contests."""
     if both := sorted(set(config.exclude) & set(config.include)):
         raise ValueError(f"contest {both[0]!r} is both excluded and included; choose one")
-    if unknown := sorted(set(config.exclude) - set(contest_ids)):
+    if unknown := sorted(set(config.exclude).difference(contest_ids)):
         raise MissingError(f"no contest {unknown[0]!r} in data set {config.dataset}; `ranklake player` shows their ids")
     if never := sorted(set(config.include) - set(before)):
         there_are = f"excluded are: {', '.join(map(repr, before))}" if before else "it excludes none"

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import IO, Any
 
+import pyarrow as pa
+
 from ranklake.rating_kernels.core.limits import PERF_CEILING
 from ranklake.storage.datasets.tables.contests import Contest
 
@@ -17,6 +19,7 @@ from .base import SourceError
 __all__ = [
     "BoundedReader",
     "Limits",
+    "are_short",
     "byte_count",
     "check_contest",
     "check_length",
@@ -156,7 +159,9 @@ class BoundedReader(io.RawIOBase):
         super().close()
 
 
-def check_contest(contest: Contest, source: str = "", member: str = "", rows: Any = ()) -> SourceError | None:
+def check_contest(
+    contest: Contest, source: str = "", member: str = "", rows: Any = (), *, short_handles: bool = False
+) -> SourceError | None:
     """The fault of a contest with a handle, an id, a name or an address that is too long; None if it has none.
 
     Unrated participants or limits in a contest of teams, and limits without a rating between them, are faults, too.
@@ -165,6 +170,8 @@ def check_contest(contest: Contest, source: str = "", member: str = "", rows: An
     ----------
     rows
         Row number of each participation in the source; by default its place.
+    short_handles
+        Whether no handle of the source has more than ``MAX_HANDLE`` bytes: they are not looked at again.
     """
     for key, noun, limit in _TEXTS:
         if too_long := check_length(noun, getattr(contest, key), limit):
@@ -173,13 +180,14 @@ def check_contest(contest: Contest, source: str = "", member: str = "", rows: An
         contest.teams is not None, contest.rated is not None, contest.rated_above, contest.rated_below
     ):
         return SourceError(rule, source, contest.contest_id, member)
-    import pyarrow.compute as pc
-
-    columns = [("player", contest.handles)] + ([] if contest.teams is None else [("team", contest.teams.name)])
+    columns = [] if short_handles else [("player", contest.handles)]
+    if contest.teams is not None:
+        columns.append(("team", contest.teams.name))
     for noun, names in columns:
-        # A character has at least one byte, so most contests need no count of characters.
-        if (pc.max(pc.binary_length(names)).as_py() or 0) <= MAX_HANDLE:
+        if are_short(names):
             continue
+        import pyarrow.compute as pc
+
         lengths = pc.utf8_length(names)
         at = pc.index(pc.greater(lengths, MAX_HANDLE), True).as_py()
         if at >= 0:
@@ -203,6 +211,13 @@ def rule_of_rated(teams: bool, unrated: bool, above: float, below: float) -> str
     if above >= below:
         return f"rated_above = {above:g} is not less than rated_below = {below:g}: no rating is in this range"
     return ""
+
+
+def are_short(handles: pa.StringArray) -> bool:
+    """Whether no handle has more than ``MAX_HANDLE`` bytes: a character has at least one, so none needs a count."""
+    import pyarrow.compute as pc
+
+    return (pc.max(pc.binary_length(handles)).as_py() or 0) <= MAX_HANDLE
 
 
 def check_length(noun: str, text: str, limit: int) -> str:

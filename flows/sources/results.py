@@ -20,7 +20,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 
 from .base import Order, SourceError
 from .columns import Bools, Longs, as_names
-from .limits import Limits, check_contest, check_participants, rule_of_rated
+from .limits import Limits, are_short, check_contest, check_participants, rule_of_rated
 from .options import ReadOptions
 from .places import Ints, repeated_rows
 from .result_table import ResultTable, encode
@@ -77,7 +77,7 @@ def contests_from_results(
     if notes is not None:
         notes += results.notes
         notes += _odd_names(players)
-    offsets = results.offsets(rows)
+    offsets, short_handles = results.offsets(rows), are_short(players)
     limits = Limits() if options is None else options.limits
     for i in np.flatnonzero(np.diff(offsets) > limits.participants).tolist():
         try:
@@ -113,7 +113,8 @@ def contests_from_results(
                 rated_above=limits_of[i][0],
                 rated_below=limits_of[i][1],
             )
-            yield check_contest(contest, source, rows=rows[first:end] + 1) or contest
+            fault = check_contest(contest, source, rows=rows[first:end] + 1, short_handles=short_handles)
+            yield fault or contest
         start = stop
 
 

@@ -12,7 +12,7 @@ from .corrections import Corrections
 from .recompute import contests_at, contests_with, recompute, renamed
 from .tables.aliases import Alias, check_alias
 from .tables.log import Entry, Log
-from .tables.players import PlayerIndex
+from .tables.player_index import PlayerIndex
 from .tables.rows import Row, table_of
 from .tables.standings import StoredStandings
 

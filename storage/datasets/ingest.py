@@ -21,7 +21,8 @@ from .garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced
 from .order import merge_order, n_moved
 from .tables.contests import Contest
 from .tables.log import Log
-from .tables.players import PlayerIndex, encode_part, parts_that_stay
+from .tables.player_index import PlayerIndex
+from .tables.players import encode_part, parts_that_stay
 from .tables.rows import Row, rows_of, table_of
 from .tables.shards import write_shards
 from .tables.standings import standings_name

@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ...lake import layout, parquet
 from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged
 
-__all__ = ["PlayerIndex", "encode_part", "one_handle", "parts_that_stay", "read_handles"]
+__all__ = ["encode_part", "one_handle", "parts_that_stay", "read_handles"]
 
 _PART_PLAYERS = 1 << 16
-
-
-class PlayerIndex:
-    """Handle to index; a new handle gets the next index. Handles are not trimmed or folded."""
-
-    def __init__(self, handles: pa.StringArray) -> None:
-        self._index = _Numbering(zip(handles.to_pylist(), range(len(handles)), strict=True))
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def rows(self, handles: pa.StringArray) -> npt.NDArray[np.int32]:
-        """Index of each handle; new handles are numbered in order of first appearance."""
-        return np.fromiter(map(self._index.__getitem__, handles.to_pylist()), np.int32, len(handles))
-
-    def known(self, handles: Iterable[str]) -> list[int]:
-        """Indices of the given handles that have an index."""
-        return [self._index[handle] for handle in handles if handle in self._index]
-
-    def since(self, player: int) -> pa.StringArray:
-        """Handles from index ``player`` on."""
-        return pa.array(islice(self._index, player, None), pa.string(), size=len(self) - player)
 
 
 def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int) -> pa.StringArray:
@@ -97,12 +73,3 @@ def _numbers(start: int, stop: int) -> pa.ChunkedArray:
     """The numbers from ``start`` to ``stop``; made as in :func:`one_handle`."""
     data = pa.py_buffer(np.arange(start, stop, dtype=np.int32))
     return pa.chunked_array([pa.Array.from_buffers(pa.int32(), stop - start, [None, data])])
-
-
-class _Numbering(dict[str, int]):
-    def __init__(self, pairs: Iterable[tuple[str, int]]) -> None:
-        super().__init__(pairs)
-
-    def __missing__(self, handle: str) -> int:
-        number = self[handle] = len(self)
-        return number

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -17,8 +17,7 @@ from .teams import Teams
 __all__ = ["Row", "rows_of", "table_of"]
 
 
-@dataclass(slots=True)
-class Row:
+class Row(msgspec.Struct, gc=False):  # a million rows would slow down every full garbage collection
     """One row, columns in the order of ``schemas.CONTESTS``."""
 
     contest_id: str
@@ -72,7 +71,7 @@ class Row:
         return Contest(*values, rated, bool(self.field_includes_unrated), above, below)
 
 
-assert [field.name for field in fields(Row)] == CONTESTS.names
+assert list(Row.__struct_fields__) == CONTESTS.names
 
 
 def rows_of(contests: pa.Table) -> dict[str, Row]:
@@ -83,6 +82,6 @@ def rows_of(contests: pa.Table) -> dict[str, Row]:
 
 def table_of(rows: Iterable[Row]) -> pa.Table:
     """The table of contests."""
-    rows = list(rows)
-    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in CONTESTS]
-    return pa.Table.from_arrays(columns, schema=CONTESTS)
+    values = zip(*map(msgspec.structs.astuple, rows), strict=True)
+    columns = [pa.array(column, field.type) for column, field in zip(values, CONTESTS, strict=False)]
+    return pa.Table.from_arrays(columns, schema=CONTESTS) if columns else CONTESTS.empty_table()

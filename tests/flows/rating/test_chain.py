@@ -1,14 +1,15 @@
-"""The description of the first invalid round names the change of its contest."""
+"""The digests of rounds are a chain, and the description of the first invalid round names the change of its contest."""
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from ranklake.flows.rating.chain import first_break
+from ranklake.flows.rating.chain import first_break, n_valid, round_digests
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,33 @@ def test_first_break__says_what_happened_to_the_contest(
     chain: Any = SimpleNamespace(segments=[SimpleNamespace(contest_ids=rated)])
     dataset: Any = SimpleNamespace(contests=pa.table({"contest_id": present}))
     assert first_break(at, chain, dataset, before, exclude) == text
+
+
+@pytest.mark.parametrize("exclude", [set(), {"b"}, {"a", "c", "unknown"}])
+def test_round_digests__are_each_the_digest_of_the_one_before_and_its_contest(exclude: set[str]) -> None:
+    contents = {name: blake2b(name.encode(), digest_size=16).hexdigest() for name in "abc"}
+    dataset: Any = SimpleNamespace(
+        contests=pa.table({"contest_id": list(contents), "content_digest": list(contents.values())})
+    )
+    digest, wanted = b"configuration", []
+    for name, content in contents.items():
+        update = b"excluded " + name.encode() if name in exclude else bytes.fromhex(content)
+        digest = blake2b(digest + update, digest_size=16).digest()
+        wanted.append(digest.hex())
+    assert round_digests(b"configuration", dataset, exclude) == wanted
+
+
+@pytest.mark.parametrize(
+    ("recorded", "required", "n"),
+    [
+        ("", "", 0),
+        ("abc", "", 0),
+        ("", "abc", 0),
+        ("abc", "abc", 3),
+        ("ab", "abc", 2),
+        ("abc", "ab", 2),
+        ("axc", "abc", 1),
+    ],
+)
+def test_n_valid__counts_the_rounds_before_the_first_difference(recorded: str, required: str, n: int) -> None:
+    assert n_valid(list(recorded), list(required)) == n
