@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from against_peer import CODEFORCES, TENNIS
 from history import TENNIS_COLUMNS, load
-from timing import Options, Result
+from timing import Best, Options, Result
 
 from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.common.skipping import Skipping
@@ -63,22 +63,22 @@ def choosing(options: Options) -> Iterator[Result]:
     for label, (file, columns) in HISTORIES.items():
         history = load(options.file(file), options.limit, columns)
         for name, settings in CHOICES:
-            seconds, inversion, drift = _one(history, name, settings)
+            seconds, inversion, drift = _one(history, name, settings, options.repeats(2, 2))
             shown = f"{drift:+.1f}" if abs(drift) < 1e6 else "diverges" if np.isfinite(drift) else "no times"
             what = " ".join((label, name, *as_texts(settings)))
             yield Result(
                 "choosing", f"{what}: {inversion:.2f} % of pairs, drift a year {shown}", seconds, targets={},
-                figures={"pair_inversion": inversion, "drift": drift},
+                figures={"pair_inversion": inversion, "drift": drift}, case=what,
             )  # fmt: skip
 
 
-def _one(history: Any, name: str, settings: dict[str, Any]) -> tuple[float, float, float]:
+def _one(history: Any, name: str, settings: dict[str, Any], repeats: int) -> tuple[Best, float, float]:
     system = SYSTEMS[name]
     params = build_params(system, settings)
     rounds = history.rounds.keep(Skipping.of(system).keep(history.rounds))
     seconds = []
     with open_engine("threads") as engine:
-        for _ in range(2):  # the first may compile
+        for _ in range(repeats):  # the first may compile
             beliefs = system.newcomers(params, len(history.handles))
             began = perf_counter()
             outcome = rate_rounds(system, params, beliefs, rounds, engine)
@@ -90,4 +90,4 @@ def _one(history: Any, name: str, settings: dict[str, Any]) -> tuple[float, floa
     scores = score_rounds(
         rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [FILTERS["experienced"]], probabilities=False
     )["experienced"]
-    return min(seconds), scores.mean("pair_inversion", slice(int(len(rounds) * SKIP), None)), level.drift()
+    return Best(seconds), scores.mean("pair_inversion", slice(int(len(rounds) * SKIP), None)), level.drift()

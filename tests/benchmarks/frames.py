@@ -7,7 +7,7 @@ from statistics import median
 
 import numpy as np
 import pandas as pd
-from timing import Options, Result, best_of
+from timing import Best, Options, Result, best_of
 
 from ranklake import rate_history
 from ranklake.flows.engines.factory import open_engine
@@ -30,7 +30,7 @@ def frames(options: Options) -> Iterator[Result]:
     rate_history(frame[: 100 * SIZE])  # compiles
     with open_engine("threads") as engine:
         pairs = []
-        for _ in range(TURNS):
+        for _ in range(options.repeats(TURNS)):
             alone, outcome = best_of(
                 1,
                 lambda store: rate_rounds(system, params, store, rounds, engine),
@@ -39,7 +39,7 @@ def frames(options: Options) -> Iterator[Result]:
             seconds, history = best_of(1, lambda _: rate_history(frame))
             pairs.append((seconds, alone))
     ratio = median(seconds / alone for seconds, alone in pairs)
-    seconds, alone = (min(column) for column in zip(*pairs, strict=True))
+    seconds, alone = (Best(column) for column in zip(*pairs, strict=True))
     same = history["mu"].to_numpy().tobytes() == outcome.mu.tobytes()
     yield Result(
         "frames", f"{len(history):,} rows into rate_history and back: {ratio:.2f} times the rating alone", seconds,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from against_peer import CODEFORCES
-from timing import Options, Result, invoke, reported, run_command
+from timing import Best, Options, Result, invoke, reported, run_command
 
 from ranklake.flows.ingestion.response_archive import ResponseArchive
 from ranklake.flows.sources.files.contests import read_contests
@@ -35,13 +35,13 @@ def normalise(options: Options) -> Iterator[Result]:
             rows, size = rows + len(contest), size + len(body)
         archive.save()
         command = (invoke(), "normalise", "--source", "codeforces", "--lake", folder)
-        done = [run_command(*command, "--dataset", f"d{turn}") for turn in range(REPEATS)]
+        done = [run_command(*command, "--dataset", f"d{turn}") for turn in range(options.repeats(REPEATS))]
     best = min(done, key=reported)
     yield Result(
         "normalise",
         f"ranklake normalise, {n:,} contests, {rows:,} participations, {size / 1e6:,.0f} MB of JSON; "
         f"peak {best.peak_bytes / 1e9:.2f} GB",
-        best.seconds,
+        Best(command.seconds for command in done),
         targets={f"at most 10 s by its own account: {reported(best):.1f} s": reported(best) <= 10.0},
         figures={"reported_seconds": reported(best), "cpu_seconds": best.cpu_seconds, "peak_bytes": best.peak_bytes},
     )

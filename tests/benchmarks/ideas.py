@@ -101,8 +101,10 @@ def elo_mms_ideas(options: Options) -> Iterator[Result]:
         if (stop := options.least(n or history.n_contests)) < history.n_contests:
             history = history.first(stop, history.name)
         train, test = _pairs(history, True, Ideas()), _pairs(history, False, Ideas())
-        yield Result("elo-mms-ideas", f"{history.name}: elo-mms {test[0]:.2f} % experienced, {test[1]:.2f} % everyone")
-        for name, values in VALUES.items():
+        what = f"{history.name}: elo-mms {test[0]:.2f} % experienced, {test[1]:.2f} % everyone"
+        figures = {"experienced": float(test[0]), "everyone": float(test[1])}
+        yield Result("elo-mms-ideas", what, figures=figures, case=history.name)
+        for name, values in list(VALUES.items())[: 1 if options.quick else None]:
             found = {value: _pairs(history, True, Ideas(**{name: value})) for value in values}
             best = max(values, key=lambda value: found[value][0])
             gain = _pairs(history, False, Ideas(**{name: best})) - test
@@ -110,7 +112,7 @@ def elo_mms_ideas(options: Options) -> Iterator[Result]:
             what = f"{history.name}: {name}={best:g} {gain[0]:+.2f} experienced, {gain[1]:+.2f} everyone"
             tenth = f"on the first tenth {first[0]:+.2f}, {first[1]:+.2f}"
             figures = {"experienced": float(gain[0]), "everyone": float(gain[1])}
-            yield Result("elo-mms-ideas", f"{what}; {tenth}", figures=figures)
+            yield Result("elo-mms-ideas", f"{what}; {tenth}", figures=figures, case=f"{history.name} {name}")
 
 
 def _pairs(history: History, train: bool, ideas: Ideas) -> Any:

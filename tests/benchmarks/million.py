@@ -20,7 +20,7 @@ SEED = 20210725
 
 def million(options: Options) -> Iterator[Result]:
     """Rounds of ten thousand, a hundred thousand and a million, each ten times the one before."""
-    yield from _grow("million", SYSTEMS["elo-mmr"], SIZES, at_most=1.0, growth_at_most=13.0)
+    yield from _grow("million", SYSTEMS["elo-mmr"], _sizes(options, SIZES), at_most=1.0, growth_at_most=13.0)
 
 
 def systems_million(options: Options) -> Iterator[Result]:
@@ -28,7 +28,11 @@ def systems_million(options: Options) -> Iterator[Result]:
     for system in SYSTEMS.values():
         chain = system.name == "trueskill"  # messages pass along the whole chain of places
         limit, growth = (None, None) if chain else (15.0, 20.0)  # the smaller round fits in the caches
-        yield from _grow("systems-million", system, {100_000: 2, 1_000_000: 2}, limit, growth)
+        yield from _grow("systems-million", system, _sizes(options, {100_000: 2, 1_000_000: 2}), limit, growth)
+
+
+def _sizes(options: Options, sizes: dict[int, int]) -> dict[int, int]:
+    return {options.smaller(n): options.repeats(repeats, 2) for n, repeats in sizes.items()}
 
 
 def _grow(
@@ -57,7 +61,7 @@ def _grow(
                     targets[text] = growth <= growth_at_most
             if n == 1_000_000 and at_most is not None:
                 targets[f"at most {at_most:g} s: {taken[n]:.2f} s"] = taken[n] <= at_most
-            yield Result(name, what, taken[n], targets=targets, figures=figures)
+            yield Result(name, what, taken[n], targets=targets, figures=figures, case=f"{system.name} {n}")
 
 
 def _crowd(n: int) -> tuple[np.ndarray, np.ndarray, Rounds]:

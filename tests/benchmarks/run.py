@@ -1,6 +1,6 @@
 """Benchmarks of ranklake beside the engine of Elo-MMR's authors, in one run on one machine.
 
-    python tests/benchmarks/run.py [ROW ...] [--data DIR] [--limit N] [--exact] [--json FILE]
+    python tests/benchmarks/run.py [ROW ...] [--quick] [--data DIR] [--limit N] [--exact] [--json FILE]
 
 The exit code is 1 if a target was missed. README.md beside this file describes the rows.
 """
@@ -8,26 +8,27 @@ The exit code is 1 if a target was missed. README.md beside this file describes 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
-import platform
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from against_peer import codeforces_200, codeforces_all, ctf, reddit, tennis
 from changes import corrections, publish, site
 from choosing import choosing
+from contests import contests
 from databases import sql
 from frames import frames
 from from_sites import normalise
+from games import games
 from ideas import elo_mms_ideas
+from layers import profile_lake
 from million import million, systems_million
 from on_cluster import cluster
 from phases import profile
 from prediction import evaluation, grid_search, paper_table_2, previews
+from records import append, machine, records
 from rich.console import Console
 from rich.table import Table
 from serving import serving
@@ -35,7 +36,7 @@ from shell import shell
 from smoothing import smoothing, smoothing_doubling, smoothing_duels
 from systems import elo_mms, systems_200, systems_all, systems_others
 from teams import teams
-from timing import Options, Result, SkippedRow
+from timing import DATA, GAMES, Options, Result, SkippedRow
 from with_lake import codeforces_lake, start, tennis_lake
 
 ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
@@ -52,6 +53,8 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "serve": serving,
     "normalise": normalise,
     "million": million,
+    "contests": contests,
+    "games": games,
     "teams": teams,
     "tennis": tennis,
     "tennis-lake": tennis_lake,
@@ -73,66 +76,65 @@ ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "smoothing-duels": smoothing_duels,
     "start": start,
     "profile": profile,
+    "profile-lake": profile_lake,
 }
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
-PACKAGES = ("ranklake", "Elo-MMR-Py", "numpy", "numba", "pyarrow")
+QUICK = 100  # contests of each history in a quick run
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the requested rows, in the order of the table."""
-    options, names, target = _arguments()
+    given = _arguments(arguments)
     console = Console() if Console().is_terminal else Console(width=190)
-    machine = _machine()
+    facts = machine()
     results: list[Result] = []
-    for name in [name for name in ROWS if not names or name in names]:
-        console.print(f"measuring {name} ...", style="dim")
-        try:
-            results += ROWS[name](options)
-        except SkippedRow as why:
-            console.print(f"{name} skipped: {why}", style="yellow", markup=False)
-    console.print(_table(results, machine, judged=options.limit is None))
-    if target is not None:
-        lines = [{**asdict(result), "ratio": result.ratio} for result in results]
-        target.write_text(json.dumps({"machine": machine, "limit": options.limit, "results": lines}, indent=1) + "\n")
+    with tempfile.TemporaryDirectory() as folder:
+        limit = QUICK if given.quick and given.limit is None else given.limit
+        options = Options(given.data, limit, given.exact, given.quick, Path(folder), given.games)
+        for name in [name for name in ROWS if not given.rows or name in given.rows]:
+            console.print(f"measuring {name} ...", style="dim", end=" ")
+            began = _processor_seconds()
+            try:
+                results += ROWS[name](options)
+            except SkippedRow as why:
+                console.print(f"skipped: {why}", style="yellow", markup=False)
+            else:
+                console.print(f"{_processor_seconds() - began:.1f} s of processor time", style="dim")
+    console.print(_table(results, facts, judged=limit is None))
+    if given.json is not None:
+        append(given.json, records(results, options, given.commit))
     missed = [text for result in results for text, met in result.targets.items() if not met]
-    return 1 if missed and options.limit is None else 0
+    return 1 if missed and limit is None else 0
 
 
-def _arguments() -> tuple[Options, list[str], Path | None]:
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Benchmarks of ranklake beside the authors' engine.")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"all by default: {', '.join(ROWS)}")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the real data sets (../shared/data)")
     parser.add_argument("--limit", type=int, help="number of contests of each history; targets are not checked")
     parser.add_argument(
+        "--quick", action="store_true", help=f"measure everything once, with the first {QUICK} contests of each history"
+    )
+    parser.add_argument(
         "--exact", action="store_true", help="also the exact mode of the peer on all of Codeforces (half an hour)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers to this file")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--games", type=int, default=GAMES, metavar="N", help="games of the row games, by default ten million"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also append the numbers to this history")
+    parser.add_argument("--commit", help="the commit in the history, by default that of the imported package")
+    given = parser.parse_args(arguments)
     unknown = sorted(set(given.rows) - set(ROWS))
     if unknown:
         parser.error(f"no row {', '.join(unknown)}; rows are {', '.join(ROWS)}")
     if given.limit is not None and given.limit < 1:
         parser.error(f"--limit must be >= 1, got {given.limit}")
-    return Options(given.data, given.limit, given.exact), given.rows, given.json
+    if given.games < 1:
+        parser.error(f"--games must be >= 1, got {given.games}")
+    return given
 
 
-def _machine() -> dict[str, str | int | float]:
-    """Properties of the machine, with the load before the start."""
-    facts: dict[str, str | int | float] = {
-        "cores": os.cpu_count() or 1,
-        "load before": round(os.getloadavg()[0], 1),
-        "python": platform.python_version(),
-    }
-    for package in PACKAGES:
-        try:
-            facts[package] = version(package)
-        except PackageNotFoundError:
-            facts[package] = "not installed"
-    return facts
-
-
-def _table(results: list[Result], machine: dict[str, str | int | float], *, judged: bool) -> Table:
-    table = Table(title=", ".join(f"{name} {value}" for name, value in machine.items()), show_lines=True)
+def _table(results: list[Result], facts: Mapping[str, object], *, judged: bool) -> Table:
+    table = Table(title=", ".join(f"{name} {value}" for name, value in facts.items()), show_lines=True)
     for column in ("row", "what"):
         table.add_column(column)
     for column in ("ours, s", "peer, s", "ratio", "max |Δmu|"):
@@ -153,6 +155,12 @@ def _table(results: list[Result], machine: dict[str, str | int | float], *, judg
             r.name, r.what, _seconds(r.ours), _seconds(r.peer), ratio, difference, "\n".join(r.targets), "\n".join(met)
         )  # fmt: skip
     return table
+
+
+def _processor_seconds() -> float:
+    """Processor time of this process and of those that it has started and that have ended."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _seconds(value: float | None) -> str:

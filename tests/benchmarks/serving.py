@@ -26,6 +26,7 @@ from ranklake.storage import Lake
 __all__ = ["measured", "serving"]
 
 SECONDS = 10  # of each load
+LONGEST = 60  # up to this many seconds a load without an answer is repeated
 CONNECTIONS = 200
 N_HOT = 1_000  # players that most visitors ask for
 N_REQUESTS = 1_000_000  # for the memory
@@ -52,46 +53,48 @@ def serving(options: Options) -> Iterator[Result]:
     if wrk is None:
         raise SkippedRow("wrk is not installed: apt-get install wrk")
     with published_lake(options) as lake:
-        yield from measured(wrk, lake, RUN, N_REQUESTS if options.limit is None else options.limit)
+        n_requests = N_REQUESTS if options.limit is None else options.limit
+        yield from measured(wrk, lake, RUN, n_requests, 1 if options.quick else SECONDS)
 
 
-def measured(wrk: str, lake: str, run: str, n_requests: int) -> Iterator[Result]:
-    """The results for a published run of a lake; ``n_requests`` for the memory."""
+def measured(wrk: str, lake: str, run: str, n_requests: int, seconds: int = SECONDS) -> Iterator[Result]:
+    """The results for a published run of a lake; ``n_requests`` for the memory, ``seconds`` of each load."""
     handles = open_published(Lake.open(lake), run).leaderboard_table.column("handle").to_pylist()
     api, order = f"/api/v1/runs/{run}", random.Random(2021)
     players = [f"{api}/players/{quote(handle, '')}" for handle in order.sample(handles, len(handles))]
+    n_hot = min(N_HOT, len(players) // 2)
     loads = {
         "page of the leaderboard": ([f"/{run}"], True),
         "100 rows of the leaderboard, JSON": ([f"{api}/leaderboard"], False),
-        f"JSON of {N_HOT:,} players in turn": (players[:N_HOT], True),
-        "JSON of all players in turn, each for the first time": (players[N_HOT:], False),
+        f"JSON of {n_hot:,} players in turn": (players[:n_hot], True),
+        "JSON of all players in turn, each for the first time": (players[n_hot:], False),
     }
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, _server(lake, run) as (process, address):
-        seconds, resident = time.perf_counter() - began, _resident(process)
+        start, resident = time.perf_counter() - began, _resident(process)
         yield Result(
             "serve", f"ranklake serve, until it accepts connections; {_processor_seconds(process):.2f} s of processor "
-            f"time; {resident / 1e6:.0f} MB resident", seconds,
-            targets={f"at most 3 s: {seconds:.2f} s": seconds <= 3.0,
+            f"time; {resident / 1e6:.0f} MB resident", start, case="start",
+            targets={f"at most 3 s: {start:.2f} s": start <= 3.0,
                      f"at most 400 MB: {resident / 1e6:.0f} MB": resident <= 400e6},
             figures={"resident_bytes": resident},
         )  # fmt: skip
         ask = _Wrk(wrk, process, address, Path(folder, "paths"))
         for what, (paths, judged) in loads.items():
-            yield _load(ask, what, paths, judged)
+            yield _load(ask, what, paths, judged, seconds)
             if judged:
-                yield _at_rate(ask, what, paths)
+                yield _at_rate(ask, what, paths, seconds)
         n_done = 0
         while n_done < min(N_FILL, n_requests):
-            n_done += ask(players, SECONDS).n
+            n_done += ask(players, seconds).n
         before, n_done, cpu = _resident(process), 0, 0.0
         while n_done < n_requests:
-            done = ask(players, 4 * SECONDS)
+            done = ask(players, 4 * seconds)
             n_done, cpu = n_done + done.n, cpu + done.n * done.cpu_seconds
         after = _resident(process)
         yield Result(
             "serve", f"{n_done:,} more requests for all players; {after / 1e6:.0f} MB resident, "
-            f"{before / 1e6:.0f} MB before", cpu / n_done,
+            f"{before / 1e6:.0f} MB before", cpu / n_done, case="memory",
             targets={f"growth at most 20 MB: {(after - before) / 1e6:.1f} MB": after - before <= 20e6},
             figures={"requests": n_done, "growth_bytes": after - before},
         )  # fmt: skip
@@ -107,18 +110,22 @@ class _Load(NamedTuple):
     cpu_seconds: float
 
 
-def _load(ask: _Wrk, what: str, paths: Sequence[str], judged: bool) -> Result:
-    load = ask(paths, SECONDS)
+def _load(ask: _Wrk, what: str, paths: Sequence[str], judged: bool, seconds: int) -> Result:
+    load = ask(paths, seconds)
     targets = {f"at least {RATE:,} requests/s: {load.rate:,.0f}": load.rate >= RATE} if judged else {}
     return Result("serve", f"{what}: {load.rate:,.0f} requests/s{_text(load)}", load.cpu_seconds, targets=targets,
-                  figures=load._asdict())  # fmt: skip
+                  figures=_figures(load), case=what)  # fmt: skip
 
 
-def _at_rate(ask: _Wrk, what: str, paths: Sequence[str]) -> Result:
-    load = ask(paths, SECONDS, RATE)
+def _at_rate(ask: _Wrk, what: str, paths: Sequence[str], seconds: int) -> Result:
+    load = ask(paths, seconds, RATE)
     targets = {f"p99 at most 20 ms: {1e3 * load.p99:.1f} ms": load.p99 <= 0.02}
     return Result("serve", f"{what}, not more than {RATE:,} requests/s: {load.rate:,.0f}{_text(load)}",
-                  load.cpu_seconds, targets=targets, figures=load._asdict())  # fmt: skip
+                  load.cpu_seconds, targets=targets, figures=_figures(load), case=f"{what}, with pauses")  # fmt: skip
+
+
+def _figures(load: _Load) -> dict[str, float]:
+    return {"requests_per_second": load.rate, "p50_seconds": load.p50, "p99_seconds": load.p99}
 
 
 def _text(load: _Load) -> str:
@@ -152,6 +159,8 @@ class _Wrk:
              self.address], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True,
         ).stdout  # fmt: skip
         cpu = _processor_seconds(self.process) - begin
+        if " 0 requests in" in output and seconds < LONGEST:  # a loaded machine
+            return self(paths, 2 * seconds, rate)
         if re.search(r"Socket errors|Non-2xx| 0 requests in", output):
             raise RuntimeError(f"requests failed:\n{output}")
         patterns = (r"(\d+)( )requests in", r"Requests/sec:\s+([\d.]+)()", r"50%\s+([\d.]+)(us|ms|s)",

@@ -36,10 +36,11 @@ def smoothing(options: Options) -> Iterator[Result]:
         began = time.perf_counter()
         seconds, smoother = _smooth(history, clock=time.process_time)
         wall = time.perf_counter() - began
-        figures = {"sweeps": float(smoother.sweeps), "rating": rating}
+        figures = {"sweeps": float(smoother.sweeps), "rating_seconds": rating}
         figures |= {"sweep_ratio": float(np.median(seconds[2:])) / rating, "whole_ratio": sum(seconds) / rating}
         passes = f"{figures['whole_ratio']:.1f} rating passes of processor time, a sweep {figures['sweep_ratio']:.2f}"
-        yield Result("smoothing", f"{history}; {smoother.sweeps} sweeps: {passes}", wall, figures=figures)
+        what = f"{history}; {smoother.sweeps} sweeps: {passes}"
+        yield Result("smoothing", what, wall, figures=figures, case="tennis" if columns else "codeforces")
 
 
 def smoothing_doubling(options: Options) -> Iterator[Result]:
@@ -61,7 +62,7 @@ def smoothing_doubling(options: Options) -> Iterator[Result]:
             figures["bytes_each"] = _peak(part)
             what += f", at the peak {figures['bytes_each']:.0f} bytes a participation"
         before = sum(seconds)
-        yield Result("smoothing-doubling", what, before, figures=figures)
+        yield Result("smoothing-doubling", what, before, figures=figures, case=f"{share:g}")
 
 
 def _peak(history: History) -> float:

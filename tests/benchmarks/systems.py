@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 from against_peer import CODEFORCES, TENNIS
 from history import TENNIS_COLUMNS, History, largest_difference, load, peer_rater, rate_warm
-from timing import Options, Result, best_of
+from timing import Best, Options, Result, best_of
 
 from ranklake.rating_kernels import SYSTEMS
 
@@ -35,38 +35,40 @@ def systems_200(options: Options) -> Iterator[Result]:
     """The first 200 rounds of Codeforces: the systems of the engine."""
     history = load(options.file(CODEFORCES), options.least(200))
     for ours, theirs, agreement in PEERS:
-        seconds, beliefs = best_of(7, rate_warm(history, ours))
-        peer_seconds, ratings = best_of(2, peer_rater(history, theirs))
+        seconds, beliefs = best_of(options.repeats(7), rate_warm(history, ours))
+        peer_seconds, ratings = best_of(options.repeats(2), peer_rater(history, theirs))
         difference = largest_difference(history, beliefs, ratings)
         targets = {
             f"mu within {agreement:g}: {difference:.1e}": difference <= agreement,
             f"at least {AT_LEAST:g}x: {peer_seconds / seconds:.1f}x": peer_seconds >= AT_LEAST * seconds,
         }
-        yield Result("systems-200", f"{ours}; {history}; {theirs}", seconds, peer_seconds, difference, targets)
+        what = f"{ours}; {history}; {theirs}"
+        yield Result("systems-200", what, seconds, peer_seconds, difference, targets, case=ours)
 
 
 def systems_all(options: Options) -> Iterator[Result]:
     """All of Codeforces, every system, compared with elo-mmr in one run."""
     history = load(options.file(CODEFORCES), options.limit)
-    base, _ = best_of(3, rate_warm(history))
+    base, _ = best_of(options.repeats(3), rate_warm(history))
     for name in SYSTEMS:
-        seconds = base if name == "elo-mmr" else best_of(1 if name == "trueskill" else 2, rate_warm(history, name))[0]
+        repeats = options.repeats(1 if name == "trueskill" else 2)
+        seconds = base if name == "elo-mmr" else best_of(repeats, rate_warm(history, name))[0]
         targets = {}
         if name in ONE_DIMENSIONAL:
             targets[f"at most {TWICE:g}x elo-mmr: {seconds / base:.2f}x"] = seconds <= TWICE * base
         if name in SECONDS:
             targets[f"at most {SECONDS[name]:g} s: {seconds:.1f} s"] = seconds <= SECONDS[name]
         figures = {"times_elo_mmr": seconds / base}
-        yield Result("systems-all", f"{name}; {history}", seconds, targets=targets, figures=figures)
+        yield Result("systems-all", f"{name}; {history}", seconds, targets=targets, figures=figures, case=name)
 
 
 def elo_mms(options: Options) -> Iterator[Result]:
     """All of Codeforces by elo-mmr and elo-mms in turns: the median of the ratios of neighbours."""
     history = load(options.file(CODEFORCES), options.limit)
     with_history, without = rate_warm(history), rate_warm(history, "elo-mms")
-    pairs = [(best_of(1, without)[0], best_of(1, with_history)[0]) for _ in range(TURNS)]
+    pairs = [(best_of(1, without)[0], best_of(1, with_history)[0]) for _ in range(options.repeats(TURNS))]
     ratio = median(one / other for one, other in pairs)
-    seconds, other = (min(column) for column in zip(*pairs, strict=True))
+    seconds, other = (Best(column) for column in zip(*pairs, strict=True))
     targets = {f"at most {WITHOUT_HISTORY:g}x elo-mmr: {ratio:.2f}x": ratio <= WITHOUT_HISTORY}
     figures = {"times_elo_mmr": ratio}
     yield Result("elo-mms", f"elo-mms; {history}; elo-mmr", seconds, other, targets=targets, figures=figures)
@@ -79,13 +81,14 @@ def systems_others(options: Options) -> Iterator[Result]:
     for label, (file, columns) in files.items():
         history = load(options.file(file), options.limit, columns)
         for name in SYSTEMS:
-            yield _alone(f"systems-{label}", name, history, TENNIS_SECONDS if label == "tennis" else {})
+            limits = TENNIS_SECONDS if label == "tennis" else {}
+            yield _alone(label, name, history, limits, options.repeats(2))
 
 
-def _alone(row: str, name: str, history: History, limits: dict[str, float]) -> Result:
+def _alone(label: str, name: str, history: History, limits: dict[str, float], repeats: int) -> Result:
     """Seconds of one system, and a check that all ratings are finite."""
-    seconds, beliefs = best_of(2, rate_warm(history, name))
+    seconds, beliefs = best_of(repeats, rate_warm(history, name))
     targets = {"ratings are numbers": bool(np.isfinite(beliefs.mu).all() and np.isfinite(beliefs.sigma).all())}
     if name in limits:
         targets[f"at most {limits[name]:g} s: {seconds:.2f} s"] = seconds <= limits[name]
-    return Result(row, f"{name}; {history}", seconds, targets=targets)
+    return Result("systems-others", f"{label}, {name}; {history}", seconds, targets=targets, case=f"{label} {name}")

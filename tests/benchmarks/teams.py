@@ -23,25 +23,28 @@ AT_MOST = 2.5  # times the round of as many individuals as teams
 
 def teams(options: Options) -> Iterator[Result]:
     """Each system with a rule for teams: a crowd in teams of three, and games of pairs."""
-    crowd = [_crowd(options.least(CROWD), size) for size in (1, SIZE)]
-    games = [_games(options.least(GAMES), size) for size in (1, 2)]
+    crowd = [_crowd(options.smaller(CROWD), size) for size in (1, SIZE)]
+    games = [_games(options.smaller(GAMES), size) for size in (1, 2)]
     with open_engine("threads") as engine:
         for name in NAMES:
             for what, (alone, together) in (("round of {n:,} teams of three", crowd), ("{n:,} games of pairs", games)):
-                of_one, of_more = (_seconds(SYSTEMS[name], rounds, engine) for rounds in (alone, together))
+                of_one, of_more = (
+                    _seconds(SYSTEMS[name], rounds, engine, options.repeats(3, 2)) for rounds in (alone, together)
+                )
                 n = len(together) if len(together) > 1 else alone.n_rows
                 text = f"{name}: {what.format(n=n)}: {of_more / of_one:.2f}x the time of individuals"
                 judged = len(together) == 1 and name != "trueskill"  # whose number of sweeps differs
                 targets = {f"at most {AT_MOST:g}x: {of_more / of_one:.2f}x": of_more / of_one <= AT_MOST}
-                figures = {"ratio": of_more / of_one, "individuals": of_one}
-                yield Result("teams", text, of_more, targets=targets if judged else {}, figures=figures)
+                figures = {"ratio": of_more / of_one, "individuals_seconds": of_one}
+                case = f"{name}, {'games' if len(together) > 1 else 'crowd'}"
+                yield Result("teams", text, of_more, targets=targets if judged else {}, figures=figures, case=case)
 
 
-def _seconds(system: System, rounds: Rounds, engine: LocalEngine) -> float:
-    """Seconds of the fastest of three passes from newcomers."""
+def _seconds(system: System, rounds: Rounds, engine: LocalEngine, repeats: int) -> float:
+    """Seconds of several passes from newcomers."""
     params, n_players = system.params(), int(rounds.player.max()) + 1
     return best_of(
-        3,
+        repeats,
         lambda beliefs: rate_rounds(system, params, beliefs, rounds, engine),
         lambda: system.newcomers(params, n_players),
     )[0]

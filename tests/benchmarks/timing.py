@@ -10,14 +10,32 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
-__all__ = ["Command", "Options", "Result", "SkippedRow", "best_of", "invoke", "reported", "run_command"]
+from excerpts import excerpt
+
+__all__ = [
+    "DATA",
+    "GAMES",
+    "Best",
+    "Command",
+    "Options",
+    "Result",
+    "SkippedRow",
+    "best_of",
+    "invoke",
+    "reported",
+    "run_command",
+]
 
 T = TypeVar("T")
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"  # the real histories, beside the project
+GAMES = 10_000_000  # of the row `games`
+SHORT, MOST_REPEATS = 0.02, 9  # calls are repeated more often while they took less than this, seconds
 
 
 class SkippedRow(Exception):
@@ -36,22 +54,53 @@ class Options:
         Number of contests of each data set, to try the programs.
     exact : bool
         Whether to run the peer's exact mode on all of Codeforces, which takes about half an hour.
+    quick : bool
+        Whether to repeat nothing.
+    excerpts : Path or None
+        Folder for the first contests of each data set; needed with a limit.
+    games : int
+        Number of games of the row ``games``.
     """
 
     data: Path
     limit: int | None = None
     exact: bool = False
+    quick: bool = False
+    excerpts: Path | None = None
+    games: int = GAMES
 
     def file(self, name: str) -> Path:
-        """A real data set; the row is skipped where it is missing."""
+        """A real data set, or its first contests; the row is skipped where it is missing."""
         path = self.data / name
         if not path.exists():
             raise SkippedRow(f"{name} is not in the data folder; give another with --data")
-        return path
+        if self.limit is None or self.excerpts is None:
+            return path
+        return excerpt(path, self.excerpts / name, self.limit)
 
     def least(self, n: int) -> int:
         """``n`` contests, or fewer with a limit."""
         return n if self.limit is None else min(n, self.limit)
+
+    def smaller(self, n: int) -> int:
+        """``n`` participants, or a hundredth of them with a limit."""
+        return n if self.limit is None else max(n // 100, 2)
+
+    def repeats(self, n: int, quick: int = 1) -> int:
+        """``n`` repeats, or ``quick`` ones of a quick run: two where the first may compile or load kernels."""
+        return min(n, quick) if self.quick else n
+
+
+class Best(float):
+    """The smallest of several measurements of one thing; ``values`` has all of them."""
+
+    values: tuple[float, ...]
+
+    def __new__(cls, values: Iterable[float]) -> Self:
+        values = tuple(values)
+        best = super().__new__(cls, min(values))
+        best.values = values
+        return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +114,15 @@ class Result:
     what : str
         Description of the measurement.
     ours, peer : float or None
-        Seconds.
+        Seconds, :class:`Best` of several.
     difference : float or None
         Largest |mu - mu of the peer| over all players, rating points.
     targets : dict of str to bool
         Targets with their measured values, and whether they are reached.
     figures : dict of str to float
-        Further numbers, for the JSON.
+        Further numbers, for the history (:mod:`.records`); the first or last word of a name is its unit.
+    case : str
+        Name of the measurement within its row, the same in every run.
     """
 
     name: str
@@ -81,6 +132,7 @@ class Result:
     difference: float | None = None
     targets: dict[str, bool] = field(default_factory=dict)
     figures: dict[str, float] = field(default_factory=dict)
+    case: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -88,19 +140,19 @@ class Result:
         return self.peer / self.ours if self.peer and self.ours else None
 
 
-def best_of(repeats: int, work: Callable[[Any], T], prepare: Callable[[], Any] = lambda: None) -> tuple[float, T]:
+def best_of(repeats: int, work: Callable[[Any], T], prepare: Callable[[], Any] = lambda: None) -> tuple[Best, T]:
     """Seconds of the fastest of ``repeats`` calls of ``work``, and the result of the last one.
 
-    ``prepare`` makes each call's argument and is not timed.
+    Short calls are repeated more often. ``prepare`` makes each call's argument and is not timed.
     """
-    best = float("inf")
-    for _ in range(repeats):
+    seconds: list[float] = []
+    while len(seconds) < repeats or (sum(seconds) < SHORT and len(seconds) < MOST_REPEATS):
         prepared = prepare()
         gc.collect()
         began = time.perf_counter()
         answer = work(prepared)
-        best = min(best, time.perf_counter() - began)
-    return best, answer
+        seconds.append(time.perf_counter() - began)
+    return Best(seconds), answer
 
 
 class Command(NamedTuple):
@@ -145,7 +197,7 @@ def invoke() -> str:
 
 def reported(command: Command) -> float:
     """Seconds that a command reports of itself, in tenths."""
-    found = re.search(r" in ([0-9.]+) s", command.output)
-    if found is None:
+    found = re.findall(r" in ([0-9.]+) s", command.output)
+    if not found:
         raise RuntimeError(f"the command reported no seconds: {command.output}")
-    return float(found[1])
+    return float(found[-1])  # before it are those of a compilation

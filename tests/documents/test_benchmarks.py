@@ -1,46 +1,163 @@
-"""The benchmark programs count the stated units."""
+"""The benchmark programs: counted units, recorded figures, and every row with tiny histories."""
 
 from __future__ import annotations
 
-import sys
+import importlib
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.data import SHARED
 
 from ranklake.rating_kernels import Rounds
-from ranklake.rating_kernels.fields.panels import NODES
+from ranklake.rating_kernels.fields.field import accumulate
+from ranklake.rating_kernels.fields.panels import NODES, plan_panels
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
+README = (FOLDER / "README.md").read_text("utf-8")
+ROWS = re.findall(r"^\| `(\S+)` \|", README.partition("\n## Rows\n")[2], re.MULTILINE)
+
+Load = Callable[[str], Any]
 
 
 @pytest.fixture
-def phases(monkeypatch: pytest.MonkeyPatch) -> Any:
+def program(monkeypatch: pytest.MonkeyPatch) -> Load:
+    """A function that imports a module of the benchmarks."""
     monkeypatch.syspath_prepend(str(FOLDER))
-    import phases
-
-    return phases
+    return importlib.import_module
 
 
-def test_profile__counts_the_units_of_the_rounds(phases: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+class Additions:
+    """Partial sums that count the numbers added to them."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def __getitem__(self, key: Any) -> float:
+        return 0.0
+
+    def __setitem__(self, key: Any, value: float) -> None:
+        self.n += 1
+
+
+@pytest.mark.parametrize("rates", [(1.0, 1.0), (0.01, 1.0), (1e-4, 3.0)])
+def test_profile__counts_the_nodes_to_which_a_term_is_added(program: Load, rates: tuple[float, float]) -> None:
+    draw = np.random.default_rng(3)
+    n = 40
+    mu, rate = draw.normal(0.0, 100.0, n), np.exp(draw.uniform(*np.log(rates), n))
+    plan = plan_panels(float(mu.min()), float(mu.max()), 0.0, float(rate.max()), float(rate.min()))
+    sums, (_, far) = Additions(), plan.partial_sums(1)
+    arguments = mu, rate, np.ones(n), 0, n, *plan.grid
+    accumulate.py_func(*arguments, sums, far[0])
+    names = inspect.signature(accumulate.py_func).parameters
+    assert program("phases").count_nodes(dict(zip(names, (*arguments, sums, far[0]), strict=True))) == sums.n
+    assert sums.n % NODES == 0
+
+
+def test_profile__counts_the_units_of_the_rounds(program: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     large, small, n = 3, 4, 1100
     order = np.random.default_rng(7)
     sizes = [n] * large + [5] * small
     player = np.concatenate([order.permutation(n)[:size] for size in sizes])
     places = np.concatenate([np.arange(size) for size in sizes])
     rounds = Rounds.from_columns(np.cumsum([0, *sizes]), player, places, places)
-    history = sys.modules["history"].History(rounds, pa.array([str(i) for i in range(n)]))
+    history = program("history").History(rounds, pa.array([str(i) for i in range(n)]))
+    phases, options = program("phases"), program("timing").Options(FOLDER)
     monkeypatch.setattr(phases, "load", lambda path, limit: history)
-    options = sys.modules["timing"].Options(FOLDER)
     monkeypatch.setattr(type(options), "file", lambda self, name: FOLDER)
-    figures = [result.figures for result in phases.profile(options)][: len(phases.PHASES)]
-    units = dict(zip([phase for phase, _, _ in phases.PHASES.values()], [one["units"] for one in figures], strict=True))
+    figures = {result.case: result.figures for result in phases.profile(options) if "units" in result.figures}
+    units = {phase: one["units"] for phase, one in figures.items()}
     assert units["diffuse"] == units["roots"] == large * n  # no ties
     assert units["absorb"] == n * (1 + 2 + 3)  # all histories grow by one factor a round
     assert units["small rounds, all steps"] == small * 5
     assert units["build"] % NODES == 0
     assert large * n * NODES <= units["build"] <= large * n * NODES * 100
-    assert all(0.01 < one["ns_per_unit"] < 1e6 for one in figures)
-    assert sum(one["share"] for one in figures) < 1.0
+    assert all(0.01 < one["ns_per_unit"] < 1e6 for one in figures.values())
+    assert sum(one["share"] for one in figures.values()) < 1.0
+
+
+def test_profile_lake__counts_a_call_without_the_calls_inside(program: Load) -> None:
+    clock = 0.0
+
+    def spend(seconds: float) -> None:
+        nonlocal clock
+        clock += seconds
+
+    layers = program("layers").Layers(clock=lambda: clock)
+    write = layers.timed("writing", lambda: spend(1.0))
+    encode = layers.timed("encoding", lambda: [spend(2.0), write(), spend(4.0)])
+    append = layers.timed("commits", lambda: [encode(), spend(8.0), write(), spend(16.0)])
+    append()
+    write()
+    with pytest.raises(ZeroDivisionError):
+        layers.timed("encoding", lambda: [spend(32.0), 1 / 0])()
+    append()
+    assert layers.seconds == {"writing": 5.0, "encoding": 44.0, "commits": 48.0}
+    assert layers.calls == {"writing": 5, "encoding": 3, "commits": 2}
+
+
+def test_run__has_the_documented_rows(program: Load) -> None:
+    assert sorted(ROWS) == sorted(program("run").ROWS)
+
+
+def test_run__appends_a_line_for_each_figure(
+    program: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, timing = program("run"), program("timing")
+
+    def row(options: Any) -> Iterator[Any]:
+        times = timing.Best([3.0, 1.0, 2.0, 6.0])
+        yield timing.Result("row", "first", times, 8.0, figures={"peak_bytes": 7.0, "drift": np.inf}, case="a")
+        yield timing.Result("row", "second", case="b", figures={"ms_a_round": 0.5})
+
+    monkeypatch.setattr(run, "ROWS", {"row": row})
+    file = tmp_path / "history.jsonl"
+    for turn in range(2):
+        assert run.main(["row", "--json", str(file), "--commit", f"c{turn}"]) == 0
+    assert "8.0x" in capsys.readouterr().out
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [line["commit"] for line in lines] == ["c0"] * 4 + ["c1"] * 4
+    assert [tuple(line[k] for k in ("case", "figure", "unit", "minimum", "median", "n")) for line in lines[:4]] == [
+        ("a", "seconds", "s", 1.0, 2.5, 4), ("a", "peer_seconds", "s", 8.0, 8.0, 1),
+        ("a", "peak_bytes", "bytes", 7.0, 7.0, 1), ("b", "ms_a_round", "ms", 0.5, 0.5, 1),
+    ]  # fmt: skip
+    assert all(line["row"] == "row" and line["machine"]["cores"] >= 1 and not line["quick"] for line in lines)
+    with pytest.raises(ValueError, match="two figures seconds of the case 'a'"):
+        program("records").records([*row(None), *row(None)], timing.Options(FOLDER))
+
+
+def test_run__records_the_commit_of_the_package(program: Load) -> None:
+    timing = program("timing")
+    (line,) = program("records").records([timing.Result("row", "", 1.0)], timing.Options(FOLDER))
+    assert line["commit"] is None or re.fullmatch("[0-9a-f]{40}", line["commit"])
+
+
+@pytest.mark.parametrize(("file", "n"), [("elo-datasets/reddit.tar.xz", 5), ("f1_races.parquet", 4)])
+def test_excerpt__has_the_first_contests(program: Load, tmp_path: Path, file: str, n: int) -> None:
+    if not (SHARED / file).exists():
+        pytest.skip(f"the real data are not here: ../shared/data/{file} is missing")
+    load = program("history").load
+    columns = ("contest=contest_id",) if file.endswith(".parquet") else ()
+    whole = load(SHARED / file, n, columns)
+    short = load(program("excerpts").excerpt(SHARED / file, tmp_path / file, n), None, columns)
+    assert n - 1 <= len(short.rounds) <= n  # a damaged contest is skipped
+    assert short.handles.equals(whole.handles[: len(short.handles)])
+    assert np.array_equal(short.rounds.player, whole.rounds.player[: short.rounds.n_rows])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ROWS)
+def test_run__measures_every_row_of_tiny_histories(program: Load, tmp_path: Path, name: str) -> None:
+    run, file = program("run"), tmp_path / "history.jsonl"
+    assert run.main([name, "--quick", "--limit", "20", "--data", str(SHARED), "--json", str(file)]) == 0
+    if not (lines := file.read_text().splitlines()):
+        pytest.skip("the row was skipped: no data or no program")
+    assert {json.loads(line)["row"] for line in lines} == {name}
+
+

@@ -1,0 +1,132 @@
+"""The comparison of two commits finds a slower row, and not the noise of a machine."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+FACTORS = {"base": 1.0, "same": 1.0, "slow": 1.15, "fast": 0.8}  # of the times, by commit
+PYPROJECT = '[tool.setuptools.package-dir]\n"ranklake" = "ranklake"\n"ranklake.inside" = "inside"\n'
+# Each run takes the next load; the rows of one run have the same one.
+RUN = """
+import json, pathlib, sys
+from ranklake.inside.factor import FACTOR
+counter = pathlib.Path({counter!r})
+turn = counter.stat().st_size
+counter.write_text("x" * (turn + 1))
+load = 1.0 + 0.04 * (turn * 7 % 5) + 0.5 * (turn // 4 % 2)
+words = sys.argv[1:]
+option = lambda name: words[words.index(name) + 1]
+assert "--quick" in words and words[0] == "rating"
+lines = [("kernel", 2.0 * FACTOR * load), ("peer", 3.0 * load)]
+with open(option("--json"), "w") as file:
+    for case, seconds in lines:
+        line = dict(row="rating", case=case, figure="seconds", minimum=seconds, commit=option("--commit"))
+        file.write(json.dumps(line) + "\\n")
+"""
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with a tag for each factor."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    folder = tmp_path / "repository"
+    for name in ("ranklake", "inside", "tests/benchmarks"):
+        (folder / name).mkdir(parents=True)
+    (folder / "pyproject.toml").write_text(PYPROJECT)
+    (folder / "ranklake" / "__init__.py").touch()
+    (folder / "inside" / "__init__.py").touch()
+    (folder / "tests" / "benchmarks" / "run.py").write_text(RUN.format(counter=str(tmp_path / "counter")))
+    (tmp_path / "counter").touch()
+
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", "-C", folder, *who, *words], check=True, capture_output=True)
+
+    git("init")
+    for name, factor in FACTORS.items():
+        (folder / "inside" / "factor.py").write_text(f"FACTOR = {factor}\nNAME = {name!r}\n")
+        git("add", ".")
+        git("commit", "-m", name)
+        git("tag", name)
+    return folder
+
+
+@pytest.mark.parametrize(("factor", "slower"), [(1.0, False), (1.05, False), (1.15, True), (1.5, True)])
+@pytest.mark.parametrize("seed", range(5))
+def test_change__is_a_regression_from_ten_percent_on(program: Any, factor: float, slower: bool, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    before = np.exp(draw.normal(0.0, 0.02, 7) + draw.normal(0.0, 0.3))
+    after = factor * before * np.exp(draw.normal(0.0, 0.02, 7))
+    found = program("paired").change(before, after)
+    assert found.slower == slower
+    assert not found.faster
+    assert found.low <= found.ratio <= found.high
+
+
+def test_change__of_noise_alone_is_rarely_a_regression(program: Any) -> None:
+    draw = np.random.default_rng(1)
+    pairs = np.exp(draw.normal(0.0, 0.15, (60, 2, 7)))
+    found = [program("paired").change(*pair) for pair in pairs]
+    assert sum(one.slower for one in found) <= 2
+    assert sum(one.ratio >= program("paired").SLOWER for one in found) >= 6  # the medians alone would fail
+
+
+def test_change__of_one_slow_turn_is_none(program: Any) -> None:
+    found = program("paired").change([1.0] * 7, [1.0, 1.0, 9.0, 1.0, 1.0, 1.0, 1.0])
+    assert found.ratio == 1.0
+    assert not found.slower
+
+
+def test_export__makes_one_package_of_the_folders_of_a_commit(program: Any, repository: Path, tmp_path: Path) -> None:
+    side = program("commits").export(repository, "slow", tmp_path / "slow")
+    assert (side.packages / "ranklake" / "inside" / "factor.py").read_text() == "FACTOR = 1.15\nNAME = 'slow'\n"
+    assert (side.folder / "tests" / "benchmarks" / "run.py").exists()
+    assert len(side.commit) == 40
+    with pytest.raises(program("commits").CommitError, match="no-such"):
+        program("commits").export(repository, "no-such", tmp_path / "none")
+    assert not subprocess.run(
+        ["git", "-C", repository, "status", "--porcelain"], capture_output=True, check=True
+    ).stdout  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("after", "code"), [("same", 0), ("slow", 1), ("fast", 0)])
+def test_compare__fails_for_a_slower_commit_alone(
+    program: Any, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], after: str, code: int
+) -> None:
+    file = tmp_path / "history.jsonl"
+    words = ["base", after, "rating", "--own", "--turns", "5", "--json", str(file)]
+    assert program("compare").main(words, repository) == code
+    output = capsys.readouterr().out
+    assert ("slower" in output) == (after == "slow")
+    assert ("faster" in output) == (after == "fast")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert len({line["commit"] for line in lines}) == 2
+    assert len(lines) == 2 * 2 * 5  # cases, commits, turns; the first one is not recorded
+
+
+@pytest.mark.slow
+def test_compare__of_programs_that_fail_shows_their_output(
+    program: Any, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program("compare").main(["base", "slow", "other", "--own"], repository) == 2
+    assert "AssertionError" in capsys.readouterr().out
+    assert program("compare").main(["base", "nothing", "rating", "--own"], repository) == 2
+    with pytest.raises(SystemExit, match="2"):
+        program("compare").main(["base", "slow", "--turns", "2"], repository)
