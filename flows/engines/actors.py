@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 from .environment import environment
 from .protocols import EngineError, RemoteCall, WorkersLostError
+from .relay import Chunk, Outbox, Relay, cut, nbytes, needs_relay, size, tree
 from .serialization import Frame, Frames, deserialize, embed, serialize
 
 __all__ = ["ClusterHandle", "DaskActorGroup", "WorkerActor", "one_line"]
@@ -43,6 +46,7 @@ class WorkerActor:
 
     def __init__(self) -> None:
         self._state: Any = None
+        self._relay = Relay()
 
     def environment(self) -> dict[str, str]:
         """The environment of the worker (:func:`.environment.environment`)."""
@@ -60,6 +64,35 @@ class WorkerActor:
             The replies, or the exception that a call raised. Any other exception means that the worker is lost.
         """
         sequence, to_all, own = deserialize(frames)
+        return self._do(sequence, to_all, own)
+
+    async def do_at_once(self, *frames: Frame) -> Frames:
+        """As :meth:`do`, on the worker's event loop: no change of thread, but no communication meanwhile."""
+        return self.do(*frames)
+
+    async def do_relayed(self, *frames: Frame) -> Frames:
+        """As :meth:`do`; the calls for all workers are relayed, and the message has the lengths of their frames."""
+        from distributed import get_worker
+
+        (sequence, seconds), lengths, own = deserialize(frames)
+        to_all = await asyncio.wait_for(self._relay.take(sequence, lengths), seconds)
+        thread = get_worker().executors["actor"]  # that of all other calls
+        reply: Frames = await asyncio.get_running_loop().run_in_executor(thread, self._do, sequence, to_all, own)
+        self._relay.check()
+        return reply
+
+    async def relay_to(self, children: Mapping[str, str], seconds: float, timeout: float) -> list[str]:
+        """Pass chunks on to other actors (:meth:`.relay.Relay.connect`)."""
+        return await self._relay.connect(children, seconds, timeout)
+
+    async def answer(self) -> None:
+        """Show that this worker is reached."""
+
+    async def relay(self, *chunk: Any) -> None:
+        """Take a chunk of a relayed message, and pass it on."""
+        self._relay.put(Chunk(*chunk))
+
+    def _do(self, sequence: int, to_all: Frames, own: Sequence[RemoteCall]) -> Frames:
         try:
             return serialize((True, self._state.do(sequence, [*(deserialize(to_all) if to_all else ()), *own])))
         except MemoryError:
@@ -67,38 +100,65 @@ class WorkerActor:
         except Exception as error:
             return serialize((False, error))
 
-    async def do_at_once(self, *frames: Frame) -> Frames:
-        """As :meth:`do`, on the worker's event loop: no change of thread, but no communication meanwhile."""
-        return self.do(*frames)
-
 
 class DaskActorGroup:
-    """One actor on each of some workers."""
+    """One actor on each of some workers.
+
+    Attributes
+    ----------
+    traffic : Counter of (str, str)
+        Bytes through the driver, by "sent" or "received" and the name of the first call of a message.
+    """
 
     def __init__(self, cluster: ClusterHandle, actors: Mapping[str, Any], addresses: Sequence[str]) -> None:
         self._cluster, self._actors, self._sequence = cluster, dict(actors), 0
         self._asked_for = addresses
+        self._roots = list(actors)  # the workers that receive from the driver what is relayed
+        self.traffic: Counter[tuple[str, str]] = Counter()
 
     @property
     def size(self) -> int:
         return len(self._actors)
+
+    def connect_relays(self, seconds: float) -> None:
+        """Have the workers test their connections to each other, and divide the relayed messages accordingly."""
+        addresses = list(self._actors)
+        keys = {address: future.key for address, (future, _) in self._actors.items()}
+        children = [{addresses[i]: keys[addresses[i]] for i in below} for below in tree(len(addresses))]
+        unreached = self.call(
+            "relay_to", [(own, seconds, self._cluster.timeout) for own in children], self._cluster.timeout + seconds
+        )
+        self._roots = [*addresses[:1], *chain.from_iterable(unreached)]
 
     def call_all(
         self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()
     ) -> list[list[Any]]:
         self._sequence += 1
         seconds = self._cluster.timeout + ROW_SECONDS * rows
-        shared = embed(serialize(list(to_all))) if to_all else []
-        messages = [tuple(serialize((self._sequence, shared, list(own)))) for own in calls]
+        frames = serialize(list(to_all)) if to_all else []
+        heading: Any = self._sequence
+        shared: Any = embed(frames)
+        chunks: list[Chunk] = []
+        method = "do_at_once" if rows < INLINE_ROWS else "do"
+        if needs_relay(size(frames), self.size):
+            heading, shared, chunks = (heading, 2 * seconds), list(map(nbytes, frames)), list(cut(heading, frames))
+            method = "do_relayed"
+        messages = [tuple(serialize((heading, shared, list(own)))) for own in calls]
+        answers = self.call(method, messages, seconds, chunks)
+        phase = next((name for name, _ in chain(to_all, *calls)), "")
+        self.traffic["sent", phase] += sum(map(size, messages)) + len(self._roots) * size(one.data for one in chunks)
+        self.traffic["received", phase] += sum(map(size, answers))
         replies = []
-        for good, reply in map(deserialize, self.call("do_at_once" if rows < INLINE_ROWS else "do", messages, seconds)):
+        for good, reply in map(deserialize, answers):
             if not good:
                 raise reply
             replies.append(reply)
         return replies
 
-    def call(self, method: str, arguments: Sequence[tuple[Any, ...]], seconds: float) -> list[Any]:
-        """Call a method of all actors concurrently; returns their results.
+    def call(
+        self, method: str, arguments: Sequence[tuple[Any, ...]], seconds: float, chunks: Sequence[Chunk] = ()
+    ) -> list[Any]:
+        """Call a method of all actors concurrently, and send chunks to be relayed; returns their results.
 
         Raises
         ------
@@ -108,18 +168,31 @@ class DaskActorGroup:
         failed: list[str] = []
         silent = list(self._actors)
 
+        def lose(address: str) -> None:
+            if address not in failed:
+                failed.append(address)
+                self._cluster.penalise(address)
+
         async def call_one(address: str, given: tuple[Any, ...]) -> Any:
             try:
                 reply = await getattr(self._actors[address][1], method)(*given)
             except Exception:
-                failed.append(address)
-                self._cluster.penalise(address)
+                lose(address)
                 raise
             silent.remove(address)
             return reply
 
+        async def relay_from(root: str) -> None:
+            outbox = Outbox(lambda chunk: self._actors[root][1].relay(*chunk))
+            await asyncio.gather(*map(outbox.send, chunks))
+            if outbox.error is not None:
+                lose(root)
+                raise outbox.error
+
         async def call_each() -> list[Any]:
-            return await asyncio.gather(*map(call_one, list(self._actors), arguments))
+            relays = [relay_from(root) for root in self._roots if chunks]
+            replies = await asyncio.gather(*map(call_one, list(self._actors), arguments), *relays)
+            return replies[: len(self._actors)]
 
         try:
             return self._cluster.sync(call_each, seconds)

@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 CONNECT_SECONDS = 6.0  # timeout for the scheduler's first answer
 WORKERS_SECONDS = 7.0  # timeout for the first worker
+LINK_SECONDS = 7.0  # timeout for the answer of one worker to another
 RETURN_SECONDS = 60.0  # timeout for the return of a lost scheduler or lost workers
 COMPILE_SECONDS = 600.0  # timeout for the kernels of new actors
 TIMEOUT_SECONDS = 60.0  # timeout for a reply; it grows with the number of rows
@@ -125,6 +126,7 @@ class Cluster:
                 raise WorkersLostError(f"none of the {len(addresses)} workers of {self.address} answers")
             check_environments(group.call("environment", [()] * group.size, self.timeout))
             group.call("set_state", [(make, init_args(i, group.size)) for i in range(group.size)], COMPILE_SECONDS)
+            group.connect_relays(min(self.timeout, LINK_SECONDS))
         except BaseException:
             group.close()
             raise

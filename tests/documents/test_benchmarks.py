@@ -161,3 +161,11 @@ def test_run__measures_every_row_of_tiny_histories(program: Load, tmp_path: Path
     assert {json.loads(line)["row"] for line in lines} == {name}
 
 
+def test_cluster_model__a_relay_needs_no_more_time_for_each_further_worker(program: Load) -> None:
+    model, n_bytes, chunk = program("cluster_model"), 20e6, 1e-3
+    one, ten, many = (model.relay_seconds(n_bytes, workers, chunk) for workers in (1, 10, 1000))
+    on_links = n_bytes / model.LINK
+    assert on_links < one < ten < many
+    sent_twice = 20 * 3 * chunk  # each worker but the leaves receives every chunk and sends it to two others
+    assert many < sent_twice + 10 * 2 * (3 * chunk + (1 << 20) / model.LINK + model.LATENCY)  # and ten levels
+    assert model.copies_seconds(n_bytes, 1000, chunk) > 1000 * on_links

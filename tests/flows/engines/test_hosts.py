@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
 
+import ranklake.flows.execution.partitioned
+from ranklake.flows.engines import relay
 from ranklake.flows.engines.serial import Serial
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 
+from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
@@ -25,7 +28,7 @@ CONTESTS = synthetic(40, large=9)
 START_SECONDS = 60.0
 NUMBERS = itertools.count()
 NETWORK = 7 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))  # one for each process of tests
-HERE, THERE = f"10.213.{NETWORK}.1", f"10.213.{NETWORK}.2"
+HERE, THERE, SECOND = (f"10.213.{NETWORK}.{n}" for n in (1, 2, 3))  # SECOND: of the worker on this host
 
 
 def ip(*arguments: str) -> None:
@@ -45,7 +48,8 @@ class Hosts:
             pytest.skip(f"this machine allows no network namespaces: {error.stderr.strip()}")
         try:
             ip("link", "add", self.cable, "type", "veth", "peer", "name", "eth0", "netns", self._space)
-            ip("addr", "add", f"{HERE}/24", "dev", self.cable)
+            for address in (HERE, SECOND):
+                ip("addr", "add", f"{address}/24", "dev", self.cable)
             ip("link", "set", self.cable, "up")
             ip("-n", self._space, "addr", "add", f"{THERE}/24", "dev", "eth0")
             ip("-n", self._space, "link", "set", "eth0", "up")
@@ -54,7 +58,7 @@ class Hosts:
             self._start([], "scheduler", "--host", HERE, "--port", "18786", "--no-dashboard")
             worker = ["worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
             worker += ["--local-directory", str(folder)]
-            self._start([], *worker, "--host", HERE)
+            self._start([], *worker, "--host", SECOND)
             self._start(["ip", "netns", "exec", self._space], *worker, "--host", THERE)
             with distributed.Client(self.address, timeout=START_SECONDS, set_as_default=False) as client:
                 client.wait_for_workers(2, timeout=START_SECONDS)
@@ -75,13 +79,19 @@ class Hosts:
 
     def cut(self) -> None:
         ip("link", "set", self.cable, "down")
-        ip("addr", "add", f"{HERE}/32", "dev", "lo")  # this host keeps its own address
+        for address in (HERE, SECOND):  # this host keeps its own addresses
+            ip("addr", "add", f"{address}/32", "dev", "lo")
+
+    def cut_workers(self) -> None:
+        """Cut the connection between the workers alone: their packets to each other are lost without an error."""
+        ip("-n", self._space, "route", "add", "blackhole", f"{SECOND}/32")
 
     def close(self) -> None:
         for process in self._processes:
             process.kill()
             process.wait()
-        subprocess.run(["ip", "addr", "del", f"{HERE}/32", "dev", "lo"], check=False, capture_output=True)
+        for address in (HERE, SECOND):
+            subprocess.run(["ip", "addr", "del", f"{address}/32", "dev", "lo"], check=False, capture_output=True)
         ip("link", "del", self.cable)
         ip("netns", "del", self._space)
 
@@ -93,6 +103,35 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
     opened = Hosts(tmp_path)
     yield opened
     opened.close()
+
+
+@pytest.mark.parametrize(
+    "phase", ["", "receive_priors", "receive_partials"], ids=lambda phase: phase or "from the start"
+)
+def test_dask__the_driver_sends_to_workers_that_do_not_reach_each_other(
+    hosts: Hosts, strike, tmp_path: Path, phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
+    monkeypatch.setattr(relay, "RELAY_BYTES", 0)
+    monkeypatch.setattr(relay, "CHUNK_BYTES", 1000)
+    roots: list[int] = []
+    connect = DaskActorGroup.connect_relays
+
+    def connect_relays(self: DaskActorGroup, seconds: float) -> None:
+        connect(self, seconds)
+        roots.append(len(self._roots))
+
+    monkeypatch.setattr(DaskActorGroup, "connect_relays", connect_relays)
+    lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
+    if phase:
+        strike(phase, hosts.cut_workers)
+    else:
+        hosts.cut_workers()
+    with Cluster(hosts.address, timeout=5.0) as engine:
+        report = rate_run(lake, engine=engine)
+    rate_run(other, engine=Serial())
+    assert (report.recoveries, roots) == ((1, [1, 2]) if phase else (0, [2]))
+    assert same_tables(rated(lake), rated(other))
 
 
 @pytest.mark.parametrize("phase", ["prior", "finish_round", "take"])

@@ -1,0 +1,94 @@
+"""Time of a round on many workers, from costs that are measured on few.
+
+A relayed message is simulated chunk by chunk: a worker has one processor, which receives a chunk and sends it to each
+child, and one link, which carries one chunk at a time; both work at once. The other phases of a round follow one
+another: the driver packs, its link carries what is sent or received once for each participant, three trips reach all
+workers, and each worker prepares the summary of the whole field and computes its share of the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ranklake.flows.engines.relay import CHUNK_BYTES, RELAY_BYTES, tree
+
+__all__ = ["Costs", "copies_seconds", "relay_seconds", "round_seconds"]
+
+LINK = 1.25e9  # bytes a second: 10 Gbit/s
+LATENCY = 1e-4  # seconds from one machine to another
+TRIP = 1e-3  # seconds for one call of one worker
+TRIPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Seconds and bytes of a large round; those of one row unless stated otherwise.
+
+    Attributes
+    ----------
+    packs : float
+        Seconds of the driver.
+    replicated, shared : float
+        Seconds of every worker for the whole field; of all workers together for its parts.
+    field, partials, own : float
+        Bytes that are sent to all workers before the round; between the parts of its summary; to one worker each.
+    received : float
+        Bytes that the driver receives.
+    further : float
+        Seconds of the driver for each worker in one trip.
+    chunk : float
+        Seconds of a processor to send or to receive one full chunk.
+    """
+
+    packs: float
+    replicated: float
+    shared: float
+    field: float
+    partials: float
+    own: float
+    received: float
+    further: float
+    chunk: float
+
+
+def relay_seconds(n_bytes: float, workers: int, chunk: float) -> float:
+    """Time until the last worker has a relayed message; the driver has the root as its only child."""
+    sizes = np.full(int(n_bytes // CHUNK_BYTES), float(CHUNK_BYTES))
+    sizes = np.append(sizes, n_bytes - sizes.sum())
+    children = [range(1), *(range(below.start, below.stop) for below in tree(workers))]
+    arrivals = [np.zeros(len(sizes)), *(np.zeros(len(sizes)) for _ in range(workers))]  # the driver, then the workers
+    for node, below in enumerate(children):
+        processor = link = 0.0
+        for at, size in enumerate(sizes.tolist()):
+            share = chunk * size / CHUNK_BYTES
+            processor = max(processor, float(arrivals[node][at])) + (share if node else 0.0)
+            for child in below:
+                processor += share
+                link = max(link, processor) + size / LINK
+                arrivals[1 + child][at] = link + LATENCY
+    return float(max(times[-1] for times in arrivals)) + chunk
+
+
+def copies_seconds(n_bytes: float, workers: int, chunk: float) -> float:
+    """Time until the driver has sent a message to each worker."""
+    return LATENCY + workers * n_bytes * max(1 / LINK, chunk / CHUNK_BYTES)
+
+
+def round_seconds(costs: Costs, n: int, workers: int, relayed: bool) -> dict[str, float]:
+    """Seconds of a round of ``n`` participants, by phase."""
+
+    def broadcast(n_bytes: float) -> float:
+        if relayed and n_bytes * (workers - 1) >= RELAY_BYTES:
+            return relay_seconds(n_bytes, workers, costs.chunk)
+        return copies_seconds(n_bytes, workers, costs.chunk)
+
+    return {
+        "driver packs": n * costs.packs,
+        "to all": broadcast(n * costs.field) + (broadcast(n * costs.partials) if workers > 1 else 0.0),
+        "to and from each": n * (costs.own + costs.received) / LINK,
+        "trips": TRIPS * (TRIP + costs.further * workers),
+        "workers, all of the field": n * costs.replicated,
+        "workers, their share": n * costs.shared / workers,
+    }

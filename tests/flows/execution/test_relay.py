@@ -1,0 +1,149 @@
+"""The field of a round passes from worker to worker: bytes through the driver, and losses in the middle of a message.
+
+Runs where Dask's distributed scheduler is installed (`pip install 'ranklake[cluster]'`).
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
+
+import ranklake.flows.execution.overlap
+import ranklake.flows.execution.partitioned
+from ranklake.flows.engines import relay
+from ranklake.flows.engines.serial import Serial
+from ranklake.storage import Lake
+
+distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
+from helpers.cluster_sites import Site  # noqa: E402
+from helpers.ports import listening  # noqa: E402
+
+from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
+from ranklake.flows.engines.cluster import Cluster  # noqa: E402
+
+CONTESTS = synthetic(40, large=9)
+ROOT, INNER = range(2)  # of a tree of four
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
+
+
+@pytest.fixture(autouse=True)
+def many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf)
+    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
+    monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", 0)
+    monkeypatch.setattr(relay, "RELAY_BYTES", 0)
+    monkeypatch.setattr(relay, "CHUNK_BYTES", 200)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    lake = lake_of(tmp_path_factory.mktemp("expected"), CONTESTS)
+    rate_run(lake, engine=Serial())
+    return lake
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    opened = Site(tmp_path, 4)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def strike(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[DaskActorGroup], None]], list[int]]:
+    """Call a function once, after the third chunk of the first message of a phase; returns the chunks sent by then."""
+
+    def at(phase: str, blow: Callable[[DaskActorGroup], None]) -> list[int]:
+        call_all, send = DaskActorGroup.call_all, relay.Outbox.send
+        groups, sent, struck = list[DaskActorGroup](), list[int](), list[int]()
+
+        def watched(self: DaskActorGroup, calls: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
+            if any(name == phase for name, _ in to_all):
+                groups.append(self)
+            return call_all(self, calls, rows, to_all)
+
+        async def sending(self: relay.Outbox, chunk: relay.Chunk) -> None:
+            await send(self, chunk)
+            if groups and not struck:
+                sent.append(chunk.number)
+                if len(sent) == 3:
+                    assert len(set(sent)) == 1
+                    struck.extend(sent)
+                    blow(groups[0])
+
+        monkeypatch.setattr(DaskActorGroup, "call_all", watched)
+        monkeypatch.setattr(relay.Outbox, "send", sending)
+        return struck
+
+    return at
+
+
+class Some:
+    """Some workers of a cluster; keeps the groups that it starts."""
+
+    def __init__(self, cluster: Cluster, workers: int) -> None:
+        self.cluster, self.workers, self.groups = cluster, workers, list[DaskActorGroup]()
+        self.on_this_machine, self.describe = False, cluster.describe
+
+    def start_actors(self, make: Any, init_args: Any, max_workers: int | None = None) -> DaskActorGroup:
+        group = self.cluster.start_actors(make, init_args, self.workers)
+        assert group.size == self.workers
+        self.groups.append(group)
+        return group
+
+    def __enter__(self) -> Some:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def test_relay__bytes_through_the_driver_do_not_depend_on_the_number_of_workers(
+    site: Site, expected: Lake, tmp_path: Path
+) -> None:
+    traffic: list[Counter[tuple[str, str]]] = []  # of one large round: the others are rated by the driver
+    with Cluster(site.address) as cluster:
+        for workers in (2, 4):
+            lake, engine = lake_of(tmp_path / str(workers), CONTESTS), Some(cluster, workers)
+            assert rate_run(lake, engine=engine).recoveries == 0
+            assert same_tables(rated(lake), rated(expected))
+            (group,) = engine.groups
+            traffic.append(group.traffic)
+    for phase in ("receive_priors", "receive_partials"):
+        two, four = (counted["sent", phase] for counted in traffic)
+        assert 1000 < two < four < two + 1000 * (4 - 2)  # a message of its own to each worker
+    assert traffic[0]["sent", "receive_priors"] > 20 * 1500  # the field
+
+
+@pytest.mark.parametrize(
+    ("phase", "who", "frozen"),
+    [
+        ("receive_priors", ROOT, False),
+        ("receive_priors", INNER, True),
+        ("receive_partials", ROOT, True),
+        ("receive_partials", INNER, False),
+    ],
+)
+def test_relay__continues_when_a_worker_is_lost_in_the_middle_of_a_message(
+    site: Site, strike, expected: Lake, tmp_path: Path, phase: str, who: int, frozen: bool
+) -> None:
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+
+    def blow(group: DaskActorGroup) -> None:
+        address = list(group._actors)[who]
+        at = int(address.rpartition(":")[2])
+        (process,) = [worker for worker in site.workers if any(port == at for _, port in listening([worker.pid]))]
+        process.send_signal(signal.SIGSTOP if frozen else signal.SIGKILL)
+
+    struck = strike(phase, blow)
+    with Cluster(site.address, timeout=5.0 if frozen else 60.0) as engine:
+        assert rate_run(lake, engine=engine).recoveries >= 1
+    assert struck
+    assert same_tables(rated(lake), rated(expected))
