@@ -108,6 +108,8 @@ class SegmentWriter:
             self._waiting.popleft().result()
 
     def __enter__(self) -> Self:
+        # Start the thread now: after an interrupt, nobody waits for a thread that was starting.
+        self._writer.submit(lambda: None).result()
         return self
 
     def __exit__(
