@@ -1,11 +1,16 @@
-"""Parse times, and convert them to dates."""
+"""Parse times, convert them to dates, and count the rounds until one."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
-__all__ = ["AGES", "parse_span", "parse_time", "span_pattern", "utc"]
+if TYPE_CHECKING:  # the options of the command import this module
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["AGES", "count_until", "parse_span", "parse_time", "span_pattern", "utc"]
 
 AGES = "dwy"  # units of the time since a contest
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -58,3 +63,17 @@ def parse_span(text: str, units: str) -> int:
     if match is None:
         raise ValueError(f"must be a duration in units of {', '.join(units)}, got {text!r}")
     return int(match[1]) * _SECONDS[match[2]]
+
+
+def count_until(ends: npt.NDArray[np.int64], at: int) -> int:
+    """The number of rounds until the last one that ended at a time or before. Clocks of sources may go back.
+
+    Parameters
+    ----------
+    ends : int64[n]
+        End of each round, or of the round of each participation, in rated order, UTC seconds; 0 if unknown.
+    at
+        UTC seconds.
+    """
+    (until,) = ((ends != 0) & (ends <= at)).nonzero()
+    return int(until[-1]) + 1 if len(until) else 0

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..common.times import count_until
 from ..results.board_table import board_table
 from .tables import PublishedTables
 
@@ -38,9 +39,7 @@ class States:
 
 def rounds_until(tables: PublishedTables, at: int) -> int:
     """The number of rounds until the last one that ended at a time, UTC seconds, or before."""
-    ends = _ends(tables)
-    until = np.flatnonzero((ends != 0) & (ends <= at))
-    return int(until[-1]) + 1 if len(until) else 0
+    return count_until(_ends(tables), at)
 
 
 def states_before(tables: PublishedTables, stop: int) -> States:

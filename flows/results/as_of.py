@@ -9,7 +9,7 @@ from ranklake.rating_kernels.core.limits import TIME_SECONDS
 from ranklake.rating_kernels.core.system import check_value
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
-from ..common.times import utc
+from ..common.times import count_until, utc
 from ..common.titles import TitlesChoice
 from .display import Display
 from .idle import idle_rating
@@ -52,8 +52,7 @@ def leaderboard_at(
     check_rated(run, chain)
     display, contests = Display.of(run, deviations), rated_contests(chain, dataset)
     ends = contests.column("time_seconds").fill_null(0).to_numpy()  # 0 is unknown
-    until = np.flatnonzero((ends != 0) & (ends <= at))
-    stop = int(until[-1]) + 1 if len(until) else 0
+    stop = count_until(ends, at)
     builder = LeaderboardBuilder(dataset.n_players, contests, display)
     latest = np.zeros(dataset.n_players, dtype=np.int64)  # clocks of sources may go back, those of kernels do not
     for _, rounds in run.iter_segments(0, stop, LeaderboardBuilder.columns, chain=chain) if stop else ():
