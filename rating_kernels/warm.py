@@ -98,6 +98,11 @@ def _small(system: System) -> None:
     system.rate_small(params, beliefs, round, outcome)
     system.violations(round, outcome)
     Waves.of(round.player[: n // 2 * 2], n)
+    if hasattr(params, "games"):
+        from .inference.period_games import SIMULTANEOUS  # imported here, as in _score
+
+        game = _round(np.arange(2))
+        system.rate_small(replace(params, games=SIMULTANEOUS), system.newcomers(params, 2), game, Outcome.empty(2))
 
 
 def _large(system: System) -> None:

@@ -40,6 +40,25 @@ assert twice(rows, rows) == 2 * places_needed.py_func(0, 4, rows, rows, rows, 3)
 assert registries()
 """
 
+PERIOD = """
+import sys
+from dataclasses import replace
+import numpy as np
+from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
+from ranklake.rating_kernels.warm import PARTS, report_compiled, warm
+
+compiled = []
+for name in sys.argv[1:]:
+    system = SYSTEMS[name]
+    warm(system)
+    with report_compiled(compiled.append):
+        params = replace(system.params(), games="simultaneous")
+        lo = np.array([0, 1, 0, 1], dtype=np.int32)
+        games = Rounds.from_columns([0, 2, 4], np.array([0, 1, 0, 2]), lo, lo, [1, 1])
+        system.rate_small(params, system.newcomers(params, 3), games, Outcome.empty(4))
+assert compiled == [], compiled
+"""
+
 ONE = """
 import sys
 from ranklake.rating_kernels import SYSTEMS
@@ -70,3 +89,8 @@ def test_compiled_kernels__of_all_systems_load_without_registries_that_a_compila
     for part in EVERY:
         warm_part(part)
     run(LOAD, *EVERY)
+
+
+@pytest.mark.slow
+def test_warm_kernels__rate_periods_of_simultaneous_games() -> None:
+    run(PERIOD, *(name for name in SYSTEMS if hasattr(SYSTEMS[name].params(), "games")))
