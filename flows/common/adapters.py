@@ -173,15 +173,13 @@ def to_table(
     round_index, contest_ids, sizes
         One entry a contest: number, id and rows. A contest is one round, or a period of games.
     """
-    lo, hi = rounds.lo, rounds.hi
-    if rounds.roles.any():
-        lo, hi = places_among_rated(rounds)
+    lo, hi = places_among_rated(rounds)
     contest = pa.array(contest_ids, pa.string()).take(pa.array(np.repeat(np.arange(len(sizes)), sizes)))
     perf = pa.array(outcome.perf, from_pandas=True)  # NaN (no performance) becomes null
     columns = [np.repeat(round_index, sizes), contest, rounds.player, lo, hi, perf]
     columns += [outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before]
     table = pa.Table.from_arrays([pa.array(column) for column in columns], schema=ROUNDS)
-    return table.append_column("rated", pa.array(rounds.roles == RATED)) if rounds.roles.any() else table
+    return table.append_column("rated", pa.array(rounds.are_rated)) if rounds.roles.any() else table
 
 
 def places_among_rated(rounds: Rounds) -> tuple[Ints, Ints]:
@@ -189,7 +187,9 @@ def places_among_rated(rounds: Rounds) -> tuple[Ints, Ints]:
 
     Its tie group ends with itself: the number of rated participants before it, plus those who tie.
     """
-    rated = rounds.roles == RATED
+    if not rounds.roles.any():
+        return rounds.lo, rounds.hi
+    rated = rounds.are_rated
     start, tied = rounds.offsets[:-1].repeat(np.diff(rounds.offsets)), rounds.hi - rounds.lo + 1
     before = np.concatenate(([0], np.cumsum(rated)))
     first = start + rounds.lo

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Rounds, System
-from ranklake.rating_kernels.core.standings import OUTSIDE, RATED
+from ranklake.rating_kernels.core.standings import OUTSIDE
 from ranklake.storage import Dataset
 
 from .adapters import ContestFacts
@@ -102,7 +102,7 @@ class Skipping:
         """
         if rounds.roles.any():
             found = np.full(len(rounds), NOBODY_RATED, dtype=np.uint8)
-            possible = np.add.reduceat(rounds.roles == RATED, rounds.offsets[:-1], dtype=np.int64) > 0
+            possible = np.add.reduceat(rounds.are_rated, rounds.offsets[:-1], dtype=np.int64) > 0
             competing = rounds.keep(possible)
             found[possible] = self.reasons(competing.select(competing.roles != OUTSIDE))
             return found

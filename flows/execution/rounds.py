@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Map
-from ranklake.rating_kernels.core.standings import OUTSIDE, RATED
+from ranklake.rating_kernels.core.standings import OUTSIDE
 
 from ..engines.protocols import LocalEngine
 from .outcomes import check_outcome
@@ -146,7 +146,7 @@ def _rate_with_unrated(
     the beliefs about all are restored, and the rated participants are rated again without them: to the bit as if the
     others had not taken part.
     """
-    rated, outside = round.roles == RATED, bool((round.roles == OUTSIDE).any())
+    rated, outside = round.are_rated, bool((round.roles == OUTSIDE).any())
     restored = round.player if outside else round.player[~rated]
     before = beliefs.take(restored)
     rate(replace(round, roles=round.roles[:0]), outcome)

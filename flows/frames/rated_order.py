@@ -77,11 +77,7 @@ def _decided(round: Rounds, eligible: npt.NDArray[np.bool_]) -> Rounds:
     """The round in which those who are not eligible are unrated, too."""
     if eligible.all():
         return round
-    return replace(round, roles=np.where(eligible & (_roles(round) == RATED), np.uint8(RATED), np.uint8(OUTSIDE)))
-
-
-def _roles(round: Rounds) -> npt.NDArray[np.uint8]:
-    return round.roles if len(round.roles) else np.full(round.n_rows, RATED, np.uint8)
+    return replace(round, roles=np.where(eligible & round.are_rated, np.uint8(RATED), np.uint8(OUTSIDE)))
 
 
 def _concat(parts: list[RatedRounds]) -> RatedRounds:

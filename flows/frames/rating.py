@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, ConvergenceError, Outcome, Rounds, System
-from ranklake.rating_kernels.core.standings import RATED
 
 from ..common.adapters import places_among_rated
 from ..common.skipping import Skipping, count_reasons
@@ -65,17 +64,10 @@ class RatedResults:
         sizes = np.diff(self.results.rounds.offsets)
         return self.results.rows[np.repeat(~skipped, sizes)] if skipped.any() else self.results.rows
 
-    @property
-    def are_rated(self) -> npt.NDArray[np.bool_]:
-        """Mask of the rated participations among them."""
-        roles = self.rated.roles
-        mask: npt.NDArray[np.bool_] = roles == RATED if len(roles) else np.ones(self.rated.n_rows, np.bool_)
-        return mask
-
     def columns(self, first_round: int = 0) -> dict[str, Any]:
         """The table of ratings, one row a participation in rating order."""
         rows, rated, outcome, names = self.rows(), self.rated, self.outcome, self.results.columns
-        lo, hi = places_among_rated(rated) if rated.roles.any() else (rated.lo, rated.hi)
+        lo, hi = places_among_rated(rated)
         index = first_round + np.flatnonzero(self.reasons == 0)
         return {
             "round_index": np.repeat(index, np.diff(rated.offsets)).astype(np.int32),
@@ -90,14 +82,14 @@ class RatedResults:
             "sigma": outcome.sigma,
             "n_before": outcome.n_before,
             **({"team": self.results.frame.take(names["team"], rows)} if "team" in names else {}),
-            **({"rated": self.are_rated} if self.results.says_rated else {}),
+            **({"rated": rated.are_rated} if self.results.says_rated else {}),
         }
 
     def attributes(self) -> dict[str, Any]:
         """What happened on the way: contests skipped, by reason, left out, and violated invariants."""
         rounds, outcome = self.rated, self.outcome
         if rounds.roles.any():
-            rounds, outcome = rounds.select(self.are_rated), outcome.select(self.are_rated)
+            rounds, outcome = rounds.rated_only(), outcome.select(rounds.are_rated)
         return {
             "skipped": int(np.count_nonzero(self.reasons)),
             "reasons": count_reasons(self.reasons),

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranklake.rating_kernels import ConvergenceError, Rounds
-from ranklake.rating_kernels.core.standings import RATED
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
@@ -108,9 +107,7 @@ class SmoothedResults:
         """The row of the frame behind each smoothed participation."""
         rounds = self.results.rounds
         smoothed = np.repeat(self.reasons == 0, np.diff(rounds.offsets))
-        if len(rounds.roles):
-            smoothed &= rounds.roles == RATED
-        rows: npt.NDArray[np.int64] = self.results.rows[smoothed]
+        rows: npt.NDArray[np.int64] = self.results.rows[smoothed & rounds.are_rated]
         return rows
 
     def numbers(self) -> dict[str, Any]:
@@ -148,10 +145,9 @@ def smooth_results(
     check_times(params, results)
     reasons = skipping.reasons(results.rounds)
     rounds = results.rounds.keep(reasons == 0)
-    if rounds.roles.any():
-        if rounds.teams is not None:
-            raise ValueError("results with contests of teams and with unrated participants cannot be smoothed together")
-        rounds = rounds.select(rounds.roles == RATED)
+    if rounds.teams is not None and rounds.roles.any():
+        raise ValueError("results with contests of teams and with unrated participants cannot be smoothed together")
+    rounds = rounds.rated_only()
     with open_given_engine(engine, workers) as opened_engine:
         if opened_engine.on_this_machine:
             compile_parts([SMOOTHING])

@@ -8,8 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from ranklake.rating_kernels.core.standings import RATED
-
 from ..frames.kinds import Frame
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
@@ -51,12 +49,12 @@ def standings_from_frame(
         raise ValueError(f"standings: a preview takes one contest, got {len(rounds):,}")
     players, entrants = frame.take(found["player"], rows).tolist(), list(entrants)
     if rounds.roles.any():
-        rated = rounds.roles == RATED
+        rated = rounds.are_rated
         if not rated.any():
             raise ValueError("standings: no participant is rated")
         unrated = {player for player, one in zip(players, rated, strict=True) if not one}
         players, entrants = [one for one in players if one not in unrated], [e for e in entrants if e not in unrated]
-        rounds = rounds.select(rated)
+        rounds = rounds.rated_only()
     time = int(rounds.time_seconds[0]) if "time" in found else None
     names = table.column(found["team"]).take(pa.array(rows)).to_pylist() if "team" in found else None
     return Standings.of(

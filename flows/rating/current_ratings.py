@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds
-from ranklake.rating_kernels.core.standings import RATED
 
 from ..results.display import Display
 
@@ -47,6 +46,5 @@ class CurrentRatings:
             return
         player, last = np.unique(rounds.player[::-1], return_index=True)
         rows = rounds.n_rows - 1 - last
-        rated = rounds.roles[rows] == RATED if len(rounds.roles) else np.int32(1)
         self._mu[player], self._sigma[player] = outcome.mu[rows], outcome.sigma[rows]
-        self._n_rounds[player] = outcome.n_before[rows] + rated
+        self._n_rounds[player] = outcome.n_before[rows] + rounds.are_rated[rows]

@@ -103,7 +103,7 @@ def history_of(rated: RatedResults, first_round: int = 0) -> Any:
     head = {name: columns.pop(name) for name in ("round_index", "contest", "player")}
     new = head | {"time_seconds": times} | columns | {"rating": rating}
     new.pop("rated", None)
-    if not (are_rated := rated.are_rated).all():
+    if not (are_rated := rated.rated.are_rated).all():
         rows, new = rows[are_rated], {name: column[are_rated] for name, column in new.items()}
     replaced = {key: name for key, name in rated.results.columns.items() if key in _REPLACED}
     history = rated.results.frame.extend(rows, new, replaced)

@@ -353,6 +353,11 @@ class Rounds:
         )
 
     @property
+    def are_rated(self) -> npt.NDArray[np.bool_]:
+        """Mask of the rows of rated participants."""
+        return self.roles == RATED if len(self.roles) else np.ones(self.n_rows, dtype=np.bool_)
+
+    @property
     def with_unrated(self) -> npt.NDArray[np.bool_]:
         """Mask of rounds with at least one unrated participant."""
         return np.isin(np.arange(len(self)), np.searchsorted(self.offsets, np.flatnonzero(self.roles), "right") - 1)
@@ -368,6 +373,10 @@ class Rounds:
         start = offsets[round_of].astype(np.int32)
         facts = self.time_seconds, self.weight, self.perf_ceiling, self.event
         return Rounds(offsets, self.player[rows], lo - start, hi - start, *facts)
+
+    def rated_only(self) -> Rounds:
+        """The same rounds without their unrated participants, as :meth:`select`; the same object if all are rated."""
+        return self.select(self.are_rated) if self.roles.any() else self
 
 
 def _part_of_teams(teams: Ragged, a: int, b: int) -> Ragged | None:

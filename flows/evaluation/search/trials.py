@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels import Outcome, Rounds
-from ranklake.rating_kernels.core.standings import RATED, Ints
+from ranklake.rating_kernels.core.standings import Ints
 from ranklake.rating_kernels.core.system import System
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
@@ -49,9 +49,7 @@ class History:
     @classmethod
     def of(cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM) -> History:
         """Renumber the rated players of ``rounds`` and drop skipped rounds."""
-        kept = rounds.keep(skipping.keep(rounds))
-        if kept.roles.any():
-            kept = kept.select(kept.roles == RATED)
+        kept = rounds.keep(skipping.keep(rounds)).rated_only()
         present, player = np.unique(kept.player, return_inverse=True)
         columns = {name: getattr(kept, name) for name in Rounds.__slots__} | {"player": player.astype(np.int32)}
         return cls(Rounds(**columns), len(present))
@@ -109,8 +107,7 @@ def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping =
     rounds = concat_rounds(parts)
     kept = skipping.keep(rounds)
     if rounds.roles.any():
-        rounds = rounds.keep(kept)
-        rounds = rounds.select(rounds.roles == RATED)
+        rounds = rounds.keep(kept).rated_only()
         kept[kept] = skipping.keep(rounds)
     return History.of(rounds, skipping), int(np.count_nonzero(kept[:stop]))
 

@@ -7,7 +7,6 @@ from collections import Counter
 import numpy as np
 
 from ranklake.rating_kernels import System
-from ranklake.rating_kernels.core.standings import RATED
 
 from ...common.skipping import REASONS
 from .level import Level
@@ -53,8 +52,7 @@ class RoundCounters:
                 self.skipped[text] += count
         outcome = rated.outcome.part(first, rated.rounds.n_rows)
         if rounds.roles.any():
-            rows = rounds.roles == RATED
-            rounds, outcome = rounds.select(rows), outcome.select(rows)
+            rounds, outcome = rounds.rated_only(), outcome.select(rounds.are_rated)
         self.rows += rounds.n_rows
         self.violations.update(self._system.violations(rounds, outcome))
         self.level.add(rounds, outcome)

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from ranklake.rating_kernels import Rounds
-from ranklake.rating_kernels.core.standings import RATED
 from ranklake.storage import RoundEntry, Run
 from ranklake.storage.runs.run import concatenate_rounds
 
@@ -145,7 +144,7 @@ class _Piece:
         a = int(self.rated.informative[: self.start].sum())
         rounds = self._rounds(a, a + int(informative.sum()))
         if rounds.roles.any():
-            unrated[informative] = np.add.reduceat(rounds.roles != RATED, rounds.offsets[:-1], dtype=np.int64)
+            unrated[informative] = np.add.reduceat(~rounds.are_rated, rounds.offsets[:-1], dtype=np.int64)
         indices = range(first, first + len(informative))
         return list(zip(indices, self.sizes.tolist(), unrated.tolist(), informative.tolist(), strict=True))
 

@@ -46,8 +46,8 @@ def local(system: System) -> LocalRater:
 def test_outside__ratings_have_the_bits_of_a_history_without_the_unrated(system: System) -> None:
     rounds = with_roles(around(system.small), OUTSIDE)
     one, other = local(system), local(system)
-    found, expected = walk(one, [rounds]), walk(other, [rounds.select(rounds.roles == RATED)])
-    assert same_bits(found.select(rounds.roles == RATED), expected)
+    found, expected = walk(one, [rounds]), walk(other, [rounds.rated_only()])
+    assert same_bits(found.select(rounds.are_rated), expected)
     assert same_bits(tuple(one.columns().values()), tuple(other.columns().values()))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklake.rating_kernels import Rounds, StandingsError
-from ranklake.rating_kernels.core.standings import check_distinct, check_places, places_from_ranks
+from ranklake.rating_kernels.core.standings import (
+    IN_FIELD,
+    OUTSIDE,
+    RATED,
+    check_distinct,
+    check_places,
+    places_from_ranks,
+)
 
 GOOD = {"offsets": [0, 3, 5], "player": [4, 0, 2, 0, 4], "lo": [0, 1, 1, 0, 0], "hi": [0, 2, 2, 1, 1]}
 
@@ -164,3 +172,19 @@ def test_rounds__in_which_all_tie_can_be_left_out() -> None:
 def test_rounds__refuse_numbers_that_are_no_player_or_place(columns: tuple[list[float], ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Rounds.from_columns(*columns)
+
+
+def test_rated_only__is_the_same_object_unless_a_participant_is_unrated() -> None:
+    rounds = Rounds.from_columns(**GOOD)
+    all_rated = replace(rounds, roles=np.full(5, RATED, np.uint8))
+    some = replace(rounds, roles=np.array([RATED, OUTSIDE, RATED, IN_FIELD, RATED], np.uint8))
+
+    assert rounds.rated_only() is rounds
+    assert all_rated.rated_only() is all_rated
+    assert rounds.are_rated.all()
+    assert all_rated.are_rated.all()
+    assert some.are_rated.tolist() == [True, False, True, False, True]
+    found = some.rated_only()
+    assert [found.player.tolist(), found.lo.tolist(), found.hi.tolist()] == [[4, 2, 4], [0, 1, 0], [0, 1, 0]]
+    assert found.offsets.tolist() == [0, 2, 3]
+    assert not len(found.roles)
