@@ -281,7 +281,8 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
         if how in ("kill", "halfway"):
             os.kill(os.getpid(), signal.SIGKILL)
         elif how == "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
+            # To this thread: a signal to the process may stop it from another thread, after this one went on.
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
         else:
             code = getattr(errno, how if how in ERRORS else "ENOSPC")
             raise OSError(code, os.strerror(code))
