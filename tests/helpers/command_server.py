@@ -290,6 +290,8 @@ def _watch(lake: str, at: int, how: str) -> list[str]:
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         changes = event in ("os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir")
         if changes or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES):
+            if isinstance(arguments[0], int):  # of the compiled module of a first import: in no other process
+                return
             path = str(arguments[0])
             target = f" {str(arguments[1]).removeprefix(lake)}" if event in ("os.rename", "os.link") else ""
             if path.startswith(lake) or not path.startswith("/"):  # whole folders are removed by names inside them
