@@ -26,7 +26,7 @@ import pyarrow as pa
 from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage.datasets.tables.contests import Contest
 
-__all__ = ["PRESETS", "Preset", "check_count", "generate", "is_number", "performances"]
+__all__ = ["PRESETS", "Preset", "check_count", "generate", "is_number", "performances", "random_generator"]
 
 Floats = npt.NDArray[np.float64]
 Players = npt.NDArray[np.int64]
@@ -43,6 +43,12 @@ def check_count(name: str, value: object, least: int) -> None:
 def is_number(value: object) -> bool:
     """Whether a value is a finite number."""
     return isinstance(value, Real) and math.isfinite(value)
+
+
+def random_generator(seed: int) -> np.random.Generator:
+    """The random numbers of a seed; raises ``ValueError`` unless it is an integer >= 0."""
+    check_count("seed", seed, 0)
+    return np.random.Generator(np.random.PCG64(int(seed)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +145,7 @@ def performances(preset: Preset, seed: int) -> Iterator[tuple[Players, Floats]]:
 
     Players are counted from 0; performances are in rating points, rounded to ``tie_points`` if that is given.
     """
-    check_count("seed", seed, 0)
-    return _performances(preset, np.random.Generator(np.random.PCG64(int(seed))))
+    return _performances(preset, random_generator(seed))
 
 
 def _performances(preset: Preset, rng: np.random.Generator) -> Iterator[tuple[Players, Floats]]:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from ranklake.storage.datasets.tables.games import Games, Period
 
-from ..synthetic import check_count, is_number
+from ..synthetic import check_count, is_number, random_generator
 from .periods import number_of_period, period_name
 
 __all__ = ["GAMES_PRESETS", "GamesPreset", "generate_games", "write_games"]
@@ -108,8 +108,7 @@ def generate_games(preset: GamesPreset, seed: int) -> Iterator[Period]:
     ValueError
         The seed is not an integer >= 0.
     """
-    check_count("seed", seed, 0)
-    days = _days(preset, np.random.Generator(np.random.PCG64(int(seed))))
+    days = _days(preset, random_generator(seed))
     handles = pa.array([f"player-{player:06d}" for player in range(preset.n_players)], pa.string())
     return (_period(handles, *day) for day in days)
 
