@@ -13,16 +13,27 @@ from .terminal import usage
 if TYPE_CHECKING:
     from ...sources.options import ReadOptions
 
-__all__ = ["contest_options", "query_options", "query_text", "read_options", "result_options", "table_options"]
+__all__ = [
+    "contest_options",
+    "query_options",
+    "query_text",
+    "read_options",
+    "result_options",
+    "table_options",
+    "time_format_option",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+time_format_option = click.option(
+    "--time-format", default="auto", show_default=True, metavar="FORMAT", help="Times in a table: auto, unix, unix-ms, "
+    "unix-us, unix-ns, iso, yyyymmdd, or a pattern such as %d/%m/%Y.",
+)  # fmt: skip
 _RESULT_OPTIONS = (
     click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
                  "contest, player, rank, lo, hi, score, time, weight, perf_ceiling, name, url, rated, rated_above or "
                  "rated_below. KEY= ignores the column. Repeatable."),
-    click.option("--time-format", default="auto", show_default=True, metavar="FORMAT", help="Times in a table: auto, "
-                 "unix, unix-ms, unix-us, unix-ns, iso, yyyymmdd, or a pattern such as %d/%m/%Y."),
+    time_format_option,
     click.option("--duplicates", type=click.Choice(["error", "best", "last"]), default="error", show_default=True,
                  help="For a player with two rows in a contest: refuse the contest, or keep the best place or "
                  "the last row."),

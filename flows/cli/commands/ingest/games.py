@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ...terminal.file_options import time_format_option
 from ...terminal.parameters import LakeAddress
 from ...terminal.terminal import (
     dataset_option,
@@ -25,8 +26,7 @@ __all__ = ["ingest_games"]
               "white, black, result, time, clock or weight. Repeatable.")  # fmt: skip
 @click.option("--period", type=click.Choice(["hour", "day", "week", "month", "year"]), default="day",
               show_default=True, help="The games of a period, in UTC, are one round of a run.")  # fmt: skip
-@click.option("--time-format", default="auto", show_default=True, metavar="FORMAT", help="Times in a table: auto, "
-              "unix, unix-ms, unix-us, unix-ns, iso, yyyymmdd, or a pattern such as %d/%m/%Y.")  # fmt: skip
+@time_format_option
 @click.option("--delimiter", metavar="CHARACTER", help="Delimiter of the fields of a CSV file; by default a comma.")
 @click.option("--limit", "limits", multiple=True, metavar="KEY=NUMBER", help="Raise a limit for large files, as "
               "expanded=300GB, the decompressed bytes of a file.")  # fmt: skip
