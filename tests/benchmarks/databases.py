@@ -21,7 +21,7 @@ select contest_id as contest, handle as player, lo, hi, time_seconds as time, ro
 
 def sql(options: Options) -> Iterator[Result]:
     """`publish --to` of all of Codeforces at once, of one more round, and without a change; then `ingest sql`."""
-    with _server() as server, codeforces(options) as (lake, data, n_rounds):
+    with codeforces(options) as (lake, data, n_rounds), _server() as server:
         url = server.url_of("ranklake")
         rate(lake, RUN, n_rounds - 1)
         done = {"a whole run": _publish(lake, url)}

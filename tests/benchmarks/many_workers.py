@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -24,7 +25,7 @@ from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 
 __all__ = ["SYSTEM", "Open", "many_workers"]
 
-Open = Callable[[int], Engine]
+Open = Callable[[int], AbstractContextManager[Engine]]
 
 SYSTEM = SYSTEMS["elo-mmr"]
 MILLION, REPEATS = 1_000_000, 3

@@ -10,6 +10,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import cache
 from unittest.mock import patch
 
 import numpy as np
@@ -42,15 +44,30 @@ VERY_LARGE = 10_000_000
 
 def cluster(options: Options, opened: Open = lambda workers: open_engine("dask", workers)) -> Iterator[Result]:
     """Codeforces beside threads; large rounds on one worker and on two; estimates for many workers."""
-    try:
-        with opened(1):
-            pass
-    except MissingExtraError as error:
-        raise SkippedRow(str(error)) from error
     history = load(options.file("elo-datasets/codeforces.tar.xz"), options.limit)
+    with ExitStack() as stack:
+        if options.quick:
+            opened = stack.enter_context(_kept(opened))
+        try:
+            with opened(1):
+                pass
+        except MissingExtraError as error:
+            raise SkippedRow(str(error)) from error
+        yield from _measured(options, history, opened)
+
+
+@contextmanager
+def _kept(opened: Open) -> Iterator[Open]:
+    """Engines that stay open, one for each number of workers: workers take seconds to start."""
+    with ExitStack() as stack:
+        engine = cache(lambda workers: stack.enter_context(opened(workers)))
+        yield lambda workers: nullcontext(engine(workers))
+
+
+def _measured(options: Options, history: History, opened: Open) -> Iterator[Result]:
     repeats = options.repeats(REPEATS)
     yield from _beside_threads(history, opened, repeats)
-    if not options.quick:  # workers take seconds to start
+    if not options.quick:
         yield from _side_by_side(history, opened)
     field, population, short = options.smaller(FIELD), options.smaller(POPULATION), options.quick or options.limit
     rounds = large_rounds(options.least(N_ROUNDS), field=field, population=population)

@@ -46,6 +46,8 @@ def records(results: Iterable[Result], options: Options, commit: str | None = No
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for result in results:
         times = {"seconds": result.ours, "peer_seconds": result.peer, "difference": result.difference}
+        if isinstance(result.ours, Best) and result.ours.cpu_values:
+            times["cpu_seconds"] = Best(result.ours.cpu_values)
         for figure, value in (times | result.figures).items():
             if value is None or not math.isfinite(value):
                 continue

@@ -11,6 +11,7 @@ import argparse
 import math
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -87,19 +88,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console() if Console().is_terminal else Console(width=190)
     facts = machine()
     results: list[Result] = []
+    began, cpu_began = time.perf_counter(), _processor_seconds()
     with tempfile.TemporaryDirectory() as folder:
         limit = QUICK if given.quick and given.limit is None else given.limit
         options = Options(given.data, limit, given.exact, given.quick, Path(folder), given.games)
         for name in [name for name in ROWS if not given.rows or name in given.rows]:
             console.print(f"measuring {name} ...", style="dim", end=" ")
-            began = _processor_seconds()
+            row_began, row_cpu_began = time.perf_counter(), _processor_seconds()
             try:
                 results += ROWS[name](options)
             except SkippedRow as why:
                 console.print(f"skipped: {why}", style="yellow", markup=False)
             else:
-                console.print(f"{_processor_seconds() - began:.1f} s of processor time", style="dim")
+                console.print(_spent(row_began, row_cpu_began), style="dim")
     console.print(_table(results, facts, judged=limit is None))
+    console.print(f"all rows: {_spent(began, cpu_began)}", style="dim")
     if given.json is not None:
         append(given.json, records(results, options, given.commit))
     missed = [text for result in results for text, met in result.targets.items() if not met]
@@ -155,6 +158,11 @@ def _table(results: list[Result], facts: Mapping[str, object], *, judged: bool) 
             r.name, r.what, _seconds(r.ours), _seconds(r.peer), ratio, difference, "\n".join(r.targets), "\n".join(met)
         )  # fmt: skip
     return table
+
+
+def _spent(began: float, cpu_began: float) -> str:
+    seconds, cpu_seconds = time.perf_counter() - began, _processor_seconds() - cpu_began
+    return f"{seconds:.1f} s, {cpu_seconds:.1f} s of processor time"
 
 
 def _processor_seconds() -> float:

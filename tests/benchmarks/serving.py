@@ -54,11 +54,22 @@ def serving(options: Options) -> Iterator[Result]:
         raise SkippedRow("wrk is not installed: apt-get install wrk")
     with published_lake(options) as lake:
         n_requests = N_REQUESTS if options.limit is None else options.limit
-        yield from measured(wrk, lake, RUN, n_requests, 1 if options.quick else SECONDS)
+        seconds, longer = (1, 1) if options.quick else (SECONDS, 4 * SECONDS)
+        yield from measured(wrk, lake, RUN, n_requests, seconds, longer)
 
 
-def measured(wrk: str, lake: str, run: str, n_requests: int, seconds: int = SECONDS) -> Iterator[Result]:
-    """The results for a published run of a lake; ``n_requests`` for the memory, ``seconds`` of each load."""
+def measured(
+    wrk: str, lake: str, run: str, n_requests: int, seconds: int = SECONDS, longer: int = 4 * SECONDS
+) -> Iterator[Result]:
+    """The results for a published run of a lake.
+
+    Parameters
+    ----------
+    n_requests
+        For the memory; they come in loads of ``longer`` seconds.
+    seconds
+        Duration of each other load.
+    """
     handles = open_published(Lake.open(lake), run).leaderboard_table.column("handle").to_pylist()
     api, order = f"/api/v1/runs/{run}", random.Random(2021)
     players = [f"{api}/players/{quote(handle, '')}" for handle in order.sample(handles, len(handles))]
@@ -89,7 +100,7 @@ def measured(wrk: str, lake: str, run: str, n_requests: int, seconds: int = SECO
             n_done += ask(players, seconds).n
         before, n_done, cpu = _resident(process), 0, 0.0
         while n_done < n_requests:
-            done = ask(players, 4 * seconds)
+            done = ask(players, longer)
             n_done, cpu = n_done + done.n, cpu + done.n * done.cpu_seconds
         after = _resident(process)
         yield Result(

@@ -92,14 +92,18 @@ class Options:
 
 
 class Best(float):
-    """The smallest of several measurements of one thing; ``values`` has all of them."""
+    """The smallest of several measurements of one thing.
+
+    ``values`` has all of them, and ``cpu_values`` the processor times of the same calls, where they were measured.
+    """
 
     values: tuple[float, ...]
+    cpu_values: tuple[float, ...]
 
-    def __new__(cls, values: Iterable[float]) -> Self:
+    def __new__(cls, values: Iterable[float], cpu_values: Iterable[float] = ()) -> Self:
         values = tuple(values)
         best = super().__new__(cls, min(values))
-        best.values = values
+        best.values, best.cpu_values = values, tuple(cpu_values)
         return best
 
 
@@ -143,16 +147,19 @@ class Result:
 def best_of(repeats: int, work: Callable[[Any], T], prepare: Callable[[], Any] = lambda: None) -> tuple[Best, T]:
     """Seconds of the fastest of ``repeats`` calls of ``work``, and the result of the last one.
 
-    Short calls are repeated more often. ``prepare`` makes each call's argument and is not timed.
+    Short calls are repeated more often. ``prepare`` makes each call's argument and is not timed. The processor time is
+    that of all threads of this process.
     """
     seconds: list[float] = []
+    cpu_seconds: list[float] = []
     while len(seconds) < repeats or (sum(seconds) < SHORT and len(seconds) < MOST_REPEATS):
         prepared = prepare()
         gc.collect()
-        began = time.perf_counter()
+        began, cpu_began = time.perf_counter(), time.process_time()
         answer = work(prepared)
         seconds.append(time.perf_counter() - began)
-    return Best(seconds), answer
+        cpu_seconds.append(time.process_time() - cpu_began)
+    return Best(seconds, cpu_seconds), answer
 
 
 class Command(NamedTuple):

@@ -33,6 +33,19 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Load:
     return importlib.import_module
 
 
+class Asked(Exception):
+    """A row read an option that makes it smaller."""
+
+
+class Undecided:
+    """Options that are read by a row before it measures anything."""
+
+    games, exact = 10, False
+
+    def __getattr__(self, name: str) -> Any:
+        raise Asked(name)
+
+
 class Additions:
     """Partial sums that count the numbers added to them."""
 
@@ -106,13 +119,22 @@ def test_run__has_the_documented_rows(program: Load) -> None:
     assert sorted(ROWS) == sorted(program("run").ROWS)
 
 
+@pytest.mark.parametrize("name", ROWS)
+def test_run__asks_whether_a_row_is_small_before_it_measures(program: Load, name: str) -> None:
+    try:
+        with pytest.raises(Asked):
+            next(program("run").ROWS[name](Undecided()))
+    except program("timing").SkippedRow as why:
+        pytest.skip(str(why))
+
+
 def test_run__appends_a_line_for_each_figure(
     program: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, timing = program("run"), program("timing")
 
     def row(options: Any) -> Iterator[Any]:
-        times = timing.Best([3.0, 1.0, 2.0, 6.0])
+        times = timing.Best([3.0, 1.0, 2.0, 6.0], [5.0, 4.0])
         yield timing.Result("row", "first", times, 8.0, figures={"peak_bytes": 7.0, "drift": np.inf}, case="a")
         yield timing.Result("row", "second", case="b", figures={"ms_a_round": 0.5})
 
@@ -122,10 +144,11 @@ def test_run__appends_a_line_for_each_figure(
         assert run.main(["row", "--json", str(file), "--commit", f"c{turn}"]) == 0
     assert "8.0x" in capsys.readouterr().out
     lines = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [line["commit"] for line in lines] == ["c0"] * 4 + ["c1"] * 4
-    assert [tuple(line[k] for k in ("case", "figure", "unit", "minimum", "median", "n")) for line in lines[:4]] == [
+    assert [line["commit"] for line in lines] == ["c0"] * 5 + ["c1"] * 5
+    assert [tuple(line[k] for k in ("case", "figure", "unit", "minimum", "median", "n")) for line in lines[:5]] == [
         ("a", "seconds", "s", 1.0, 2.5, 4), ("a", "peer_seconds", "s", 8.0, 8.0, 1),
-        ("a", "peak_bytes", "bytes", 7.0, 7.0, 1), ("b", "ms_a_round", "ms", 0.5, 0.5, 1),
+        ("a", "cpu_seconds", "s", 4.0, 4.5, 2), ("a", "peak_bytes", "bytes", 7.0, 7.0, 1),
+        ("b", "ms_a_round", "ms", 0.5, 0.5, 1),
     ]  # fmt: skip
     assert all(line["row"] == "row" and line["machine"]["cores"] >= 1 and not line["quick"] for line in lines)
     with pytest.raises(ValueError, match="two figures seconds of the case 'a'"):
