@@ -8,6 +8,7 @@ The exit code is 1 if a target was missed. README.md beside this file describes 
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import os
 import tempfile
@@ -15,69 +16,49 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from against_peer import codeforces_200, codeforces_all, ctf, reddit, tennis
-from changes import corrections, publish, site
-from choosing import choosing
-from contests import contests
-from databases import sql
-from frames import frames
-from from_sites import normalise
-from games import games
-from ideas import elo_mms_ideas
-from layers import profile_lake
-from million import million, systems_million
-from on_cluster import cluster
-from phases import profile
-from prediction import evaluation, grid_search, paper_table_2, previews
 from records import append, machine, records
 from rich.console import Console
 from rich.table import Table
-from serving import serving
-from shell import shell
-from smoothing import smoothing, smoothing_doubling, smoothing_duels
-from systems import elo_mms, systems_200, systems_all, systems_others
-from teams import teams
 from timing import DATA, GAMES, Options, Result, SkippedRow
-from with_lake import codeforces_lake, start, tennis_lake
 
-ROWS: dict[str, Callable[[Options], Iterator[Result]]] = {
-    "codeforces-200": codeforces_200,
-    "ctf": ctf,
-    "reddit": reddit,
-    "codeforces-all": codeforces_all,
-    "codeforces-lake": codeforces_lake,
-    "corrections": corrections,
-    "publish": publish,
-    "sql": sql,
-    "site": site,
-    "shell": shell,
-    "serve": serving,
-    "normalise": normalise,
-    "million": million,
-    "contests": contests,
-    "games": games,
-    "teams": teams,
-    "tennis": tennis,
-    "tennis-lake": tennis_lake,
-    "evaluate": evaluation,
-    "preview": previews,
-    "search-grid": grid_search,
-    "table-2": paper_table_2,
-    "choosing": choosing,
-    "systems-200": systems_200,
-    "systems-all": systems_all,
-    "elo-mms": elo_mms,
-    "elo-mms-ideas": elo_mms_ideas,
-    "systems-million": systems_million,
-    "systems-others": systems_others,
-    "frames": frames,
-    "cluster": cluster,
-    "smoothing": smoothing,
-    "smoothing-doubling": smoothing_doubling,
-    "smoothing-duels": smoothing_duels,
-    "start": start,
-    "profile": profile,
-    "profile-lake": profile_lake,
+ROWS = {  # module and function; a row imports its module alone, so that commits without other modules can be measured
+    "codeforces-200": "against_peer.codeforces_200",
+    "ctf": "against_peer.ctf",
+    "reddit": "against_peer.reddit",
+    "codeforces-all": "against_peer.codeforces_all",
+    "codeforces-lake": "with_lake.codeforces_lake",
+    "corrections": "changes.corrections",
+    "publish": "changes.publish",
+    "sql": "databases.sql",
+    "site": "changes.site",
+    "shell": "shell.shell",
+    "serve": "serving.serving",
+    "normalise": "from_sites.normalise",
+    "million": "million.million",
+    "contests": "contests.contests",
+    "games": "games.games",
+    "teams": "teams.teams",
+    "tennis": "against_peer.tennis",
+    "tennis-lake": "with_lake.tennis_lake",
+    "evaluate": "prediction.evaluation",
+    "preview": "prediction.previews",
+    "search-grid": "prediction.grid_search",
+    "table-2": "prediction.paper_table_2",
+    "choosing": "choosing.choosing",
+    "systems-200": "systems.systems_200",
+    "systems-all": "systems.systems_all",
+    "elo-mms": "systems.elo_mms",
+    "elo-mms-ideas": "ideas.elo_mms_ideas",
+    "systems-million": "million.systems_million",
+    "systems-others": "systems.systems_others",
+    "frames": "frames.frames",
+    "cluster": "on_cluster.cluster",
+    "smoothing": "smoothing.smoothing",
+    "smoothing-doubling": "smoothing.smoothing_doubling",
+    "smoothing-duels": "smoothing.smoothing_duels",
+    "start": "with_lake.start",
+    "profile": "phases.profile",
+    "profile-lake": "layers.profile_lake",
 }
 QUICK = 100  # contests of each history in a quick run
 
@@ -96,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             console.print(f"measuring {name} ...", style="dim", end=" ")
             row_began, row_cpu_began = time.perf_counter(), _processor_seconds()
             try:
-                results += ROWS[name](options)
+                results += row(name)(options)
             except SkippedRow as why:
                 console.print(f"skipped: {why}", style="yellow", markup=False)
             else:
@@ -107,6 +88,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         append(given.json, records(results, options, given.commit))
     missed = [text for result in results for text, met in result.targets.items() if not met]
     return 1 if missed and limit is None else 0
+
+
+def row(name: str) -> Callable[[Options], Iterator[Result]]:
+    """The function that measures a row."""
+    module, _, function = ROWS[name].partition(".")
+    found: Callable[[Options], Iterator[Result]] = getattr(importlib.import_module(module), function)
+    return found
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
