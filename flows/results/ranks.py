@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ranklake.storage import LakeError
 
-__all__ = ["active", "among", "percentiles", "places"]
+__all__ = ["active", "among", "are_active", "percentiles", "places"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,7 +55,13 @@ def active(board: pa.Table, seconds: int, at: int | None = None) -> pa.Table:
     LakeError
         No time of a contest is known.
     """
-    last = board.column("last_time_seconds").to_numpy()
-    if not last.any():  # 0 is unknown
+    if not board.column("last_time_seconds").to_numpy().any():  # 0 is unknown
         raise LakeError("no contest of the leaderboard has a time, so nobody is known to be active; ingest times")
-    return among(board, (last != 0) & (last >= (int(last.max()) if at is None else at) - seconds))
+    return among(board, are_active(board, seconds, at))
+
+
+def are_active(board: pa.Table, seconds: int, at: int | None = None) -> npt.NDArray[np.bool_]:
+    """Mask of the players of :func:`active`; if no time of a contest is known, none is active."""
+    last = board.column("last_time_seconds").to_numpy()
+    mask: npt.NDArray[np.bool_] = (last != 0) & (last >= (last.max(initial=0) if at is None else at) - seconds)
+    return mask

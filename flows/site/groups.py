@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from ..common.times import AGES, parse_span
 from ..results.attributes import attribute_names
 
-__all__ = ["ACTIVE", "MOST_GROUPS", "group_sections", "is_active"]
+__all__ = ["ACTIVE", "MOST_GROUPS", "group_sections"]
 
 MOST_GROUPS = 300  # of an attribute on the page of groups
-_DAY = 86_400
-ACTIVE = {"90d": 90 * _DAY, "1y": 31_557_600, "3y": 3 * 31_557_600}  # a year of 365.25 days, as `leaderboard --active`
+ACTIVE = {span: parse_span(span, AGES) for span in ("90d", "1y", "3y")}
+"""Choices of the time since the last contest of a player, seconds."""
 
 Address = Callable[[str, str], str]
 
@@ -37,10 +37,3 @@ def group_sections(groups: pa.Table, address: Address) -> list[dict[str, Any]]:
         listed = [row | {"address": address(name, row["value"])} for row in shown]
         sections.append({"name": name, "n": len(rows), "rows": listed})
     return sections
-
-
-def is_active(board: pa.Table, seconds: int) -> npt.NDArray[np.bool_]:
-    """Which players had a contest at most ``seconds`` before the end of the last contest of all."""
-    last = board.column("last_time_seconds").to_numpy()
-    mask: npt.NDArray[np.bool_] = (last != 0) & (last >= last.max(initial=0) - seconds)  # 0 is unknown
-    return mask

@@ -13,9 +13,10 @@ import pyarrow as pa
 from ..common.text import slug
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import groups_of, has_value
+from ..results.ranks import are_active
 from .colours import title_styles
 from .content import Round, SiteContent, digest
-from .groups import ACTIVE, group_sections, is_active
+from .groups import ACTIVE, group_sections
 from .histogram import Histogram, histogram_of, title_counts
 from .links import SiteLinks
 from .pages import RunFacts, Templates, static_files, template_files
@@ -208,7 +209,7 @@ class SiteParts:
     def active(self, board: pa.Table, facts: RunFacts) -> None:
         """The leaderboard of the players who were active within a year; none if no contest has a time."""
         if facts.last_time_seconds:
-            self._some(board, is_active(board, ACTIVE["1y"]), "active.html", "active within a year", facts)
+            self._some(board, are_active(board, ACTIVE["1y"]), "active.html", "active within a year", facts)
 
     def groups(self, board: pa.Table, facts: RunFacts) -> dict[str, str]:
         """The groups of players, as data and as a page, and the leaderboard of each group on it; empty without any."""
