@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 
 import pyarrow as pa
 from helpers.databases import Judge
+from helpers.lakes import ingest, rate_run
 
 from ranklake.flows.databases.connection import connect
 from ranklake.flows.publication.content import Content
+from ranklake.flows.publication.database import publish_to_database
 from ranklake.flows.publication.database_tables import DatabaseTables
-from ranklake.storage import Lake
+from ranklake.storage import Contest, Lake
 from ranklake.storage.lake.schemas import PUBLISHED
 
-__all__ = ["KEYS", "assert_stored", "expected", "stored"]
+__all__ = ["KEYS", "assert_state", "assert_stored", "expected", "publish_before", "stored"]
 
 KEYS = {
     "players": ["player"],
@@ -48,7 +51,22 @@ def expected(lake: Lake) -> dict[str, pa.Table]:
     }
 
 
-def assert_stored(judge: Judge, lake: Lake) -> None:
-    found, wanted = stored(judge), expected(lake)
+def assert_state(judge: Judge, state: dict[str, pa.Table]) -> None:
+    """The tables of a database are those of a state."""
+    found = stored(judge)
     for name in KEYS:
-        assert found[name].equals(wanted[name]), name
+        assert found[name].equals(state[name]), name
+
+
+def assert_stored(judge: Judge, lake: Lake) -> None:
+    """The tables of a database are those of the run ``run``."""
+    assert_state(judge, expected(lake))
+
+
+def publish_before(lake: Lake, judge: Judge, contests: Sequence[Contest]) -> dict[str, pa.Table]:
+    """Publish the run ``run``, then replace its contests and rate them by elo; returns what is published."""
+    publish_to_database(lake, "run", judge.url)
+    state = stored(judge)
+    ingest(lake, contests)
+    rate_run(lake, system="elo")
+    return state

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from helpers.commands import Command
-from helpers.database_tables import KEYS, assert_stored, expected, stored
+from helpers.database_tables import KEYS, assert_stored, expected, publish_before, stored
 from helpers.databases import Judge, sqlite_judge
 from helpers.lakes import contest, ingest, lake_of, rate_run
 
@@ -151,10 +151,7 @@ def test_publish__refuses_the_tables_of_another_run_unless_afresh(lake: Lake, ju
 def test_publish__reaches_a_reader_at_once(
     lake: Lake, judge: Judge, sixteen: list[Contest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publish_to_database(lake, "run", judge.url)
-    old = stored(judge)
-    ingest(lake, sixteen[:12])
-    rate_run(lake, system="elo")
+    old = publish_before(lake, judge, sixteen[:12])
     seen, store = [], DatabaseTables.store
 
     def look(self: DatabaseTables, states: dict[str, object]) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.database_tables import KEYS, assert_stored, expected, stored
+from helpers.database_tables import KEYS, assert_state, assert_stored, expected, publish_before, stored
 from helpers.databases import Judge, end_connections, fill, login, publish_killed_at, small_judge, sqlite_judge
-from helpers.lakes import ingest, rate_run, synthetic
+from helpers.lakes import synthetic
 from helpers.tables import over_years
 
 from ranklake.flows.databases.errors import DatabaseError
@@ -26,10 +26,7 @@ KILLS, TIMEOUT = 20, 60.0
 def test_publish__that_fails_leaves_the_old_state(
     lake: Lake, judge: Judge, sixteen: list[Contest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publish_to_database(lake, "run", judge.url)
-    before = stored(judge)
-    ingest(lake, sixteen[:12])
-    rate_run(lake, system="elo")
+    old = publish_before(lake, judge, sixteen[:12])
     for step in ("append", "merge", "store", "index"):
         with monkeypatch.context() as patch:
 
@@ -39,7 +36,7 @@ def test_publish__that_fails_leaves_the_old_state(
             patch.setattr(DatabaseTables, step, fail)
             with pytest.raises(OSError, match="injected"):
                 publish_to_database(lake, "run", judge.url)
-        assert all(table.equals(before[name]) for name, table in stored(judge).items())
+        assert_state(judge, old)
     publish_to_database(lake, "run", judge.url)
     assert_stored(judge, lake)
 
@@ -48,10 +45,7 @@ def test_publish__that_fails_leaves_the_old_state(
 def test_publish__killed_at_every_moment_loses_and_duplicates_nothing(
     lake: Lake, judge: Judge, sixteen: list[Contest]
 ) -> None:
-    publish_to_database(lake, "run", judge.url)
-    old = stored(judge)
-    ingest(lake, sixteen)
-    rate_run(lake, system="elo")
+    old = publish_before(lake, judge, sixteen)
     new, seen = expected(lake), []
     processes = multiprocessing.get_context("forkserver")  # imports once
     processes.set_forkserver_preload(["helpers.databases", "adbc_driver_sqlite.dbapi", "adbc_driver_postgresql.dbapi"])
@@ -71,10 +65,7 @@ def test_publish__killed_at_every_moment_loses_and_duplicates_nothing(
 
 def test_sqlite__that_is_full_keeps_the_old_state_and_says_so(lake: Lake, tmp_path: Path) -> None:
     judge = sqlite_judge(tmp_path)
-    publish_to_database(lake, "run", judge.url)
-    old = stored(judge)
-    ingest(lake, over_years(synthetic(48)))  # more than fits into the unused parts of pages
-    rate_run(lake, system="elo")
+    old = publish_before(lake, judge, over_years(synthetic(48)))  # more than fits into the unused parts of pages
     connected = sqlite3.connect(tmp_path / "judge.db")
     (pages,) = connected.execute("pragma page_count").fetchone()
     connected.close()
@@ -88,7 +79,7 @@ def test_sqlite__that_is_full_keeps_the_old_state_and_says_so(lake: Lake, tmp_pa
         patch.setattr(DatabaseTables, "lock", bounded)
         with pytest.raises(DatabaseError, match="disk is full; nothing was changed, free space and run again"):
             publish_to_database(lake, "run", judge.url)
-    assert all(table.equals(old[name]) for name, table in stored(judge).items())
+    assert_state(judge, old)
 
 
 @pytest.mark.slow
@@ -97,14 +88,11 @@ def test_server__with_a_full_disk_keeps_the_old_state_and_says_so(
     lake: Lake, kind: str, request: pytest.FixtureRequest
 ) -> None:
     with small_judge(request.getfixturevalue(kind)) as (judge, disk):
-        publish_to_database(lake, "run", judge.url)
-        old = stored(judge)
-        ingest(lake, over_years(synthetic(300)))
-        rate_run(lake, system="elo")
+        old = publish_before(lake, judge, over_years(synthetic(300)))
         filler = fill(disk)
         with pytest.raises(DatabaseError, match=r"; the disk of the server is full; nothing was changed, free space"):
             publish_to_database(lake, "run", judge.url)
-        assert all(table.equals(old[name]) for name, table in stored(judge).items())
+        assert_state(judge, old)
         filler.unlink()
         publish_to_database(lake, "run", judge.url)
         assert_stored(judge, lake)
@@ -114,10 +102,7 @@ def test_server__with_a_full_disk_keeps_the_old_state_and_says_so(
 def test_server__that_loses_the_connection_keeps_the_old_state(
     lake: Lake, server_database: Judge, sixteen: list[Contest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publish_to_database(lake, "run", server_database.url)
-    old = stored(server_database)
-    ingest(lake, sixteen)
-    rate_run(lake, system="elo")
+    old = publish_before(lake, server_database, sixteen)
     merge = DatabaseTables.merge
 
     def lose(self: DatabaseTables, *arguments: Any) -> None:
@@ -128,7 +113,7 @@ def test_server__that_loses_the_connection_keeps_the_old_state(
         patch.setattr(DatabaseTables, "merge", lose)
         with pytest.raises(DatabaseError, match="the connection is lost; run again"):
             publish_to_database(lake, "run", server_database.url)
-    assert all(table.equals(old[name]) for name, table in stored(server_database).items())
+    assert_state(server_database, old)
     publish_to_database(lake, "run", server_database.url)
     assert_stored(server_database, lake)
 
