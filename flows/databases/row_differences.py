@@ -1,4 +1,4 @@
-"""Rows of a table that a database has with the same values."""
+"""Comparison of the rows of a table with those of a database."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ def equal_rows(rows: pa.Table, stored: pa.Table, at: pa.ChunkedArray, names: Seq
 
     Parameters
     ----------
-    at
-        The number of the row in ``stored``; null if it is not there.
+    rows, stored
+        New rows, and those of the database; columns of the same types.
+    at : int64[n]
+        The position of each of the ``n`` rows in ``stored``; null if it is not there.
     names
         The columns to compare.
 

@@ -21,7 +21,7 @@ from .report import SourceReport, counted
 
 __all__ = ["GamesIngested", "ingest_games", "ingest_synthetic_games"]
 
-_NAME, _NOTHING = "games", "nothing was ingested"
+_NAME = "games"
 
 
 @dataclass
@@ -90,7 +90,13 @@ def ingest_synthetic_games(
     on_progress: ProgressCallback = lambda done, total, message: None,
     **how: Any,
 ) -> GamesIngested:
-    """Bring a data set of games up to date with synthetic ones; parameters as for :func:`ingest_games`."""
+    """Bring a data set of games up to date with synthetic ones; otherwise as :func:`ingest_games`.
+
+    Raises
+    ------
+    ValueError
+        The seed is not an integer >= 0.
+    """
     report = GamesIngested(_NAME, layout.check_dataset_name(dataset))
 
     def count(period: Period) -> Period:

@@ -24,7 +24,7 @@ from ranklake.storage.lake.schemas import ENTRY
 from ..results.display import Display
 from .current_ratings import CurrentRatings
 
-__all__ = ["Decided", "Eligibility"]
+__all__ = ["Decided", "Eligibility", "Undecided"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,14 +37,14 @@ class Decided(NamedTuple):
 
 
 class Undecided(NamedTuple):
-    """Consecutive contests; of one contest with limits, the recorded ratings at entry, NaN for none."""
+    """Consecutive contests; for a single contest with limits also the recorded ratings at entry, NaN for none."""
 
     part: StandingsPart
     ratings: Floats | None = None
 
     @property
     def waits(self) -> bool:
-        """Whether the outcomes of all earlier rounds are needed."""
+        """Whether the decision needs the outcomes of all earlier rounds."""
         return self.ratings is not None and bool(np.isnan(self.ratings).any())
 
 
@@ -66,7 +66,7 @@ class Eligibility:
 
     @cached_property
     def _ratings(self) -> CurrentRatings:
-        """Made only if a contest has limits."""
+        """The current ratings; as large as the beliefs, so only made if a contest has limits."""
         display = Display.of(self._run)
         return CurrentRatings(display, display.system.newcomers(display.params, self._dataset.n_players))
 
@@ -84,7 +84,10 @@ class Eligibility:
                 yield Undecided(contests, self._limits.recorded(contests) if self._limited[a] else None)
 
     def decide(self, undecided: Undecided) -> Decided:
-        """The contests with their unrated participants; all earlier rounds have been followed if they must be."""
+        """The contests with their unrated participants.
+
+        If ``undecided.waits``, all earlier rounds have been followed.
+        """
         part, ratings = undecided
         if ratings is None:
             return Decided(part)

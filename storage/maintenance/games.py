@@ -16,10 +16,18 @@ __all__ = ["counted_games", "digest_problems", "games_problems"]
 
 
 def games_problems(rows: pa.Table, members: Sequence[Row], handles: pa.StringArray | None) -> Iterator[str]:
-    """Faults of the games of some periods, one after the other, given the rows of their file."""
-    player, opponent, score = (rows.column(name).to_numpy() for name in ("player", "opponent", "score"))
+    """Faults of the games of some periods, given the rows of their file.
+
+    Parameters
+    ----------
+    rows
+        Columns as in ``schemas.GAMES``, one period after the other.
+    handles
+        Names of the players by number; None if they cannot be read: nothing is checked.
+    """
     if handles is None:
         return
+    player, opponent, score = (rows.column(name).to_numpy() for name in ("player", "opponent", "score"))
     known = (np.minimum(player, opponent) >= 0) & (np.maximum(player, opponent) < len(handles))
     if not known.all():
         yield "its players are not those of the index"
@@ -32,7 +40,7 @@ def games_problems(rows: pa.Table, members: Sequence[Row], handles: pa.StringArr
 
 
 def digest_problems(rows: pa.Table, members: Sequence[Row], handles: pa.StringArray) -> Iterator[str]:
-    """The periods that do not match their digests, given their games one period after the other."""
+    """The periods that do not match their digests; parameters as for :func:`games_problems`."""
     offsets = np.concatenate([[0], np.cumsum([row.n_rows for row in members])])
     found = counted_games(part_of_games(0, offsets, rows), members, handles)
     for row, (_, digest) in zip(members, found, strict=True):

@@ -1,4 +1,4 @@
-"""Ratings at entry: what a run showed of each participant before a contest that rates only a range of ratings.
+"""Ratings at entry: the display rating of each participant before a contest that rates only a range of ratings.
 
 They decide which participants are rated, and are recorded when the run first rates the contest, so that a later
 correction of an earlier round changes no decision. The record is a set of files beside the rounds. A file is written
@@ -38,12 +38,12 @@ _READS = 3  # a compaction may delete listed files before they are read
 
 
 class EntryRatings:
-    """Recorded ratings at entry, by contest and name.
+    """Recorded ratings at entry, rating points, by contest and name.
 
     Parameters
     ----------
     tables
-        See ``schemas.ENTRY``.
+        The rows of all files; columns as in ``schemas.ENTRY``.
     """
 
     def __init__(self, tables: Iterable[pa.Table] = ()) -> None:
@@ -157,7 +157,7 @@ def write_entry_ratings(folder: str, tables: Sequence[pa.Table], writer: Writer)
 
 
 def merge_entry_ratings(lake: Lake, folder: str, writer: Writer) -> None:
-    """Replace all files of the record by one with the same rows."""
+    """Replace all files of the record by one with the same rows; errors as for :func:`read_entry_file`."""
     names = entry_files(lake, folder)
     if len(names) < 2:
         return

@@ -16,7 +16,7 @@ from ..base import SourceError
 from ..columns import Bools, Longs
 from ..limits import MAX_HANDLE
 
-__all__ = ["LONG_NAME", "SCHEMA", "GamesReport", "checked", "finished"]
+__all__ = ["LONG_NAME", "SCHEMA", "GamesReport", "check_games", "drop_unfinished"]
 
 SCHEMA = pa.schema(
     [
@@ -27,8 +27,7 @@ SCHEMA = pa.schema(
         ("weight", pa.float64()),
     ]
 )
-"""Columns of a batch: the players, the score of the first one, the time and the weight of each game."""
-
+"""Columns of a batch: the players, the score of the first one (NaN: unfinished), UTC seconds and the weight."""
 
 LONG_NAME = f"a player's name has at most {MAX_HANDLE} characters"
 
@@ -58,8 +57,8 @@ class GamesReport:
         return [f"left out: {count(n, 'game')}, {reason}" for reason, n in sorted(self.left_out.items())]
 
 
-def finished(batch: pa.Table, report: GamesReport) -> pa.Table:
-    """The games of a batch with a result."""
+def drop_unfinished(batch: pa.Table, report: GamesReport) -> pa.Table:
+    """The games of a batch with a result; the report counts them, and the others."""
     score = batch.column("score").to_numpy()
     done = ~np.isnan(score)
     report.leave_out("unfinished", int(np.count_nonzero(~done)))
@@ -67,13 +66,15 @@ def finished(batch: pa.Table, report: GamesReport) -> pa.Table:
     return batch if done.all() else batch.filter(pa.array(done))
 
 
-def checked(batch: pa.Table, source: str, rows: Longs) -> pa.Table:
+def check_games(batch: pa.Table, source: str, rows: Longs) -> pa.Table:
     """The same batch, after checks of its players, times and weights.
 
     Parameters
     ----------
-    source, rows
-        The file, and the number of each row in it, from 1.
+    source
+        The file, for messages.
+    rows : int64[m]
+        The number of each game in the file, from 1.
 
     Raises
     ------

@@ -15,7 +15,7 @@ import pyarrow.csv as pacsv
 from ..base import SourceError
 from ..columns import Longs
 from ..files.inputs import Input
-from .batch import SCHEMA, GamesReport, checked
+from .batch import SCHEMA, GamesReport, check_games
 from .scores import scores_of
 from .text import BLOCK_BYTES, SEPARATOR, faults_of_text
 
@@ -120,7 +120,7 @@ def _batch(tags: _Tags, source: Input, report: GamesReport, n_before: int) -> pa
     columns = [white, black, pa.array(score), times.cast(pa.int64()), pa.array(np.ones(len(score)))]
     kept = dated & named
     games = pa.Table.from_arrays(columns, schema=SCHEMA).filter(pa.array(kept))
-    return checked(games, source.name, n_before + 1 + np.flatnonzero(kept))
+    return check_games(games, source.name, n_before + 1 + np.flatnonzero(kept))
 
 
 def _same_day(times: pa.TimestampArray, date: pa.StringArray) -> pa.BooleanArray:

@@ -15,7 +15,7 @@ from ..base import SourceError
 from ..files.inputs import Input, damage_of, files_of, format_of
 from ..limits import Limits
 from ..time_columns import check_time_format
-from .batch import GamesReport, finished
+from .batch import GamesReport, drop_unfinished
 from .periods import PERIODS
 from .pgn import read_pgn
 from .spool import Spool
@@ -104,7 +104,7 @@ def read_periods(
         for source in inputs:
             with damage_of(source.name):
                 for batch in _batches(source, options, report):
-                    games = finished(batch, report)
+                    games = drop_unfinished(batch, report)
                     if games.num_rows:
                         spool.add(games)
                     on_batch(report.games)

@@ -19,7 +19,7 @@ _SCORES = {
     "1": 1.0, "1.0": 1.0, "0": 0.0, "0.0": 0.0, "0.5": 0.5, "1/2": 0.5, "½": 0.5,
     "*": np.nan,
 }  # fmt: skip
-RULE = "a result must be 1-0, 0-1, 1/2-1/2, or the score 1, 0.5 or 0 of the first player; * is an unfinished game"
+_RULE = "a result must be 1-0, 0-1, 1/2-1/2, or the score 1, 0.5 or 0 of the first player; * is an unfinished game"
 
 
 def scores_of(column: pa.ChunkedArray, source: str, first_row: int) -> Floats:
@@ -46,7 +46,7 @@ def scores_of(column: pa.ChunkedArray, source: str, first_row: int) -> Floats:
     bad = np.flatnonzero(found == -1.0)
     if len(bad):
         given = encoded[int(bad[0])].as_py()
-        raise SourceError(f"{RULE}; got {quoted(str(given))}", source, rows=[first_row + int(bad[0])])
+        raise SourceError(f"{_RULE}; got {quoted(str(given))}", source, rows=[first_row + int(bad[0])])
     return found
 
 

@@ -16,7 +16,7 @@ from ..columns import Longs, as_numbers, is_text
 from ..files.inputs import Input
 from ..limits import MAX_HANDLE
 from ..time_columns import as_seconds
-from .batch import LONG_NAME, SCHEMA, checked
+from .batch import LONG_NAME, SCHEMA, check_games
 from .scores import scores_of
 from .text import BLOCK_BYTES, faults_of_text
 
@@ -33,7 +33,7 @@ KEYS = {
 """The meaning of columns, and the names by which they are found, in any case of the letters."""
 
 _NEEDED = ("white", "black", "result", "time")
-BATCH_ROWS = 2**18
+_BATCH_ROWS = 2**18
 
 
 def parse_columns(settings: Sequence[str]) -> dict[str, str]:
@@ -110,7 +110,7 @@ def read_table(
             pa.array(time_seconds),
             pa.array(weight),
         ]
-        yield checked(pa.Table.from_arrays(arrays, schema=SCHEMA), source.name, np.arange(row, row + n))
+        yield check_games(pa.Table.from_arrays(arrays, schema=SCHEMA), source.name, np.arange(row, row + n))
         row += n
 
 
@@ -121,7 +121,7 @@ def _parquet(source: Input, chosen: Mapping[str, str]) -> Iterator[dict[str, pa.
     # Texts stay dictionary-encoded, as in the file: as plain text a few bytes may become gigabytes.
     texts = [name for name in columns.values() if is_text(schema.field(name).type)]
     with pq.ParquetFile(source.path, read_dictionary=texts) as file:
-        for batch in file.iter_batches(BATCH_ROWS, columns=sorted(set(columns.values()))):
+        for batch in file.iter_batches(_BATCH_ROWS, columns=sorted(set(columns.values()))):
             yield {key: pa.chunked_array([batch.column(name)]) for key, name in columns.items()}
 
 
