@@ -24,6 +24,7 @@ NOT_ON_WINDOWS = {
     "chaos/test_chaos.py": GROUP,
     "flows/execution/test_dask.py": STOP,
     "flows/execution/test_relay.py": STOP,
+    "flows/execution/test_worker_snapshots.py": STOP,
     "flows/execution/test_processes.py": STOP,
     "flows/engines/test_local_cluster.py::test_local_cluster__removes_the_files_of_one_whose_driver_was_killed": LINK,
     "rating_kernels/core/test_cache_folder.py::test_folder__that_others_can_write_to_is_neither_read_nor_written": MODE,

@@ -120,9 +120,13 @@ class DaskActorGroup:
     def size(self) -> int:
         return len(self._actors)
 
+    @property
+    def addresses(self) -> list[str]:
+        return list(self._actors)
+
     def connect_relays(self, seconds: float) -> None:
         """Have the workers test their connections to each other, and divide the relayed messages accordingly."""
-        addresses = list(self._actors)
+        addresses = self.addresses
         keys = {address: future.key for address, (future, _) in self._actors.items()}
         children = [{addresses[i]: keys[addresses[i]] for i in below} for below in tree(len(addresses))]
         unreached = self.call(

@@ -96,10 +96,15 @@ class ActorGroup(Protocol):
     Attributes
     ----------
     size : int
+    addresses : list of str
+        The worker of each actor, as messages name it.
     """
 
     @property
     def size(self) -> int: ...
+
+    @property
+    def addresses(self) -> list[str]: ...
 
     def call_all(
         self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()

@@ -8,7 +8,7 @@ from typing import Any
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 
 from ..engines.protocols import LocalEngine
-from .rater import BeliefColumns
+from .rater import BeliefColumns, HandOver
 from .rounds import rate_rounds
 
 __all__ = ["LocalRater"]
@@ -21,6 +21,7 @@ class LocalRater:
         self._system, self._params, self._engine = system, params, engine
         self._beliefs: Beliefs = system.newcomers(params, n_players)
         self.phases: dict[str, tuple[float, int]] = {}
+        self.workers: list[str] = []
 
     def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
         for rounds in batches:
@@ -28,6 +29,9 @@ class LocalRater:
 
     def columns(self) -> BeliefColumns:
         return self._beliefs.columns(self._engine.map)
+
+    def hand_over(self, take: HandOver) -> list[Any]:
+        return []
 
     def restore(self, columns: BeliefColumns) -> None:
         self._beliefs.restore(columns)

@@ -25,6 +25,8 @@ from ranklake.rating_kernels.core.system import Summary, select_rows
 from ranklake.rating_kernels.warm import warm
 
 from ..engines.protocols import RemoteCall
+from .partitioning import Partition
+from .rater import HandOver
 
 __all__ = ["ActorState", "PartitionWorker", "RoundMetadata", "diffuse", "pack", "unpack", "writable"]
 
@@ -160,6 +162,11 @@ class PartitionWorker(ActorState):
     def columns(self, n_rows: int) -> dict[str, Column | Ragged]:
         """The beliefs in the first ``n_rows`` rows."""
         return self._beliefs.take(np.arange(n_rows))
+
+    def hand_over(self, partition: Partition, n_players: int, take: HandOver) -> Any:
+        """Call a function with the beliefs of this partition's players."""
+        players = partition.players(n_players)
+        return take(players, self.columns(len(players)))
 
     def restore(self, columns: dict[str, Column | Ragged]) -> None:
         """Write stored beliefs to the first rows."""

@@ -24,7 +24,7 @@ from .outcomes import check_outcome
 from .overlap import Overlap
 from .partition_worker import PartitionWorker, diffuse, pack
 from .partitioning import Partition, Partitioning, positions
-from .rater import BeliefColumns
+from .rater import BeliefColumns, HandOver
 from .rounds import check_teams, rate_few, split_batches
 
 __all__ = ["SHARED_SUMMARY_ROWS", "PartitionedRater"]
@@ -65,6 +65,7 @@ class PartitionedRater:
         self._overlap = Overlap()
         self._in_progress = False
         self.phases: dict[str, tuple[float, int]] = {}
+        self.workers = self._group.addresses
 
     def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
         plan = self._plan(batches)
@@ -93,6 +94,16 @@ class PartitionedRater:
         self._check_idle()
         calls: list[list[RemoteCall]] = [[("columns", (size,))] for size in self._partitioning.sizes]
         return self._partitioning.merge([reply[0] for reply in self._call(calls, self._n_players)])
+
+    def hand_over(self, take: HandOver) -> list[Any]:
+        self._check_idle()
+        since = time.perf_counter()
+        calls: list[list[RemoteCall]] = [
+            [("hand_over", (partition, self._n_players, take))] for partition in self._partitioning.partitions
+        ]
+        results = [reply[0] for reply in self._call(calls, self._n_players)]
+        self._record_phase("beliefs handed over", since)
+        return results
 
     def restore(self, columns: BeliefColumns) -> None:
         self._check_idle()

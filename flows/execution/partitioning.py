@@ -57,6 +57,10 @@ class Partitioning:
             self._holder[partition.shards] = index
 
     @property
+    def partitions(self) -> Sequence[Partition]:
+        return self._partitions
+
+    @property
     def sizes(self) -> list[int]:
         """Players in each partition."""
         return [len(partition.players(self._n_players)) for partition in self._partitions]

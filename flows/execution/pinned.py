@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 from ranklake.rating_kernels.warm import warm
 
@@ -21,7 +23,7 @@ from ..engines.serial import Serial
 from .local import LocalRater
 from .outcomes import RoundError
 from .partition_worker import ActorState, writable
-from .rater import BeliefColumns
+from .rater import BeliefColumns, HandOver
 
 __all__ = ["BatchCache", "PinnedPlacement", "PinnedRater", "PinnedWorker"]
 
@@ -93,6 +95,7 @@ class PinnedWorker(ActorState):
     def __init__(self, system: str, params: Any, n_players: int) -> None:
         super().__init__()
         warm(SYSTEMS[system])  # here, where the timeout is long
+        self._n_players = n_players
         self._rater = LocalRater(SYSTEMS[system], params, n_players, Serial())
 
     def rate(self, digests: Sequence[bytes], given: dict[bytes, Rounds]) -> list[Outcome | RoundError] | list[bytes]:
@@ -122,6 +125,10 @@ class PinnedWorker(ActorState):
         """The beliefs about all players."""
         return self._rater.columns()
 
+    def hand_over(self, take: HandOver) -> Any:
+        """Call a function with the beliefs about all players."""
+        return take(np.arange(self._n_players), self._rater.columns())
+
     def restore(self, columns: BeliefColumns) -> None:
         """Take stored beliefs."""
         self._rater.restore(columns)
@@ -135,6 +142,7 @@ class PinnedRater:
         self._group = engine.start_actors(PinnedWorker, lambda place, size: (system.name, params, n_players), 1)
         self._in_progress = False
         self.phases: dict[str, tuple[float, int]] = {}
+        self.workers = self._group.addresses
 
     def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
         for trip in _trips(batches):
@@ -145,16 +153,23 @@ class PinnedRater:
                 yield outcome
 
     def columns(self) -> BeliefColumns:
-        if self._in_progress:
-            raise RuntimeError("the worker has rated rounds whose outcomes have not been taken")
+        self._check_idle()
         columns: BeliefColumns = self._call("columns")
         return columns
+
+    def hand_over(self, take: HandOver) -> list[Any]:
+        self._check_idle()
+        return [self._call("hand_over", take)]
 
     def restore(self, columns: BeliefColumns) -> None:
         self._call("restore", columns)
 
     def close(self) -> None:
         self._group.close()
+
+    def _check_idle(self) -> None:
+        if self._in_progress:
+            raise RuntimeError("the worker has rated rounds whose outcomes have not been taken")
 
     def _rate_trip(self, parts: Sequence[Rounds]) -> list[Outcome | RoundError]:
         digests = [_digest(part) for part in parts]

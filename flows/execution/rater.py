@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.rating_kernels.core.beliefs import Column
 from ranklake.rating_kernels.core.ragged import Ragged
 
-__all__ = ["BeliefColumns", "Rater"]
+__all__ = ["BeliefColumns", "HandOver", "Rater"]
 
 BeliefColumns = dict[str, Column | Ragged]
+HandOver = Callable[[npt.NDArray[np.int64], BeliefColumns], Any]  # players and their beliefs; can be pickled
 
 
 class Rater(Protocol):
@@ -21,7 +25,12 @@ class Rater(Protocol):
     ----------
     phases : dict of str to (float, int)
         Seconds and number of times, by phase; empty where they are not measured.
+    workers : list of str
+        Workers that hold the beliefs; empty if this process does.
     """
+
+    @property
+    def workers(self) -> list[str]: ...
 
     @property
     def phases(self) -> Mapping[str, tuple[float, int]]: ...
@@ -40,6 +49,9 @@ class Rater(Protocol):
 
     def columns(self) -> BeliefColumns:
         """The beliefs about all players, as arrays to be stored."""
+
+    def hand_over(self, take: HandOver) -> list[Any]:
+        """Have each worker call a function with the beliefs that it holds; returns the results, worker by worker."""
 
     def restore(self, columns: BeliefColumns) -> None:
         """Take stored beliefs; players beyond them are newcomers."""

@@ -17,6 +17,7 @@ from .commits.commit_policy import CommitPolicy
 from .commits.counters import RoundCounters
 from .commits.segment_writer import SegmentWriter
 from .commits.snapshot_schedule import SnapshotSchedule
+from .commits.worker_snapshots import WorkerSnapshots
 from .config import RunConfig
 from .plan import Plan
 from .rating_pass import RatingPass
@@ -50,6 +51,7 @@ class PlanRunner:
         self._replayed = self._recoveries = 0
         self._damaged_snapshots: list[str] = []
         self._phases: dict[str, tuple[float, int]] = {}
+        self._worker_snapshots = WorkerSnapshots(run, policy.worker_snapshot_players, dataset.n_players)
 
     def complete(self, on_progress: Callable[[Progress], None], began: float) -> RateReport:
         """Rate all rounds, and recover when workers are lost; seconds are counted from ``began``.
@@ -99,7 +101,8 @@ class PlanRunner:
                         on_progress(Progress(batch.stop, plan.n_rounds, self._counters.rows, seconds))
                     writer.close()
                     if schedule.due(stop, time.perf_counter() - pass_began):
-                        writer.snapshot(stop - 1, rating_pass.rater.columns(), schedule)
+                        parts = self._worker_snapshots.write(rating_pass.rater, stop - 1)
+                        writer.snapshot(stop - 1, parts or rating_pass.rater.columns(), schedule)
                     start = stop
         finally:
             self._add_phases(rating_pass)

@@ -22,7 +22,7 @@ class _Header(msgspec.Struct):
     format: object = None
 
 
-def decode(kind: type[T], data: bytes, path: str, *, versioned: bool = True) -> T:
+def decode(kind: type[T], data: bytes, path: str, *, versioned: bool = True, newest: int = 0) -> T:
     """The content of a JSON file as a value of type ``kind``.
 
     Parameters
@@ -31,6 +31,8 @@ def decode(kind: type[T], data: bytes, path: str, *, versioned: bool = True) -> 
         Of the file, inside the lake, for messages.
     versioned
         Whether the file has a key ``format``. Leases have none.
+    newest
+        The newest format that the caller reads, if that is not ``schemas.FORMAT_VERSION`` alone.
 
     Raises
     ------
@@ -41,7 +43,7 @@ def decode(kind: type[T], data: bytes, path: str, *, versioned: bool = True) -> 
     """
     try:
         if versioned:
-            check_format(msgspec.json.decode(data, type=_Header).format, path)
+            check_format(msgspec.json.decode(data, type=_Header).format, path, newest=newest)
         return msgspec.json.decode(data, type=kind)
     except _UNDECODED as error:
         raise damaged(path, f"not readable ({error})") from error

@@ -32,22 +32,24 @@ FORMAT_VERSION = 1
 SHARDED_FORMAT = 2  # of a table beside shards only: releases before them would take its rows for all
 
 
-def check_format(found: object, path: str, *, sharded: bool = False) -> None:
+def check_format(found: object, path: str, *, sharded: bool = False, newest: int = 0) -> None:
     """Stop at a file of another format.
 
     Raises
     ------
     FormatError
-        ``found`` is another version than ``FORMAT_VERSION``, or ``SHARDED_FORMAT`` of a table beside shards.
+        ``found`` is another version than ``FORMAT_VERSION``, or ``SHARDED_FORMAT`` of a table beside shards, or
+        those up to ``newest``.
     DamagedError
         ``found`` is no version at all.
     """
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise damaged(path, f"has format {found!r}, which no release wrote")
     reads = SHARDED_FORMAT if sharded else FORMAT_VERSION
-    if found != reads:
-        remedy = "update ranklake" if found > reads else f"use an older release, or {remedy_for(path)}"
-        message = f"{path} is format {found}, this code reads {reads}; {remedy}"
+    newest = max(reads, newest)
+    if not reads <= found <= newest:
+        remedy = "update ranklake" if found > newest else f"use an older release, or {remedy_for(path)}"
+        message = f"{path} is format {found}, this code reads {newest}; {remedy}"
         raise FormatError(message, path=path, found=found)
 
 

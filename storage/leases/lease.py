@@ -9,6 +9,7 @@ Therefore all changes under a lease are made through :class:`Lease`.
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,7 @@ from msgspec.structs import replace
 from ..lake.access.lake import Lake, Written
 from ..lake.errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
 from ..lake.layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder
+from .delegate import Delegate
 from .holder import HELD, LeaseHolder, encode_lease, lease_file, newest_lease
 
 __all__ = ["Lease"]
@@ -112,6 +114,28 @@ class Lease:
                 self._lake.delete_folder(folder, fence=self._fence)
             else:
                 self._lake.delete_listed(folder, self.check)
+
+    @contextmanager
+    def delegate(self) -> Iterator[Delegate]:
+        """Let other processes write files under this lease for the length of a ``with`` block.
+
+        Raises
+        ------
+        LeaseHeldError
+            Another process took over.
+        """
+        fence = f"{self._fence}/{secrets.token_hex(8)}" if self._fence else ""
+        if fence:
+            try:
+                self._lake.make_fence(fence)
+            except MissingError as error:  # the fence of this lease is gone
+                raise self._lost_error() from error
+        try:
+            yield Delegate(self._lake.uri("").rstrip("/"), self._folder, self.number, self._holder.token, fence)
+        finally:
+            if fence:
+                with suppress(LakeError):  # a late file has another name than all that are committed
+                    self._lake.revoke_fence(fence)
 
     @contextmanager
     def _fenced(self, path: str) -> Iterator[None]:

@@ -22,8 +22,9 @@ from ..leases.roots import begin_epoch, delete_root, read_root
 from . import snapshots
 from .entry_ratings import merge_entry_ratings, write_entry_ratings
 from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file
-from .snapshots import SNAPSHOT_MANIFEST, Column
+from .snapshots import Column, Part
 from .stored_run import StoredRun
+from .worker_parts import WriteParts, write_parts
 
 __all__ = ["Run", "concatenate_rounds"]
 
@@ -250,6 +251,20 @@ class Run(StoredRun):
         folder = self.path_of_snapshot(last_round)
         snapshots.write_snapshot(self.lake, folder, last_round, columns, digest, self._writer)
 
+    def write_parts(self, last_round: int, write: WriteParts) -> list[list[Part] | str]:
+        """Have other processes write the parts of a snapshot after ``last_round``; see ``worker_parts.write_parts``."""
+        if self.lease is None:
+            raise ValueError(f"run {self.name}: other processes write under a lease only")
+        return write_parts(self.lake, self.path_of_snapshot(last_round), self.lease, write)
+
+    def commit_parts(self, last_round: int, parts: Sequence[Part], digest: str) -> None:
+        """Commit the snapshot after ``last_round``, whose parts :meth:`write_parts` has written; they have all players.
+
+        Until then the snapshot does not exist, and :meth:`truncate` deletes the parts.
+        """
+        self._check_lease()
+        snapshots.commit_parts(self.path_of_snapshot(last_round), last_round, parts, digest, self._writer)
+
     def prune_snapshots(self, keep: int, rows: Sequence[int] | Longs | None = None, gap: int = 0) -> None:
         """Delete all but ``keep`` snapshots: the newest stay, and others evenly spread over the history.
 
@@ -271,9 +286,7 @@ class Run(StoredRun):
     def remove_snapshot(self, last_round: int) -> None:
         """Delete the snapshot after ``last_round``, damaged or not."""
         self._check_lease()
-        folder = self.path_of_snapshot(last_round)
-        self._writer.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
-        self._writer.delete_folder(folder)
+        snapshots.clear_snapshot(self.lake, self.path_of_snapshot(last_round), self._writer)
 
     def _remove_folders(self, which: Callable[[str], bool]) -> None:
         """Delete the folders of segments, snapshots and the smoothing that ``which`` selects, segments last."""

@@ -1,11 +1,16 @@
-"""Snapshots: arrays with one entry, or one list of entries, a player; bit for bit, in Arrow files."""
+"""Snapshots: every player's belief after a round, in parts; the manifest, written last, is the commit.
+
+A snapshot of format 1 is written by one process: its parts have the players in order. The parts of format 2 are
+written by several processes, each with the players that it holds (:mod:`.worker_parts`): a part has their numbers as a
+column, and a digest of its bytes as its name. What is read does not depend on the format or the number of processes.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,22 +24,31 @@ from ..lake.parquet import arrow_buffer
 from ..lake.remedies import damaged
 from ..lake.schemas import FORMAT_VERSION
 from ..leases.fence import Writer
+from .snapshot_columns import PART_PLAYERS, Column, Places, encode, gather, to_table
 
-__all__ = ["SNAPSHOT_MANIFEST", "Column", "read_digest", "read_snapshot", "snapshots_to_remove", "write_snapshot"]
-
-Array: TypeAlias = npt.NDArray[Any]
-Column: TypeAlias = Array | tuple[Array, Array]  # one value a player; or offsets[n + 1] and values, a list a player
+__all__ = [
+    "PLAYER",
+    "SNAPSHOT_MANIFEST",
+    "Column",
+    "Part",
+    "clear_snapshot",
+    "commit_parts",
+    "part_file",
+    "read_digest",
+    "read_snapshot",
+    "snapshots_to_remove",
+    "write_snapshot",
+]
 
 SNAPSHOT_MANIFEST = "manifest.json"
+PARTITIONED_FORMAT = 2  # releases before it would take the rows of the parts for players in order
+PLAYER = "player"  # the column of players' numbers
 
-_PART_PLAYERS = 1 << 16
-_ROOM = 1 << 14  # bytes of an encoded part beside its values: for the schema, and for each column
 _AT_ONCE = 2  # parts: encoding and hashing take longer than writing
 _NEWEST = 2  # newest snapshots that always stay: if one is damaged, the other is close to it
-_INT32_MAX = np.iinfo(np.int32).max
 
 
-class _Part(msgspec.Struct, frozen=True):
+class Part(msgspec.Struct, frozen=True):
     """A file with some of the players: how many, its bytes, and their BLAKE2b-128 in hex."""
 
     rows: int
@@ -42,7 +56,7 @@ class _Part(msgspec.Struct, frozen=True):
     digest: str
 
 
-class _Manifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_VERSION):
+class _Manifest(msgspec.Struct, frozen=True):
     """The manifest of a snapshot; its JSON has this order of keys.
 
     Raises
@@ -51,14 +65,19 @@ class _Manifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_VERS
         The parts do not hold ``n_players``.
     """
 
+    format: int
     last_round: int
     digest: str
     n_players: int
-    parts: list[_Part]
+    parts: list[Part]
 
     def __post_init__(self) -> None:
         if not self.parts or sum(part.rows for part in self.parts) != self.n_players:
             raise ValueError("n_players is not the sum of the rows of its parts")
+
+    def file(self, number: int) -> str:
+        """Name of a part."""
+        return part_file(self.parts[number]) if self.format == PARTITIONED_FORMAT else _part_name(number)
 
 
 def write_snapshot(
@@ -93,44 +112,56 @@ def write_snapshot(
     n_players = next(iter(lengths.values()))
 
     writer = writer or lake
+    clear_snapshot(lake, folder, writer)
+
+    def write(number: int) -> Part:
+        start = number * PART_PLAYERS
+        stop = min(start + PART_PLAYERS, n_players)
+        data = encode(to_table(columns, start, stop))
+        writer.write_bytes(f"{folder}/{_part_name(number)}", data)
+        return Part(stop - start, data.size, digest_of(data))
+
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-snapshot") as writers:
+        parts = list(writers.map(write, range(max(-(-n_players // PART_PLAYERS), 1))))
+    _commit(folder, _Manifest(FORMAT_VERSION, last_round, digest, n_players, parts), writer)
+
+
+def clear_snapshot(lake: Lake, folder: str, writer: Writer) -> None:
+    """Delete a snapshot, complete or not; does nothing if there is none."""
     if lake.exists(folder):
         # The old manifest is deleted first: it must not be valid beside new parts.
         writer.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
         writer.delete_folder(folder)
 
-    def write(number: int) -> _Part:
-        start = number * _PART_PLAYERS
-        stop = min(start + _PART_PLAYERS, n_players)
-        arrays = {name: _to_arrow(name, column, start, stop) for name, column in columns.items()}
-        fields = [pa.field(name, array.type, nullable=False) for name, array in arrays.items()]
-        table = pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields))
-        data = _encode(table)
-        writer.write_bytes(f"{folder}/{_part_name(number)}", data)
-        return _Part(stop - start, data.size, digest_of(data))
 
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-snapshot") as writers:
-        parts = list(writers.map(write, range(max(-(-n_players // _PART_PLAYERS), 1))))
-    manifest = msgspec.to_builtins(_Manifest(last_round, digest, n_players, parts))
-    writer.write_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", json.dumps(manifest, allow_nan=False).encode())
+def commit_parts(folder: str, last_round: int, parts: Sequence[Part], digest: str, writer: Writer) -> None:
+    """Commit a snapshot whose parts are written and named by :func:`part_file`; they have all players."""
+    n_players = sum(part.rows for part in parts)
+    _commit(folder, _Manifest(PARTITIONED_FORMAT, last_round, digest, n_players, list(parts)), writer)
+
+
+def part_file(part: Part) -> str:
+    """Name of a part that has the numbers of its players."""
+    return f"part-{part.digest}.arrow"
 
 
 def read_snapshot(
-    lake: Lake, folder: str, last_round: int, players: Array | None = None
+    lake: Lake, folder: str, last_round: int, players: npt.NDArray[Any] | None = None
 ) -> tuple[dict[str, Column], str]:
     """The columns of a snapshot as they were written, offsets as int64 from 0, and its chain digest.
 
     Parameters
     ----------
     players
-        Read the rows of these players only: distinct, ascending, below the number of players of the snapshot. All files
-        are read and checked; this saves the memory and the time of the other rows.
+        Read the rows of these players only: distinct, ascending. Those beyond the players of the snapshot are left
+        out. All files are read and checked; this saves the memory and the time of the other rows.
 
     Raises
     ------
     MissingError
         The snapshot does not exist.
     DamagedError
-        One of its files is missing or has changed.
+        One of its files is missing or has changed, or the parts do not have each player once.
     FormatError
         The snapshot is of another format.
     """
@@ -138,18 +169,26 @@ def read_snapshot(
     if manifest.last_round != last_round:
         raise _damaged(folder, f"its manifest is of round {manifest.last_round}")
     first = np.cumsum([0, *(part.rows for part in manifest.parts)])
+    n_rows = manifest.n_players if players is None else int(np.searchsorted(players, manifest.n_players))
 
-    def read(number: int) -> pa.Table:
-        table = _read_part_name(lake, folder, number, manifest.parts[number])
+    def read(number: int) -> tuple[pa.Table, Places]:
+        table = _read_part(lake, folder, manifest, number)
+        if manifest.format == PARTITIONED_FORMAT:
+            return _rows_of_players(table, players, folder)
+        start, stop = first[number : number + 2].tolist()
         if players is None:
-            return table
-        start, stop = np.searchsorted(players, first[number : number + 2])
-        return table.take(pa.array(players[start:stop] - first[number]))
+            return table, slice(start, stop)
+        places = slice(*np.searchsorted(players, [start, stop]).tolist())
+        return table.take(pa.array(players[places] - start)), places
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-snapshot") as readers:
-        tables = list(readers.map(read, range(len(manifest.parts))))
+        tables, places = zip(*readers.map(read, range(len(manifest.parts))), strict=True)
+    if manifest.format == PARTITIONED_FORMAT:
+        known = np.concatenate(places)
+        if len(known) != n_rows or not np.array_equal(np.bincount(known, minlength=n_rows), np.ones(n_rows)):
+            raise _damaged(folder, "its parts do not have each player once")
     names = tables[0].column_names
-    return {name: _to_numpy([table.column(name) for table in tables]) for name in names}, manifest.digest
+    return {name: gather([table.column(name) for table in tables], places, n_rows) for name in names}, manifest.digest
 
 
 def read_digest(lake: Lake, folder: str) -> str:
@@ -194,13 +233,18 @@ def snapshots_to_remove(positions: Sequence[int], keep: int, gap: int = 0) -> li
     return removed
 
 
+def _commit(folder: str, manifest: _Manifest, writer: Writer) -> None:
+    content = json.dumps(msgspec.to_builtins(manifest), allow_nan=False)
+    writer.write_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", content.encode())
+
+
 def _read_manifest(lake: Lake, folder: str) -> _Manifest:
     path = f"{folder}/{SNAPSHOT_MANIFEST}"
-    return decode(_Manifest, lake.read_bytes(path), path)
+    return decode(_Manifest, lake.read_bytes(path), path, newest=PARTITIONED_FORMAT)
 
 
-def _read_part_name(lake: Lake, folder: str, number: int, part: _Part) -> pa.Table:
-    name = _part_name(number)
+def _read_part(lake: Lake, folder: str, manifest: _Manifest, number: int) -> pa.Table:
+    part, name = manifest.parts[number], manifest.file(number)
     try:
         data = lake.read_bytes(f"{folder}/{name}")
     except LakeError as error:
@@ -213,42 +257,24 @@ def _read_part_name(lake: Lake, folder: str, number: int, part: _Part) -> pa.Tab
     return table
 
 
+def _rows_of_players(
+    table: pa.Table, players: npt.NDArray[Any] | None, folder: str
+) -> tuple[pa.Table, npt.NDArray[np.int64]]:
+    """The rows of some players, or all, without their numbers, and their places among these players."""
+    if PLAYER not in table.column_names:
+        raise _damaged(folder, "a part has no players")
+    held = table.column(PLAYER).to_numpy().astype(np.int64)
+    table = table.drop_columns(PLAYER)
+    if players is None:
+        return table, held
+    places = np.searchsorted(players, held)
+    rows = np.flatnonzero(np.append(players, -1)[places] == held)
+    return table.take(pa.array(rows)), places[rows]
+
+
 def _damaged(folder: str, reason: str) -> DamagedError:
     return damaged(folder, f"damaged snapshot, {reason}")
 
 
 def _part_name(number: int) -> str:
     return f"part-{number:04d}.arrow"
-
-
-def _encode(table: pa.Table) -> pa.Buffer:
-    # Half the time of Parquet to write and a quarter to read: lists need no repetition levels. The doubles hardly
-    # shrink; LZ4 skips them at the speed of no compression and still packs repeated values.
-    # The buffer has room for what LZ4 cannot pack: one that grows is copied, which takes a quarter of the time.
-    buffer = pa.allocate_buffer(table.nbytes + table.nbytes // 100 + _ROOM * (1 + table.num_columns))
-    sink = pa.FixedSizeBufferWriter(buffer)
-    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
-    with pa.ipc.new_file(sink, table.schema, options=options) as writer:
-        writer.write_table(table)
-    return buffer.slice(0, sink.tell())
-
-
-def _to_arrow(name: str, column: Column, start: int, stop: int) -> pa.Array:
-    if not isinstance(column, tuple):
-        return pa.array(column[start:stop])
-    offsets, values = column
-    first, last = int(offsets[start]), int(offsets[stop])
-    if last - first > _INT32_MAX:
-        raise ValueError(f"{name}: at most {_INT32_MAX} values for {_PART_PLAYERS} players, got {last - first}")
-    inner = pa.array(values[first:last])
-    kind = pa.list_(pa.field("item", inner.type, nullable=False))
-    return pa.ListArray.from_arrays(pa.array((offsets[start : stop + 1] - first).astype(np.int32)), inner, type=kind)
-
-
-def _to_numpy(parts: list[pa.ChunkedArray]) -> Column:
-    arrays = [part.combine_chunks() for part in parts]
-    if not pa.types.is_list(arrays[0].type):
-        return np.concatenate([array.to_numpy(zero_copy_only=False) for array in arrays])
-    lengths = np.concatenate([np.diff(array.offsets.to_numpy()) for array in arrays])
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
-    return offsets, np.concatenate([array.flatten().to_numpy(zero_copy_only=False) for array in arrays])

@@ -120,7 +120,7 @@ class _Scale:
     def start_actors(
         self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
     ) -> _Scale:
-        self.size = self.workers
+        self.size, self.addresses = self.workers, [f"actor {place}" for place in range(self.workers)]
         self._actors = [make(*init_args(place, self.size)) for place in range(self.size)]
         self._sequence = 0
         return self

@@ -30,6 +30,7 @@ class InProcessActorGroup:
         engine: InProcessEngine,
     ) -> None:
         self.size, self.sequence, self._engine = size, 0, engine
+        self.addresses = [f"actor {place}" for place in range(size)]
         self.actors = [make(*travel(init_args(place, size))) for place in range(size)]
 
     def call_all(

@@ -72,6 +72,10 @@ class ProcessActorGroup:
     def size(self) -> int:
         return len(self._workers)
 
+    @property
+    def addresses(self) -> list[str]:
+        return [f"process {worker.process.pid}" for worker in self._workers]
+
     def call_all(
         self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()
     ) -> list[list[Any]]:

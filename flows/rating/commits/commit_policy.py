@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ranklake.storage.runs.snapshot_columns import PART_PLAYERS
+
 __all__ = ["DEFAULT", "CommitPolicy"]
 
 
@@ -25,6 +27,8 @@ class CommitPolicy:
         Seconds of rating between two snapshots, for systems that take longer.
     max_snapshots : int
         Maximum number of snapshots of a run; others are deleted.
+    worker_snapshot_players : int
+        Players from which the workers of a cluster write the snapshots; those of fewer are one file.
     """
 
     segment_rows: int = 20_000
@@ -33,6 +37,7 @@ class CommitPolicy:
     snapshot_rows: int = 600_000
     snapshot_seconds: float = 5.0
     max_snapshots: int = 16
+    worker_snapshot_players: int = PART_PLAYERS + 1
 
 
 DEFAULT = CommitPolicy()  # for runs without a policy of their own

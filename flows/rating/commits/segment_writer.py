@@ -16,6 +16,7 @@ import pyarrow as pa
 from ranklake.rating_kernels import Rounds
 from ranklake.storage import RoundEntry, Run
 from ranklake.storage.runs.run import concatenate_rounds
+from ranklake.storage.runs.snapshots import Part
 
 from ...common.adapters import to_table
 from .commit_policy import CommitPolicy
@@ -67,12 +68,22 @@ class SegmentWriter:
                 self.close()
             start = stop
 
-    def snapshot(self, last_round: int, columns: dict[str, Any], schedule: SnapshotSchedule) -> None:
-        """Commit the open segment, then a snapshot of all beliefs after ``last_round``; prune older snapshots."""
+    def snapshot(self, last_round: int, beliefs: dict[str, Any] | list[Part], schedule: SnapshotSchedule) -> None:
+        """Commit the open segment, then a snapshot of all beliefs after ``last_round``; prune older snapshots.
+
+        Parameters
+        ----------
+        beliefs
+            The columns of the snapshot, or its parts that the workers have written.
+        """
         self.close()
 
         def write() -> None:
-            self._run.write_snapshot(last_round, columns, self._digests[last_round])
+            digest = self._digests[last_round]
+            if isinstance(beliefs, dict):
+                self._run.write_snapshot(last_round, beliefs, digest)
+            else:
+                self._run.commit_parts(last_round, beliefs, digest)
             self._run.prune_snapshots(schedule.max_snapshots, schedule.rows, schedule.gap)
 
         self._submit(write)

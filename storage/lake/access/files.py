@@ -236,6 +236,12 @@ class LakeFiles:
         with self._lake_errors("delete", fence):
             self._disk.revoke(self._full(fence))
 
+    def make_folder(self, folder: str) -> None:
+        """Make a folder on a disk, unless it exists; an object store has none."""
+        if self.local:
+            with self._lake_errors("create", folder):
+                os.makedirs(self._full(folder), exist_ok=True)
+
     @property
     def _filesystem(self) -> fsspec.AbstractFileSystem:
         if self._process != os.getpid():

@@ -12,6 +12,7 @@ from ranklake.storage import DamagedError, FormatError, LakeError, MissingError,
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.runs import snapshots
+from ranklake.storage.runs.snapshot_columns import encode, to_table
 
 FOLDER = "runs/run/snapshots/000007"
 
@@ -52,7 +53,7 @@ def assert_same(actual, expected):
 
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 16, 100])
 def test_snapshot__any_number_of_players_reads_back(run, monkeypatch, n):
-    monkeypatch.setattr(snapshots, "_PART_PLAYERS", 8)
+    monkeypatch.setattr(snapshots, "PART_PLAYERS", 8)
     columns = beliefs(n)
     run.write_snapshot(7, columns, "ab" * 16)
     columns_read, digest = Run.open(run.lake, "run").read_snapshot(7)
@@ -66,17 +67,17 @@ def test_snapshot__any_number_of_players_reads_back(run, monkeypatch, n):
 def test_snapshot__part_has_the_bytes_of_a_growing_buffer(n):
     draw = np.random.default_rng(n)
     columns = beliefs(n) | {f"random {i}": draw.integers(-(2**63), 2**63 - 1, n) for i in range(20)}  # LZ4 packs none
-    table = pa.table({name: snapshots._to_arrow(name, column, 0, n) for name, column in columns.items()})
+    table = to_table(columns, 0, n)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(table)
-    assert snapshots._encode(table).equals(sink.getvalue())
+    assert encode(table).equals(sink.getvalue())
 
 
 @pytest.mark.parametrize("players", [[], [0], [3, 7, 8, 20], [15, 16, 40, 99]], ids=str)
 def test_snapshot__reads_some_players(run, monkeypatch, players):
     """Players of several files, of none, and players that the snapshot does not have."""
-    monkeypatch.setattr(snapshots, "_PART_PLAYERS", 8)
+    monkeypatch.setattr(snapshots, "PART_PLAYERS", 8)
     columns = beliefs(30)
     run.write_snapshot(7, columns, "ab" * 16)
     found, digest = run.read_snapshot(7, np.array(players, dtype=np.int64))
@@ -111,7 +112,7 @@ def test_snapshot__ragged_columns_keep_every_bit(run, lengths, dtype, lead, data
     flat = data.draw(npst.arrays(np.uint64, len(lengths), elements=bits)).view(np.float64)
     columns = {"ragged": (offsets, values), "flat": flat, "every_other": np.repeat(flat, 2)[::2]}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(snapshots, "_PART_PLAYERS", 16)
+        patch.setattr(snapshots, "PART_PLAYERS", 16)
         run.write_snapshot(7, columns, "")
     assert_same(run.read_snapshot(7)[0], columns)
 
@@ -138,7 +139,7 @@ def test_snapshot__manifest_is_written_last_and_a_snapshot_without_one_does_not_
 
 
 def test_snapshot__a_second_one_replaces_the_first_in_full(run, monkeypatch):
-    monkeypatch.setattr(snapshots, "_PART_PLAYERS", 8)
+    monkeypatch.setattr(snapshots, "PART_PLAYERS", 8)
     run.write_snapshot(7, beliefs(30), "a")
     run.write_snapshot(7, beliefs(10, seed=2), "b")
     columns_read, digest = run.read_snapshot(7)
@@ -204,8 +205,8 @@ def test_snapshot__of_a_writer_that_loses_its_lease_after_the_check_is_not_writt
 def test_snapshot__newer_format_stops(lake, run):
     run.write_snapshot(7, beliefs(5), "")
     facts = json.loads(lake.read_bytes(f"{FOLDER}/manifest.json"))
-    lake.write_bytes(f"{FOLDER}/manifest.json", json.dumps({**facts, "format": 2}).encode())
-    with pytest.raises(FormatError, match=rf"{FOLDER}/manifest\.json is format 2, this code reads 1"):
+    lake.write_bytes(f"{FOLDER}/manifest.json", json.dumps({**facts, "format": 3}).encode())
+    with pytest.raises(FormatError, match=rf"{FOLDER}/manifest\.json is format 3, this code reads 2"):
         run.read_snapshot(7)
 
 

@@ -126,8 +126,8 @@ def test_rate__a_damaged_snapshot_is_reported_and_an_older_one_used(
 def test_rate__a_snapshot_of_a_newer_format_is_an_error(lake: Lake) -> None:
     rate_run(lake, max_rounds=30)
     path = folder(lake, "snapshots") / "000029" / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
-    with pytest.raises(FormatError, match=r"snapshots/000029/manifest\.json is format 2, .*; update ranklake"):
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 3}))
+    with pytest.raises(FormatError, match=r"snapshots/000029/manifest\.json is format 3, .*; update ranklake"):
         rate_run(lake)
 
 

@@ -1,0 +1,130 @@
+"""Parts of a snapshot that other processes write, each with the players that it holds.
+
+A part has the digest of its bytes as its name, and exists for readers only when a manifest names it. A crash, a lost
+worker or a lost lease before that leaves files without a manifest, which the next writer of the run deletes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..lake.access.lake import Lake, digest_of
+from ..lake.errors import LakeError
+from ..leases.delegate import Delegate
+from ..leases.lease import Lease
+from .snapshot_columns import PART_PLAYERS, encode, to_table
+from .snapshots import PLAYER, Part, clear_snapshot, part_file
+
+__all__ = ["PartWriter", "WriteParts", "write_parts"]
+
+LOOK_SECONDS = 5.0  # timeout of a process that looks for the lake
+
+
+@dataclass(frozen=True, slots=True)
+class PartWriter:
+    """Writes the beliefs that a process holds. Made by :func:`write_parts`; can be pickled."""
+
+    folder: str
+    delegate: Delegate
+
+    def __call__(self, players: npt.NDArray[np.integer], columns: Mapping[str, Any]) -> list[Part] | str:
+        """Write the beliefs about some players.
+
+        Parameters
+        ----------
+        players
+            The player of each row.
+        columns
+            As those of a snapshot.
+
+        Returns
+        -------
+        list of Part, or str
+            The parts written, or why they could not be written.
+        """
+        try:
+            lake = _within(LOOK_SECONDS, self.delegate.open)
+            return [
+                self._write(lake, players, columns, start, min(start + PART_PLAYERS, len(players)))
+                for start in range(0, len(players), PART_PLAYERS)
+            ]
+        except (LakeError, OSError) as error:
+            return str(error) or type(error).__name__
+
+    def _write(
+        self, lake: Lake, players: npt.NDArray[np.integer], columns: Mapping[str, Any], start: int, stop: int
+    ) -> Part:
+        data = encode(to_table({PLAYER: players.astype(np.int32), **columns}, start, stop))
+        part = Part(stop - start, data.size, digest_of(data))
+        self.delegate.write_bytes(lake, f"{self.folder}/{part_file(part)}", data)
+        return part
+
+
+WriteParts = Callable[[PartWriter], Sequence[list[Part] | str]]
+
+
+def write_parts(lake: Lake, folder: str, lease: Lease, write: WriteParts) -> list[list[Part] | str]:
+    """Have other processes write the parts of a snapshot.
+
+    Parameters
+    ----------
+    folder
+        Of the snapshot; what is in it is deleted.
+    write
+        Calls the given function in each process, and returns its results.
+
+    Returns
+    -------
+    list
+        The result of each process. If one of them is a text, all parts have been deleted.
+
+    Raises
+    ------
+    LeaseHeldError
+        Another process took over.
+    """
+    lease.check()
+    clear_snapshot(lake, folder, lease)
+    lake.make_folder(folder)  # by this process, which may have to delete it
+    complete = False
+    try:
+        with lease.delegate() as delegate:
+            results = write(PartWriter(folder, delegate))
+        lease.check()
+        sizes = lake.sizes(folder)
+        checked = [
+            result
+            if isinstance(result, str) or all(sizes.get(part_file(part)) == part.size for part in result)
+            else "its files are not in the lake"
+            for result in results
+        ]
+        complete = not any(isinstance(result, str) for result in checked)
+        return checked
+    finally:
+        if not complete:
+            lease.delete_folder(folder)
+
+
+def _within(seconds: float, look: Callable[[], Lake]) -> Lake:
+    """The result of ``look``, which may wait for an unreachable disk or store forever."""
+    found: list[Lake | Exception] = []
+
+    def call() -> None:
+        try:
+            found.append(look())
+        except Exception as error:
+            found.append(error)
+
+    thread = threading.Thread(target=call, name="ranklake-look", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    result = found[0] if found else TimeoutError(f"the lake does not answer within {seconds:.0f} s")
+    if isinstance(result, Exception):
+        raise result
+    return result
