@@ -1,4 +1,4 @@
-"""What the statements of the databases have in names, types, keys and locks that is not the same."""
+"""The differences between the SQL of the databases: names, types, keys, indices and locks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Dialect:
     types = _TYPES
 
     def lock(self, place: str) -> str:
-        """A query that waits for others to unlock ``place``, and locks it; its value is 1 then. Empty if needless."""
+        """A query that waits for others to unlock ``place``, locks it and has the value 1. Empty if none is needed."""
         return f"select 1 as locked from pg_advisory_xact_lock(hashtextextended({text(place)}, 0))"
 
     def current_schema(self) -> str:

@@ -21,7 +21,7 @@ __all__ = ["LEAST_BEFORE", "score_games", "summary"]
 LEAST_BEFORE = {"everyone": 1, "experienced": 5}
 """Games that both players have played before, at least, by the name of the filter."""
 
-_LEAST_CHANCE = 1e-9  # bounds the cross-entropy of a result that was thought impossible
+_LEAST_CHANCE = 1e-9  # bounds the cross-entropy of a result whose predicted probability is 0
 
 
 def score_games(

@@ -37,10 +37,8 @@ def player_attributes(dataset: Dataset) -> pa.Table:
     kept = pc.is_valid(player)
     table, own = table.filter(kept), own[kept.to_numpy()]
     names = pa.array(attribute_names(table), pa.string())
-    attribute, of = (
-        pc.index_in(table.column("attribute"), value_set=names).to_numpy(),
-        table.column("player").to_numpy(),
-    )
+    attribute = pc.index_in(table.column("attribute"), value_set=names).to_numpy()
+    of = table.column("player").to_numpy()
     order = np.lexsort((own, of, attribute))
     attribute, of = attribute[order], of[order]
     last = np.ones(len(order), np.bool_)  # of the rows of a player and attribute

@@ -90,15 +90,20 @@ def has_value(values: pa.DictionaryArray, value: str) -> npt.NDArray[np.bool_]:
 def group_rating(ratings: Floats, decay: float = 1.0) -> float:
     """The rating R of a group: sum_k decay^(k-1) / (1 + 10^((R - r_k) / 400)) = 1/2, over its members, best first.
 
-    R is the rating of a player who finishes behind half a member on average: of one member, it is the member's; each
-    further member adds something, a weak one next to nothing.
+    R is the rating of a player who finishes behind half a member on average. A group of one has the rating of its
+    member; each further member adds to it, a weak one next to nothing.
 
     Parameters
     ----------
     ratings : float64[n]
-        The ratings of the members, at least one.
+        The ratings of the members, at least one, rating points.
     decay
         The weight of a member, relative to the next better one; above 0, at most 1.
+
+    Raises
+    ------
+    ValueError
+        There is no member, or ``decay`` is out of range.
 
     Notes
     -----
@@ -115,7 +120,7 @@ def group_ratings(ratings: Floats, starts: Longs, decay: float = 1.0) -> Floats:
     Parameters
     ----------
     ratings : float64[n]
-        The ratings of all members, group after group, best first in each.
+        The ratings of all members, rating points; group after group, best first in each.
     starts : int64[m]
         The first member of each group, ascending from 0.
     """

@@ -1,4 +1,4 @@
-"""What a site shows of a run: facts, rounds in order, contests, and the inputs by which parts of it are told apart."""
+"""What a site shows of a run: facts, rounds in order, contests, and the digests that name its parts."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class SiteContent:
         return digest(self._seed, start, stop, self._digests[stop - 1], self.checksums[:n_players], *teams)
 
     def _marks(self, start: int, stop: int) -> list[str]:
-        """What makes the data of rounds with teams others than those of an earlier release, which had no teams."""
+        """Further input of a digest: an earlier release has written the data of the same rounds without their teams."""
         return ["teams"] if self.has_teams(start, stop) else []
 
     def state(self) -> str:
