@@ -33,7 +33,8 @@ UNRATED = pa.schema(
         pa.field("rating", pa.float64()),
         pa.field("handle", pa.string()),
     ]
-)  # of the rows of unrated participants
+)
+"""Columns of the rows of unrated participants."""
 _TEAM = "team"  # a column of parts with rounds of teams
 _BY_ROUND = "by_round"  # rows of the file in order of rounds and standings
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..common.times import AGES, parse_span
 from ..published.leaderboard import Group
 from ..published.run import PublishedRun
 from ..results.attributes import COUNTRY
@@ -38,7 +39,6 @@ BOARD_ROWS = 200  # of a page of the leaderboard
 MOST_CONTESTS = 20_000  # listed, the latest ones
 
 _BOARD = ("place", "handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
-_SPANS = {"90d": "90 days", "1y": "a year", "3y": "3 years"}
 _STANDINGS = ("place", "handle", "perf", "rating", "change")
 
 
@@ -61,12 +61,12 @@ def leaderboard(run: PublishedRun, page: int, group: Group | None = None, active
         Only players with a contest in this time before the end of the last contest, a key of ``ACTIVE``; empty for all.
     """
     start = page * BOARD_ROWS
-    found = run.leaderboard(start, BOARD_ROWS, group=group, active=ACTIVE.get(active))
+    found = run.leaderboard(start, BOARD_ROWS, group=group, active=parse_span(active, AGES) if active else None)
     board = {name: found.rows.column(name).to_pylist() for name in _BOARD}
     if COUNTRY in run.attributes:
         board["country"] = run.values(COUNTRY, found.rows.column("player"))
     named = [" ".join(group)] if group else []
-    heading = ", ".join([*named, f"active within {_SPANS[active]}"] if active else named)
+    heading = ", ".join([*named, f"active within {ACTIVE[active]}"] if active else named)
     chosen = {"group": ":".join(group) if group else "", "active": active}
     n_pages = -(-found.total // BOARD_ROWS)
     return {"board": board, "start": start, "page": page, "n_pages": n_pages, "version": "", "total": found.total,
@@ -76,7 +76,7 @@ def leaderboard(run: PublishedRun, page: int, group: Group | None = None, active
 def _choices(run: PublishedRun) -> dict[str, Any]:
     """What the form of the leaderboard offers: the best groups of each attribute, and spans of time."""
     rows = [row for section in group_sections(run.groups_table, lambda *_: "") for row in section["rows"]]
-    return {"groups": [f"{row['attribute']}:{row['value']}" for row in rows], "active": list(_SPANS.items())}
+    return {"groups": [f"{row['attribute']}:{row['value']}" for row in rows], "active": list(ACTIVE.items())}
 
 
 def groups(run: PublishedRun, links: ServerLinks) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def player(run: PublishedRun, handle: str) -> dict[str, Any]:
     columns, form = _columns(rows), facts(run).format
     if run.manifest.games:
         opponents = rows.column("opponent").to_pylist()
-        columns["names"] = [f"{name}, {one}" for name, one in zip(columns["names"], opponents, strict=True)]
+        columns["names"] = [f"{name}, {opponent}" for name, opponent in zip(columns["names"], opponents, strict=True)]
     rounds = [
         {"contest_id": key, "name": name, "time_seconds": time, "place": place, "n_players": n, "perf": perf, "mu": mu,
          "sigma": sigma, "rating": rating, "team": team,

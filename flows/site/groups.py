@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..common.times import AGES, parse_span
 from ..results.attributes import attribute_names
 
 __all__ = ["ACTIVE", "MOST_GROUPS", "group_sections"]
 
 MOST_GROUPS = 300  # of an attribute on the page of groups
-ACTIVE = {span: parse_span(span, AGES) for span in ("90d", "1y", "3y")}
-"""Choices of the time since the last contest of a player, seconds."""
+ACTIVE = {"90d": "90 days", "1y": "a year", "3y": "3 years"}
+"""Choices of the time since the last contest of a player, as for `leaderboard --active`, and their names."""
 
 Address = Callable[[str, str], str]
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..common.text import slug
+from ..common.times import AGES, parse_span
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import groups_of, has_value
 from ..results.ranks import are_active
@@ -209,7 +210,8 @@ class SiteParts:
     def active(self, board: pa.Table, facts: RunFacts) -> None:
         """The leaderboard of the players who were active within a year; none if no contest has a time."""
         if facts.last_time_seconds:
-            self._some(board, are_active(board, ACTIVE["1y"]), "active.html", "active within a year", facts)
+            heading = f"active within {ACTIVE['1y']}"
+            self._some(board, are_active(board, parse_span("1y", AGES)), "active.html", heading, facts)
 
     def groups(self, board: pa.Table, facts: RunFacts) -> dict[str, str]:
         """The groups of players, as data and as a page, and the leaderboard of each group on it; empty without any."""
