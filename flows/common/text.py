@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 
 __all__ = [
     "LONGEST_CELL",
@@ -37,6 +37,7 @@ __all__ = [
     "slug",
     "spreadsheet",
     "visible",
+    "with_reasons",
 ]
 
 LONGEST_CELL = 200  # terminal columns of a table's cell, also with --wide and on a pipe
@@ -116,6 +117,12 @@ def quoted(value: object, longest: int = LONGEST_QUOTED) -> str:
 def count(n: int, noun: str) -> str:
     """A number with its noun, with an ``s`` in the plural: ``1 contest``, ``2,000 contests``."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def with_reasons(reasons: Mapping[str, str], most: int = 5) -> str:
+    """At most so many names, each with its reason: ``a (lost); b (frozen); and 3 others``."""
+    named = [f"{name} ({why})" for name, why in list(reasons.items())[:most]]
+    return "; ".join([*named, *([f"and {count(others, 'other')}"] if (others := len(reasons) - most) > 0 else [])])
 
 
 def byte_size(n: float) -> str:

@@ -110,9 +110,12 @@ class DaskActorGroup:
         Bytes through the driver, by "sent" or "received" and the name of the first call of a message.
     """
 
-    def __init__(self, cluster: ClusterHandle, actors: Mapping[str, Any], addresses: Sequence[str]) -> None:
+    def __init__(
+        self, cluster: ClusterHandle, actors: Mapping[str, Any], addresses: Sequence[str], left_out: Mapping[str, str]
+    ) -> None:
         self._cluster, self._actors, self._sequence = cluster, dict(actors), 0
         self._asked_for = addresses
+        self.left_out = left_out
         self._roots = list(actors)  # the workers that receive from the driver what is relayed
         self.traffic: Counter[tuple[str, str]] = Counter()
 

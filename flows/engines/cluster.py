@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..common.cpus import available_cpus
+from ..common.text import count, with_reasons
 from .actors import DaskActorGroup, WorkerActor, one_line
 from .connection import call_with_timeout, connect, import_dask
 from .environment import check_environments, environment
@@ -115,12 +116,17 @@ class Cluster:
     ) -> DaskActorGroup:
         with self._starting:
             self._reconnect()
-            addresses = sorted(self._wait_for_workers(), key=lambda one: self._busy[one])[:max_workers]
+            addresses = sorted(self._wait_for_workers(), key=lambda one: self._busy[one])
+            missing = self._missing(len(addresses))
+            addresses = addresses[:max_workers]
             self._busy.update(addresses)
             self._wanted = 1
-        actors = self._submit_actors(addresses)
+        actors, silent = self._submit_actors(addresses)
+        left_out = dict.fromkeys(sorted(self._out_of_memory), "ran out of memory before") | missing | silent
+        if left_out:
+            log.warning("workers of %s without a part of this work: %s", self.address, with_reasons(left_out))
         self._started = True
-        group = DaskActorGroup(self, actors, addresses)
+        group = DaskActorGroup(self, actors, addresses, left_out)
         try:
             if not actors:
                 raise WorkersLostError(f"none of the {len(addresses)} workers of {self.address} answers")
@@ -188,10 +194,17 @@ class Cluster:
                 )
             time.sleep(0.05)
 
-    def _submit_actors(self, addresses: Sequence[str]) -> dict[str, Any]:
-        """Start an actor on each worker that answers."""
+    def _missing(self, came: int) -> dict[str, str]:
+        """Workers of a cluster started here that have not come, with the reason."""
+        if came >= self._wanted:
+            return {}
+        return {f"{self._wanted - came} of {count(self._wanted, 'worker')} of this machine": "not started in time"}
+
+    def _submit_actors(self, addresses: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Start an actor on each worker that answers; returns these, and the other workers with the reasons."""
         generation = uuid.uuid4().hex  # for a key used before, Dask returns the old actor with its state
         actors: dict[str, Any] = {}
+        silent: dict[str, str] = {}
         with _SUBMITTING, self._client.as_current():
             futures = {
                 address: self._client.submit(
@@ -204,7 +217,8 @@ class Cluster:
                 )
                 for i, address in enumerate(addresses)
             }
-            deadline = time.monotonic() + min(self.timeout, WORKERS_SECONDS)
+            seconds = min(self.timeout, WORKERS_SECONDS)
+            deadline = time.monotonic() + seconds
             for address, future in futures.items():
                 try:
                     placed = future.result(timeout=max(deadline - time.monotonic(), 0.05))
@@ -213,9 +227,11 @@ class Cluster:
                     raise EngineError(
                         f"worker {address} has no ranklake ({error}); install {environment()['ranklake']} there"
                     ) from error
+                except TimeoutError:
+                    silent[address] = f"started no actor within {seconds:.0f} s"
                 except Exception as error:
-                    log.warning("worker %s is not used: %s", address, one_line(error))
-        return actors
+                    silent[address] = one_line(error)
+        return actors, silent
 
     def __enter__(self) -> Self:
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -98,6 +98,8 @@ class ActorGroup(Protocol):
     size : int
     addresses : list of str
         The worker of each actor, as messages name it.
+    left_out : dict of str to str
+        Workers on which no actor was started, each with the reason.
     """
 
     @property
@@ -105,6 +107,9 @@ class ActorGroup(Protocol):
 
     @property
     def addresses(self) -> list[str]: ...
+
+    @property
+    def left_out(self) -> Mapping[str, str]: ...
 
     def call_all(
         self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()

@@ -22,6 +22,7 @@ class LocalRater:
         self._beliefs: Beliefs = system.newcomers(params, n_players)
         self.phases: dict[str, tuple[float, int]] = {}
         self.workers: list[str] = []
+        self.left_out: dict[str, str] = {}
 
     def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
         for rounds in batches:

@@ -65,7 +65,7 @@ class PartitionedRater:
         self._overlap = Overlap()
         self._in_progress = False
         self.phases: dict[str, tuple[float, int]] = {}
-        self.workers = self._group.addresses
+        self.workers, self.left_out = self._group.addresses, self._group.left_out
 
     def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
         plan = self._plan(batches)

@@ -142,7 +142,7 @@ class PinnedRater:
         self._group = engine.start_actors(PinnedWorker, lambda place, size: (system.name, params, n_players), 1)
         self._in_progress = False
         self.phases: dict[str, tuple[float, int]] = {}
-        self.workers = self._group.addresses
+        self.workers, self.left_out = self._group.addresses, self._group.left_out
 
     def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
         for trip in _trips(batches):

@@ -27,10 +27,15 @@ class Rater(Protocol):
         Seconds and number of times, by phase; empty where they are not measured.
     workers : list of str
         Workers that hold the beliefs; empty if this process does.
+    left_out : dict of str to str
+        Workers that were asked to hold some and do not, each with the reason.
     """
 
     @property
     def workers(self) -> list[str]: ...
+
+    @property
+    def left_out(self) -> Mapping[str, str]: ...
 
     @property
     def phases(self) -> Mapping[str, tuple[float, int]]: ...

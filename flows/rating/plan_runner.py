@@ -51,6 +51,7 @@ class PlanRunner:
         self._replayed = self._recoveries = 0
         self._damaged_snapshots: list[str] = []
         self._phases: dict[str, tuple[float, int]] = {}
+        self._left_out: dict[str, str] = {}
         self._worker_snapshots = WorkerSnapshots(run, policy.worker_snapshot_players, dataset.n_players)
 
     def complete(self, on_progress: Callable[[Progress], None], began: float) -> RateReport:
@@ -87,6 +88,7 @@ class PlanRunner:
         rating_pass = RatingPass(
             run, self._dataset, self._system, self._config.params, plan.skipping, self._engine, plan.excluded
         )
+        self._left_out |= rating_pass.rater.left_out
         try:
             replayed = self._resume(rating_pass)
             start = plan.kept
@@ -151,4 +153,5 @@ class PlanRunner:
             reasons=dict(counters.skipped),
             drift=counters.level.warning(self._config.system, self._config.params),
             holds=plan.holds,
+            left_out=self._left_out,
         )

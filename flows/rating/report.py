@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..common.text import count
+from ..common.text import count, with_reasons
 
 __all__ = ["Progress", "RateReport"]
 
@@ -49,6 +49,8 @@ class RateReport:
         A warning if the level of the ratings drifted; otherwise empty.
     holds : int
         Number of leading rounds whose ratings are those of before; at least ``kept``, because whole segments are kept.
+    left_out : dict of str to str
+        Workers of the cluster that took no part, at some time of the run, each with the reason.
     """
 
     kept: int
@@ -67,6 +69,7 @@ class RateReport:
     reasons: dict[str, int] = field(default_factory=dict)
     drift: str = ""
     holds: int = 0
+    left_out: dict[str, str] = field(default_factory=dict)
 
     def line(self) -> str:
         """The report in one line."""
@@ -80,6 +83,7 @@ class RateReport:
         text += f"; {self.excluded:,} of them excluded" if self.excluded else ""
         text += "".join(f"; {what}: {n:,}" for what, n in self.violations.items())
         text += f"; recoveries from lost workers: {self.recoveries}" if self.recoveries else ""
+        text += f"; workers left out: {with_reasons(self.left_out)}" if self.left_out else ""
         return text + "".join(
             f"; damaged snapshot removed, an older one used: {path}" for path in self.damaged_snapshots
         )

@@ -121,6 +121,7 @@ class _Scale:
         self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
     ) -> _Scale:
         self.size, self.addresses = self.workers, [f"actor {place}" for place in range(self.workers)]
+        self.left_out: dict[str, str] = {}
         self._actors = [make(*init_args(place, self.size)) for place in range(self.size)]
         self._sequence = 0
         return self

@@ -31,6 +31,7 @@ class InProcessActorGroup:
     ) -> None:
         self.size, self.sequence, self._engine = size, 0, engine
         self.addresses = [f"actor {place}" for place in range(size)]
+        self.left_out = engine.left_out
         self.actors = [make(*travel(init_args(place, size))) for place in range(size)]
 
     def call_all(
@@ -66,6 +67,7 @@ class InProcessEngine:
     def __init__(self, workers: int, losses: Container[int] = (), then: Sequence[int] = ()) -> None:
         self.workers, self.losses, self._then = workers, losses, list(then)
         self.asked, self.started = 0, 0
+        self.left_out: dict[str, str] = {}
 
     def describe(self) -> str:
         return f"{self.workers} actors in this process"

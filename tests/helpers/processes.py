@@ -73,6 +73,10 @@ class ProcessActorGroup:
         return len(self._workers)
 
     @property
+    def left_out(self) -> dict[str, str]:
+        return {}
+
+    @property
     def addresses(self) -> list[str]:
         return [f"process {worker.process.pid}" for worker in self._workers]
 

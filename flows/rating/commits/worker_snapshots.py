@@ -7,11 +7,10 @@ import logging
 from ranklake.storage import Run
 from ranklake.storage.runs.snapshots import Part
 
+from ...common.text import with_reasons
 from ...execution.rater import Rater
 
 __all__ = ["WorkerSnapshots"]
-
-_NAMED = 5  # workers in a warning
 
 log = logging.getLogger("ranklake.rate")
 
@@ -46,10 +45,8 @@ class WorkerSnapshots:
         self._refused = rater
         if not self._warned:
             self._warned = True
-            named = "; ".join(f"{worker} ({why})" for worker, why in list(refused.items())[:_NAMED])
-            named += f"; and {len(refused) - _NAMED} others" if len(refused) > _NAMED else ""
             log.warning(
                 "run %s: the driver writes the snapshots, as these workers cannot write into the lake: %s",
-                self._run.name, named,
+                self._run.name, with_reasons(refused),
             )  # fmt: skip
         return None

@@ -88,6 +88,16 @@ def test_rate__names_the_committed_rounds_when_no_worker_is_left(tmp_path: Path)
     assert rate_run(lake, engine=InProcessEngine(2)).kept > 0
 
 
+def test_rate__reports_workers_that_were_left_out(tmp_path: Path) -> None:
+    lake, engine = lake_of(tmp_path, CONTESTS[:3]), InProcessEngine(2, then=[1])
+    assert "left out" not in rate_run(lake, engine=engine, max_rounds=1).line()
+    engine.left_out = {f"tcp://host:{port}": "started no actor within 7 s" for port in range(7)}
+    report = rate_run(lake, engine=engine)
+    assert report.left_out == engine.left_out
+    named = "; ".join(f"tcp://host:{port} (started no actor within 7 s)" for port in range(5))
+    assert f"; workers left out: {named}; and 2 others" in report.line()
+
+
 def test_rate__keeps_an_exclusion_through_a_recovery(tmp_path: Path) -> None:
     lake, other = lake_of(tmp_path, CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     out, back = CONTESTS[4].contest_id, ()
