@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as npst
 from ranklake.storage import DamagedError, FormatError, LakeError, MissingError, Run
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.leases.acquire import hold_lease
-from ranklake.storage.runs import snapshots
+from ranklake.storage.runs import snapshot_columns, snapshots
 from ranklake.storage.runs.snapshot_columns import encode, to_table
 
 FOLDER = "runs/run/snapshots/000007"
@@ -69,9 +69,18 @@ def test_snapshot__part_has_the_bytes_of_a_growing_buffer(n):
     columns = beliefs(n) | {f"random {i}": draw.integers(-(2**63), 2**63 - 1, n) for i in range(20)}  # LZ4 packs none
     table = to_table(columns, 0, n)
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+    codec = pa.Codec("lz4", compression_level=snapshot_columns._LZ4_LEVEL)
+    with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as writer:
         writer.write_table(table)
     assert encode(table).equals(sink.getvalue())
+
+
+def test_snapshot__of_the_default_level_reads_back(run, monkeypatch):
+    """Parts of other releases."""
+    monkeypatch.setattr(snapshot_columns, "_LZ4_LEVEL", 1)
+    run.write_snapshot(7, beliefs(1000), "ab" * 16)
+    monkeypatch.undo()
+    assert_same(run.read_snapshot(7)[0], beliefs(1000))
 
 
 @pytest.mark.parametrize("players", [[], [0], [3, 7, 8, 20], [15, 16, 40, 99]], ids=str)
