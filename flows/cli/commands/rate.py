@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..terminal.imports import without_pandas
+from ..terminal.memory import keep_freed_memory
 from ..terminal.parameters import TITLES, LakeAddress
 from ..terminal.terminal import (
     SWITCH_SECONDS,
@@ -91,6 +92,7 @@ def rate(
     from ...rating.resolve import resolve_runs
 
     without_pandas()
+    keep_freed_memory()
     skip = None if keep_uninformative is None else not keep_uninformative
     with usage():
         opened = lake.open()
