@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,36 @@ def test_profile_lake__counts_a_call_without_the_calls_inside(program: Load) -> 
 
 def test_run__has_the_documented_rows(program: Load) -> None:
     assert sorted(ROWS) == sorted(program("run").ROWS)
+
+
+@pytest.mark.parametrize(
+    ("waits", "cpu", "calls"),
+    [
+        ([0.0], 0.001, 9),  # milliseconds
+        ([0.0], 0.03, 4),
+        ([0.5, 0.0], 0.03, 4),  # another process ran in the meantime
+        ([0.5], 0.001, 2),  # the work is done by other processes
+        ([0.0], 0.2, 2),
+    ],
+)
+def test_best_of__repeats_short_calls(
+    program: Load, monkeypatch: pytest.MonkeyPatch, waits: list[float], cpu: float, calls: int
+) -> None:
+    timing, wall, spent = program("timing"), 0.0, 0.0
+    done: list[int] = []
+
+    def work(_: object) -> int:
+        nonlocal wall, spent
+        wall, spent = wall + cpu + waits[len(done) % len(waits)], spent + cpu
+        done.append(len(done))
+        return len(done)
+
+    clocks = SimpleNamespace(perf_counter=lambda: wall, process_time=lambda: spent)
+    monkeypatch.setattr(timing, "time", clocks)
+    best, last = timing.best_of(2, work)
+    assert len(done) == last == calls == len(best.values) == len(best.cpu_values)
+    assert best == min(best.values)
+    assert best.cpu_values == pytest.approx([cpu] * calls)
 
 
 @pytest.mark.parametrize("name", ROWS)
