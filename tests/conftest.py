@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ from helpers.mounts import SmallDisk, small_disks
 from hypothesis import settings
 from platforms import reason_to_skip
 
+from ranklake.flows.common import progress
 from ranklake.flows.compilation.compile import compile_parts
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
@@ -102,9 +104,10 @@ def steps(command_server: CommandServer, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Runs a command in this process, whatever the environment of the tests says."""
+    """Runs a command in this process, whatever the environment and the speed of the tests: without progress."""
     for name in ("FORCE_COLOR", "COLUMNS", "RANKLAKE_CONTACT", "RANKLAKE_LAKE"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(progress, "FIRST_SECONDS", math.inf)
     return Command(monkeypatch, capsys)
 
 

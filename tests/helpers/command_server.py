@@ -197,11 +197,12 @@ def serve(settings: str) -> None:
 
 
 def _warm_up() -> None:
-    from helpers.lakes import rated_in_memory, synthetic
+    from helpers.lakes import NO_PROGRESS, rated_in_memory, synthetic
 
     import ranklake.storage.datasets.tables.log
     import ranklake.storage.maintenance.compact
 
+    exec(NO_PROGRESS, {})
     rated_in_memory(synthetic(30))
     ranklake.storage.datasets.tables.log.time = SimpleNamespace(time=lambda: NOW)  # type: ignore[assignment]
     gc.freeze()  # collecting would copy pages that are shared

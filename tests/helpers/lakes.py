@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from ranklake.storage import Contest, Dataset, Lake, Run
 from ranklake.storage.leases.reserve import RESERVE
 
 __all__ = [
+    "NO_PROGRESS",
     "NUMBERS",
     "SPICE",
     "commit_often",
@@ -46,13 +48,18 @@ __all__ = [
     "to_rounds",
 ]
 
+NO_PROGRESS = "from ranklake.flows.common import progress\nprogress.FIRST_SECONDS = float('inf')\n"
 NUMBERS = ("perf", "mu_prior", "sigma_prior", "mu", "sigma")
 SPICE = 7  # of so many contests of ``synthetic``, one is of each unusual kind
 
 
 def commit_often(patch: pytest.MonkeyPatch, **sizes: float) -> None:
-    """Change the default commit policy of this process, for small lakes of many segments and snapshots."""
-    patch.setattr(commit_policy, "DEFAULT", dataclasses.replace(commit_policy.DEFAULT, **sizes))
+    """Change the default commit policy of this process, for small lakes of many segments and snapshots.
+
+    Sizes alone decide, unless seconds are given: a stalled machine would commit more often.
+    """
+    policy = {"segment_seconds": math.inf, "snapshot_seconds": 1e9} | sizes
+    patch.setattr(commit_policy, "DEFAULT", dataclasses.replace(commit_policy.DEFAULT, **policy))  # type: ignore[arg-type]
 
 
 def contest(contest_id: str, *groups: str | Sequence[str], time_seconds: int = 0, **more: Any) -> Contest:
@@ -230,7 +237,11 @@ def _below(folder: Path) -> list[Path]:
 
 
 def start(*arguments: str, before: str = "", **options: Any) -> subprocess.Popen[bytes]:
-    """The command in a process of its own, which first runs the Python of ``before``; end it by its handle."""
-    program = f"import sys; sys.argv[0] = 'ranklake'\n{before}\nfrom ranklake.flows.cli.main import main\nmain()\n"
+    """The command in a process of its own, which first runs the Python of ``before``; end it by its handle.
+
+    It prints no progress: a command on a slow machine would.
+    """
+    program = f"import sys; sys.argv[0] = 'ranklake'\n{NO_PROGRESS}{before}\n"
+    program += "from ranklake.flows.cli.main import main\nmain()\n"
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     return subprocess.Popen([sys.executable, "-c", program, *arguments], **options)

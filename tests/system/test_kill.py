@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 from helpers.builders import Killed, WatchedLake
 from helpers.lakes import commit_often, files, lake_of, rate_run, rated_in_memory, same_beliefs, start, synthetic
@@ -263,7 +262,7 @@ def test_rate__a_folder_without_write_permission_is_an_error_in_one_line(lake: P
 
 @pytest.fixture
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=15, segment_seconds=np.inf, snapshot_rows=30, max_snapshots=3)
+    commit_often(monkeypatch, segment_rows=15, snapshot_rows=30, max_snapshots=3)
     monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 15)
 
 

@@ -51,7 +51,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf)
+    commit_often(monkeypatch, segment_rows=30)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
     monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", 0)
     monkeypatch.setattr(engine_module, "RETURN_SECONDS", 8.0)

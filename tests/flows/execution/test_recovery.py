@@ -6,7 +6,6 @@ import logging
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from helpers.in_process_engine import InProcessEngine
@@ -27,7 +26,7 @@ SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
 
 @pytest.fixture(autouse=True, params=[0, 10**9], ids=["long", "short"])
 def many_small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf, snapshot_rows=60)
+    commit_often(monkeypatch, segment_rows=30, snapshot_rows=60)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
     monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", request.param)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
 
@@ -35,7 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.Pytes
 
 @pytest.fixture(autouse=True)
 def many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf)
+    commit_often(monkeypatch, segment_rows=30)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
     monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", 0)
     monkeypatch.setattr(relay, "RELAY_BYTES", 0)

@@ -46,7 +46,7 @@ CONTESTS = synthetic(40, spice=False)
 def many_small_files() -> Iterator[None]:
     """Segments, snapshots and standings files of a few rounds."""
     with pytest.MonkeyPatch.context() as patch:
-        commit_often(patch, segment_rows=SEGMENT_ROWS, segment_seconds=float("inf"), snapshot_rows=60)
+        commit_often(patch, segment_rows=SEGMENT_ROWS, snapshot_rows=60)
         patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
         yield
 

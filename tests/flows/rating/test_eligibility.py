@@ -58,7 +58,7 @@ FEW = CONTESTS[:6]
 @pytest.fixture(scope="module", autouse=True)
 def many_small_files() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        commit_often(patch, segment_rows=25, snapshot_rows=60, segment_seconds=1e6, snapshot_seconds=1e6)
+        commit_often(patch, segment_rows=25, snapshot_rows=60)
         yield
 
 

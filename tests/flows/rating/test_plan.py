@@ -15,7 +15,7 @@ from ranklake.storage import Dataset, Lake, Run
 @pytest.fixture
 def rated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
     """A lake with a rated run of several segments."""
-    commit_often(monkeypatch, segment_rows=20, segment_seconds=float("inf"), snapshot_rows=10**9)
+    commit_often(monkeypatch, segment_rows=20, snapshot_rows=10**9)
     lake = lake_of(tmp_path / "lake", synthetic(20, n_players=12))
     rate_run(lake, system="elo")
     return lake

@@ -63,7 +63,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture
 def lake(tmp_path: Path, made: Lake, monkeypatch: pytest.MonkeyPatch) -> Lake:
-    commit_often(monkeypatch, segment_rows=30, segment_seconds=float("inf"), snapshot_rows=60)
+    commit_often(monkeypatch, segment_rows=30, snapshot_rows=60)
     return copy_of(made, tmp_path / "lake")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from helpers.lakes import commit_often, copy_of, lake_of, rate_run
 from helpers.rated_runs import CONTESTS_MADE, SEGMENT_ROWS
@@ -19,7 +18,7 @@ from ranklake.storage import Lake
 def many_small_files() -> Iterator[None]:
     """Segments and standings files of a few rounds, divided by size only."""
     with pytest.MonkeyPatch.context() as patch:
-        commit_often(patch, segment_rows=SEGMENT_ROWS, segment_seconds=np.inf)
+        commit_often(patch, segment_rows=SEGMENT_ROWS)
         patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
         patch.setattr(ranklake.storage.datasets.tables.standings, "_VIEW_ROWS", 1)  # read a file at a time
         yield

@@ -60,6 +60,7 @@ def test_rate__a_growing_run_keeps_snapshots_over_its_history(lake: Lake) -> Non
 
 
 def test_rate__a_slow_system_has_a_snapshot_every_few_seconds(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit_often(monkeypatch, snapshot_seconds=5.0)
     monkeypatch.setattr(ranklake.flows.rating.commits.snapshot_schedule, "_STOPS", 30_000)
     clock = iter(range(0, 10_000, 2))  # each reading of the clock is two seconds later
     monkeypatch.setattr(ranklake.flows.rating.rate.time, "perf_counter", lambda: float(next(clock)))
