@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 import subprocess
@@ -17,9 +18,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-__all__ = ["SEGMENTS_AS_ON_A_DISK", "TIMEOUT", "Proxy", "environment", "proxy", "reachable", "server"]
+__all__ = ["SEGMENTS_AS_ON_A_DISK", "TIMEOUT", "Proxy", "environment", "is_lease_put", "proxy", "reachable", "server"]
 
-TIMEOUT = 60.0
+TIMEOUT = 300.0  # seconds; a process may have to compile kernels, and a store answers many tests
 # Python that a command runs first: its lake in a store is to be compared with one on a disk
 SEGMENTS_AS_ON_A_DISK = """
 import s3fs
@@ -60,7 +61,13 @@ def environment(address: str) -> dict[str, str]:
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_MAX_ATTEMPTS": "3",
+        "FSSPEC_S3": json.dumps({"config_kwargs": {"read_timeout": TIMEOUT}}),  # of a slow or held request
     }
+
+
+def is_lease_put(request: str) -> bool:
+    """Whether a request writes a lease, as heartbeats do: these come by time."""
+    return request.startswith("PUT") and "/lease-" in request
 
 
 class Proxy(ThreadingHTTPServer):
@@ -72,6 +79,8 @@ class Proxy(ThreadingHTTPServer):
         ``METHOD key`` of each request, ``LIST prefix`` of listings; as they came.
     fault : (str) -> str
         What to do with such a request: ``""`` pass it on, ``"lose"`` its answer, ``"refuse"`` it once.
+    on_loss : () -> None
+        Called when the store has answered, and before the client knows that the answer is lost.
     """
 
     daemon_threads = True
@@ -82,6 +91,7 @@ class Proxy(ThreadingHTTPServer):
         self.host = urlsplit(address).netloc
         self.seen: list[str] = []
         self.fault: Callable[[str], str] = lambda _: ""
+        self.on_loss: Callable[[], None] = lambda: None
         self.address = f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -132,6 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             connection.close()
         if fault == "lose":
+            self.server.on_loss()
             self.close_connection = True
             self.connection.close()
             return

@@ -62,15 +62,20 @@ def uploaded(state: Path, name: str) -> str:
     return f"s3://fencing/{name}"
 
 
+def is_change(request: str) -> bool:
+    """Whether a request changes the store, apart from leases: heartbeats come by time, and threads read ahead."""
+    return not request.startswith(("GET", "LIST", "HEAD")) and "/lease-" not in request
+
+
 @contextmanager
 def held(store: Proxy, number: int) -> Iterator[tuple[threading.Event, threading.Event]]:
-    """Hold back the request with that number: one event is set at its arrival, the other one releases it."""
+    """Hold back the change with that number: one event is set at its arrival, the other one releases it."""
     come, go_on, count = threading.Event(), threading.Event(), iter(range(10**9))
     lock = threading.Lock()
 
-    def fault(_: str) -> str:
+    def fault(request: str) -> str:
         with lock:
-            held_back = not come.is_set() and next(count) == number
+            held_back = is_change(request) and not come.is_set() and next(count) == number
             if held_back:
                 come.set()
         if held_back:
@@ -103,15 +108,16 @@ sys.argv = last
     assert ended.code == 0, ended.err
 
 
-def changes(command_server: CommandServer, store: Proxy, step: Step, name: str) -> list[int]:
-    """Numbers of the requests that change the store, after the lease is taken and before it is released."""
+def changes(command_server: CommandServer, store: Proxy, step: Step, name: str) -> dict[int, str]:
+    """The requests that change the store under the last lease of a command, by their number among all changes."""
     url = uploaded(step.before, name)
     store.seen.clear()
     command_server.done(*step.command, "--lake", url)
     seen = list(store.seen)
-    changing = [n for n, request in enumerate(seen) if not request.startswith(("GET", "LIST", "HEAD"))]
-    leases = [n for n in changing if "/lease-" in seen[n] and seen[n].startswith("PUT")]
-    return [n for n in changing if leases[-2] < n < leases[-1] and "/lease-" not in seen[n]]
+    leases = [n for n, request in enumerate(seen) if "/lease-" in request and request.startswith("PUT")]
+    taken, released = seen.index(seen[leases[-1]]), leases[-1]
+    changing = [n for n, request in enumerate(seen) if is_change(request)]
+    return {number: seen[n] for number, n in enumerate(changing) if taken < n < released}
 
 
 def arrive_late(
@@ -162,7 +168,7 @@ def test_commits__that_arrive_late_change_nothing(
     command_server: CommandServer, store: Proxy, steps: list[Step], number: int
 ) -> None:
     step = steps[number]
-    points = changes(command_server, store, step, f"counted-{number}")
+    points = list(changes(command_server, store, step, f"counted-{number}"))
     assert points
     for at in {points[-1], random.Random(number).choice(points)}:  # the last one is the commit, or follows it
         assert_lost(arrive_late(command_server, store, step, f"late-{number}-{at}", at, successors(step, steps)))
@@ -174,7 +180,7 @@ def test_deletions__that_arrive_late_change_nothing(
     """The successor writes the objects again that the late requests delete."""
     for number, command in enumerate((DELETE_RUN, DELETE)):
         step = Step(command, steps[-1].after, steps[-1].after, [], 0.0)
-        points = changes(command_server, store, step, f"counted-deletion-{number}")
+        points = list(changes(command_server, store, step, f"counted-deletion-{number}"))
         for at in {points[0], points[-1]}:
             again = successors(step, steps)
             assert_lost(arrive_late(command_server, store, step, f"deletion-{number}-{at}", at, again))
@@ -184,7 +190,7 @@ def test_run__that_a_successor_deleted_is_not_restored(
     command_server: CommandServer, store: Proxy, steps: list[Step]
 ) -> None:
     step = Step((*RATE[:-1], "other"), steps[2].after, steps[2].after, [], 0.0)
-    for at in changes(command_server, store, step, "counted-other")[:2]:
+    for at in list(changes(command_server, store, step, "counted-other"))[:2]:
         url = uploaded(step.before, f"deleted-{at}")
         with held(store, at) as (come, go_on):
             running = command_server.start(*step.command, "--lake", url)
@@ -207,8 +213,8 @@ def test_publish__whose_requests_arrive_late_changes_nothing(
 ) -> None:
     step = live(command_server, tmp_path_factory.mktemp("published"), COMMANDS[: number + 1])[number]
     seen = changes(command_server, store, step, f"counted-publish-{number}")
-    logs = [at for at in seen if "/_delta_log/" in store.seen[at]]
+    logs = [at for at, request in seen.items() if "/_delta_log/" in request]
     assert len(logs) >= 2
     again = [CORRECT, (*RATE, "--steal"), (*PUBLISH, "--steal")]
-    for at in (seen[0], logs[0], seen[-1]):  # the first file, the first commit of a table, the last change
+    for at in (min(seen), logs[0], max(seen)):  # the first file, the first commit of a table, the last change
         assert_lost(arrive_late(command_server, store, step, f"publish-{number}-{at}", at, again))
