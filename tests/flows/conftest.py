@@ -10,20 +10,26 @@ from helpers.server import Server, serving
 
 from ranklake.flows.engines.actors import DaskActorGroup
 
-Strike = Callable[[str, Callable[[], object]], None]
+Strike = Callable[..., None]
 
 
 @pytest.fixture
 def strike(monkeypatch: pytest.MonkeyPatch) -> Strike:
-    """Call a function once, before the first call of a phase to workers of Dask."""
+    """Call a function once, before the first call of a phase to workers of Dask.
 
-    def at(phase: str, blow: Callable[[], object]) -> None:
+    This call has a timeout of ``seconds``. All others keep theirs: they may be slow.
+    """
+
+    def at(phase: str, blow: Callable[[], object], seconds: float | None = None) -> None:
         call_all, struck = DaskActorGroup.call_all, []
 
         def watched(self: DaskActorGroup, calls: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
             if not struck and any(name == phase for name, _ in [*to_all, *calls[0]]):
                 struck.append(phase)
                 blow()
+                with monkeypatch.context() as patch:
+                    patch.setattr(self._cluster, "timeout", seconds or self._cluster.timeout)
+                    return call_all(self, calls, rows, to_all)
             return call_all(self, calls, rows, to_all)
 
         monkeypatch.setattr(DaskActorGroup, "call_all", watched)

@@ -15,9 +15,9 @@ from pathlib import Path
 import distributed
 from helpers.certificates import Certificates
 
-__all__ = ["START_SECONDS", "Site"]
+__all__ = ["START_SECONDS", "Site", "wait_for_workers"]
 
-START_SECONDS = 60.0
+START_SECONDS = 300.0  # a slow machine imports Dask, ranklake and numba in each process
 
 
 class Site:
@@ -55,17 +55,14 @@ class Site:
         self.workers.append(self._start("worker", self.address, *at))
 
     def wait(self, workers: int) -> None:
-        with distributed.Client(
-            self.address, timeout=START_SECONDS, security=self._security, set_as_default=False
-        ) as client:
-            if workers:
-                client.wait_for_workers(workers, timeout=START_SECONDS)
+        wait_for_workers(self.address, workers, self._security)
 
     def _wait_for_port(self, port: int) -> None:
         give_up = time.monotonic() + START_SECONDS
         while time.monotonic() < give_up:
             with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
                 return
+            time.sleep(0.01)
         raise TimeoutError(f"nothing listens on port {port}")
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
@@ -83,3 +80,14 @@ class Site:
             process.send_signal(signal.SIGCONT)
             process.kill()
             process.wait()
+
+
+def wait_for_workers(address: str, workers: int, security: distributed.Security | None = None) -> None:
+    """Wait until a scheduler has so many workers, and these have imported ranklake.
+
+    An import takes seconds on a slow machine. An engine takes a worker that does not answer in a few seconds for lost.
+    """
+    with distributed.Client(address, timeout=START_SECONDS, security=security, set_as_default=False) as client:
+        if workers:
+            client.wait_for_workers(workers, timeout=START_SECONDS)
+            client.run(exec, "import ranklake.flows.engines.actors, ranklake.flows.execution.partition_worker")

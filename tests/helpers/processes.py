@@ -25,7 +25,7 @@ from ranklake.flows.engines.serialization import deserialize, embed, serialize
 __all__ = ["ProcessEngine"]
 
 ROOT = Path(__file__).parents[2]
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 
 
 class Worker:
@@ -118,7 +118,7 @@ class ProcessEngine:
 
     on_this_machine = False  # each process compiles its own kernels
 
-    def __init__(self, workers: int, timeout: float = 60.0) -> None:
+    def __init__(self, workers: int, timeout: float = 300.0) -> None:
         self.timeout = timeout
         self.before_ask: Callable[[list[str]], None] = lambda names: None
         with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -19,13 +19,14 @@ from ranklake.flows.engines.serial import Serial
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 
+from helpers.cluster_sites import wait_for_workers  # noqa: E402
+
 from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
 CONTESTS = synthetic(40, large=9)
-START_SECONDS = 60.0
 NUMBERS = itertools.count()
 NETWORK = 7 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))  # one for each process of tests
 HERE, THERE, SECOND = (f"10.213.{NETWORK}.{n}" for n in (1, 2, 3))  # SECOND: of the worker on this host
@@ -60,8 +61,7 @@ class Hosts:
             worker += ["--local-directory", str(folder)]
             self._start([], *worker, "--host", SECOND)
             self._start(["ip", "netns", "exec", self._space], *worker, "--host", THERE)
-            with distributed.Client(self.address, timeout=START_SECONDS, set_as_default=False) as client:
-                client.wait_for_workers(2, timeout=START_SECONDS)
+            wait_for_workers(self.address, 2)
         except BaseException:
             self.close()
             raise
@@ -124,10 +124,10 @@ def test_dask__the_driver_sends_to_workers_that_do_not_reach_each_other(
     monkeypatch.setattr(DaskActorGroup, "connect_relays", connect_relays)
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     if phase:
-        strike(phase, hosts.cut_workers)
+        strike(phase, hosts.cut_workers, 5.0)
     else:
         hosts.cut_workers()
-    with Cluster(hosts.address, timeout=5.0) as engine:
+    with Cluster(hosts.address) as engine:
         report = rate_run(lake, engine=engine)
     rate_run(other, engine=Serial())
     assert (report.recoveries, roots) == ((1, [1, 2]) if phase else (0, [2]))
@@ -137,8 +137,8 @@ def test_dask__the_driver_sends_to_workers_that_do_not_reach_each_other(
 @pytest.mark.parametrize("phase", ["prior", "finish_round", "take"])
 def test_dask__continues_after_the_loss_of_another_host(hosts: Hosts, strike, tmp_path: Path, phase: str) -> None:
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
-    strike(phase, hosts.cut)
-    with Cluster(hosts.address, timeout=5.0) as engine:
+    strike(phase, hosts.cut, 5.0)
+    with Cluster(hosts.address) as engine:
         report = rate_run(lake, engine=engine)
     rate_run(other, engine=Serial())
     assert report.recoveries >= 1

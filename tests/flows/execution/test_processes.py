@@ -8,7 +8,6 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.processes import ProcessEngine
@@ -19,6 +18,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake
 
 CONTESTS = synthetic(24, large=9)
+TIMEOUT = 300.0  # seconds of a reply: a worker loads its kernels first
 PHASES = [
     "finish_round",
     "columns",
@@ -28,7 +28,7 @@ PHASES = [
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf)
+    commit_often(monkeypatch, segment_rows=30)
     monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
 
 
@@ -41,7 +41,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture
 def three() -> Iterator[ProcessEngine]:
-    with ProcessEngine(3, timeout=5.0) as engine:
+    with ProcessEngine(3, timeout=TIMEOUT) as engine:
         yield engine
 
 
@@ -50,6 +50,7 @@ def strike(engine: ProcessEngine, phase: str, blow: Callable[[ProcessEngine], No
     done = []
 
     def before(names: list[str]) -> None:
+        engine.timeout = TIMEOUT
         if phase in names and not done:
             done.append(phase)
             blow(engine)
@@ -63,6 +64,7 @@ def kill_one(engine: ProcessEngine) -> None:
 
 def freeze_one(engine: ProcessEngine) -> None:
     os.kill(engine.alive[0].process.pid, signal.SIGSTOP)
+    engine.timeout = 1.0  # of this call: any other one may be slow
 
 
 @pytest.mark.slow
@@ -81,7 +83,7 @@ def test_rate__continues_when_a_worker_is_killed(
 @pytest.mark.slow
 def test_rate__continues_when_a_worker_freezes(expected: Lake, tmp_path: Path, caplog) -> None:
     lake = lake_of(tmp_path, CONTESTS)
-    with ProcessEngine(2, timeout=3.0) as engine, caplog.at_level(logging.WARNING):
+    with ProcessEngine(2, timeout=TIMEOUT) as engine, caplog.at_level(logging.WARNING):
         strike(engine, "finish_round", freeze_one)
         report = rate_run(lake, engine=engine)
     assert report.recoveries == len(caplog.messages) == 1
@@ -93,7 +95,7 @@ def test_rate__continues_when_a_worker_freezes(expected: Lake, tmp_path: Path, c
 def test_rate__waits_for_a_slow_worker(expected: Lake, tmp_path: Path) -> None:
     """A worker that is stopped and continued soon after is not lost."""
     lake = lake_of(tmp_path, CONTESTS)
-    with ProcessEngine(2, timeout=60.0) as engine:
+    with ProcessEngine(2, timeout=TIMEOUT) as engine:
         pid = engine.alive[0].process.pid
         strike(
             engine,

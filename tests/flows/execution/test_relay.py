@@ -28,6 +28,7 @@ from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = synthetic(40, large=9)
+FREEZE_SECONDS = 10.0  # timeout of a message to a frozen worker
 ROOT, INNER = range(2)  # of a tree of four
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
@@ -56,16 +57,23 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 @pytest.fixture
-def strike(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[DaskActorGroup], None]], list[int]]:
-    """Call a function once, after the third chunk of the first message of a phase; returns the chunks sent by then."""
+def strike(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[DaskActorGroup], None], float], list[int]]:
+    """Call a function once, after the third chunk of the first message of a phase; returns the chunks sent by then.
 
-    def at(phase: str, blow: Callable[[DaskActorGroup], None]) -> list[int]:
+    This message has a timeout of ``seconds``. All others keep theirs: they may be slow.
+    """
+
+    def at(phase: str, blow: Callable[[DaskActorGroup], None], seconds: float) -> list[int]:
         call_all, send = DaskActorGroup.call_all, relay.Outbox.send
         groups, sent, struck = list[DaskActorGroup](), list[int](), list[int]()
 
         def watched(self: DaskActorGroup, calls: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
             if any(name == phase for name, _ in to_all):
                 groups.append(self)
+                if not struck:
+                    with monkeypatch.context() as patch:
+                        patch.setattr(self._cluster, "timeout", seconds)
+                        return call_all(self, calls, rows, to_all)
             return call_all(self, calls, rows, to_all)
 
         async def sending(self: relay.Outbox, chunk: relay.Chunk) -> None:
@@ -141,8 +149,8 @@ def test_relay__continues_when_a_worker_is_lost_in_the_middle_of_a_message(
         (process,) = [worker for worker in site.workers if any(port == at for _, port in listening([worker.pid]))]
         process.send_signal(signal.SIGSTOP if frozen else signal.SIGKILL)
 
-    struck = strike(phase, blow)
-    with Cluster(site.address, timeout=5.0 if frozen else 60.0) as engine:
+    struck = strike(phase, blow, FREEZE_SECONDS if frozen else 60.0)
+    with Cluster(site.address) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
     assert struck
     assert same_tables(rated(lake), rated(expected))
