@@ -20,8 +20,9 @@ from chaos.world import World
 from deltalake import DeltaTable
 from helpers.command_server import CommandServer, Ended, open_command_server
 from helpers.life import SETTINGS, what_counts
-from helpers.stores import SEGMENTS_AS_ON_A_DISK, TIMEOUT, Proxy, environment, proxy, server
+from helpers.stores import SEGMENTS_AS_ON_A_DISK, Proxy, environment, proxy, server
 from helpers.tables import ORDER
+from helpers.timeouts import TIMEOUT
 
 from ranklake.storage import Lake
 from ranklake.storage.lake.errors import MissingError

@@ -20,9 +20,9 @@ from chaos.lives import Lives
 from chaos.shrinking import shrink
 from chaos.world import World
 from helpers.command_server import Ended
+from helpers.timeouts import TIMEOUT
 
 RUN = Path(__file__).parent / "run.py"
-TIMEOUT = 60.0
 
 
 def start(tmp_path: Path, *arguments: object) -> subprocess.Popen[str]:

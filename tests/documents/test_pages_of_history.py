@@ -14,12 +14,12 @@ import httpx
 import pytest
 from helpers.documents import README
 from helpers.lakes import start
+from helpers.timeouts import TIMEOUT
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("deltalake")
 
 PLAYERS = ["tourist", "Petr", "Um_nik", "jiangly", "neal"]
-TIMEOUT = 60.0  # seconds
 
 
 def archive(path: Path, n_contests: int = 12) -> None:

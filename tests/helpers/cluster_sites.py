@@ -14,10 +14,9 @@ from pathlib import Path
 
 import distributed
 from helpers.certificates import Certificates
+from helpers.timeouts import TIMEOUT
 
-__all__ = ["START_SECONDS", "Site", "wait_for_workers"]
-
-START_SECONDS = 300.0  # a slow machine imports Dask, ranklake and numba in each process
+__all__ = ["Site", "wait_for_workers"]
 
 
 class Site:
@@ -58,7 +57,7 @@ class Site:
         wait_for_workers(self.address, workers, self._security)
 
     def _wait_for_port(self, port: int) -> None:
-        give_up = time.monotonic() + START_SECONDS
+        give_up = time.monotonic() + TIMEOUT
         while time.monotonic() < give_up:
             with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
                 return
@@ -87,7 +86,7 @@ def wait_for_workers(address: str, workers: int, security: distributed.Security 
 
     An import takes seconds on a slow machine. An engine takes a worker that does not answer in a few seconds for lost.
     """
-    with distributed.Client(address, timeout=START_SECONDS, security=security, set_as_default=False) as client:
+    with distributed.Client(address, timeout=TIMEOUT, security=security, set_as_default=False) as client:
         if workers:
-            client.wait_for_workers(workers, timeout=START_SECONDS)
+            client.wait_for_workers(workers, timeout=TIMEOUT)
             client.run(exec, "import ranklake.flows.engines.actors, ranklake.flows.execution.partition_worker")

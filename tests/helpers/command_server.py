@@ -26,9 +26,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from helpers.timeouts import TIMEOUT
+
 __all__ = ["ERRORS", "CommandServer", "Ended", "RunningCommand", "open_command_server"]
 
-TIMEOUT = 300.0  # seconds until a process that should have done something is given up; it may have to compile first
 ERRORS = ("ENOSPC", "EACCES", "EIO")
 DELAY_SECONDS = 0.02  # at most
 ROOM = 4  # files, folders and contents that a removed part of the reserve makes room for

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from helpers.timeouts import TIMEOUT
 
 __all__ = ["USER", "MariaDbServer", "PostgresServer", "Server", "mariadb", "postgres"]
 
-START_SECONDS = 60.0
 HOST, USER = "127.0.0.1", "ranklake"
 Rows = list[tuple[Any, ...]]
 
@@ -170,7 +170,7 @@ def _start(command: Sequence[str | Path], folder: Path, is_ready: Callable[[], b
     log = folder / "log"
     with log.open("ab") as output:
         process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output, **_unprivileged())
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + TIMEOUT
     while not is_ready():
         assert process.poll() is None, log.read_text()
         assert time.monotonic() < deadline, log.read_text()
@@ -181,7 +181,7 @@ def _start(command: Sequence[str | Path], folder: Path, is_ready: Callable[[], b
 def _stop(process: subprocess.Popen[bytes] | None, how: int) -> None:
     if process is not None:
         process.send_signal(how)
-        process.wait(START_SECONDS)
+        process.wait(TIMEOUT)
 
 
 @contextmanager

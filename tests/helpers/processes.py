@@ -18,6 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from helpers.timeouts import TIMEOUT
+
 from ranklake.flows.engines.actors import WorkerActor
 from ranklake.flows.engines.protocols import EngineError, RemoteCall, WorkersLostError
 from ranklake.flows.engines.serialization import deserialize, embed, serialize
@@ -25,7 +27,6 @@ from ranklake.flows.engines.serialization import deserialize, embed, serialize
 __all__ = ["ProcessEngine"]
 
 ROOT = Path(__file__).parents[2]
-START_SECONDS = 300.0
 
 
 class Worker:
@@ -37,7 +38,7 @@ class Worker:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "helpers.processes", str(port)], env=os.environ | {"PYTHONPATH": path}
         )
-        listener.settimeout(START_SECONDS)
+        listener.settimeout(TIMEOUT)
         self.socket, _ = listener.accept()
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.sent = self.received = self._calls = 0
@@ -118,7 +119,7 @@ class ProcessEngine:
 
     on_this_machine = False  # each process compiles its own kernels
 
-    def __init__(self, workers: int, timeout: float = 300.0) -> None:
+    def __init__(self, workers: int, timeout: float = TIMEOUT) -> None:
         self.timeout = timeout
         self.before_ask: Callable[[list[str]], None] = lambda names: None
         with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -138,7 +139,7 @@ class ProcessEngine:
         if not self.alive:
             raise EngineError("no process is left")
         group = ProcessActorGroup(self, self.alive[:max_workers])
-        group.call([("set_state", (make, init_args(i, group.size))) for i in range(group.size)], START_SECONDS)
+        group.call([("set_state", (make, init_args(i, group.size))) for i in range(group.size)], TIMEOUT)
         return group
 
     def lose(self, worker: Worker) -> None:

@@ -15,9 +15,8 @@ from helpers.tables import over_years
 from ranklake.flows.publication.publish import PublishReport, publish
 from ranklake.storage import Contest, Lake
 
-__all__ = ["CONTESTS", "TIMEOUT", "corrected", "go_on", "publishing"]
+__all__ = ["CONTESTS", "corrected", "go_on", "publishing"]
 
-TIMEOUT = 120.0  # seconds; timeout of a process
 CONTESTS = over_years(synthetic(40))
 
 

@@ -12,9 +12,7 @@ from helpers.lakes import start
 
 from ranklake.storage import Lake
 
-__all__ = ["TIMEOUT", "free_port", "serving"]
-
-TIMEOUT = 60.0  # seconds of a request
+__all__ = ["free_port", "serving"]
 
 
 @contextmanager

@@ -17,10 +17,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from helpers.timeouts import TIMEOUT
 
-__all__ = ["SEGMENTS_AS_ON_A_DISK", "TIMEOUT", "Proxy", "environment", "is_lease_put", "proxy", "reachable", "server"]
+__all__ = ["SEGMENTS_AS_ON_A_DISK", "Proxy", "environment", "is_lease_put", "proxy", "reachable", "server"]
 
-TIMEOUT = 300.0  # seconds; a process may have to compile kernels, and a store answers many tests
 # Python that a command runs first: its lake in a store is to be compared with one on a disk
 SEGMENTS_AS_ON_A_DISK = """
 import s3fs

@@ -15,8 +15,9 @@ from deltalake import DeltaTable
 from helpers.command_server import CommandServer, Ended, open_command_server
 from helpers.lakes import same_tables
 from helpers.life import COMMANDS, CONTESTS, PUBLISH, RATE, SETTINGS, Step, live, what_counts
-from helpers.stores import SEGMENTS_AS_ON_A_DISK, TIMEOUT, Proxy, reachable
+from helpers.stores import SEGMENTS_AS_ON_A_DISK, Proxy, reachable
 from helpers.tables import ORDER, TABLES
+from helpers.timeouts import TIMEOUT
 
 from ranklake.storage import Dataset, Lake, MissingError, Run
 

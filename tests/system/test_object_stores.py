@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import s3fs
 from helpers.lakes import commit_often, files, ingest, lake_of, rate_run, rated, same_tables, start, synthetic
-from helpers.stores import TIMEOUT, Proxy, environment, is_lease_put, proxy, server
+from helpers.stores import Proxy, environment, is_lease_put, proxy, server
+from helpers.timeouts import TIMEOUT
 
 import ranklake.flows.rating.rate
 from ranklake.flows.maintenance.verify import Verifier

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from helpers.timeouts import TIMEOUT
 
 PROGRAM = """
 import importlib.util, sys
@@ -22,7 +23,7 @@ assert importlib.util.find_spec("pandas") is not None
 
 
 def run(program: str) -> None:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=TIMEOUT)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -10,10 +10,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.common.interrupts import interruptible
-
-TIMEOUT = 120.0
 
 
 def watchers() -> list[threading.Thread]:

@@ -13,6 +13,7 @@ import numba
 import numpy as np
 import pytest
 from helpers.commands import Command
+from helpers.timeouts import TIMEOUT
 
 from ranklake import predict
 from ranklake.flows.compilation import child_processes as processes
@@ -28,7 +29,6 @@ from ranklake.rating_kernels.core.jit import exact
 from ranklake.rating_kernels.inference.pairwise import days_since
 from ranklake.rating_kernels.warm import is_warm
 
-TIMEOUT = 300.0  # seconds; a loaded machine may take a while
 PART = "glicko.small"  # the fastest to compile
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
+from helpers.timeouts import TIMEOUT
 
 import ranklake.flows.execution.overlap
 import ranklake.flows.execution.partitioned
@@ -31,7 +32,6 @@ from helpers.ports import answer, context_of, listening, plain_answer  # noqa: E
 
 CONTESTS = synthetic(20, large=9)
 LOOPBACK = {"127.0.0.1", "::1"}
-SECONDS = 60.0
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of killed connections
 
 
@@ -124,7 +124,7 @@ def test_local_cluster__ignores_the_users_settings_for_clusters(tmp_path: Path) 
     done = rate_in_a_process(
         lake.url, DASK_CONFIG=str(tmp_path / "settings"), DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD="nothing"
     )
-    out, err = done.communicate(timeout=SECONDS)
+    out, err = done.communicate(timeout=TIMEOUT)
     assert done.returncode == 0, err
     assert re.match(r"Dask cluster tls://127\.0\.0\.1:\d+, 2 workers\n", err)
     assert {line.partition(" ")[0] for line in err.splitlines()} <= {"Dask", "rating:", "time"}
@@ -163,8 +163,8 @@ def test_local_cluster__ends_when_its_driver_is_killed(tmp_path: Path) -> None:
         ports = listening([driver.pid, *(one.pid for one in workers)])
         assert len(ports) == 5
         driver.kill()
-        driver.communicate(timeout=SECONDS)
-    _, alive = psutil.wait_procs(workers, timeout=SECONDS)
+        driver.communicate(timeout=TIMEOUT)
+    _, alive = psutil.wait_procs(workers, timeout=TIMEOUT)
     assert alive == []
     for port in ports:
         with pytest.raises(ConnectionRefusedError):

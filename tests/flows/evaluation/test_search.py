@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from helpers.commands import Command
 from helpers.lakes import contest, copy_of, files, lake_of, rate_run, start, synthetic
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.engines.task_pool import TaskPool, open_task_pool
@@ -469,7 +470,7 @@ def test_command__interrupted_keeps_its_finished_trials(invoke: Command, lake: L
         "trials.rate_rounds = counted"
     )
     cut = start(*words, *space, before=before)
-    out, err = cut.communicate(timeout=120)
+    out, err = cut.communicate(timeout=TIMEOUT)
     assert (cut.returncode, out) == (1, b""), err
     assert b"interrupted" in err
     kept = json.loads((Path(lake.url) / "searches" / "cut" / "trials" / "000000.json").read_text())["trials"]

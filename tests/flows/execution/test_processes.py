@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.processes import ProcessEngine
+from helpers.timeouts import TIMEOUT
 
 import ranklake.flows.execution.partitioned
 from ranklake.flows.engines.protocols import EngineError
@@ -18,7 +19,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake
 
 CONTESTS = synthetic(24, large=9)
-TIMEOUT = 300.0  # seconds of a reply: a worker loads its kernels first
 PHASES = [
     "finish_round",
     "columns",

@@ -10,6 +10,7 @@ import pytest
 from helpers.histories import ladder, same_bits, to_rounds
 from helpers.rounds import N_PLAYERS, around, params_of, season
 from helpers.strategies import POOL, histories, repeatable
+from helpers.timeouts import TIMEOUT
 from hypothesis import given
 
 from ranklake.flows.engines.factory import ENGINES, open_engine
@@ -135,7 +136,7 @@ def test_map__raises_the_first_error_after_all_ranges_have_ended(engine, bad: in
 @pytest.mark.parametrize("where", ["caller", "other"])
 def test_map__raises_errors_of_the_calling_thread_and_of_others(where: str) -> None:
     """A barrier ensures that both threads have a range before one fails."""
-    meet, caller = threading.Barrier(2, timeout=30), threading.current_thread()
+    meet, caller = threading.Barrier(2, timeout=TIMEOUT), threading.current_thread()
 
     def work(start: int, stop: int) -> None:
         meet.wait()

@@ -20,6 +20,7 @@ from helpers.data import SHARED
 from helpers.folders import write_folder
 from helpers.lakes import contest, lake_of, synthetic
 from helpers.strategies import repeatable
+from helpers.timeouts import TIMEOUT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -522,7 +523,7 @@ def test_help__does_not_import_experiments() -> None:
     program = "import sys; sys.argv = ['ranklake', 'experiment', '--help']\nfrom ranklake.flows.cli.main import cli\n"
     program += "cli.main(standalone_mode=False)\n"
     program += "print([m for m in sys.modules if m.startswith('ranklake.flows.experiments') or m == 'numpy'])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=TIMEOUT)
     assert done.stdout.endswith("[]\n")
 
 

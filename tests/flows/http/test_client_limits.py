@@ -13,7 +13,7 @@ from pathlib import Path
 import httpcore
 import pytest
 from helpers.server import Reply, Server
-from helpers.sockets import NoSleep, RawServer, certificate, drip, raw_serving, relay, response
+from helpers.sockets import GIVE_UP_SECONDS, NoSleep, RawServer, certificate, drip, raw_serving, relay, response
 
 from ranklake.flows.http import client as module
 from ranklake.flows.http.bounded import BoundedBackend, Budget, DeadlineError
@@ -69,7 +69,7 @@ def test_get__a_response_without_an_end_meets_the_deadline_in_any_layer(hurried:
             client.get("drip")
         seconds = time.monotonic() - began
     assert str(error.value).startswith(f"site, {server.url}drip: no whole response within 0.1 s after 2 attempts; run")
-    assert seconds < 1.0
+    assert seconds < 0.5 * GIVE_UP_SECONDS
     assert client.requests == 2
 
 
@@ -86,7 +86,7 @@ def test_get__the_deadline_holds_within_records_of_tls(
             began = time.monotonic()
             with pytest.raises(SourceError, match=r"no whole response within 0\.1 s after 2 attempts"):
                 client.get("")
-            assert time.monotonic() - began < 1.0
+            assert time.monotonic() - began < 0.5 * GIVE_UP_SECONDS
 
 
 @pytest.mark.parametrize("proxy_tls", [False, True], ids=["http", "https"])
@@ -109,10 +109,11 @@ def test_get__the_deadline_holds_behind_a_proxy(
         url = f"https://127.0.0.1:{server.port}/"
         with Client("site", url, interval_seconds=0.0, clock=NoSleep()) as client:
             if site_drips:
-                with pytest.raises(SourceError, match=r"no whole response within 0\.1 s after 2 attempts"):
+                monkeypatch.setattr(module, "MAX_SECONDS", 0.5)  # two handshakes
+                with pytest.raises(SourceError, match=r"no whole response within 0\.5 s after 2 attempts"):
                     client.get("")
             else:
-                monkeypatch.setattr(module, "MAX_SECONDS", 10.0)
+                monkeypatch.setattr(module, "MAX_SECONDS", 60.0)
                 assert client.get("").body == b"x" * 100_000
         assert proxy.heads[0].startswith(b"CONNECT 127.0.0.1:%d " % server.port)
         assert b"Proxy-Authorization: Basic " in proxy.heads[0]

@@ -13,11 +13,10 @@ from helpers.commands import Command
 from helpers.fake_codeforces import FakeCodeforces, changes
 from helpers.lakes import start
 from helpers.server import Reply, Server
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.sources.sites.codeforces import Codeforces
 from ranklake.flows.sources.sites.site import SITES
-
-TIMEOUT = 120.0
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
 from helpers.lakes import commit_often, contest, lake_of, rate_run, same_tables, start, synthetic
+from helpers.timeouts import TIMEOUT
 
 import ranklake.flows.publication.export
 from ranklake.flows.publication.content import Content
@@ -24,7 +25,6 @@ from ranklake.flows.publication.export import atomic_file, export_rows, write_ex
 from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import PUBLISHED
 
-TIMEOUT = 120.0  # seconds
 STRANGE = ['a,"b",c', "line\nbreak\r\n", "选手 \U0001f98a", "\x00\x1b[31m\x7f", "\\", " ", "null", "=1+1"]
 
 

@@ -9,6 +9,7 @@ import pytest
 from helpers.commands import Command
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.engines.protocols import Engine, EngineError
 from ranklake.flows.engines.serial import Serial
@@ -86,7 +87,7 @@ def test_rate_many__a_failed_run_does_not_stop_the_others(lake: Lake, caplog) ->
 
 def test_rate_many__on_a_cluster_runs_in_parallel(lake: Lake) -> None:
     """A barrier at the first progress of each run."""
-    meet, met = threading.Barrier(3, timeout=60), set()
+    meet, met = threading.Barrier(3, timeout=TIMEOUT), set()
 
     def wait(progress: ManyProgress) -> None:
         name = threading.current_thread().name
@@ -109,5 +110,5 @@ def test_rate_many__an_interrupt_ends_all_runs(lake: Lake, engine: Engine) -> No
         runs.throw(KeyboardInterrupt())
     for thread in threading.enumerate():  # the other runs end after their next round
         if thread.name.startswith("ranklake-run"):
-            thread.join(60)
+            thread.join(TIMEOUT)
     assert len(list(rate_many(lake, configs, Serial()))) == 3

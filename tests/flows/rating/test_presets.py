@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from helpers.commands import Command
 from helpers.lakes import lake_of, synthetic
+from helpers.timeouts import TIMEOUT
 from twins.dmoj import VARIANCE_LIMIT, Twin, variance
 
 from ranklake import rate_history, systems
@@ -218,5 +219,5 @@ def test_systems__lists_and_shows_presets(invoke: Command) -> None:
 
 def test_import__of_presets_declares_the_kernels_of_no_system() -> None:
     code = "import sys, ranklake.flows.rating.resolve; print([name for name in sys.modules if '.systems.' in name])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60.0)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=TIMEOUT)
     assert done.stdout == "[]\n", done.stderr

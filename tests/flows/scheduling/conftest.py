@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from helpers.site import Site
+from helpers.timeouts import TIMEOUT
 
 import ranklake.flows.scheduling.follow
 from ranklake.storage import Contest, Lake
@@ -39,5 +40,5 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("DO_NOT_TRACK", "1")
         patched.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
-        with temporary_settings(home), prefect_test_harness(server_startup_timeout=120):
+        with temporary_settings(home), prefect_test_harness(server_startup_timeout=int(TIMEOUT)):
             yield

@@ -19,13 +19,13 @@ import yaml
 from helpers.fake_codeforces import FakeCodeforces, changes
 from helpers.server import Reply, serving
 from helpers.tables import assert_published
+from helpers.timeouts import TIMEOUT
 
 from ranklake.storage import Dataset, Lake, Run
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
-TIMEOUT = 240.0  # seconds; timeout of an event
 RUN = "codeforces-elo-mmr"
 TOKEN = "open-sesame-0123456789"
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 from helpers.lakes import ingest, lake_of, rate_run, synthetic
-from helpers.ratings_server import TIMEOUT, serving
+from helpers.ratings_server import serving
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Lake
@@ -57,7 +58,7 @@ def load(address: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
     assert WRK is not None
     script = folder / "load.lua"
     script.write_text(SCRIPT % ", ".join(f'"{path}"' for path in PATHS))
-    command = [WRK, "-t1", "-c100", "-d120s", "--timeout", "60s", "-s", str(script), address]
+    command = [WRK, "-t1", "-c100", "-d3600s", "--timeout", "300s", "-s", str(script), address]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             yield process
@@ -70,14 +71,17 @@ def test_load__no_request_fails_while_versions_are_published(tmp_path: Path) -> 
     _publish(lake, STOPS[0])
     with serving(lake) as (server, runs), httpx.Client(timeout=TIMEOUT) as client:
         tags = [client.get(f"{runs}/run").json()["version"]]
-        with load(runs.removesuffix("/api/v1/runs"), tmp_path) as wrk:
+        site = runs.removesuffix("/api/v1/runs")
+        with load(site, tmp_path) as wrk:
+            while n_served(client, site) < 10:  # of the first version, to wrk
+                pass
             for stop in STOPS[1:]:
                 _publish(lake, stop)
                 while (about := client.get(f"{runs}/run").json())["n_rounds"] != stop:
                     pass
                 tags.append(about["version"])
             for path in PATHS:  # as many turns for each connection of wrk
-                assert client.get(f"{runs.removesuffix('/api/v1/runs')}{path}").status_code == 200
+                assert client.get(f"{site}{path}").status_code == 200
             wrk.send_signal(signal.SIGINT)
             output, _ = wrk.communicate(timeout=TIMEOUT)
         server.kill()
@@ -87,6 +91,14 @@ def test_load__no_request_fails_while_versions_are_published(tmp_path: Path) -> 
     assert "mixed 0\n" in output, output
     assert set(re.findall(r"version (\S+) \d+", output)) == set(tags), output
     assert len(set(tags)) == len(STOPS)
+
+
+def n_served(client: httpx.Client, site: str) -> int:
+    """Number of answers of the leaderboard, which only wrk asks for."""
+    found = re.findall(
+        r'requests_total{endpoint="[^"]*leaderboard",status="200"} (\d+)', client.get(f"{site}/metrics").text
+    )
+    return int(found[0]) if found else 0
 
 
 def _publish(lake: Lake, stop: int) -> None:

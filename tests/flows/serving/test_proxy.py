@@ -16,7 +16,8 @@ import httpx
 import pytest
 from helpers.documents import ROOT
 from helpers.lakes import contest, lake_of, rate_run, synthetic
-from helpers.ratings_server import TIMEOUT, free_port, serving
+from helpers.ratings_server import free_port, serving
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.serving.previews import MOST_STANDINGS

@@ -12,7 +12,8 @@ import httpx
 import pytest
 from click.testing import CliRunner
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
-from helpers.ratings_server import TIMEOUT, serving
+from helpers.ratings_server import serving
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.cli.main import cli
 from ranklake.flows.publication.publish import publish

@@ -14,6 +14,7 @@ from helpers.commands import Command
 from helpers.database_tables import KEYS, assert_stored, expected, publish_before, stored
 from helpers.databases import Judge, sqlite_judge
 from helpers.lakes import contest, ingest, lake_of, rate_run
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.databases.connection import connect
 from ranklake.flows.databases.errors import DatabaseError
@@ -22,8 +23,6 @@ from ranklake.flows.publication.database import publish_to_database
 from ranklake.flows.publication.database_tables import DatabaseTables
 from ranklake.storage import Contest, Lake
 from ranklake.storage.lake.schemas import PUBLISHED
-
-TIMEOUT = 60.0
 
 
 def test_publish__is_the_run_to_the_bit_and_then_nothing(lake: Lake, judge: Judge) -> None:

@@ -14,13 +14,14 @@ from helpers.database_tables import KEYS, assert_state, assert_stored, expected,
 from helpers.databases import Judge, end_connections, fill, login, publish_killed_at, small_judge, sqlite_judge
 from helpers.lakes import synthetic
 from helpers.tables import over_years
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.databases.errors import DatabaseError
 from ranklake.flows.publication.database import publish_to_database
 from ranklake.flows.publication.database_tables import DatabaseTables
 from ranklake.storage import Contest, Lake
 
-KILLS, TIMEOUT = 20, 60.0
+KILLS = 20
 
 
 def test_publish__that_fails_leaves_the_old_state(

@@ -8,8 +8,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 from helpers.lakes import ingest, rate_run
-from helpers.publishing import CONTESTS, TIMEOUT, publishing
+from helpers.publishing import CONTESTS, publishing
 from helpers.tables import assert_published
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.cli.main import cli
 from ranklake.flows.common.extras import MissingExtraError

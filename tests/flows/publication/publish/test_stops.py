@@ -15,8 +15,9 @@ import pytest
 from helpers.builders import Killed
 from helpers.lakes import contest, files, ingest, lake_of, rate_run, same_tables
 from helpers.mounts import file_size_limit
-from helpers.publishing import CONTESTS, TIMEOUT, corrected, go_on, publishing
+from helpers.publishing import CONTESTS, corrected, go_on, publishing
 from helpers.tables import TABLES, assert_published, contents, folder, same_content, versions
+from helpers.timeouts import TIMEOUT
 
 import ranklake.flows.publication.delta_table
 from ranklake.flows.publication.files import LATEST

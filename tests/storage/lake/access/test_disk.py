@@ -26,7 +26,6 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import LeaseHolder, lease_holder
 
 BEAT = 0.02
-TIMEOUT = 60.0
 FOLDER = "runs/run"
 
 
