@@ -24,6 +24,7 @@ import ranklake.storage.lake.access.lake as lake
 import ranklake.storage.leases.lease as lease
 import ranklake.storage.runs.run as run
 import ranklake.storage.runs.snapshots as snapshots
+from ranklake.flows.cli.terminal.memory import keep_freed_memory
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import rate
@@ -40,7 +41,7 @@ LAYERS: dict[str, list[tuple[Any, str]]] = {
     "tables of rounds": [(segment_writer, "to_table"), (segment_writer, "concatenate_rounds")],
     "encoding rounds": [(lake.parquet, "encode")],
     "copying beliefs": [(local.LocalRater, "columns")],
-    "encoding beliefs": [(snapshots, "_to_arrow"), (snapshots, "_encode")],
+    "encoding beliefs": [(snapshots, "to_table"), (snapshots, "encode")],
     "digests": [(lake, "digest_of"), (snapshots, "digest_of")],
     "writing files": [(files.LakeFiles, "write_bytes")],
     "leases": [(lease.Lease, "check"), (lease.Lease, "write_bytes"), (lease.Lease, "write_table")],
@@ -89,6 +90,7 @@ class _TimedThreads(Threads):
 def profile_lake(options: Options) -> Iterator[Result]:
     """Processor time of `rate` of all of Codeforces into a new run, by layer."""
     path = options.file(CODEFORCES)
+    keep_freed_memory()  # as the command
     work = rate_warm(load(path, options.limit))
     began = time.process_time()
     work(None)
