@@ -38,6 +38,8 @@ def solve_teams(params: Smoothing, rounds: Rounds, map: Map, mean: Floats, varia
 
     Raises
     ------
+    ValueError
+        ``team`` is not "mean".
     ConvergenceError
         A performance was not found; names the first row of the round.
     """
@@ -82,6 +84,8 @@ def settle_weights(params: Smoothing, rounds: Rounds, map: Map, cavities: Callab
 
     Raises
     ------
+    ValueError
+        ``team`` is not "mean".
     ConvergenceError
         The variances do not settle.
     """

@@ -66,6 +66,7 @@ def describe_teams(
 ):  # fmt: skip
     """Write the laws of teams ``start`` to ``stop - 1``, and the weight of each of their members.
 
+    Team ``t`` has the members ``bounds[t]:bounds[t + 1]``, whose ``mu, sigma, beta`` and laws are in rating points.
     ``best`` takes the weights from the members' skills instead of ``share``; with ``apart`` each member has a noise of
     its own. A team of one has the law of its member, to the bit.
     """
@@ -128,8 +129,8 @@ def credit_members(
 ):  # fmt: skip
     """Write what the performances of teams ``start`` to ``stop - 1`` say about each member.
 
-    ``perf`` receives q_k and ``beta``, which has each member's noise, b_k. With ``own`` every member has performed as
-    the team did, with the own noise.
+    ``perf`` receives q_k, and ``beta`` b_k in place of each member's noise; all in rating points. With ``own`` the
+    performance of each member is that of the team, and its noise stays.
     """
     for t in range(start, stop):
         i, j = bounds[t], bounds[t + 1]
