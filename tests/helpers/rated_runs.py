@@ -26,7 +26,7 @@ def manifests(lake: Lake) -> list[Path]:
 
 
 def fresh(tmp_path: Path, contests: list[Contest], **options: Any) -> Lake:
-    """A new lake with these contests, rated."""
+    """A new lake with these contests, rated by the engine serial unless ``options`` name another."""
     lake = lake_of(tmp_path / "fresh", contests)
     rate_run(lake, **options)
     return lake

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
 
-import ranklake.flows.execution.partitioned
 from ranklake.flows.engines import relay
 from ranklake.flows.engines.serial import Serial
 
@@ -111,7 +110,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 def test_dask__the_driver_sends_to_workers_that_do_not_reach_each_other(
     hosts: Hosts, strike, tmp_path: Path, phase: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
+    divide_rounds(monkeypatch, overlap_rows=None)
     monkeypatch.setattr(relay, "RELAY_BYTES", 0)
     monkeypatch.setattr(relay, "CHUNK_BYTES", 1000)
     roots: list[int] = []

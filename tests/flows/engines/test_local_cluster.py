@@ -14,11 +14,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.timeouts import TIMEOUT
 
-import ranklake.flows.execution.overlap
-import ranklake.flows.execution.partitioned
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.protocols import EngineError
@@ -52,8 +50,7 @@ def processes() -> list[int]:
 def test_local_cluster__refuses_connections_without_its_certificate(
     strike: Callable[..., None], tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
-    monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", 0)
+    divide_rounds(monkeypatch)
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     before, found = listening(processes()), {}
     stranger = context_of(distributed.Security.temporary())

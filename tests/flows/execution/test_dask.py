@@ -19,11 +19,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.memory import forget_peaks, peak_bytes
-from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.rated_runs import fresh
 from helpers.timeouts import TIMEOUT
 
-import ranklake.flows.execution.overlap
-import ranklake.flows.execution.partitioned
 from ranklake import rate_history
 from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.protocols import EngineError
@@ -53,8 +52,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
-    monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", 0)
+    divide_rounds(monkeypatch)
     monkeypatch.setattr(engine_module, "RETURN_SECONDS", 8.0)
 
 
@@ -64,8 +62,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Lake]:
 
     def of(system: str) -> Lake:
         if system not in made:
-            made[system] = lake_of(tmp_path_factory.mktemp(system), CONTESTS)
-            rate_run(made[system], engine=Serial(), system=system)
+            made[system] = fresh(tmp_path_factory.mktemp(system), CONTESTS, system=system)
         return made[system]
 
     return of

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.processes import ProcessEngine
+from helpers.rated_runs import fresh
 from helpers.timeouts import TIMEOUT
 
-import ranklake.flows.execution.partitioned
 from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake
@@ -29,14 +29,12 @@ PHASES = [
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
+    divide_rounds(monkeypatch, overlap_rows=None)
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    lake = lake_of(tmp_path_factory.mktemp("expected"), CONTESTS)
-    rate_run(lake, engine=Serial())
-    return lake
+    return fresh(tmp_path_factory.mktemp("expected"), CONTESTS)
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 from helpers.in_process_engine import InProcessEngine
-from helpers.lakes import commit_often, lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
+from helpers.lakes import commit_often, divide_rounds, lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
+from helpers.rated_runs import fresh
 
-import ranklake.flows.execution.overlap
-import ranklake.flows.execution.partitioned
 import ranklake.flows.frames.rating
 import ranklake.flows.rating.plan_runner
 from ranklake import rate_history
@@ -27,8 +26,7 @@ SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
 @pytest.fixture(autouse=True, params=[0, 10**9], ids=["long", "short"])
 def many_small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30, snapshot_rows=60)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
-    monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", request.param)
+    divide_rounds(monkeypatch, request.param)
 
 
 def last_beliefs(lake: Lake) -> dict[str, Any]:
@@ -63,8 +61,7 @@ def test_rate__continues_through_repeated_losses(tmp_path: Path) -> None:
     lake, engine = lake_of(tmp_path, contests), InProcessEngine(3, range(20, 400, 20), then=[1, 4, 2, 3])
     report = rate_run(lake, engine=engine)
     assert report.recoveries > ranklake.flows.rating.plan_runner.RECOVERIES  # new rounds were committed in between
-    other = lake_of(tmp_path / "other", contests)
-    rate_run(other, engine=Serial())
+    other = fresh(tmp_path, contests)
     assert same_tables(rated(lake), rated(other))
 
 
@@ -75,8 +72,7 @@ def test_rate__fails_when_every_group_is_lost_and_leaves_a_valid_prefix(tmp_path
     ):
         rate_run(lake, engine=InProcessEngine(2, range(30, 10_000)))
     assert rate_run(lake, engine=Serial()).kept > 0
-    other = lake_of(tmp_path / "other", CONTESTS)
-    rate_run(other, engine=Serial())
+    other = fresh(tmp_path, CONTESTS)
     assert same_tables(rated(lake), rated(other))
 
 

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.rated_runs import fresh
 
-import ranklake.flows.execution.overlap
-import ranklake.flows.execution.partitioned
 from ranklake.flows.engines import relay
-from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
@@ -36,17 +34,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.Pytes
 @pytest.fixture(autouse=True)
 def many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30)
-    monkeypatch.setattr(ranklake.flows.execution.partitioned, "SHARED_SUMMARY_ROWS", 1000)
-    monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", 0)
+    divide_rounds(monkeypatch)
     monkeypatch.setattr(relay, "RELAY_BYTES", 0)
     monkeypatch.setattr(relay, "CHUNK_BYTES", 200)
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    lake = lake_of(tmp_path_factory.mktemp("expected"), CONTESTS)
-    rate_run(lake, engine=Serial())
-    return lake
+    return fresh(tmp_path_factory.mktemp("expected"), CONTESTS)
 
 
 @pytest.fixture
