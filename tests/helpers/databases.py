@@ -28,6 +28,7 @@ __all__ = [
     "sqlite_judge",
 ]
 
+NO_SUCH_THREAD = 1094  # of MariaDB
 ROWS_A_MOMENT = 7
 _NUMBERS = count(1)
 
@@ -116,8 +117,14 @@ def end_connections(judge: Judge) -> None:
         judge.sql(f"select pg_terminate_backend(pid) {others}")
         return
     others = "from information_schema.processlist where db = database() and id <> connection_id()"
+    import pymysql
+
     for (number,) in judge.sql(f"select id {others}"):
-        judge.sql(f"kill {number}")
+        try:
+            judge.sql(f"kill {number}")
+        except pymysql.MySQLError as error:
+            if error.args[0] != NO_SUCH_THREAD:  # a connection that was being closed
+                raise
 
 
 def publish_killed_at(moment: int, lake: str, url: str) -> None:
