@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from helpers.lakes import commit_often, lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
 
@@ -32,7 +31,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.Pytes
 
 @pytest.fixture(autouse=True)
 def workers_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=30, segment_seconds=np.inf, snapshot_rows=60, worker_snapshot_players=0)
+    commit_often(monkeypatch, segment_rows=30, snapshot_rows=60, worker_snapshot_players=0)
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +95,9 @@ def test_rate__continues_when_a_worker_is_lost_while_others_write(
     site: Site, strike, expected: Lake, tmp_path: Path, frozen: bool
 ) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
-    strike("hand_over", lambda: site.workers[1].send_signal(signal.SIGSTOP if frozen else signal.SIGKILL))
-    with Cluster(site.address, timeout=5.0 if frozen else 60.0) as engine:
+    how = signal.SIGSTOP if frozen else signal.SIGKILL
+    strike("hand_over", lambda: site.workers[1].send_signal(how), 5.0 if frozen else None)
+    with Cluster(site.address) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
         site.workers[1].send_signal(signal.SIGCONT)  # its files come too late
     assert same_end(lake, expected)
