@@ -13,7 +13,7 @@ from distributed import Security
 __all__ = ["Port", "answer", "context_of", "listening", "plain_answer"]
 
 Port = tuple[str, int]
-SECONDS = 5.0  # a server of Dask writes first, within milliseconds
+SECONDS = 60.0  # of an answer: a server of Dask writes first, or refuses
 ALERT = b"\x15"  # the first byte of a record with which TLS refuses
 REQUEST = b"GET /health HTTP/1.0\r\n\r\n"
 

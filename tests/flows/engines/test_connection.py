@@ -18,17 +18,23 @@ pytest.importorskip("distributed", reason="the extra cluster is not installed: n
 pytest.importorskip("cryptography", reason="the extra cluster is not installed: no certificates to test with")
 import dask.config
 from helpers.certificates import Authority
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.engines import connection
 from ranklake.flows.engines.connection import call_with_timeout, connect
 
 NOWHERE = "tls://127.0.0.1:1"
-TIMEOUT = 5.0  # of a handshake
 
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("certificates") / "cluster")
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handshake may take long on a slow machine."""
+    monkeypatch.setattr(connection, "PROBE_SECONDS", TIMEOUT)
 
 
 @pytest.fixture
@@ -97,7 +103,14 @@ def test_connect__names_missing_and_wrong_settings(authority: Authority, tmp_pat
 def test_connect__tcp_to_a_server_with_tls_names_the_address_with_tls(
     server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "PROBE_SECONDS", 0.1)
+    listen = connection._writes_first
+
+    def listen_shortly(place: tuple[str, int]) -> bool:
+        with monkeypatch.context() as patch:
+            patch.setattr(connection, "PROBE_SECONDS", 0.1)
+            return listen(place)
+
+    monkeypatch.setattr(connection, "_writes_first", listen_shortly)
     assert f"the scheduler at tcp://{server} requires TLS; use tls://{server} with" in refusal(f"tcp://{server}", {})
 
 

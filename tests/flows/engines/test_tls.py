@@ -153,6 +153,8 @@ def refusal(address: str, settings: Mapping[str, object]) -> str:
         with pytest.MonkeyPatch.context() as patch, dask.config.set(settings):
             patch.setattr(cluster, "CONNECT_SECONDS", 5 * SECONDS)
             patch.setattr(task_pool, "TIMEOUT_SECONDS", 5 * SECONDS)
+            if address.startswith("tls"):  # with tcp, a silent server is waited for
+                patch.setattr(connecting, "PROBE_SECONDS", 5 * SECONDS)
             with pytest.raises(EngineError) as caught:
                 door(address)
         assert time.monotonic() - began < SECONDS
