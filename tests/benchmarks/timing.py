@@ -36,6 +36,7 @@ T = TypeVar("T")
 DATA = Path(__file__).parents[2].parent / "shared" / "data"  # the real histories, beside the project
 GAMES = 10_000_000  # of the row `games`
 SHORT, MOST_REPEATS = 0.1, 9  # calls are repeated more often while they took less processor time than this, seconds
+LONG = 0.5  # calls that always take this time are not repeated more often, seconds
 
 
 class SkippedRow(Exception):
@@ -147,13 +148,13 @@ class Result:
 def best_of(repeats: int, work: Callable[[Any], T], prepare: Callable[[], Any] = lambda: None) -> tuple[Best, T]:
     """Seconds of the fastest of ``repeats`` calls of ``work``, and the result of the last one.
 
-    Short calls are repeated more often, by their processor time: one that waited for the processor does not count as
-    long, and one that works in other processes does not count as short. ``prepare`` makes each call's argument and is
+    Short calls are repeated more often, by the least processor time: the first call may load kernels, and any may wait
+    for the processor. Calls that work in other processes are not short. ``prepare`` makes each call's argument and is
     not timed. The processor time is that of all threads of this process.
     """
     seconds: list[float] = []
     cpu_seconds: list[float] = []
-    while len(seconds) < repeats or (sum(cpu_seconds) < SHORT and min(seconds) < SHORT and len(seconds) < MOST_REPEATS):
+    while (n := len(seconds)) < repeats or (n < MOST_REPEATS and n * min(cpu_seconds) < SHORT and min(seconds) < LONG):
         prepared = prepare()
         gc.collect()
         began, cpu_began = time.perf_counter(), time.process_time()

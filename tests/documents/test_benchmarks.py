@@ -125,8 +125,8 @@ def test_run__has_the_documented_rows(program: Load) -> None:
     [
         ([0.0], 0.001, 9),  # milliseconds
         ([0.0], 0.03, 4),
-        ([0.5, 0.0], 0.03, 4),  # another process ran in the meantime
-        ([0.5], 0.001, 2),  # the work is done by other processes
+        ([0.6, 0.0], 0.03, 4),  # another process ran in the meantime
+        ([0.6], 0.001, 2),  # the work is done by other processes
         ([0.0], 0.2, 2),
     ],
 )
