@@ -224,3 +224,14 @@ def test_cluster_model__a_relay_needs_no_more_time_for_each_further_worker(progr
     sent_twice = 20 * 3 * chunk  # each worker but the leaves receives every chunk and sends it to two others
     assert many < sent_twice + 10 * 2 * (3 * chunk + (1 << 20) / model.LINK + model.LATENCY)  # and ten levels
     assert model.copies_seconds(n_bytes, 1000, chunk) > 1000 * on_links
+
+
+def test_cluster_model__calls_that_workers_pass_on_grow_with_the_root_of_their_number(program: Load) -> None:
+    model = program("cluster_model")
+    costs = model.Costs(*[1e-9] * 3, *[10.0] * 4, 1e-3, 1e-3)
+    few, many = (model.trip_seconds(costs, workers, True) for workers in (16, 1024))
+    assert few == model.trip_seconds(costs, 16, False) == model.TRIP + 16e-3
+    assert many == pytest.approx(2 * model.TRIP + (32 + 31) * 1e-3)
+    assert model.trip_seconds(costs, 1024, False) == pytest.approx(model.TRIP + 1.024)
+    direct, passed_on = (model.round_seconds(costs, 10**6, 1024, relayed)["trips"] for relayed in (False, True))
+    assert direct > 10 * passed_on
