@@ -169,8 +169,10 @@ class History:
     ----------
     start, length, capacity : int64[n], int32[n], int32[n]
         A player's segment of the pool has ``capacity`` performances, then as many forces, then as many inverse widths.
-        The first ``length`` of each are in use, the others are zero. Capacities are multiples of :data:`LINE`, and the
-        pool begins at a cache line: vector loops process whole registers, and no part shares a line with another one.
+        The first ``length`` of each are in use; zeros follow up to the end of the last register. Capacities are
+        multiples of :data:`LINE`, and the pool begins at a cache line: vector loops process whole registers, and no
+        part shares a line with another one. Where the oldest factors were deleted (:func:`make_room`), ``start`` is up
+        to ``LINE - 1`` places after the begin of the segment, and each part has as many places less.
     pool : float64[...]
     used : int64[1]
         Pool places allocated.
@@ -236,6 +238,7 @@ class History:
             self.reserve(int(places[-1]))
             self.start[at[moves]] = self.allocate(int(places[-1])) + places - len(self.parts) * room
             self.capacity[at[moves]] = room
+        self.start[at] -= self.start[at] % LINE
         self.length[at] = lengths
         _scatter(at, *self.arrays, offsets, np.stack([columns[name].values for name in self.parts]))
 
@@ -284,6 +287,28 @@ def grow(row, new, start, capacity, pool, parts):
     start[row] = new
     capacity[row] = new_capacity
     return new + parts * new_capacity
+
+
+@inner_exact
+def make_room(row, dropped, start, length, capacity, pool, parts):
+    """Delete a row's ``dropped`` oldest factors and make room for one more; the row must not be full before.
+
+    The others stay where they are, and the row starts later, as long as it starts in the first line of its segment and
+    has whole registers: to move a hundred factors takes longer than to read them.
+    """
+    head, n, room = start[row] % LINE, length[row] - dropped, capacity[row]
+    length[row] = n
+    if head + dropped < LINE and head + dropped + (n // LANES + 1) * LANES <= room:
+        start[row] += dropped
+        return
+    shift = head + dropped
+    start[row] -= head
+    for part in range(parts):
+        first = start[row] + part * room
+        for k in range(np.uint64(first), np.uint64(first + n)):
+            pool[k] = pool[k + np.uint64(shift)]
+        for k in range(np.uint64(first + n), np.uint64(first + n + shift)):
+            pool[k] = 0.0
 
 
 @exact

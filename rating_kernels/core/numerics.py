@@ -18,6 +18,7 @@ __all__ = [
     "C3",
     "bits_of_float",
     "exp",
+    "exp_in_registers",
     "float_of_bits",
     "hazard",
     "hazards",
@@ -35,6 +36,7 @@ _LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts: k * high is exact f
 _LN2_LOW = 1.90821492927058770002e-10
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the standard normal law at 0
 _LARGEST = 708.0  # e^708 and e^-708 are the last whole powers that are normal numbers
+_TO_INTEGER = 1.5 * 2.0**52  # a whole number added to it is in the last bits: AVX2 cannot convert float64 to int64
 
 
 @intrinsic
@@ -55,6 +57,18 @@ def bits_of_float(typing_context: Any, value: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.int64))
 
     return types.int64(types.float64), generate
+
+
+@intrinsic
+def _floor(typing_context: Any, value: Any) -> Any:
+    """The largest whole number <= a float64, as a float64: ``math.floor`` returns an integer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = cgutils.ir.DoubleType()
+        floor = builder.module.declare_intrinsic("llvm.floor", [double])
+        return builder.call(floor, arguments)
+
+    return types.float64(types.float64), generate
 
 
 @intrinsic
@@ -95,6 +109,33 @@ def exp(x: float) -> float:
     p = p * r + 1.0
     p = p * r + 1.0
     return p * float_of_bits((np.int64(k) + 1023) << 52)
+
+
+@inner_exact
+def exp_in_registers(x: float) -> float:
+    """The bits of :func:`exp`, without conversions between float64 and int64: AVX2 has none for whole registers.
+
+    :func:`exp` stays as it is, because the compiler chooses by the cost of a term how it reorders a sum: with cheaper
+    exponentials, some systems' ratings would have other bits.
+    """
+    x = min(max(x, -_LARGEST), _LARGEST)
+    k = _floor(x * _LOG2_E + 0.5)
+    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    p = 1 / 6227020800.0
+    p = p * r + 1 / 479001600.0
+    p = p * r + 1 / 39916800.0
+    p = p * r + 1 / 3628800.0
+    p = p * r + 1 / 362880.0
+    p = p * r + 1 / 40320.0
+    p = p * r + 1 / 5040.0
+    p = p * r + 1 / 720.0
+    p = p * r + 1 / 120.0
+    p = p * r + 1 / 24.0
+    p = p * r + 1 / 6.0
+    p = p * r + 0.5
+    p = p * r + 1.0
+    p = p * r + 1.0
+    return p * float_of_bits((bits_of_float(k + _TO_INTEGER) + 1023) << 52)
 
 
 @inner_exact

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from ...core.beliefs import LANES, LINE, grow
+from ...core.beliefs import LANES, LINE, grow, make_room
 from ...core.jit import exact, inner_exact, inner_kernel
-from ...core.numerics import C3, bits_of_float, exp, float_of_bits, log1p, one_minus_exp, prefetch
+from ...core.numerics import C3, bits_of_float, exp, exp_in_registers, float_of_bits, log1p, one_minus_exp, prefetch
 from ..diffusion import elapsed_days
 
 __all__ = ["CHUNK", "absorb_rows", "diffuse_rows", "drift", "mode", "prefetch_histories"]
@@ -193,7 +193,7 @@ def prefetch_histories(begin, end, player, start, length, capacity, pool):
     """Prefetch the logistic factors of rows ``player[begin:end]``, and the place of the next one."""
     for i in range(begin, end):
         row = player[i]
-        for k in range(start[row], start[row] + length[row] + 1, LINE):
+        for k in range(start[row] - start[row] % LINE, start[row] + length[row] + 1, LINE):
             for part in range(3):
                 prefetch(pool, k + part * capacity[row])
 
@@ -219,10 +219,8 @@ def _push(
     bool
         Whether a merge may have moved the mode.
     """
-    room = capacity[row]
-    perf, force, inverse_width = start[row], start[row] + room, start[row] + 2 * room
-    n = length[row]
-    merged = 0
+    perf, force, inverse_width = start[row], start[row] + capacity[row], start[row] + 2 * capacity[row]
+    n, merged = length[row], 0
     while merged < n:
         # w = omega / beta^2, from force = w beta^2 / b and inverse_width = 1 / 2b
         w = shrink[row] * pool[force + merged] * pool[inverse_width + merged] * (2.0 / (C3 * C3))
@@ -231,16 +229,11 @@ def _push(
         normal_mu[row] += (pool[perf + merged] - normal_mu[row]) * (w / (normal_weight[row] + w))
         normal_weight[row] += w
         merged += 1
-    if merged > 0:
-        for part in range(perf, perf + 3 * room, room):
-            for k in range(part, part + n - merged):
-                pool[k] = pool[k + merged]
-            for k in range(part + n - merged, part + n):
-                pool[k] = 0.0
-        n -= merged
+    make_room(row, merged, start, length, capacity, pool, 3)
+    n, perf = length[row], start[row]
     pool[perf + n] = p
-    pool[force + n] = C3 / beta / shrink[row]
-    pool[inverse_width + n] = 0.5 * C3 / beta
+    pool[perf + capacity[row] + n] = C3 / beta / shrink[row]
+    pool[perf + 2 * capacity[row] + n] = 0.5 * C3 / beta
     length[row] = n + 1
     return merged > 0 and history_len > 0
 
@@ -281,13 +274,15 @@ def _pull(x, pool, perf, force, inverse_width, length):
     """Taylor series of the factors' pull, sum of force tanh((x - perf) inverse_width), and the largest inverse width.
 
     The derivatives of tanh are polynomials in t = tanh: T_1 = 1 - t^2, T_(n+1) = T_n' T_1; coefficient n is T_n / n!.
-    The factors are given as places in the pool: reference counting of slices would cost more than the sum.
+    The factors are given as places in the pool: reference counting of slices would cost more than the sum. Places are
+    unsigned: a signed one may count from the end of the pool, and such loads do not vectorise.
     """
+    perf, force, inverse_width = np.uint64(perf), np.uint64(force), np.uint64(inverse_width)
     f0 = f1 = f2 = f3 = f4 = f5 = f6 = f7 = 0.0
     widest = np.int64(0)
-    for k in range((length + LANES - 1) // LANES * LANES):
+    for k in range(np.uint64((length + LANES - 1) // LANES * LANES)):
         q = pool[inverse_width + k]
-        e = exp(-2.0 * (x - pool[perf + k]) * q)
+        e = exp_in_registers(-2.0 * (x - pool[perf + k]) * q)
         t = (1.0 - e) / (1.0 + e)
         z = t * t
         f0 += pool[force + k] * t

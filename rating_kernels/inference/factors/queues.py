@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from ...core.beliefs import LINE, grow
+from ...core.beliefs import LINE, grow, make_room
 from ...core.jit import exact, inner_exact
 from ...core.numerics import exp, prefetch
 from .product import mode
@@ -83,7 +83,7 @@ def absorb_rows(
 
 @inner_exact
 def _shorten(row, r, precision, max_len, normal_mu, normal_weight, start, length, capacity, pool):
-    """Merge the factors that are due into the normal one; returns whether there were any."""
+    """Merge the factors that are due into the normal one, make room for one more; returns whether any were merged."""
     perf, inverse_tau, n = start[row], start[row] + capacity[row], length[row]
     merged = 0
     while merged < n:
@@ -99,11 +99,5 @@ def _shorten(row, r, precision, max_len, normal_mu, normal_weight, start, length
         normal_mu[row] += (pool[perf + merged] - normal_mu[row]) * (w / (normal_weight[row] + w))
         normal_weight[row] += w
         merged += 1
-    if merged > 0:
-        for part in (perf, inverse_tau):
-            for k in range(part, part + n - merged):
-                pool[k] = pool[k + merged]
-            for k in range(part + n - merged, part + n):
-                pool[k] = 0.0
-        length[row] = n - merged
+    make_room(row, merged, start, length, capacity, pool, 2)
     return merged > 0

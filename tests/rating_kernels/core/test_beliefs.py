@@ -217,6 +217,27 @@ def test_history__stays_bounded_where_the_belief_drifts() -> None:
     assert total == pytest.approx(float(store.sigma[0]) ** -2, rel=1e-12)
 
 
+def test_history__that_starts_after_its_segment_is_put_back_without_touching_others() -> None:
+    """The oldest factors are deleted in place; longer and shorter histories then replace the rest."""
+    params, rounds = SYSTEM.params(history_len=11), rounds_of(60, 9, 7, seed=4)
+    store, starts = SYSTEM.newcomers(params, 9), set()
+    rows, others = np.arange(0, 9, 2), np.arange(1, 9, 2)
+    saved = [store.take(rows)]
+    for i in range(len(rounds)):
+        rated(params, rounds.part(i, i + 1), store)
+        starts |= set((store.history.start % LINE).tolist())
+        saved.append(store.take(rows))
+    kept = tuple(store.take(others).values())
+    assert len(starts) > 3
+    for columns in (saved[5], saved[-1], saved[0], saved[40]):
+        store.put(rows, columns)
+        assert same_bits(tuple(store.take(rows).values()), tuple(columns.values()))
+        assert same_bits(tuple(store.take(others).values()), kept)
+    other = rebuilt(params, store)
+    assert same_bits(rated(params, rounds, store), rated(params, rounds, other))
+    assert same_bits(store, other)
+
+
 def test_history__bound_is_kept_and_the_oldest_go_first() -> None:
     params = SYSTEM.params(rho=0.2, history_len=3)
     store = SYSTEM.newcomers(params, 1)
