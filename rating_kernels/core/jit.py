@@ -1,7 +1,8 @@
 """Decorators with all numba options of this package.
 
 ``kernel`` lets the compiler vectorise a row's own loop (``reassoc``, ``contract``, ``arcp``, ``nsz``) and respects NaN
-and infinity. ``exact`` forbids reordering: for arithmetic whose order matters.
+and infinity. ``exact`` forbids reordering: for arithmetic whose order matters. ``inner_strict`` forbids the fusion of
+products and sums, too: for arithmetic that must have the bits of another function.
 
 All functions that a kernel calls are inlined. Otherwise a function shared by several kernels would have several
 compiled copies that may round differently, and the copy that runs would depend on the order of compilation or loading.
@@ -27,7 +28,7 @@ from numba.core.registry import CPUDispatcher
 
 from .kernel_cache import KernelCache
 
-__all__ = ["cgutils", "exact", "inner_exact", "inner_kernel", "intrinsic", "kernel"]
+__all__ = ["cgutils", "exact", "inner_exact", "inner_kernel", "inner_strict", "intrinsic", "kernel"]
 
 Jitted = Callable[..., Any]
 
@@ -73,5 +74,6 @@ def _inner_decorator(**options: Any) -> Callable[[Jitted], Jitted]:
 _REORDERED, _IN_ORDER = {"reassoc", "contract", "arcp", "nsz"}, {"contract"}
 kernel, inner_kernel = _decorator(fastmath=_REORDERED), _inner_decorator(fastmath=_REORDERED)
 exact, inner_exact = _decorator(fastmath=_IN_ORDER), _inner_decorator(fastmath=_IN_ORDER)
+inner_strict = _inner_decorator(fastmath=False)
 cgutils: Any = numba.core.cgutils
 intrinsic: Callable[[Jitted], Jitted] = numba.extending.intrinsic

@@ -20,6 +20,7 @@ __all__ = [
     "exp",
     "exp_in_registers",
     "float_of_bits",
+    "fused",
     "hazard",
     "hazards",
     "log1p",
@@ -69,6 +70,18 @@ def _floor(typing_context: Any, value: Any) -> Any:
         return builder.call(floor, arguments)
 
     return types.float64(types.float64), generate
+
+
+@intrinsic
+def fused(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
+    """a b + c of float64, rounded once."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = cgutils.ir.DoubleType()
+        fma = builder.module.declare_intrinsic("llvm.fma", [double], cgutils.ir.FunctionType(double, [double] * 3))
+        return builder.call(fma, arguments)
+
+    return types.float64(types.float64, types.float64, types.float64), generate
 
 
 @intrinsic

@@ -22,10 +22,11 @@ from ..core.numerics import exp
 from ..fields.direct import direct_sum
 from ..fields.field import table_start, table_sum
 
-__all__ = ["TOLERANCE", "bracket", "group_starts", "solve_groups", "weigh_groups"]
+__all__ = ["MARGIN", "STEPS", "TOLERANCE", "bracket", "group_starts", "solve_groups", "weigh_groups"]
 
 TOLERANCE = 3e-7  # of a scale: Newton's next error is at most the square of its last step, 1e-13 of a scale
-_STEPS = 200
+MARGIN = 0.01  # scales: keeps roots off the edges of the bracket
+STEPS = 200
 
 
 @exact
@@ -68,8 +69,7 @@ def bracket(mu, omega, first, above, below, split):
 
     With e a group's own weight (half of it when ties are split) and L = ln((W_below + e) / (W_above + e)), its root is
     between min_j mu_j + b_j min(0, L) and max_j mu_j + b_j max(0, L), where b_j = 1 / omega_j: there every F_j is on
-    the far side of logistic(L). L falls with the place, so the first and the last group decide. A margin of a hundredth
-    of a scale keeps roots off the edges.
+    the far side of logistic(L). L falls with the place, so the first and the last group decide.
 
     Returns
     -------
@@ -83,9 +83,9 @@ def bracket(mu, omega, first, above, below, split):
     g = len(above) - 1
     share = 0.5 if split else 1.0
     e = share * (total - below[0])
-    reach_up = max(math.log((below[0] + e) / e), 0.0) + 0.01
+    reach_up = max(math.log((below[0] + e) / e), 0.0) + MARGIN
     e = share * (total - above[g])
-    reach_down = max(math.log((above[g] + e) / e), 0.0) + 0.01
+    reach_down = max(math.log((above[g] + e) / e), 0.0) + MARGIN
     low, high = math.inf, -math.inf
     top_rate, bottom_rate = omega[0], omega[0]
     for i in range(len(mu)):
@@ -133,7 +133,7 @@ def solve_groups(
         p = min(max(p, lower), upper)
         last = upper - lower
         found = False
-        for _ in range(_STEPS):
+        for _ in range(STEPS):
             if tabulated:
                 side = 1.0 if p >= middle else -1.0
                 value, slope = table_sum(p, side, middle, half_width, panel, offset, series)

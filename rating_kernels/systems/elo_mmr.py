@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..core.beliefs import Beliefs, History, places_needed
-from ..core.jit import exact, inner_exact
+from ..core.jit import exact
 from ..core.limits import non_negative, whole
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import CHUNK, absorb_rows, diffuse_rows, prefetch_histories
+from ..inference.game_performance import end_of_games, solve_games
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import credit_members, describe_teams
@@ -152,14 +153,14 @@ def _rate_small(
 ):  # fmt: skip
     """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root.
 
-    Consecutive games of two without a common player take each step together: they fill a chunk of rows. The results are
-    those of one game after the other.
+    Consecutive games of two without a common player take each step together (:mod:`..inference.game_performance`): they
+    fill a chunk of rows. The results are those of one game after the other.
     """
     zero, parts = np.int64(0), np.int64(3)
     beta, omega, scratch = np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
     cuts, team_places, member_weight, team_mu, team_sigma, team_beta, team_perf = scratch
     while r < len(offsets) - 1:
-        stop = _end_of_games(r, offsets, player)
+        stop = end_of_games(r, offsets, player, team)
         i, j = offsets[r], offsets[stop]
         n, per_round, rows = j - i, offsets[r + 1] - i, player[i:j]
         needed = places_needed(zero, n, rows, length, capacity, parts)
@@ -171,29 +172,30 @@ def _rate_small(
             mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
             start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta, n_before[i:j],
         )  # fmt: skip
-        failed = -1
-        for one in range(r, stop):
-            first, last = offsets[one], offsets[one + 1]
-            before, spread, noises = mu_prior[first:last], sigma_prior[first:last], beta[first - i : last - i]
-            size, m, result = last - first, team[one + 1] - team[one], performance[first:last]
-            mean, width, noise, places, perf = before, spread, noises, lo[first:last], result
-            if m < size:
-                cut_teams(team[one], team[one + 1], first, bounds, places, cuts, team_places)
+        m, before, spread, failed = team[stop] - team[r], mu_prior[i:j], sigma_prior[i:j], -1
+        if m == n and per_round == 2:
+            failed = solve_games(
+                stop - r, before, spread, beta, lo[i:j], split, perf_ceiling[r:stop], performance[i:j]
+            )  # fmt: skip
+            if failed >= 0:
+                n = 2 * failed  # the games before it are complete
+        else:
+            mean, width, noise, places, perf = before, spread, beta[:n], lo[i:j], performance[i:j]
+            if m < n:
+                cut_teams(team[r], team[stop], i, bounds, places, cuts, team_places)
                 mean, width, noise, places, perf = (
                     team_mu[:m], team_sigma[:m], team_beta[:m], team_places[:m], team_perf[:m]
                 )  # fmt: skip
                 describe_teams(
-                    zero, m, cuts, share[first:last], best, apart, before, spread, noises, member_weight, mean, width,
-                    noise,
+                    zero, m, cuts, share[i:j], best, apart, before, spread, beta, member_weight, mean, width, noise
                 )  # fmt: skip
-            failed = solve_small(mean, width, noise, places, split, perf_ceiling[one], omega, perf)
-            if m < size:
+            failed = solve_small(mean, width, noise, places, split, perf_ceiling[r], omega, perf)
+            if m < n:
                 credit_members(
-                    zero, m, cuts, own, member_weight, before, spread, mean, noise, perf, noises, result
+                    zero, m, cuts, own, member_weight, before, spread, mean, noise, perf, beta, performance[i:j]
                 )  # fmt: skip
             if failed >= 0:
-                n = first - i  # the games before it are complete
-                break
+                n = 0
         claimed = used[0]
         used[0] += needed
         absorbed = absorb_rows(
@@ -205,24 +207,6 @@ def _rate_small(
             return r, -1
         r = stop
     return r, 0
-
-
-@inner_exact
-def _end_of_games(r, offsets, player):
-    """End of the consecutive games of two from round ``r`` on without a common player, at most a chunk of rows.
-
-    ``r + 1`` if round ``r`` is no game of two.
-    """
-    stop, first = r + 1, offsets[r]
-    if offsets[stop] - first != 2:
-        return stop
-    while stop < len(offsets) - 1 and offsets[stop + 1] - first <= CHUNK and offsets[stop + 1] - offsets[stop] == 2:
-        for k in range(offsets[stop], offsets[stop + 1]):
-            for other in range(first, offsets[stop]):
-                if player[k] == player[other]:
-                    return stop
-        stop += 1
-    return stop
 
 
 SYSTEM = System(

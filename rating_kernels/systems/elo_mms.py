@@ -19,6 +19,7 @@ from ..core.jit import exact
 from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..inference.game_performance import end_of_games, solve_games
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.skewed import (
     absorb_rows,
@@ -202,41 +203,63 @@ def _rate_small(
     practice, practice_rounds, gamma, drift_per_day, normal, split,
     mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
-    """Rate all rounds; returns -1, or the round that has no root."""
-    zero = np.int64(0)
+    """Rate all rounds; returns -1, or the round that has no root.
+
+    The roots of consecutive games of two without a common player are searched together
+    (:mod:`..inference.game_performance`). The results are those of one game after the other.
+    """
+    zero, r = np.int64(0), np.int64(0)
     noise, omega, centre, scratch = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
     cuts, team_places, member_weight, team_mu, team_sigma, team_beta, team_perf = scratch
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
-        n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
-        tau = share_of_skew(float(participants[r]))
-        diffuse_rows(
-            zero, n, rows, time_seconds[r], weight[r], tau, beta, skew, practice, practice_rounds, gamma,
-            drift_per_day, mu, sigma, n_rounds, last_time, before, spread, noise, n_before[i:j],
-        )  # fmt: skip
-        shift = shift_of_mean(tau, beta, skew, weight[r])
-        m = team[r + 1] - team[r]
-        mean, width, field_noise, places, shown = before, spread, noise, lo[i:j], perf[i:j]
-        if m < n:
-            cut_teams(team[r], team[r + 1], i, bounds, places, cuts, team_places)
-            mean, width, field_noise, places, shown = team_mu, team_sigma[:m], team_beta, team_places[:m], team_perf[:m]
-            describe_teams(
-                zero, m, cuts, share[i:j], best, apart, before, spread, noise, member_weight, mean, width, field_noise
+    while r < len(offsets) - 1:
+        stop = end_of_games(r, offsets, player, team)
+        i, j = offsets[r], offsets[stop]
+        n, m, rows, before, spread = j - i, team[stop] - team[r], player[i:j], mu_prior[i:j], sigma_prior[i:j]
+        for one in range(r, stop):
+            first, last, tau = offsets[one] - i, offsets[one + 1] - i, share_of_skew(float(participants[one]))
+            diffuse_rows(
+                first, last, rows, time_seconds[one], weight[one], tau, beta, skew, practice, practice_rounds, gamma,
+                drift_per_day, mu, sigma, n_rounds, last_time, before, spread, noise, n_before[i:j],
             )  # fmt: skip
-        for k in range(m):
-            centre[k] = mean[k] - shift
-        failed = solve_small(centre[:m], width, field_noise, places, split, perf_ceiling[r], omega, shown)
-        if m < n:
-            credit_members(
-                zero, m, cuts, own, member_weight, before, spread, mean, field_noise, shown, noise, perf[i:j]
+            shift = shift_of_mean(tau, beta, skew, weight[one])
+            for k in range(first, last):
+                centre[k] = before[k] - shift
+        if m == n and offsets[r + 1] - i == 2:
+            failed = solve_games(
+                stop - r, centre, spread, noise, lo[i:j], split, perf_ceiling[r:stop], perf[i:j]
             )  # fmt: skip
-        if failed < 0:
-            failed = absorb_rows(
-                zero, n, rows, time_seconds[r], weight[r], tau, beta, skew, normal, m < n, before, spread, noise,
-                perf[i:j], mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
-            )  # fmt: skip
+        else:
+            mean, width, field_noise, places, shown = before, spread, noise, lo[i:j], perf[i:j]
+            if m < n:
+                cut_teams(team[r], team[stop], i, bounds, places, cuts, team_places)
+                mean, width, field_noise, places, shown = (
+                    team_mu, team_sigma[:m], team_beta, team_places[:m], team_perf[:m]
+                )  # fmt: skip
+                describe_teams(
+                    zero, m, cuts, share[i:j], best, apart, before, spread, noise, member_weight, mean, width,
+                    field_noise,
+                )  # fmt: skip
+                for k in range(m):
+                    centre[k] = mean[k] - shift
+            failed = solve_small(centre[:m], width, field_noise, places, split, perf_ceiling[r], omega, shown)
+            if m < n:
+                credit_members(
+                    zero, m, cuts, own, member_weight, before, spread, mean, field_noise, shown, noise, perf[i:j]
+                )  # fmt: skip
+            failed = min(failed, zero)  # the round, instead of the group
         if failed >= 0:
-            return r
+            stop = r + failed  # the games before it are complete
+        for one in range(r, stop):
+            absorbed = absorb_rows(
+                offsets[one] - i, offsets[one + 1] - i, rows, time_seconds[one], weight[one],
+                share_of_skew(float(participants[one])), beta, skew, normal, m < n, before, spread, noise, perf[i:j],
+                mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+            )  # fmt: skip
+            if absorbed >= 0:
+                return one
+        if failed >= 0:
+            return stop
+        r = stop
     return -1
 
 

@@ -48,6 +48,18 @@ def test_waves__have_the_bits_of_one_game_after_the_other(name: str) -> None:
             assert same_bits((beliefs, found), (expected, outcome))
 
 
+@pytest.mark.parametrize("name", ["elo-mmr", "elo-mms"])
+@pytest.mark.parametrize("tie_mode", ["full", "split"])
+def test_games__solved_together_have_the_bits_of_each_alone(name: str, tie_mode: str) -> None:
+    system, games = SYSTEMS[name], league()
+    params = system.params(tie_mode=tie_mode)
+    together, alone = system.newcomers(params, PLAYERS), system.newcomers(params, PLAYERS)
+    outcome, found = rate_rounds(system, params, together, games, Serial()), Outcome.empty(games.n_rows)
+    for g in range(len(games)):
+        system.rate_small(params, alone, games.part(g, g + 1), found.part(2 * g, 2 * g + 2))
+    assert same_bits((alone, found), (together, outcome))
+
+
 def test_waves__are_chosen_by_an_engine_of_several_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     from ranklake.flows.execution import rounds as module
 
