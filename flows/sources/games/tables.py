@@ -120,9 +120,24 @@ def _parquet(source: Input, chosen: Mapping[str, str]) -> Iterator[dict[str, pa.
     columns = find_columns(schema.names, chosen, source.name)
     # Texts stay dictionary-encoded, as in the file: as plain text a few bytes may become gigabytes.
     texts = [name for name in columns.values() if is_text(schema.field(name).type)]
+    used = sorted(set(columns.values()))
     with pq.ParquetFile(source.path, read_dictionary=texts) as file:
-        for batch in file.iter_batches(_BATCH_ROWS, columns=sorted(set(columns.values()))):
-            yield {key: pa.chunked_array([batch.column(name)]) for key, name in columns.items()}
+        for groups in _row_groups(file.metadata):
+            for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=used):
+                yield {key: pa.chunked_array([batch.column(name)]) for key, name in columns.items()}
+
+
+def _row_groups(facts: pq.FileMetaData) -> Iterator[list[int]]:
+    """Consecutive row groups that fill a batch: Arrow keeps the bytes of all requested ones until the last is read."""
+    groups, n = [], 0
+    for group in range(facts.num_row_groups):
+        groups.append(group)
+        n += facts.row_group(group).num_rows
+        if n >= _BATCH_ROWS:
+            yield groups
+            groups, n = [], 0
+    if groups:
+        yield groups
 
 
 def _csv(source: Input, chosen: Mapping[str, str], delimiter: str | None) -> Iterator[dict[str, pa.ChunkedArray]]:

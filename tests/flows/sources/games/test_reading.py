@@ -20,7 +20,7 @@ from ranklake.flows.sources.games.periods import number_of_period, period_name
 from ranklake.flows.sources.games.pgn import read_pgn
 from ranklake.flows.sources.games.reading import GamesOptions, read_periods
 from ranklake.flows.sources.games.scores import scores_of
-from ranklake.flows.sources.games.tables import parse_columns
+from ranklake.flows.sources.games.tables import parse_columns, read_table
 from ranklake.flows.sources.games.text import BLOCK_BYTES
 
 DAY = 86_400
@@ -48,6 +48,34 @@ def read(*paths: Path, **options: object) -> tuple[list[tuple[str, list[tuple]]]
         games = [(names[a], names[b], float(s), int(t)) for a, b, s, t in zip(*columns, strict=True)]
         found.append((period.contest_id, games))
     return found, report
+
+
+@pytest.mark.parametrize("batch_rows", [1, 3, 5, 100])
+def test_parquet__gives_the_same_games_for_every_size_of_a_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch_rows: int
+) -> None:
+    monkeypatch.setattr("ranklake.flows.sources.games.tables._BATCH_ROWS", batch_rows)
+    path = tmp_path / "games.parquet"
+    with pq.ParquetWriter(path, table().schema) as writer:
+        for rows in (ROWS[:2], ROWS[2:2], ROWS[2:3], ROWS[3:]):
+            writer.write_table(table(rows) if rows else table()[:0])
+    assert read(path)[0] == PERIODS
+
+
+def test_parquet__memory_does_not_hold_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    n, groups, held = 1_000, 60, []
+    monkeypatch.setattr("ranklake.flows.sources.games.tables._BATCH_ROWS", n)
+    path, draw = tmp_path / "games.parquet", np.random.default_rng(4)
+    with pq.ParquetWriter(path, table().schema) as writer:
+        for _ in range(groups):
+            white, black = (pa.array(draw.integers(0, 10**12, n)).cast(pa.string()) for _ in range(2))
+            games = {"white": white, "black": black, "result": ["1-0"] * n, "time": draw.integers(0, DAY, n)}
+            writer.write_table(pa.table(games, schema=table().schema))
+    before = pa.total_allocated_bytes()
+    for _ in read_table(Input(path, path.name, "parquet"), {}):
+        held.append(pa.total_allocated_bytes() - before)
+    assert len(held) == groups
+    assert max(held) < path.stat().st_size / 2
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".csv.zst"])
