@@ -1,6 +1,6 @@
 """Rating systems as pure functions over arrays: mathematics only, numpy and numba only.
 
-The names below are imported at first use: the import of numba takes half a second, and standings need no kernels.
+The names below are imported at first use: standings need no kernels. numba is imported by the first call of a kernel.
 """
 
 from importlib import import_module

@@ -19,7 +19,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numba.core import event
 
 from . import SYSTEMS
 from .core import cache_folder
@@ -148,28 +147,19 @@ def _pairs(round: Rounds) -> Rounds:
     return replace(round, lo=place, hi=place, teams=Ragged(np.arange(0, n + 1, 2), np.ones(n)))
 
 
-class _Listener(event.Listener):
-    """Calls a function with the name of each compiled kernel."""
-
-    def __init__(self, report: Callable[[str], None]) -> None:
-        self._report = report
-
-    def on_start(self, event: Any) -> None:
-        pass
-
-    def on_end(self, event: Any) -> None:
-        function = event.data["dispatcher"].py_func
-        if function.__module__.startswith(__package__):
-            self._report(function.__qualname__)
-
-
 @contextmanager
 def report_compiled(report: Callable[[str], None]) -> Iterator[None]:
     """Call ``report`` with the name of each kernel that is compiled inside the block."""
+    from .core.compilations import notify  # imports numba
+
+    def on_end(function: Any) -> None:
+        if function.__module__.startswith(__package__):
+            report(function.__qualname__)
+
     collects = gc.isenabled()
     gc.disable()  # saves a tenth of the compilation time; compilation leaves little garbage
     try:
-        with event.install_listener("numba:compile", _Listener(report)):
+        with notify(on_end=on_end):
             yield
     finally:
         if collects:
@@ -193,7 +183,8 @@ def serve() -> None:
         print(*words, flush=True)
 
     threading.Thread(target=listen, daemon=True).start()
-    if lines.get() != cache_folder.release():
+    release = cache_folder.release()  # imports numba, while the parent starts
+    if lines.get() != release:
         sys.exit("another release")
     with report_compiled(lambda name: report("kernel", name)):
         while True:

@@ -19,7 +19,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from numba.core import event
 
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.core import cache_folder
@@ -53,25 +52,20 @@ def announce(systems: Sequence[str], kernels: int) -> None:
         print(f"compiling {', '.join(systems)} (once per machine)", file=sys.stderr, flush=True)
 
 
-class _FirstCompilation(event.Listener):
-    """Calls a function when the first kernel is compiled."""
-
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self._callback: Callable[[], None] | None = callback
-
-    def on_start(self, event: Any) -> None:
-        if self._callback is not None:
-            callback, self._callback = self._callback, None
-            callback()
-
-    def on_end(self, event: Any) -> None:
-        pass
-
-
 @contextmanager
 def announce_compilation(system: str, on_compile: CompileCallback = announce) -> Iterator[None]:
     """A block that calls a few kernels of a system. Missing ones are compiled here and announced."""
-    with event.install_listener("numba:compile", _FirstCompilation(lambda: on_compile([system], 0))):
+    from ranklake.rating_kernels.core.compilations import notify  # imports numba
+
+    announced = False
+
+    def on_start(function: Any) -> None:
+        nonlocal announced
+        if not announced:
+            announced = True
+            on_compile([system], 0)
+
+    with notify(on_start):
         yield
 
 

@@ -24,6 +24,7 @@ from ranklake.storage.lake.schemas import PUBLISHED
 from ..common.finite import finite_rows
 from ..common.text import json_visible, spreadsheet, visible
 from ..common.titles import TitlesChoice
+from .content import Content
 
 __all__ = ["FORMATS", "TABLES", "atomic_file", "change_texts", "export_rows", "write_export"]
 
@@ -42,8 +43,6 @@ def export_rows(
     LakeError
         The run does not exist or has no ratings.
     """
-    from .content import Content  # imports numba, which other users of this module do not need
-
     content = Content(lake, run, deviations, titles)
     if what == "leaderboard":
         return _chunks(content.leaderboard().to_batches())

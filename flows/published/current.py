@@ -1,6 +1,6 @@
 """The leaderboard and players' histories of a run: from its index while that is up to date, else from all rounds.
 
-Both ways give the same values to the bit. The index needs no kernel, so the import of numba is saved, too.
+Both ways give the same values to the bit. The index needs no kernel.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The name of a subfolder depends on the digest of the kernels' sources, the versi
 the processor. Another release or machine therefore uses another subfolder. ``NUMBA_CACHE_DIR`` replaces the user's
 cache folder. If that folder is not writable, a folder of this user below the temporary folder is used. Compiled kernels
 are code: a folder that other users own or can write to is neither read nor written, unless ``NUMBA_CACHE_DIR`` names
-it. The import of this module has no effects.
+it. The import of this module has no effects and does not import numba.
 """
 
 from __future__ import annotations
@@ -22,10 +22,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import llvmlite
-import llvmlite.binding
-import numba
-
 from .sources import sources_digest
 
 __all__ = ["folders", "is_warm", "mark_warm", "prune", "read", "release", "write"]
@@ -37,15 +33,25 @@ _PREFIX = "kernels-"
 _USED = "used"  # file whose time stamp is the last use of the subfolder, to the day
 _DIGEST_BYTES = 16
 
-_CONFIG: Any = numba.config  # includes settings from the environment
-
 log = logging.getLogger("ranklake.kernels")
+
+
+def _config() -> Any:
+    """numba's settings, also those from the environment."""
+    import numba
+
+    config: Any = numba.config
+    return config
 
 
 @lru_cache(maxsize=1)
 def release() -> str:
     """Name of the subfolder: digests of the kernels' sources and of compiler and processor."""
-    config, processor = _CONFIG, llvmlite.binding
+    import llvmlite
+    import llvmlite.binding
+    import numba
+
+    config, processor = _config(), llvmlite.binding
     features = config.CPU_FEATURES
     if features is None:
         try:
@@ -66,7 +72,7 @@ def folders() -> tuple[tuple[Path, ...], Path | None]:
 
     Nothing is created here.
     """
-    return _folders(_CONFIG.CACHE_DIR or "", os.getpid())
+    return _folders(_config().CACHE_DIR or "", os.getpid())
 
 
 @lru_cache(maxsize=1)
@@ -83,8 +89,8 @@ def _folders(chosen: str, pid: int) -> tuple[tuple[Path, ...], Path | None]:
 
 def _preferred() -> Path | None:
     """The folder in ``NUMBA_CACHE_DIR``, or the user's cache folder; None if there is no home folder."""
-    if _CONFIG.CACHE_DIR:
-        return Path(_CONFIG.CACHE_DIR).absolute()
+    if chosen := _config().CACHE_DIR:
+        return Path(chosen).absolute()
     import platformdirs
 
     base = Path(platformdirs.user_cache_dir("ranklake", appauthor=False))
@@ -101,7 +107,8 @@ def _fallback() -> Path | None:
 
 
 def _is_configured(base: Path) -> bool:
-    return bool(_CONFIG.CACHE_DIR) and base == Path(_CONFIG.CACHE_DIR).absolute()
+    chosen = _config().CACHE_DIR
+    return bool(chosen) and base == Path(chosen).absolute()
 
 
 def _is_private(base: Path) -> bool:

@@ -13,67 +13,87 @@ compiles the function again.
 
 For numba the literal ``0`` and a variable have different types: a kernel that is called with both is compiled twice.
 Callers therefore pass ``np.int64(0)``. Arithmetic on whole arrays takes seconds to compile, so kernels use loops.
+
+A decorator only declares a function: numba is imported when the first kernel is called (:mod:`.dispatchers`). Commands
+that compute nothing save this import, a quarter of a second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial, update_wrapper
 from typing import Any
 
-import numba
-import numba.core.cgutils
-import numba.extending
-from numba.core.registry import CPUDispatcher
-
-from .kernel_cache import KernelCache
-
-__all__ = ["cgutils", "exact", "inner_exact", "inner_kernel", "inner_strict", "intrinsic", "kernel"]
-
-Jitted = Callable[..., Any]
+__all__ = ["Kernel", "exact", "inner_exact", "inner_kernel", "inner_strict", "intrinsic", "kernel"]
 
 
-class _Inner(CPUDispatcher):
-    """A function without a wrapper for calls from Python."""
+class Kernel:
+    """A declared function. A call compiles it, or loads it from the cache, if the types of its arguments are new.
+
+    Attributes
+    ----------
+    py_func : function
+        The function in Python.
+    """
+
+    inner = False
+
+    def __init__(self, function: Callable[..., Any], fastmath: set[str] | bool) -> None:
+        if function.__closure__ is not None:
+            raise TypeError(f"{function.__qualname__}: a kernel must not depend on variables of another function")
+        update_wrapper(self, function)
+        self.py_func, self.fastmath = function, fastmath
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The dispatcher of numba. If two threads create one at the same time, both get the first."""
+        from .dispatchers import dispatcher
+
+        return self.__dict__.setdefault("dispatcher", dispatcher(self.py_func, self.fastmath, self.inner))
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type that numba infers where another kernel calls this one."""
+        return self.dispatcher._numba_type_
+
+
+class _Inner(Kernel):
+    """A kernel without a wrapper for calls from Python."""
+
+    inner = True
 
     def __call__(self, *arguments: Any) -> Any:
         return self._outer(*arguments)
 
     @cached_property
-    def _outer(self) -> Any:
-        """The same function with a wrapper."""
-        return _jitted(self.py_func, KernelCache(self.py_func), {"fastmath": self.targetoptions["fastmath"]})
+    def _outer(self) -> Kernel:
+        """The same kernel with a wrapper."""
+        return Kernel(self.py_func, self.fastmath)
 
 
-def _jitted(function: Jitted, cache: KernelCache, options: dict[str, Any]) -> Any:
-    # without the wrapper for callers in C, which is not used, compilation takes a seventh less
-    options = options | {"nogil": True, "error_model": "numpy", "forceinline": True, "no_cfunc_wrapper": True}
-    jitted: Any = numba.njit(**options)(function)
-    jitted._cache = cache
-    return jitted
+class _Intrinsic:
+    """A declared function that generates instructions, called by kernels only; see ``numba.extending.intrinsic``."""
 
+    def __init__(self, define: Callable[..., Any]) -> None:
+        update_wrapper(self, define)
+        self._define = define
 
-def _decorator(**options: Any) -> Callable[[Jitted], Jitted]:
-    def decorate(function: Jitted) -> Jitted:
-        checked: Jitted = _jitted(function, KernelCache(function), options)
-        return checked
+    def __call__(self, *arguments: Any) -> Any:
+        raise TypeError(f"{self._define.__qualname__} generates instructions: only kernels can call it")
 
-    return decorate
+    @cached_property
+    def _numba_type_(self) -> Any:
+        """The type that numba infers where a kernel calls this function."""
+        from .dispatchers import intrinsic_type
 
-
-def _inner_decorator(**options: Any) -> Callable[[Jitted], Jitted]:
-    def decorate(function: Jitted) -> Jitted:
-        jitted = _jitted(function, KernelCache(function, "inner."), options | {"no_cpython_wrapper": True})
-        jitted.__class__ = _Inner
-        checked: Jitted = jitted
-        return checked
-
-    return decorate
+        return intrinsic_type(self._define)
 
 
 _REORDERED, _IN_ORDER = {"reassoc", "contract", "arcp", "nsz"}, {"contract"}
-kernel, inner_kernel = _decorator(fastmath=_REORDERED), _inner_decorator(fastmath=_REORDERED)
-exact, inner_exact = _decorator(fastmath=_IN_ORDER), _inner_decorator(fastmath=_IN_ORDER)
-inner_strict = _inner_decorator(fastmath=False)
-cgutils: Any = numba.core.cgutils
-intrinsic: Callable[[Jitted], Jitted] = numba.extending.intrinsic
+kernel, inner_kernel = partial(Kernel, fastmath=_REORDERED), partial(_Inner, fastmath=_REORDERED)
+exact, inner_exact = partial(Kernel, fastmath=_IN_ORDER), partial(_Inner, fastmath=_IN_ORDER)
+inner_strict = partial(_Inner, fastmath=False)
+intrinsic = _Intrinsic

@@ -27,8 +27,6 @@ class KernelCache(_Cache):
     """The compiled signatures of one function, with the interface of numba's dispatcher."""
 
     def __init__(self, function: Callable[..., Any], kind: str = "") -> None:
-        if function.__closure__ is not None:
-            raise TypeError(f"{function.__qualname__}: a kernel must not depend on variables of another function")
         self._name = f"{kind}{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
 
     @property

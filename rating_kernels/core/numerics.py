@@ -10,9 +10,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from .jit import cgutils, inner_exact, intrinsic
+from .jit import inner_exact, intrinsic
 
 __all__ = [
     "C3",
@@ -43,6 +42,7 @@ _TO_INTEGER = 1.5 * 2.0**52  # a whole number added to it is in the last bits: A
 @intrinsic
 def float_of_bits(typing_context: Any, bits: Any) -> Any:
     """The float64 whose bits are those of an int64."""
+    from numba import types
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.float64))
@@ -53,6 +53,7 @@ def float_of_bits(typing_context: Any, bits: Any) -> Any:
 @intrinsic
 def bits_of_float(typing_context: Any, value: Any) -> Any:
     """The bits of a float64 as an int64."""
+    from numba import types
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], context.get_value_type(types.int64))
@@ -63,10 +64,10 @@ def bits_of_float(typing_context: Any, value: Any) -> Any:
 @intrinsic
 def _floor(typing_context: Any, value: Any) -> Any:
     """The largest whole number <= a float64, as a float64: ``math.floor`` returns an integer."""
+    from numba import types
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        double = cgutils.ir.DoubleType()
-        floor = builder.module.declare_intrinsic("llvm.floor", [double])
+        floor = builder.module.declare_intrinsic("llvm.floor", [arguments[0].type])
         return builder.call(floor, arguments)
 
     return types.float64(types.float64), generate
@@ -75,10 +76,12 @@ def _floor(typing_context: Any, value: Any) -> Any:
 @intrinsic
 def fused(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
     """a b + c of float64, rounded once."""
+    from llvmlite import ir
+    from numba import types
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        double = cgutils.ir.DoubleType()
-        fma = builder.module.declare_intrinsic("llvm.fma", [double], cgutils.ir.FunctionType(double, [double] * 3))
+        double = ir.DoubleType()
+        fma = builder.module.declare_intrinsic("llvm.fma", [double], ir.FunctionType(double, [double] * 3))
         return builder.call(fma, arguments)
 
     return types.float64(types.float64, types.float64, types.float64), generate
@@ -87,14 +90,17 @@ def fused(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
 @intrinsic
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     """Prefetch the cache line of ``array[index]``; the index may be out of bounds. Has no effect on results."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core.cgutils import get_item_pointer, get_or_insert_function, voidptr_t
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(array)(context, builder, arguments[0]).data
-        place = builder.gep(data, [arguments[1]])
-        ir = cgutils.ir
+        view = context.make_array(array)(context, builder, arguments[0])
+        item = get_item_pointer(context, builder, array, view, arguments[1:])
+        place = builder.bitcast(item, voidptr_t)
         word = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [place.type, word, word, word])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        function = get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         builder.call(function, [place, word(0), word(3), word(1)])  # for reading, high locality, data cache
         return context.get_dummy_value()
 

@@ -55,11 +55,14 @@ def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
 IMPORTS = f'{EACH}    assert "numba" not in sys.modules, command\n'
 
 
-def test_imports__commands_without_a_rating_system_load_no_kernels(pattern: Path, tmp_path: Path) -> None:
+def test_imports__commands_that_compute_nothing_import_no_numba(pattern: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     shutil.copytree(pattern, lake)
     write_source(tmp_path / "source", synthetic(14))
     commands = (
+        "rate --run run", "rate --run run --dry-run", "rate --run run --from 5 --dry-run", "publish --run run",
+        "leaderboard --run run", "leaderboard --run run --format csv", "player 'player 1' --run run", "verify",
+        "export --run run --what ratings --format csv", f"publish --run run --site {tmp_path / 'site'}",
         "runs", "runs --format json", "log --dataset games", f"ingest files {tmp_path / 'source'} --dataset games",
         f"ingest files {tmp_path / 'source'} --dataset other", "alias ghost 'player 3' --dataset games",
         "remove 3 --why twice --dataset games", "compact", "delete --run run --yes", "delete --dataset other --yes",

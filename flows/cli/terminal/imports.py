@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 __all__ = ["without_pandas"]
 
 
-class _NoPandas(MetaPathFinder):
-    """Finds no pandas; other finders are not asked for it."""
+class _NoPandas:
+    """Finds no pandas; other finders are not asked for it. A base class would import importlib.resources."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name == "pandas":

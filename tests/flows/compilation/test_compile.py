@@ -177,7 +177,7 @@ def test_ahead__systems_are_those_that_two_processes_compile() -> None:
 
 
 def test_announce_compilation__prints_one_line_for_a_block(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    again = exact(days_since.py_func)  # type: ignore[attr-defined]
+    again = exact(days_since.py_func)
     for said in ["compiling glicko (once per machine)\n", ""]:
         with announce_compilation("glicko"):
             assert again(0, 86_400) == again(0, 86_400) == 1.0

@@ -152,9 +152,9 @@ def double(x):
 def test_kernel__is_compiled_once_for_all_processes(home: Path) -> None:
     first, second = exact(double), exact(double)
     assert first(3) == second(3) == 6
-    assert sum(first._cache_misses.values()) == 1
-    assert sum(second._cache_hits.values()) == 1
-    assert sum(second._cache_misses.values()) == 0
+    assert sum(first.dispatcher._cache_misses.values()) == 1
+    assert sum(second.dispatcher._cache_hits.values()) == 1
+    assert sum(second.dispatcher._cache_misses.values()) == 0
     assert first(1.5) == 3.0  # another signature, another file
     assert len(list((home / cache_folder.release()).glob("test_cache_folder.double-*.kernel"))) == 2
 

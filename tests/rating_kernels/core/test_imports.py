@@ -1,4 +1,4 @@
-"""The kernels import numpy, numba and their dependencies only."""
+"""The kernels import numpy and its dependencies only; numba is imported by the first call of a kernel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,27 @@ def loaded(modules: str) -> set[str]:
     ],
     ids=["kernels", "local-engines"],
 )
-def test_import__brings_numpy_and_numba_alone(modules: str, ours: set[str]) -> None:
+def test_import__brings_numpy_alone(modules: str, ours: set[str]) -> None:
     brought = loaded(modules)
     assert not brought & {"pyarrow", "pandas", "dask", "distributed", "prefect", "storage", "fsspec"}
-    assert brought - loaded("numpy, numba") == ours
+    assert brought - loaded("numpy") == ours
+
+
+EVERY_MODULE = """
+import sys
+from importlib import import_module
+from pkgutil import walk_packages
+from ranklake import rating_kernels
+from ranklake.rating_kernels.inference.pairwise import days_since
+
+for module in walk_packages(rating_kernels.__path__, f"{rating_kernels.__name__}."):
+    if module.name.rpartition(".")[2] not in ("compilations", "dispatchers", "kernel_cache"):
+        import_module(module.name)
+assert "numba" not in sys.modules
+assert days_since(0, 86_400) == 1.0
+assert "numba" in sys.modules
+"""
+
+
+def test_import__of_every_kernel_imports_no_numba_before_a_call() -> None:
+    subprocess.run([sys.executable, "-c", EVERY_MODULE], check=True)
