@@ -28,6 +28,7 @@ LINE = 8  # float64 a cache line; also the first capacity, most players take par
 NEVER = int(np.iinfo(np.int64).min)  # last time of a player without one: no days pass before the first round
 _FIRST_POOL = 1 << 26  # places: address space only, pages are used when written
 _AHEAD = 8  # rows to prefetch when all are read in order
+_NEXT = 16  # participants to prefetch while small rounds are rated: twice eight games
 _FLOAT = np.dtype(np.float64)
 _GROWTH = 4  # times the required size, when the pool is full
 
@@ -275,6 +276,23 @@ def places_needed(begin, end, rows, length, capacity, parts):
 
 
 @inner_exact
+@inner_exact
+def prefetch_records(begin, end, player, first, last):
+    """Prefetch the records of ``player[begin:end]``.
+
+    ``first`` and ``last`` are the first and the last column that a kernel uses: a record may be in two cache lines.
+    """
+    for i in range(begin, end):
+        prefetch(first, player[i])
+        prefetch(last, player[i])
+
+
+@inner_exact
+def prefetch_next(begin, end, player, first, last):
+    """Prefetch the records of participants, for small rounds in sequence: those after ``player[begin:end]``."""
+    prefetch_records(begin + _NEXT, min(end + _NEXT, len(player)), player, first, last)
+
+
 def grow(row, new, start, capacity, pool, parts):
     """Move a full row to a segment twice as long that begins at ``new``; returns the first place after it."""
     old, old_capacity = start[row], capacity[row]

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.beliefs import Beliefs
+from ..core.beliefs import Beliefs, prefetch_next
 from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import exp
@@ -276,6 +276,7 @@ def _rate_small(
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n = j - i
+        prefetch_next(i, j, player, mu, n_rounds)
         _read_rows(i, j, player, mu, n_rounds, mu_prior, sigma_prior, n_before)
         field = mu_prior[i:j]
         if n == 2:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.beliefs import Beliefs
+from ..core.beliefs import Beliefs, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
 from ..core.standings import Floats, Rounds
@@ -215,6 +215,7 @@ def _rate_small(
         stop = end_of_games(r, offsets, player, team)
         i, j = offsets[r], offsets[stop]
         n, m, rows, before, spread = j - i, team[stop] - team[r], player[i:j], mu_prior[i:j], sigma_prior[i:j]
+        prefetch_next(i, j, player, mu, n_rounds)
         for one in range(r, stop):
             first, last, tau = offsets[one] - i, offsets[one + 1] - i, share_of_skew(float(participants[one]))
             diffuse_rows(

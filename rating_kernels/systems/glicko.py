@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.beliefs import NEVER, Beliefs
+from ..core.beliefs import NEVER, Beliefs, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive
 from ..core.standings import Floats, Ints, Rounds
@@ -301,6 +301,7 @@ def rate_each(
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         scale = q * math.sqrt(weight[r]) if one_game else q
+        prefetch_next(i, j, player, mu, n_rounds)
         diffuse_rows(
             i, j, player, time_seconds[r], each, daily, newcomers_too, most, mu, sigma, n_rounds, last_time,
             mu_prior, sigma_prior, n_before,

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ...core.beliefs import LANES, LINE, grow, make_room
+from ...core.beliefs import LANES, LINE, grow, make_room, prefetch_records
 from ...core.jit import exact, inner_exact, inner_kernel
 from ...core.numerics import C3, bits_of_float, exp, exp_in_registers, float_of_bits, log1p, one_minus_exp, prefetch
 from ..diffusion import elapsed_days
@@ -61,6 +61,7 @@ def diffuse_rows(
     exponent = 0.0 if forgets else rho
     for chunk in range(begin, end, CHUNK):
         size = min(CHUNK, end - chunk)
+        prefetch_records(chunk + CHUNK, min(chunk + 2 * CHUNK, end), player, mu, capacity)
         for i in range(size):
             row, r = player[chunk + i], (chunk + i) // per_round
             gamma2[i], beta[chunk + i] = drift(row, time_seconds[r], weight[r], a, b, c, d, delay, n_rounds, last_time)
@@ -121,6 +122,7 @@ def absorb_rows(
     moved = np.zeros(CHUNK, dtype=np.bool_)
     for chunk in range(begin, end, CHUNK):
         size = min(CHUNK, end - chunk)
+        prefetch_records(chunk + 2 * CHUNK, min(chunk + 3 * CHUNK, end), player, mu, capacity)
         prefetch_histories(chunk + CHUNK, min(chunk + 2 * CHUNK, end), player, start, length, capacity, pool)
         for i in range(size):
             steep[i] = slope[player[chunk + i]]
