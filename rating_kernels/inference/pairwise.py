@@ -22,9 +22,10 @@ import numpy.typing as npt
 
 from ..core.beliefs import NEVER, Beliefs, Map
 from ..core.jit import exact, inner_exact, inner_kernel
-from ..core.numerics import C3, exp
+from ..core.numerics import C3, exp, exp_in_registers
 from ..core.standings import Floats, Ints, Longs
 from ..fields.field_sums import field_sums
+from .game_performance import GAMES
 from .performance import group_starts, weigh_groups
 
 __all__ = [
@@ -36,11 +37,14 @@ __all__ = [
     "number_players",
     "pairwise_sums",
     "pairwise_sums_directly",
+    "sum_each_game",
     "sum_games",
 ]
 
 SMALL = 256  # participants up to which all pairs are faster than a table
 _DAY = 86400.0
+_MU, _MU_OTHER, _SIGMA, _SIGMA_OTHER, _SCORE = range(5)
+_SURPRISE, _SURPRISE_OTHER, _INFORMATION, _INFORMATION_OTHER, _NUMBERS = range(5, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +191,30 @@ def pairwise_sums_directly(begin, end, lo, hi, q, mu, sigma, g, surprise, inform
             information_sum += g[j] * g[j] * (e * expected) * expected
         surprise[i], information[i] = surprise_sum, information_sum
         g[k] = own
+
+
+@inner_exact
+def sum_each_game(begin, n, lo, q, mu, sigma, surprise, information):
+    """The sums of each of ``n`` games of two, at most :data:`.game_performance.GAMES`, in rows from ``begin`` on."""
+    games = np.ones((_NUMBERS, GAMES))  # complete, and one array: the compiler vectorises without checks
+    for k in range(n):
+        i = begin + 2 * k
+        games[_MU, k], games[_MU_OTHER, k] = mu[i], mu[i + 1]
+        games[_SIGMA, k], games[_SIGMA_OTHER, k] = sigma[i], sigma[i + 1]
+        games[_SCORE, k] = 0.5 if lo[i + 1] == 0 else 1.0
+    for k in range(GAMES):
+        g, g_other = _certainty(q, games[_SIGMA, k]), _certainty(q, games[_SIGMA_OTHER, k])
+        lead = (games[_MU, k] - games[_MU_OTHER, k]) * q
+        e, e_other = exp_in_registers(-lead * g_other), exp_in_registers(lead * g)
+        expected, expected_other = 1.0 / (1.0 + e), 1.0 / (1.0 + e_other)
+        games[_SURPRISE, k] = g_other * (games[_SCORE, k] - expected)
+        games[_SURPRISE_OTHER, k] = g * (1.0 - games[_SCORE, k] - expected_other)
+        games[_INFORMATION, k] = g_other * g_other * (e * expected) * expected
+        games[_INFORMATION_OTHER, k] = g * g * (e_other * expected_other) * expected_other
+    for k in range(n):
+        i = begin + 2 * k
+        surprise[i], surprise[i + 1] = games[_SURPRISE, k], games[_SURPRISE_OTHER, k]
+        information[i], information[i + 1] = games[_INFORMATION, k], games[_INFORMATION_OTHER, k]
 
 
 @exact

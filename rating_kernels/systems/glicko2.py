@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.beliefs import Beliefs
-from ..core.jit import exact, inner_exact
+from ..core.beliefs import Beliefs, prefetch_next
+from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, positive
-from ..core.numerics import exp
 from ..core.standings import Floats, Ints, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..inference.game_performance import end_of_games
 from ..inference.pairwise import (
     SMALL,
     GameSums,
@@ -36,20 +36,18 @@ from ..inference.pairwise import (
     gather_games,
     pairwise_sums,
     pairwise_sums_directly,
+    sum_each_game,
     sum_games,
 )
 from ..inference.performance_law import curve_law
 from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
+from ..inference.volatility import ROWS, new_volatilities
 from ..inference.win_probability import glicko_win_probability
 from .glicko import check_idle, check_time, perform
 
 __all__ = ["SYSTEM", "Glicko2", "rate_games", "sit_out"]
 
 SCALES = {"printed": 173.7178, "exact": 400.0 / math.log(10.0)}  # rating points a unit of the Glicko-2 scale
-
-_PRECISION = 1e-12  # of ln s'^2: after a last step of this size the error is below 1e-15 or rounding
-_STEPS = 200
-_LEAST = 1e-20  # information, far below that of a real game: keeps ln(v) in range
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ def performance_law(params: Glicko2, weight: Any, participants: Any, prior: Prio
 def prior(params: Glicko2, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 6, for each idle period since the last contest if idle time counts."""
     _diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], *_idle(params), *_store(beliefs),
+        start, stop, round.n_rows, round.player, round.time_seconds.copy(), *_idle(params), *_store(beliefs),
         prior.mu, prior.sigma, prior.n_before,
     )  # fmt: skip
 
@@ -134,8 +132,8 @@ def absorb(
 ) -> None:
     """Steps 5 to 8: the new volatility, deviation and rating."""
     failed = _absorb_rows(
-        start, stop, round.player, round.time_seconds[0], SCALES[params.scale], params.tau, prior.mu, prior.sigma,
-        summary.surprise, summary.information, *_store(beliefs), outcome.mu, outcome.sigma,
+        start, stop, round.n_rows, round.player, round.time_seconds.copy(), SCALES[params.scale], params.tau,
+        prior.mu, prior.sigma, summary.surprise, summary.information, *_store(beliefs), outcome.mu, outcome.sigma,
     )  # fmt: skip
     _raise_if_failed(failed)
 
@@ -172,13 +170,14 @@ def _rate_period(
     params: Glicko2, beliefs: Beliefs, games: Period, a: Ints, b: Ints, score: Floats, now: int, found: Outcome
 ) -> None:  # fmt: skip
     """All steps for one period of games; see :data:`.period_games.RatePeriod`."""
-    m, scale = len(games.player), SCALES[params.scale]
+    m, scale, time_seconds = len(games.player), SCALES[params.scale], np.array([now])
     _diffuse_rows(
-        0, m, games.player, now, *_idle(params), *_store(beliefs), found.mu_prior, found.sigma_prior, found.n_before
-    )
+        0, m, m, games.player, time_seconds, *_idle(params), *_store(beliefs),
+        found.mu_prior, found.sigma_prior, found.n_before,
+    )  # fmt: skip
     sum_games(a, b, score, 1.0 / scale, found.mu_prior, found.sigma_prior, games.surprise, games.information)
     failed = _absorb_rows(
-        0, m, games.player, now, scale, params.tau, found.mu_prior, found.sigma_prior, games.surprise,
+        0, m, m, games.player, time_seconds, scale, params.tau, found.mu_prior, found.sigma_prior, games.surprise,
         games.information, *_store(beliefs), found.mu, found.sigma,
     )  # fmt: skip
     _raise_if_failed(failed)
@@ -207,93 +206,51 @@ def _raise_if_failed(failed: int) -> None:
 
 @exact
 def _diffuse_rows(
-    begin, end, player, time_seconds, periods_a_day, scale,
+    begin, end, per_round, player, time_seconds, periods_a_day, scale,
     mu, sigma, vol, n_rounds, last_time, mu_prior, sigma_prior, n_before,
 ):  # fmt: skip
+    """Steps 1 and 6 for rows ``player[begin:end]``, of rounds of ``per_round`` rows with these times."""
     for i in range(begin, end):
         row = player[i]
-        idle = max(days_since(last_time[row], time_seconds) * periods_a_day - 1.0, 0.0)
+        now = time_seconds[(i - begin) // per_round]
+        idle = max(days_since(last_time[row], now) * periods_a_day - 1.0, 0.0)
         drift = scale * vol[row]
         sigma[row] = math.sqrt(sigma[row] * sigma[row] + drift * drift * idle)
         mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
 
 
-@inner_exact
-def _pull(x, a, half_tau2, surprise2, information, k):
-    """tau^2 F(x) of step 5 and its slope, without v, which may be infinite; f^2 + v is k / information."""
-    y = exp(x)
-    over = k + information * y
-    inverse = 1.0 / over
-    share = half_tau2 * y * inverse * inverse
-    return (
-        share * (surprise2 - information * over) - (x - a),
-        share * (surprise2 * (k - information * y) * inverse - information * k) - 1.0,
-    )
-
-
-@inner_exact
-def _new_volatility(vol, f2, surprise, information, tau):
-    """Step 5 by Newton's method; NaN if it does not converge.
-
-    If F(a) < 0, there is one zero, at most tau^2 / 2 below a, as the first term of F is above -1/2. Otherwise all zeros
-    are between a and ln(Delta^2 - f^2 - v), and a great upset may have three. The zero nearest to the old volatility is
-    found, as by the paper's procedure: F is convex from a to ``bend``, so Newton's steps skip no zero there; if there
-    is none before ``bend``, there is one beyond.
-    """
-    if vol == 0.0:
-        return 0.0  # no volatility: it stays 0
-    information = max(information, _LEAST)
-    surprise2, k, half_tau2 = surprise * surprise, information * f2 + 1.0, 0.5 * tau * tau
-    a = 2.0 * math.log(abs(vol))
-    x = a
-    value, slope = _pull(x, a, half_tau2, surprise2, information, k)
-    lower, upper, bend = a - half_tau2, a, -math.inf
-    if value > 0.0:
-        excess = surprise2 - information * k
-        root = math.sqrt(3.0 * surprise2 * surprise2 + k * k * information * information)
-        lower, upper = a, math.log(excess) - 2.0 * math.log(information)
-        bend = math.log(k * excess / (2.0 * surprise2 + root)) - math.log(information)
-    last = upper - lower
-    for _ in range(_STEPS):
-        step = -value / slope if slope < 0.0 else math.inf
-        if x < bend < x + step:
-            x = bend
-        else:
-            if x >= bend and not (lower <= x + step <= upper and abs(step) <= 0.5 * last):
-                step = 0.5 * (lower + upper) - x
-            x += step
-            last = abs(step)
-            if last <= _PRECISION * max(1.0, abs(x)):
-                return exp(0.5 * x)
-        value, slope = _pull(x, a, half_tau2, surprise2, information, k)
-        if value > 0.0:
-            lower = x
-        else:
-            upper, bend = x, -math.inf  # the zero is below x
-    return math.nan
-
-
 @exact
 def _absorb_rows(
-    begin, end, player, time_seconds, scale, tau, mu_prior, sigma_prior, surprise, information,
+    begin, end, per_round, player, time_seconds, scale, tau, mu_prior, sigma_prior, surprise, information,
     mu, sigma, vol, n_rounds, last_time, mu_after, sigma_after,
 ):  # fmt: skip
-    """Steps 5 to 8 for rows ``player[begin:end]``; returns -1, or the first index without a new volatility."""
-    failed = -1
-    for i in range(begin, end):
-        row = player[i]
-        f = sigma_prior[i] / scale
-        changed = _new_volatility(vol[row], f * f, surprise[i], information[i], tau)
-        if failed < 0 and not changed >= 0.0:
-            failed = i
-        vol[row] = changed
-        f2 = 1.0 / (1.0 / (f * f + changed * changed) + information[i])
-        mu[row] = mu_prior[i] + scale * f2 * surprise[i]
-        sigma[row] = scale * math.sqrt(f2)
-        mu_after[i], sigma_after[i] = mu[row], sigma[row]
-        n_rounds[row] += 1
-        last_time[row] = max(last_time[row], time_seconds)
-    return failed
+    """Steps 5 to 8 for rows ``player[begin:end]``, of rounds of ``per_round`` rows with these times.
+
+    Returns -1, or the first index without a new volatility; no row of its round from there on is written.
+    """
+    before, f2, changed = np.empty(ROWS), np.empty(ROWS), np.empty(ROWS)
+    for first in range(begin, end, ROWS):
+        n = min(ROWS, end - first)
+        for k in range(n):
+            f = sigma_prior[first + k] / scale
+            before[k], f2[k] = vol[player[first + k]], f * f
+        new_volatilities(n, before, f2, surprise[first : first + n], information[first : first + n], tau, changed)
+        failed = -1
+        for k in range(n - 1, -1, -1):
+            failed = failed if changed[k] >= 0.0 else first + k
+        stop = first + n if failed < 0 else max(first, failed - (failed - begin) % per_round)
+        for i in range(first, stop):
+            row, k = player[i], i - first
+            variance = 1.0 / (1.0 / (f2[k] + changed[k] * changed[k]) + information[i])
+            vol[row] = changed[k]
+            mu[row] = mu_prior[i] + scale * variance * surprise[i]
+            sigma[row] = scale * math.sqrt(variance)
+            mu_after[i], sigma_after[i] = mu[row], sigma[row]
+            n_rounds[row] += 1
+            last_time[row] = max(last_time[row], time_seconds[(i - begin) // per_round])
+        if failed >= 0:
+            return failed
+    return -1
 
 
 @exact
@@ -301,20 +258,29 @@ def _rate_each(
     offsets, player, lo, hi, time_seconds, scale, tau, periods_a_day, points,
     mu, sigma, vol, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
+    """Consecutive games of two without a common player take each step together: they fill vector registers."""
     g, surprise, information = np.empty(SMALL), np.empty(len(player)), np.empty(len(player))
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
+    r = 0
+    while r < len(offsets) - 1:
+        stop = end_of_games(r, offsets, player, offsets)
+        i, j = offsets[r], offsets[stop]
+        per_round = offsets[r + 1] - i
+        prefetch_next(i, j, player, mu, n_rounds)
         _diffuse_rows(
-            i, j, player, time_seconds[r], periods_a_day, points, mu, sigma, vol, n_rounds, last_time,
+            i, j, per_round, player, time_seconds[r:stop], periods_a_day, points, mu, sigma, vol, n_rounds, last_time,
             mu_prior, sigma_prior, n_before,
         )  # fmt: skip
-        pairwise_sums_directly(i, j, lo, hi, 1.0 / scale, mu_prior, sigma_prior, g, surprise, information)
+        if per_round == 2:
+            sum_each_game(i, stop - r, lo, 1.0 / scale, mu_prior, sigma_prior, surprise, information)
+        else:
+            pairwise_sums_directly(i, j, lo, hi, 1.0 / scale, mu_prior, sigma_prior, g, surprise, information)
         failed = _absorb_rows(
-            i, j, player, time_seconds[r], scale, tau, mu_prior, sigma_prior, surprise, information,
+            i, j, per_round, player, time_seconds[r:stop], scale, tau, mu_prior, sigma_prior, surprise, information,
             mu, sigma, vol, n_rounds, last_time, mu_after, sigma_after,
         )  # fmt: skip
         if failed >= 0:
             return failed
+        r = stop
     return -1
 
 

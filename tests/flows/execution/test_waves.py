@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,11 +49,16 @@ def test_waves__have_the_bits_of_one_game_after_the_other(name: str) -> None:
             assert same_bits((beliefs, found), (expected, outcome))
 
 
-@pytest.mark.parametrize("name", ["elo-mmr", "elo-mms"])
-@pytest.mark.parametrize("tie_mode", ["full", "split"])
-def test_games__solved_together_have_the_bits_of_each_alone(name: str, tie_mode: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        *((name, {"tie_mode": mode}) for name in ("elo-mmr", "elo-mms") for mode in ("full", "split")),
+        ("glicko2", {"period_days": 0.5}),
+    ],
+)
+def test_games__solved_together_have_the_bits_of_each_alone(name: str, chosen: dict[str, Any]) -> None:
     system, games = SYSTEMS[name], league()
-    params = system.params(tie_mode=tie_mode)
+    params = system.params(**chosen)
     together, alone = system.newcomers(params, PLAYERS), system.newcomers(params, PLAYERS)
     outcome, found = rate_rounds(system, params, together, games, Serial()), Outcome.empty(games.n_rows)
     for g in range(len(games)):

@@ -10,10 +10,9 @@ import pytest
 from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.leagues import believed, crowd, games, round_of, thrown
 from helpers.strategies import DAY, POOL, histories, populations, repeatable
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from twins.glicko2 import Glicko2 as Twin
-from twins.glicko2 import new_volatility
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
@@ -168,55 +167,6 @@ def test_round__agrees_with_the_twin_from_a_table_too(n: int) -> None:
 
 
 # --- the volatility ---
-
-
-def equation(x: float, vol: float, f: float, surprise: float, information: float, tau: float) -> float:
-    """F of step 5."""
-    v, e = 1 / information, math.exp(x)
-    delta = surprise * v
-    return e * (delta**2 - f**2 - v - e) / (2 * (f**2 + v + e) ** 2) - (x - math.log(vol**2)) / tau**2
-
-
-@given(
-    st.floats(-3, 0.3).map(lambda x: 10**x),
-    st.floats(-2.5, 0.3).map(lambda x: 10**x),
-    st.floats(-1, 1),
-    st.floats(0.001, 30),
-    st.sampled_from([1, 2, 10, 1000]),
-    st.floats(0.1, 2),
-)
-@repeatable(400)
-def test_volatility__is_that_of_the_procedure_of_the_paper(vol, f, share, gap, n, tau) -> None:
-    """``n`` opponents, each ``gap`` units away: from the expected results to upsets that leave F three zeros."""
-    e = math.exp(-gap)
-    surprise, information = n * share, n * e / (1 + e) ** 2
-    found = glicko2._new_volatility(vol, f * f, surprise, information, tau)
-    assume(information > 1e-15)
-    assert found == pytest.approx(new_volatility(surprise / information, f, 1 / information, vol, tau), rel=1e-11)
-
-
-def test_volatility__after_a_great_upset_is_the_zero_nearest_to_the_old_one() -> None:
-    """1500 beats 3500: F is positive at ln 0.06^2, falls below 0, rises again and falls for good."""
-    vol, f, gap = 0.06, 60 / PRINTED, 2000 / PRINTED
-    e = math.exp(-gap)
-    surprise, information = 1 / (1 + e), e / (1 + e) ** 2
-    found = 2 * math.log(glicko2._new_volatility(vol, f * f, surprise, information, 0.5))
-    xs = np.linspace(math.log(vol**2), math.log((surprise / information) ** 2), 20_001)
-    signs = np.sign([equation(x, vol, f, surprise, information, 0.5) for x in xs])
-    turns = np.flatnonzero(np.diff(signs))
-    assert len(turns) == 3
-    assert xs[turns[0]] <= found <= xs[turns[0] + 1]
-    assert found - math.log(vol**2) < 0.001
-
-
-@pytest.mark.parametrize("vol", [1e-150, 1e-6, 0.06, 1.0, 1e10])
-@pytest.mark.parametrize("f", [1e-12, 0.1, 4.0, 1e20])
-@pytest.mark.parametrize("tau", [1e-3, 0.3, 1.2, 100.0])
-def test_volatility__is_found_for_any_results(vol: float, f: float, tau: float) -> None:
-    for surprise in (0.0, 1e-20, -1.0, 1e3, -1e6):
-        for information in (0.0, 1e-300, 1e-25, 1e-12, 1e-3, 0.25, 1e5):
-            found = glicko2._new_volatility(vol, f * f, surprise, information, tau)
-            assert 0 < found < math.inf
 
 
 def test_volatility__of_0_stays_0() -> None:
