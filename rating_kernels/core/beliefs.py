@@ -31,6 +31,7 @@ _AHEAD = 8  # rows to prefetch when all are read in order
 _NEXT = 16  # participants to prefetch while small rounds are rated: twice eight games
 _FLOAT = np.dtype(np.float64)
 _GROWTH = 4  # times the required size, when the pool is full
+_FULL = 0.75  # share of a compacted pool in use, from which it grows
 
 
 class Map(Protocol):
@@ -203,15 +204,25 @@ class History:
         return places
 
     def reserve(self, places: int) -> None:
-        """Ensure that ``places`` pool places can be allocated.
+        """Ensure that ``places`` pool places can be allocated; segments may move.
 
-        Abandoned segments are not reused: together they are smaller than those in use.
+        A full pool is compacted: the segments that rows left when they grew are about half of it. The pool grows if
+        this leaves less than a quarter free.
         """
-        used = int(self.used[0])
-        if used + places > len(self.pool):
+        if int(self.used[0]) + places <= len(self.pool):
+            return
+        used = self._compact()
+        if used + places > _FULL * len(self.pool):
             pool = _aligned(np.empty, max(_GROWTH * (used + places), _FIRST_POOL))
             pool[:used] = self.pool[:used]
             self.pool = pool
+        self.used[0] = used
+
+    def _compact(self) -> int:
+        """Move all segments to the begin of the pool, in order; returns the first place after them."""
+        rows = np.flatnonzero(self.capacity)
+        used: int = _move_together(rows[np.argsort(self.start[rows])], *self.arrays, len(self.parts))
+        return used
 
     def allocate(self, places: int) -> int:
         """Allocate reserved pool places; returns the first. Thread-safe."""
@@ -265,17 +276,6 @@ def _aligned(make: Callable[..., Column], n: int, dtype: np.dtype[Any] = _FLOAT)
     return raw[skip : skip + n * dtype.itemsize].view(dtype)
 
 
-@exact
-def places_needed(begin, end, rows, length, capacity, parts):
-    """Pool places that ``rows[begin:end]`` require for one more factor each: a full segment moves to a longer one."""
-    places = 0
-    for i in range(begin, end):
-        room = capacity[rows[i]]
-        places += parts * max(2 * room, LINE) if length[rows[i]] == room else 0
-    return places
-
-
-@inner_exact
 @inner_exact
 def prefetch_records(begin, end, player, first, last):
     """Prefetch the records of ``player[begin:end]``.
@@ -293,6 +293,31 @@ def prefetch_next(begin, end, player, first, last):
     prefetch_records(begin + _NEXT, min(end + _NEXT, len(player)), player, first, last)
 
 
+@exact
+def places_needed(begin, end, rows, length, capacity, parts):
+    """Pool places that ``rows[begin:end]`` require for one more factor each: a full segment moves to a longer one."""
+    places = 0
+    for i in range(begin, end):
+        room = capacity[rows[i]]
+        places += parts * max(2 * room, LINE) if length[rows[i]] == room else 0
+    return places
+
+
+@exact
+def _move_together(rows, start, length, capacity, pool, parts):
+    """Move the segments of ``rows``, in order of their places, one behind the other; returns the first place after."""
+    used = 0
+    for i in range(len(rows)):
+        row = rows[i]
+        first = start[row] - start[row] % LINE
+        for k in range(parts * capacity[row]):
+            pool[used + k] = pool[first + k]
+        start[row] += used - first
+        used += parts * capacity[row]
+    return used
+
+
+@inner_exact
 def grow(row, new, start, capacity, pool, parts):
     """Move a full row to a segment twice as long that begins at ``new``; returns the first place after it."""
     old, old_capacity = start[row], capacity[row]

@@ -119,6 +119,21 @@ def test_history__stretches_double_and_outgrown_ones_are_left_behind() -> None:
     assert store.history.capacity[1] == 0
 
 
+def test_history__outgrown_stretches_are_removed_when_the_pool_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ranklake.rating_kernels.core.beliefs._FIRST_POOL", 1 << 16)
+    params = SYSTEM.params(history_len=9)
+    store, rounds = SYSTEM.newcomers(params, 12), rounds_of(60, 12, 5, seed=3)
+    rated(params, rounds, store)
+    history, other = store.history, rebuilt(params, store)
+    assert (history.start % LINE).any()
+    assert history.used[0] > 3 * history.capacity.sum()
+    history.reserve(len(history.pool))
+    assert history.used[0] == 3 * history.capacity.sum()
+    assert same_bits(store, other)
+    assert same_bits(rated(params, rounds, store), rated(params, rounds, other))
+    assert same_bits(store, other)
+
+
 def test_history__pool_grows_when_it_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Results from a small initial pool have the same bits as from a large one."""
     params, rounds = SYSTEM.params(rho=0.04), rounds_of(60, 12, 5, seed=3)
