@@ -38,6 +38,7 @@ _X = np.cos(_ANGLES)  # descending
 _X_UPPER = _X[:_HALF].copy()
 _TO_SERIES = 2.0 / NODES * np.cos(np.outer(np.arange(NODES), _ANGLES))  # values at _X to Chebyshev coefficients
 _TO_SERIES[0] *= 0.5
+_LANES = 8  # exponentials that a vector loop computes at a time; padding avoids a scalar remainder
 _CLAMP = 150.0  # a product of four denominators must not overflow: 4 * (150 + 2 pi) < 708
 
 
@@ -87,7 +88,7 @@ def accumulate(mu, rate, weight, start, stop, middle, top_rate, half_width, firs
     One division serves four values: a node and its mirror image, on two panels.
     """
     e = np.empty(_HALF)
-    a = np.empty(offset[-1])
+    a = np.empty(offset[-1] + _LANES - 1)
     for j in range(start, stop):
         r = rate[j]
         level = level_of(r, top_rate, len(half_width))
@@ -105,10 +106,9 @@ def accumulate(mu, rate, weight, start, stop, middle, top_rate, half_width, firs
         for k in range(_HALF):
             e[k] = exp(h * _X_UPPER[k] * r)
         split = min(max(-first[level], near), beyond)  # panels before it have M
-        for i in range(near, split):
-            a[i] = exp(min(max((mu[j] - (origin + 2 * h * i)) * r, -_CLAMP), _CLAMP))
-        for i in range(split, beyond):
-            a[i] = exp(min(max((origin + 2 * h * i - mu[j]) * r, -_CLAMP), _CLAMP))
+        for i in range(near, near + (beyond - near + _LANES - 1) // _LANES * _LANES):
+            side = -1.0 if i < split else 1.0
+            a[i] = exp(min(max(side * (origin + 2 * h * i - mu[j]) * r, -_CLAMP), _CLAMP))
         w = weight[j]
         for i in range(near, beyond, 2):
             a0 = a[i]
