@@ -37,6 +37,7 @@ _GUESSES = 3  # Newton steps on the cubic of the first guess
 _CONVERGED = 1e-5  # of x: Halley's next error is at most a quarter of the cube of its last step
 _STEPS = 200
 _AHEAD = 4  # rows whose histories are prefetched
+_APART = 64  # places between arrays: a loop over closer ones is not vectorised and rounds differently
 
 
 @exact
@@ -56,7 +57,7 @@ def noise_rows(
     longest = np.int64(0)
     for i in range(begin, end):
         longest = max(longest, capacity[player[i]])
-    curve, force = np.empty(longest), np.empty(longest)
+    curve, force = _scratch(longest)
     for i in range(begin, end):
         ahead = player[min(i + _AHEAD, end - 1)]
         for k in range(start[ahead], start[ahead] + length[ahead], LINE):
@@ -80,6 +81,18 @@ def noise_rows(
         sigma[row] = math.sqrt(variance)
         mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
     return -1
+
+
+@inner_exact
+def _scratch(longest):
+    """Two arrays of ``longest`` numbers, :data:`_APART` places from each other and from the end of any other array.
+
+    The distance of arrays of their own, from each other and from the pool, would be a matter of chance, and so would
+    the bits.
+    """
+    places = np.empty(2 * longest + 3 * _APART)
+    second = longest + 2 * _APART
+    return places[_APART : _APART + longest], places[second : second + longest]
 
 
 @inner_exact
@@ -175,10 +188,11 @@ def _zeta(v):
 @inner_kernel
 def _measure(r, pool, perf, inverse_tau, length, curve, force):
     """Write logistic factors' v into ``curve`` and their w into ``force``; returns their F(1), F'(1) and F''(1)."""
+    perf, inverse_tau = np.uint64(perf), np.uint64(inverse_tau)  # signed ones may count from the end of the pool
     f = 0.0
     f1 = 0.0
     f2 = 0.0
-    for k in range((length + LANES - 1) // LANES * LANES):
+    for k in range(np.uint64((length + LANES - 1) // LANES * LANES)):
         y = pool[inverse_tau + k]
         u = abs(r - pool[perf + k]) * y
         e = exp(-2.0 * u)
@@ -216,8 +230,9 @@ def _sums(x, curve, force, length):
 @inner_kernel
 def _widen(x, pool, inverse_tau, length, curve, force):
     """Write each logistic factor's new 1 / tau; returns the slope of their pull at the mode."""
+    inverse_tau = np.uint64(inverse_tau)  # as in _measure
     slope = 0.0
-    for k in range((length + LANES - 1) // LANES * LANES):
+    for k in range(np.uint64((length + LANES - 1) // LANES * LANES)):
         w = x * force[k]
         v = x * curve[k]
         z = _zeta(v)

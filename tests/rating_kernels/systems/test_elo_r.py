@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from golden.answers_elo_r import queue, remember
 from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
@@ -20,6 +21,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloR, Outcome, Rounds
+from ranklake.rating_kernels.inference.factors import noise
 from ranklake.rating_kernels.inference.factors.noise import _zeta
 from ranklake.rating_kernels.systems.elo_r import spread
 
@@ -429,6 +431,32 @@ def test_engines__agree_to_the_bit_about_long_queues(params: EloR) -> None:
         with make() as engine:
             assert same_bits(rate_rounds(SYSTEM, params, beliefs, season(), engine), whole)
         assert same_bits(beliefs, expected)
+
+
+def test_noise__has_the_same_bits_wherever_its_arrays_are() -> None:
+    n, draw, apart = 7, np.random.default_rng(7), noise._APART  # numbers; one register is not full
+    beliefs = [np.stack([draw.normal(1500, 300, n), draw.uniform(1e-3, 1e-2, n)]) for _ in range(500)]
+
+    def widened(belief: npt.NDArray[np.float64], places: list[int]) -> bytes:
+        memory = np.zeros(4096)
+        pool, curve, force = (memory[place : place + 64] for place in places)
+        pool[:n], pool[8 : 8 + n] = belief
+        total = noise._measure(1500.0, pool, 0, 8, n, curve, force)
+        return np.array([*total, noise._widen(0.9, pool, 8, n, curve, force), *pool[: 8 + n]]).tobytes()
+
+    for belief in beliefs:
+        far = widened(belief, [0, 1024, 2048])
+        for pool in (1024 - 16 - apart, 1024 + 8 + apart, 1024 + 24 + 2 * apart):  # before, between and after
+            force = 1024 + 8 + apart + (16 + apart) * (pool == 1024 + 8 + apart)
+            assert widened(belief, [pool, 1024, force]) == far
+
+
+def test_scratch__is_apart_from_everything() -> None:
+    curve, force = noise._scratch(np.int64(8))
+    memory, apart = curve.base, 8 * noise._APART  # bytes
+    assert len(curve) == len(force) == 8
+    assert curve.ctypes.data == memory.data + apart
+    assert force.ctypes.data == memory.data + 2 * apart + 64
 
 
 # --- parameters ---
