@@ -20,7 +20,7 @@ from chaos.world import World
 from deltalake import DeltaTable
 from helpers.command_server import CommandServer, Ended, open_command_server
 from helpers.life import SETTINGS, what_counts
-from helpers.stores import SEGMENTS_AS_ON_A_DISK, Proxy, environment, proxy, server
+from helpers.stores import Proxy, environment, proxy, server
 from helpers.tables import ORDER
 from helpers.timeouts import TIMEOUT
 
@@ -47,9 +47,7 @@ def draw(seed: int) -> dict[str, Any]:
 
 def check(world: World, parameters: dict[str, Any]) -> None:
     store = world.once("store", lambda: _store(world))
-    command_server = world.once(
-        "remote command server", lambda: open_command_server(SETTINGS + WARM + SEGMENTS_AS_ON_A_DISK)
-    )
+    command_server = world.once("remote command server", lambda: open_command_server(SETTINGS + WARM))
     _empty(store)
     steps = parameters["steps"]
     commands = [step["command"] for step in steps]

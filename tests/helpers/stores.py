@@ -19,17 +19,8 @@ from urllib.parse import urlsplit
 import pytest
 from helpers.timeouts import TIMEOUT
 
-__all__ = ["SEGMENTS_AS_ON_A_DISK", "Proxy", "environment", "is_lease_put", "proxy", "reachable", "server"]
+__all__ = ["Proxy", "environment", "is_lease_put", "proxy", "reachable", "server"]
 
-# Python that a command runs first: its lake in a store is to be compared with one on a disk
-SEGMENTS_AS_ON_A_DISK = """
-import s3fs
-import dataclasses
-from ranklake.flows.rating.commits import commit_policy
-commit_policy.DEFAULT = dataclasses.replace(
-    commit_policy.DEFAULT, remote_segment_rows=commit_policy.DEFAULT.segment_rows
-)
-"""
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"}
 
 

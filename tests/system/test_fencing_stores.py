@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from helpers.command_server import CommandServer, Ended, open_command_server
 from helpers.lakes import same_tables
 from helpers.life import COMMANDS, CONTESTS, PUBLISH, RATE, SETTINGS, Step, live, what_counts
-from helpers.stores import SEGMENTS_AS_ON_A_DISK, Proxy, reachable
+from helpers.stores import Proxy, reachable
 from helpers.tables import ORDER, TABLES
 from helpers.timeouts import TIMEOUT
 
@@ -40,7 +40,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 @pytest.fixture(scope="module")
 def command_server(store: Proxy) -> Iterator[CommandServer]:
     timeout = 'import os\nos.environ["AWS_TIMEOUT"] = "600s"  # of a request that is held back\n'
-    with open_command_server(SETTINGS + timeout + "import deltalake\n" + SEGMENTS_AS_ON_A_DISK) as made:
+    with open_command_server(SETTINGS + timeout + "import deltalake\n") as made:
         yield made
 
 

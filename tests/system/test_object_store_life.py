@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from helpers.command_server import CommandServer, Ended, open_command_server
 from helpers.lakes import same_tables
 from helpers.life import COMMANDS, SETTINGS, Step, live, published, what_counts
-from helpers.stores import SEGMENTS_AS_ON_A_DISK, Proxy, is_lease_put, reachable
+from helpers.stores import Proxy, is_lease_put, reachable
 from helpers.tables import ORDER, TABLES
 from helpers.timeouts import TIMEOUT
 
@@ -34,7 +34,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 @pytest.fixture(scope="module")
 def command_server(store: Proxy) -> Iterator[CommandServer]:
-    with open_command_server(SETTINGS + SEGMENTS_AS_ON_A_DISK) as made:
+    with open_command_server(SETTINGS) as made:
         yield made
 
 
@@ -127,7 +127,7 @@ def test_rate__lists_as_often_for_one_segment_as_for_many(
     counts = []
     for run, rows in (("many", 20), ("one", 10**9)):
         store.seen.clear()
-        policy = f"CommitPolicy(remote_segment_rows={rows}, segment_seconds=float('inf'), snapshot_rows=10**9)"
+        policy = f"CommitPolicy(segment_rows={rows}, segment_seconds=float('inf'), snapshot_rows=10**9)"
         ended = command_server.run(
             "rate",
             "--dataset",

@@ -56,7 +56,7 @@ def url(store: Proxy, tmp_path: Path) -> str:
 
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=60, remote_segment_rows=60, snapshot_rows=180)
+    commit_often(monkeypatch, segment_rows=60, snapshot_rows=180)
     monkeypatch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", 60)
 
 
@@ -116,7 +116,7 @@ import itertools, os, signal
 import ranklake.storage.lake.access.lake
 from ranklake.flows.rating.commits import commit_policy
 commit_policy.DEFAULT = commit_policy.CommitPolicy(
-    remote_segment_rows=60, segment_seconds=float("inf"), snapshot_rows=180
+    segment_rows=60, segment_seconds=float("inf"), snapshot_rows=180
 )
 whole, writes = ranklake.storage.lake.access.lake.Lake.write_bytes, itertools.count()
 def write_bytes(self, path, data, **how):

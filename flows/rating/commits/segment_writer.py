@@ -42,8 +42,7 @@ class SegmentWriter:
 
     def __init__(self, run: Run, contest_ids: Sequence[str], digests: Sequence[str], policy: CommitPolicy) -> None:
         self._run, self._contest_ids, self._digests = run, contest_ids, digests
-        self._segment_rows = policy.segment_rows if run.lake.local else policy.remote_segment_rows
-        self._segment_seconds = policy.segment_seconds
+        self._policy = policy
         self._open: list[_Piece] = []
         self._opened = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ranklake-write")
@@ -60,10 +59,10 @@ class SegmentWriter:
             self._opened = time.monotonic()
         while start < len(sizes):
             done = int(ends[start - 1]) if start else 0
-            room = self._segment_rows - sum(piece.n_rows for piece in self._open)
+            room = self._policy.segment_rows - sum(piece.n_rows for piece in self._open)
             stop = min(int(np.searchsorted(ends, done + room)) + 1, len(sizes))
             self._open.append(_Piece(rated, start, stop, sizes[start:stop]))
-            late = stop == len(sizes) and time.monotonic() - self._opened > self._segment_seconds
+            late = stop == len(sizes) and time.monotonic() - self._opened > self._policy.segment_seconds
             if int(ends[stop - 1]) - done >= room or late:
                 self.close()
             start = stop

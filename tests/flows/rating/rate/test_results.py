@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 from helpers.lakes import NUMBERS, SPICE, contest, files, ingest, lake_of, rate_run, rated, rated_in_memory, synthetic
-from helpers.rated_runs import CONTESTS_MADE, folder, fresh
+from helpers.rated_runs import CONTESTS_MADE, SEGMENT_ROWS, folder, fresh
 
 import ranklake.flows.rating.rate
 import ranklake.storage.datasets.ingest
@@ -85,6 +86,21 @@ def test_rate__reports_its_result_and_progress(lake: Lake) -> None:
     assert [p.rounds for p in result] == sorted({p.rounds for p in result})
     assert {p.n_rounds for p in result} == {60}
     assert (result[-1].rounds, result[-1].rows) == (60, n_rows)
+
+
+def test_rate__joins_small_files_to_batches_as_large_as_segments(lake: Lake) -> None:
+    from ranklake.flows.common.configuration.settings import build_params, find_system
+    from ranklake.flows.rating.config import RunConfig
+
+    found: list[Progress] = []
+    config = RunConfig("games", "run", "elo-mmr", build_params(find_system("elo-mmr"), {}))
+    ranklake.flows.rating.rate.rate(lake, config, Serial(), on_progress=found.append)
+    ends = [0, *(progress.rounds for progress in found)]
+    sizes = np.array([len(contest) for contest in CONTESTS_MADE])
+    rows = np.array([sizes[start:stop].sum() for start, stop in pairwise(ends)])
+    assert len(rows) > 3
+    assert (rows[:-1] >= SEGMENT_ROWS).all()
+    assert (rows < SEGMENT_ROWS + 24 + sizes.max()).all()  # and the last file
 
 
 def test_rate__reports_how_often_invariants_of_the_system_are_violated(lake: Lake) -> None:
