@@ -43,8 +43,8 @@ class Threads:
         others = [self._pool.submit(take) for _ in range(min(self.workers, -(-n // step)) - 1)]
         try:
             take()
-        finally:
-            errors = [other.exception() for other in others]
+        finally:  # a thread that has not started yet would find no piece: it is not waited for
+            errors = [other.exception() for other in others if not other.cancel()]
         for error in errors:
             if error is not None:
                 raise error

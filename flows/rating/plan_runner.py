@@ -86,8 +86,9 @@ class PlanRunner:
         """Resume from the newest snapshot, then rate and commit the rounds that the plan does not keep."""
         plan, run, contests = self._plan, self._run, self._dataset.contests
         rating_pass = RatingPass(
-            run, self._dataset, self._system, self._config.params, plan.skipping, self._engine, plan.excluded
-        )
+            run, self._dataset, self._system, self._config.params, plan.skipping, self._engine, plan.excluded,
+            self._policy,
+        )  # fmt: skip
         self._left_out |= rating_pass.rater.left_out
         try:
             replayed = self._resume(rating_pass)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
@@ -24,6 +25,7 @@ from ..engines.protocols import Engine
 from ..execution.factory import open_rater
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import Rater
+from .commits.commit_policy import CommitPolicy
 from .commits.rated_batch import RatedBatch
 from .eligibility import Decided, Eligibility, Undecided
 
@@ -33,12 +35,15 @@ T = TypeVar("T")
 _Part = tuple[Decided, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]  # the items of _parts
 
 _AHEAD = 4  # parts read while earlier ones are rated
+_BATCHES = 20  # at least, in the time after which a segment closes: some are read before their pace is known
 
 
 class RatingPass:
     """Rates the contests of a data set in order, without the contests of the mask ``excluded``.
 
-    ``run`` has the ratings at entry of contests with limits, and the display rating that decides about others.
+    ``run`` has the ratings at entry of contests with limits, and the display rating that decides about others. With
+    a ``policy``, small standings files are joined until they have as many rows as a segment, because each batch costs
+    about a millisecond; those of slow rounds are not, so that segments of slow rounds can close in time.
 
     Attributes
     ----------
@@ -57,21 +62,23 @@ class RatingPass:
         skipping: Skipping,
         engine: Engine,
         excluded: npt.NDArray[np.bool_] | None = None,
+        policy: CommitPolicy | None = None,
     ) -> None:
         self._dataset, self._system, self._params = dataset, system, params
         self._counts = np.ones(dataset.contests.num_rows, dtype=bool) if excluded is None else ~excluded
         self._skipping = skipping
+        self._policy, self._rows_per_second = policy, 1.0  # of the last batch
         self._facts = ContestFacts.of(dataset.contests, self._counts, rates_simultaneously(params))
         self._eligibility = Eligibility(run, dataset, self._counts)
         self.rater: Rater = open_rater(system, params, dataset.n_players, engine)
         self.damaged_snapshots: list[int] = []
 
     def rate(self, start: int, stop: int) -> Iterator[RatedBatch]:
-        """Rate contests ``start`` to ``stop - 1``, the next ones; yields a batch for each part of standings files.
+        """Rate contests ``start`` to ``stop - 1``, the next ones; yields batches of whole standings files.
 
         A contest with limits is a batch of its own.
         """
-        parts = self._eligibility.split(_read_ahead(self._dataset.standings(start, stop)))
+        parts = self._eligibility.split(_read_ahead(_joined(self._dataset.standings(start, stop), self._least_rows)))
         waiting = deque(part for part in [next(parts, None)] if part is not None)
         while waiting:
             yield from self._rate_parts(_until_wait(waiting.popleft(), parts, waiting))
@@ -81,6 +88,7 @@ class RatingPass:
         unrated: deque[_Part] = deque()  # read by the rater in advance
         outcomes = self.rater.rate_batches(_remembered(self._parts(parts), unrated))
         while True:
+            began = time.perf_counter()
             try:
                 outcome = next(outcomes, None)
             except RoundError as error:
@@ -91,9 +99,16 @@ class RatingPass:
             if outcome is None:
                 return
             (part, entry), reasons, informative, rounds = unrated.popleft()
+            self._rows_per_second = rounds.n_rows / max(time.perf_counter() - began, 1e-6)
             self._eligibility.follow(rounds, outcome)
             stop, games = part.first_contest + len(part), _games(part, informative)
             yield RatedBatch(part.first_contest, stop, informative, reasons, rounds, outcome, entry, games)
+
+    def _least_rows(self) -> float:
+        """Rows from which a batch is large enough."""
+        if self._policy is None:
+            return 0.0
+        return min(self._policy.segment_rows, self._policy.segment_seconds / _BATCHES * self._rows_per_second)
 
     def _named(self, error: RoundError, rounds: Rounds, index: npt.NDArray[np.int64]) -> ConvergenceError:
         """The error with the names of its contest and its player."""
@@ -200,6 +215,23 @@ def _remembered(parts: Iterator[_Part], unrated: deque[_Part]) -> Iterator[Round
     for part in parts:
         unrated.append(part)
         yield part[-1]
+
+
+def _joined(parts: Iterator[StandingsPart], least_rows: Callable[[], float]) -> Iterator[StandingsPart]:
+    """The same contests; small plain parts are joined until they have ``least_rows`` rows."""
+    waiting: list[StandingsPart] = []
+    n_rows = 0
+    for part in parts:
+        if waiting and not (waiting[0].is_plain and part.is_plain):
+            yield StandingsPart.concat(waiting)
+            waiting, n_rows = [], 0
+        waiting.append(part)
+        n_rows += len(part.player)
+        if n_rows >= least_rows():
+            yield StandingsPart.concat(waiting)
+            waiting, n_rows = [], 0
+    if waiting:
+        yield StandingsPart.concat(waiting)
 
 
 def _read_ahead(items: Iterator[T]) -> Iterator[T]:

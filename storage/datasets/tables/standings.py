@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -60,8 +60,22 @@ class StandingsPart:
     rated: npt.NDArray[np.bool_] | None = None
     games: Games | None = None
 
+    @classmethod
+    def concat(cls, parts: Sequence[StandingsPart]) -> StandingsPart:
+        """Consecutive parts as one; several of them must be plain."""
+        if len(parts) == 1:
+            return parts[0]
+        sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+        player, lo, hi = (np.concatenate([getattr(part, name) for part in parts]) for name in _NUMBERS)
+        return cls(parts[0].first_contest, np.concatenate(([0], np.cumsum(sizes))), player, lo, hi)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has no teams, no unrated participants and no games."""
+        return self.teams is None and self.rated is None and self.games is None
 
     def contest(self, place: int) -> StandingsPart:
         """The one contest at a place in rated order; a view."""

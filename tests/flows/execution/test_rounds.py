@@ -158,3 +158,24 @@ def test_open_engine__opens_engines_by_name() -> None:
         open_engine("abacus")
     with pytest.raises(ValueError, match="workers must be >= 1, got 0"):
         open_engine("threads", 0)
+
+
+def test_threads__a_call_does_not_wait_for_a_thread_that_another_call_keeps_busy() -> None:
+    begun, finish = threading.Barrier(3), threading.Event()
+
+    def hold(start: int, stop: int) -> None:
+        begun.wait(TIMEOUT)
+        finish.wait(TIMEOUT)
+
+    done: list[int] = []
+    with Threads(2) as engine:
+        other = threading.Thread(target=engine.map, args=(hold, 2))
+        other.start()
+        try:
+            begun.wait(TIMEOUT)  # both threads hold a piece
+            engine.map(lambda start, stop: done.extend(range(start, stop)), 10)
+            assert done == list(range(10))
+            assert other.is_alive()
+        finally:
+            finish.set()
+            other.join()

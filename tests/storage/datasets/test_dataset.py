@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 from helpers.builders import content, contest, expected, field, ingest
 
-from ranklake.storage import DamagedError, Dataset, LakeError, MissingError, Run
+from ranklake.storage import DamagedError, Dataset, LakeError, MissingError, Run, StandingsPart
 from ranklake.storage.datasets.tables.players import encode_part
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.leases.acquire import hold_lease
@@ -81,6 +81,18 @@ def test_standings__each_file_is_read_once(lake, games, monkeypatch, stretch_row
     # The shared file is read a second time, to check that its surplus rows are those of corrected contests.
     assert len(read) == 3
     assert len(set(read)) == 2
+
+
+def test_standings__consecutive_parts_joined_are_the_whole(lake, games):
+    ingest(lake, games)
+    whole = next(Dataset.open(lake, "games").standings())
+    parts = [whole.contests(start, stop) for start, stop in [(3, 4), (4, 11), (11, 30)]]
+    joined, expected = StandingsPart.concat(parts), whole.contests(3, 30)
+    assert joined.is_plain
+    assert joined.first_contest == 3
+    for name in ("offsets", "player", "lo", "hi"):
+        assert np.array_equal(getattr(joined, name), getattr(expected, name))
+        assert getattr(joined, name).dtype == getattr(expected, name).dtype
 
 
 def test_standings__corrected_contests_keep_their_place(lake, games):
