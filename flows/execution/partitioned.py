@@ -162,7 +162,8 @@ class PartitionedRater:
         if self._shares_summary(now):
             now.outcome.perf[:] = self._all_reduce([reply[0] for reply in replies], now.n_rows)
             since = self._record_phase("summary", since)
-            absorb: list[RemoteCall] = [("absorb", (pack(now.outcome.perf[places]),)) for places in now.places]
+            absorb: list[RemoteCall] = [("absorb", (pack(perf),)) for perf in now.divide(now.outcome.perf)]
+            since = self._record_phase("pack and unpack", since)
             fetch = self._fetch_calls(following, second)
             replies = self._call([[one, *more] for one, more in zip(absorb, fetch, strict=True)], now.n_rows)
         self._receive(following, second, [reply[1:] for reply in replies])

@@ -65,14 +65,24 @@ class Partitioning:
         """Players in each partition."""
         return [len(partition.players(self._n_players)) for partition in self._partitions]
 
-    def locate(self, players: npt.NDArray[np.integer]) -> tuple[list[Ints], list[Ints]]:
-        """For each partition: the positions in ``players`` that it holds, ascending, and their rows in its store."""
+    def locate(self, players: npt.NDArray[np.integer]) -> tuple[list[Ints], list[Ints], Ints]:
+        """Where each player is held.
+
+        Returns
+        -------
+        places, rows : list of int32[]
+            For each partition, the positions in ``players`` that it holds, ascending, and their rows in its store.
+        ranks : int32[]
+            For each player, its position in all ``places``, one after the other.
+        """
         holder = self._holder[players % len(self._holder)]
         order = np.argsort(holder, kind="stable").astype(np.int32)
+        ranks = np.empty(len(order), dtype=np.int32)
+        ranks[order] = np.arange(len(order), dtype=np.int32)
         ends = np.cumsum(np.bincount(holder, minlength=len(self._partitions)))
         places = np.split(order, ends[:-1])
         pairs = zip(self._partitions, places, strict=True)
-        return places, [partition.rows(players[own]) for partition, own in pairs]
+        return places, [partition.rows(players[own]) for partition, own in pairs], ranks
 
     def cut(self, columns: BeliefColumns) -> list[BeliefColumns]:
         """Columns of the first players, cut into those of each partition."""
