@@ -53,6 +53,7 @@ ROWS = {  # module and function; a row imports its module alone, so that commits
     "systems-others": "systems.systems_others",
     "frames": "frames.frames",
     "cluster": "on_cluster.cluster",
+    "links": "shaped_links.links",
     "smoothing": "smoothing.smoothing",
     "smoothing-doubling": "smoothing.smoothing_doubling",
     "smoothing-duels": "smoothing.smoothing_duels",

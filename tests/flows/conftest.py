@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from helpers.server import Server, serving
 
+from ranklake.flows.engines import relay
 from ranklake.flows.engines.actors import DaskActorGroup
 
 Strike = Callable[..., None]
+StrikeMessage = Callable[[str, Callable[[DaskActorGroup], None], float], list[int]]
 
 
 @pytest.fixture
@@ -33,6 +35,42 @@ def strike(monkeypatch: pytest.MonkeyPatch) -> Strike:
             return call_all(self, calls, rows, to_all)
 
         monkeypatch.setattr(DaskActorGroup, "call_all", watched)
+
+    return at
+
+
+@pytest.fixture
+def strike_message(monkeypatch: pytest.MonkeyPatch) -> StrikeMessage:
+    """Call a function once, after the third chunk of the first message of a phase; returns the chunks sent by then.
+
+    This message has a timeout of ``seconds``. All others keep theirs: they may be slow.
+    """
+
+    def at(phase: str, blow: Callable[[DaskActorGroup], None], seconds: float) -> list[int]:
+        call_all, send = DaskActorGroup.call_all, relay.Outbox.send
+        groups, sent, struck = list[DaskActorGroup](), list[int](), list[int]()
+
+        def watched(self: DaskActorGroup, calls: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
+            if any(name == phase for name, _ in to_all):
+                groups.append(self)
+                if not struck:
+                    with monkeypatch.context() as patch:
+                        patch.setattr(self._cluster, "timeout", seconds)
+                        return call_all(self, calls, rows, to_all)
+            return call_all(self, calls, rows, to_all)
+
+        async def sending(self: relay.Outbox, chunk: relay.Chunk) -> None:
+            await send(self, chunk)
+            if groups and not struck:
+                sent.append(chunk.number)
+                if len(sent) == 3:
+                    assert len(set(sent)) == 1
+                    struck.extend(sent)
+                    blow(groups[0])
+
+        monkeypatch.setattr(DaskActorGroup, "call_all", watched)
+        monkeypatch.setattr(relay.Outbox, "send", sending)
+        return struck
 
     return at
 

@@ -1,24 +1,24 @@
-"""Workers on another host (a network namespace), and a network that fails in the middle of a round."""
+"""Workers on other hosts (network namespaces): links of a limited rate, and a network that fails in a round."""
 
 from __future__ import annotations
 
-import itertools
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
-from helpers.lakes import divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake.flows.engines import relay
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.factory import open_rater
+from ranklake.flows.execution.partitioned import PartitionedRater
+from ranklake.flows.execution.rater import Rater
+from ranklake.rating_kernels import SYSTEMS, Rounds
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 
-from helpers.cluster_sites import wait_for_workers  # noqa: E402
+from helpers.hosts import Hosts, NoHostsError  # noqa: E402
 
 from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
@@ -26,82 +26,35 @@ from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
 CONTESTS = synthetic(40, large=9)
-NUMBERS = itertools.count()
-NETWORK = 7 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))  # one for each process of tests
-HERE, THERE, SECOND = (f"10.213.{NETWORK}.{n}" for n in (1, 2, 3))  # SECOND: of the worker on this host
+SYSTEM = SYSTEMS["elo-mmr"]
+FIELD, MBIT = 60_000, 100
+INNER = 1  # of a tree of four
 
 
-def ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
-
-
-class Hosts:
-    """This host with a scheduler and a worker, and another host with a worker; a virtual network joins them."""
-
-    def __init__(self, folder: Path) -> None:
-        number = f"{os.getpid() % 100_000}x{next(NUMBERS)}"
-        self._space, self.cable = f"ranklake{number}", f"rl{number}"
-        self._folder, self._processes = folder, []
-        try:
-            ip("netns", "add", self._space)
-        except subprocess.CalledProcessError as error:
-            pytest.skip(f"this machine allows no network namespaces: {error.stderr.strip()}")
-        try:
-            ip("link", "add", self.cable, "type", "veth", "peer", "name", "eth0", "netns", self._space)
-            for address in (HERE, SECOND):
-                ip("addr", "add", f"{address}/24", "dev", self.cable)
-            ip("link", "set", self.cable, "up")
-            ip("-n", self._space, "addr", "add", f"{THERE}/24", "dev", "eth0")
-            ip("-n", self._space, "link", "set", "eth0", "up")
-            ip("-n", self._space, "link", "set", "lo", "up")
-            self.address = f"tcp://{HERE}:18786"
-            self._start([], "scheduler", "--host", HERE, "--port", "18786", "--no-dashboard")
-            worker = ["worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
-            worker += ["--local-directory", str(folder)]
-            self._start([], *worker, "--host", SECOND)
-            self._start(["ip", "netns", "exec", self._space], *worker, "--host", THERE)
-            wait_for_workers(self.address, 2)
-        except BaseException:
-            self.close()
-            raise
-
-    def _start(self, prefix: list[str], *arguments: str) -> None:
-        path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
-        self._processes.append(
-            subprocess.Popen(
-                [*prefix, sys.executable, "-m", "dask", *arguments],
-                env=os.environ | {"PYTHONPATH": path},
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-        )
-
-    def cut(self) -> None:
-        ip("link", "set", self.cable, "down")
-        for address in (HERE, SECOND):  # this host keeps its own addresses
-            ip("addr", "add", f"{address}/32", "dev", "lo")
-
-    def cut_workers(self) -> None:
-        """Cut the connection between the workers alone: their packets to each other are lost without an error."""
-        ip("-n", self._space, "route", "add", "blackhole", f"{SECOND}/32")
-
-    def close(self) -> None:
-        for process in self._processes:
-            process.kill()
-            process.wait()
-        for address in (HERE, SECOND):
-            subprocess.run(["ip", "addr", "del", f"{address}/32", "dev", "lo"], check=False, capture_output=True)
-        ip("link", "del", self.cable)
-        ip("netns", "del", self._space)
+def hosts_of(folder: Path, workers: int) -> Hosts:
+    try:
+        return Hosts(workers, folder)
+    except NoHostsError as why:
+        pytest.skip(str(why))
 
 
 @pytest.fixture
 def hosts(tmp_path: Path) -> Iterator[Hosts]:
-    if shutil.which("ip") is None:
-        pytest.skip("needs network namespaces (command ip)")
-    opened = Hosts(tmp_path)
-    yield opened
-    opened.close()
+    with hosts_of(tmp_path, 2) as opened:
+        yield opened
+
+
+@pytest.fixture
+def four_hosts(tmp_path: Path) -> Iterator[Hosts]:
+    with hosts_of(tmp_path, 4) as opened:
+        opened.limit(MBIT)
+        yield opened
+
+
+def large_rounds(n: int) -> Rounds:
+    players = np.concatenate([np.random.default_rng(seed).permutation(FIELD) for seed in range(n)])
+    places = np.tile(np.arange(FIELD), n)
+    return Rounds.from_columns(np.arange(n + 1) * FIELD, players, places, places, np.arange(n) * 600_000)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +76,9 @@ def test_dask__the_driver_sends_to_workers_that_do_not_reach_each_other(
     monkeypatch.setattr(DaskActorGroup, "connect_relays", connect_relays)
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     if phase:
-        strike(phase, hosts.cut_workers, 5.0)
+        strike(phase, lambda: hosts.cut_between(0, 1), 5.0)
     else:
-        hosts.cut_workers()
+        hosts.cut_between(0, 1)
     with Cluster(hosts.address) as engine:
         report = rate_run(lake, engine=engine)
     rate_run(other, engine=Serial())
@@ -136,9 +89,60 @@ def test_dask__the_driver_sends_to_workers_that_do_not_reach_each_other(
 @pytest.mark.parametrize("phase", ["prior", "finish_round", "take"])
 def test_dask__continues_after_the_loss_of_another_host(hosts: Hosts, strike, tmp_path: Path, phase: str) -> None:
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
-    strike(phase, hosts.cut, 5.0)
+    strike(phase, lambda: hosts.cut(1), 5.0)
     with Cluster(hosts.address) as engine:
         report = rate_run(lake, engine=engine)
     rate_run(other, engine=Serial())
     assert report.recoveries >= 1
+    assert same_tables(rated(lake), rated(other))
+
+
+def test_dask__bytes_through_the_link_of_the_driver_do_not_depend_on_the_number_of_workers(
+    four_hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay, "RELAY_BYTES", 0)
+    rounds = large_rounds(3)
+
+    def mu_of_last(rater: Rater) -> bytes:
+        *_, last = rater.rate_batches(rounds.part(i, i + 1) for i in range(len(rounds)))
+        return last.mu.tobytes()
+
+    expected = mu_of_last(open_rater(SYSTEM, SYSTEM.params(), FIELD, Serial()))
+    sent: list[int] = []
+    with Cluster(four_hosts.address) as cluster:
+        start_actors = cluster.start_actors
+        for workers in (2, 4):
+            monkeypatch.setattr(cluster, "start_actors", lambda *given, n=workers: start_actors(*given, max_workers=n))
+            rater = PartitionedRater(SYSTEM, SYSTEM.params(), FIELD, cluster)
+            assert len(rater.workers) == workers
+            before, _ = four_hosts.bytes()
+            assert mu_of_last(rater) == expected
+            sent.append(four_hosts.bytes()[0] - before)
+            rater.close()
+    two, four = sent
+    assert two > 20 * rounds.n_rows * 2 / 3  # the fields: in the first round nobody is rated
+    assert four < 1.15 * two  # 1.44 times with a copy for each worker
+
+
+def test_dask__continues_when_a_link_goes_down_in_the_middle_of_a_field(
+    four_hosts: Hosts, strike_message, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_often(monkeypatch, segment_rows=30)
+    divide_rounds(monkeypatch)
+    monkeypatch.setattr(relay, "RELAY_BYTES", 0)
+    monkeypatch.setattr(relay, "CHUNK_BYTES", 200)
+    lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
+    lost: list[str] = []
+
+    def cut(group: DaskActorGroup) -> None:
+        lost.append(list(group._actors)[INNER])
+        (place,) = [i for i in range(4) if f"//{four_hosts.host(i)}:" in lost[0]]
+        four_hosts.cut(place)
+
+    strike_message("receive_priors", cut, 5.0)
+    with Cluster(four_hosts.address) as engine:
+        report = rate_run(lake, engine=engine)
+    rate_run(other, engine=Serial())
+    assert report.recoveries >= 1
+    assert len(lost) == 1
     assert same_tables(rated(lake), rated(other))

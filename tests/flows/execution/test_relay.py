@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,42 +49,6 @@ def site(tmp_path: Path) -> Iterator[Site]:
     opened = Site(tmp_path, 4)
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def strike(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[DaskActorGroup], None], float], list[int]]:
-    """Call a function once, after the third chunk of the first message of a phase; returns the chunks sent by then.
-
-    This message has a timeout of ``seconds``. All others keep theirs: they may be slow.
-    """
-
-    def at(phase: str, blow: Callable[[DaskActorGroup], None], seconds: float) -> list[int]:
-        call_all, send = DaskActorGroup.call_all, relay.Outbox.send
-        groups, sent, struck = list[DaskActorGroup](), list[int](), list[int]()
-
-        def watched(self: DaskActorGroup, calls: Any, rows: int = 0, to_all: Any = ()) -> list[list[Any]]:
-            if any(name == phase for name, _ in to_all):
-                groups.append(self)
-                if not struck:
-                    with monkeypatch.context() as patch:
-                        patch.setattr(self._cluster, "timeout", seconds)
-                        return call_all(self, calls, rows, to_all)
-            return call_all(self, calls, rows, to_all)
-
-        async def sending(self: relay.Outbox, chunk: relay.Chunk) -> None:
-            await send(self, chunk)
-            if groups and not struck:
-                sent.append(chunk.number)
-                if len(sent) == 3:
-                    assert len(set(sent)) == 1
-                    struck.extend(sent)
-                    blow(groups[0])
-
-        monkeypatch.setattr(DaskActorGroup, "call_all", watched)
-        monkeypatch.setattr(relay.Outbox, "send", sending)
-        return struck
-
-    return at
 
 
 class Some:
@@ -134,7 +98,7 @@ def test_relay__bytes_through_the_driver_do_not_depend_on_the_number_of_workers(
     ],
 )
 def test_relay__continues_when_a_worker_is_lost_in_the_middle_of_a_message(
-    site: Site, strike, expected: Lake, tmp_path: Path, phase: str, who: int, frozen: bool
+    site: Site, strike_message, expected: Lake, tmp_path: Path, phase: str, who: int, frozen: bool
 ) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
 
@@ -144,7 +108,7 @@ def test_relay__continues_when_a_worker_is_lost_in_the_middle_of_a_message(
         (process,) = [worker for worker in site.workers if any(port == at for _, port in listening([worker.pid]))]
         process.send_signal(signal.SIGSTOP if frozen else signal.SIGKILL)
 
-    struck = strike(phase, blow, FREEZE_SECONDS if frozen else 60.0)
+    struck = strike_message(phase, blow, FREEZE_SECONDS if frozen else 60.0)
     with Cluster(site.address) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
     assert struck
