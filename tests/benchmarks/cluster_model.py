@@ -18,7 +18,7 @@ from ranklake.flows.engines.relay import CHUNK_BYTES, RELAY_BYTES, tree
 
 __all__ = ["Costs", "copies_seconds", "relay_seconds", "round_seconds", "trip_seconds"]
 
-LINK = 1.25e9  # bytes a second: 10 Gbit/s
+LINK = 1.25e9  # bytes a second, by default: 10 Gbit/s
 LATENCY = 1e-4  # seconds from one machine to another
 TRIP = 1e-3  # seconds for one call of one worker
 TRIPS = 3
@@ -31,7 +31,7 @@ class Costs:
     Attributes
     ----------
     packs : float
-        Seconds of the driver.
+        Seconds of the driver's own work.
     replicated, shared : float
         Seconds of every worker for the whole field; of all workers together for its parts.
     field, partials, own : float
@@ -55,27 +55,27 @@ class Costs:
     chunk: float
 
 
-def relay_seconds(n_bytes: float, workers: int, chunk: float) -> float:
+def relay_seconds(n_bytes: float, workers: int, chunk: float, link: float = LINK) -> float:
     """Time until the last worker has a relayed message; the driver has the root as its only child."""
     sizes = np.full(int(n_bytes // CHUNK_BYTES), float(CHUNK_BYTES))
     sizes = np.append(sizes, n_bytes - sizes.sum())
     children = [range(1), *(range(below.start, below.stop) for below in tree(workers))]
     arrivals = [np.zeros(len(sizes)), *(np.zeros(len(sizes)) for _ in range(workers))]  # the driver, then the workers
     for node, below in enumerate(children):
-        processor = link = 0.0
+        processor = busy = 0.0
         for at, size in enumerate(sizes.tolist()):
             share = chunk * size / CHUNK_BYTES
             processor = max(processor, float(arrivals[node][at])) + (share if node else 0.0)
             for child in below:
                 processor += share
-                link = max(link, processor) + size / LINK
-                arrivals[1 + child][at] = link + LATENCY
+                busy = max(busy, processor) + size / link
+                arrivals[1 + child][at] = busy + LATENCY
     return float(max(times[-1] for times in arrivals)) + chunk
 
 
-def copies_seconds(n_bytes: float, workers: int, chunk: float) -> float:
+def copies_seconds(n_bytes: float, workers: int, chunk: float, link: float = LINK) -> float:
     """Time until the driver has sent a message to each worker."""
-    return LATENCY + workers * n_bytes * max(1 / LINK, chunk / CHUNK_BYTES)
+    return LATENCY + workers * n_bytes * max(1 / link, chunk / CHUNK_BYTES)
 
 
 def trip_seconds(costs: Costs, workers: int, passed_on: bool) -> float:
@@ -85,25 +85,25 @@ def trip_seconds(costs: Costs, workers: int, passed_on: bool) -> float:
     return 2 * TRIP + costs.further * (len(groups(workers)) + len(groups(workers)[0]) - 1)
 
 
-def _through_others_seconds(costs: Costs, n: int, workers: int) -> float:
+def _through_others_seconds(costs: Costs, n: int, workers: int, link: float) -> float:
     """Time for the rows of other workers that the first worker of a group receives in full and then sends."""
     others = len(groups(workers)[0]) - 1
-    return n * (costs.own + costs.received) * others / workers * (1 / LINK + 2 * costs.chunk / CHUNK_BYTES)
+    return n * (costs.own + costs.received) * others / workers * (1 / link + 2 * costs.chunk / CHUNK_BYTES)
 
 
-def round_seconds(costs: Costs, n: int, workers: int, relayed: bool) -> dict[str, float]:
-    """Seconds of a round of ``n`` participants, by phase."""
+def round_seconds(costs: Costs, n: int, workers: int, relayed: bool, link: float = LINK) -> dict[str, float]:
+    """Seconds of a round of ``n`` participants, by phase, on links of so many bytes a second."""
 
     def broadcast(n_bytes: float) -> float:
         if relayed and n_bytes * (workers - 1) >= RELAY_BYTES:
-            return relay_seconds(n_bytes, workers, costs.chunk)
-        return copies_seconds(n_bytes, workers, costs.chunk)
+            return relay_seconds(n_bytes, workers, costs.chunk, link)
+        return copies_seconds(n_bytes, workers, costs.chunk, link)
 
     return {
         "driver packs": n * costs.packs,
         "to all": broadcast(n * costs.field) + (broadcast(n * costs.partials) if workers > 1 else 0.0),
-        "to and from each": n * (costs.own + costs.received) / LINK,
-        "through others": _through_others_seconds(costs, n, workers) if relayed else 0.0,
+        "to and from each": n * (costs.own + costs.received) * max(1 / link, costs.chunk / CHUNK_BYTES),
+        "through others": _through_others_seconds(costs, n, workers, link) if relayed else 0.0,
         "trips": TRIPS * trip_seconds(costs, workers, relayed),
         "workers, all of the field": n * costs.replicated,
         "workers, their share": n * costs.shared / workers,

@@ -1,7 +1,8 @@
 """Costs of a large round, measured with few workers, and the time of a round on many by :mod:`cluster_model`.
 
 The costs are the processor time of one row in each phase, in this process; the bytes of the messages; and the
-driver's processor time for a worker in a trip, and for a chunk of a relayed message.
+driver's processor time for a worker in a trip, and for a chunk of a relayed message. The driver's own work on a row
+grows with the number of workers, as rows of one worker are further apart: it is measured with many.
 """
 
 from __future__ import annotations
@@ -11,19 +12,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+from cluster_designs import accumulated_seconds, accumulator_seconds, gathered_seconds
 from cluster_model import Costs, round_seconds
 from timing import Result
 
 from ranklake.flows.engines import relay
 from ranklake.flows.engines.protocols import ActorGroup, DistributedEngine, Engine, RemoteCall
+from ranklake.flows.execution import partitioned
 from ranklake.flows.execution.partition_worker import PartitionWorker
 from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 
-__all__ = ["SYSTEM", "Open", "many_workers"]
+__all__ = ["SYSTEM", "Open", "many_workers", "measured_costs"]
 
 Open = Callable[[int], AbstractContextManager[Engine]]
 
@@ -31,6 +36,8 @@ SYSTEM = SYSTEMS["elo-mmr"]
 MILLION, REPEATS = 1_000_000, 3
 WORK = ("prior", "receive_priors", "finish_round", "receive_partials", "resume_summary", "absorb")
 MANY_WORKERS = (2, 4, 8, 16, 32, 100, 300, 1000)
+ROWS_OF_THE_DRIVER = ("driver packs", "to and from each", "through others")
+DRIVER_WORKERS, DRIVER_ROUNDS = 100, 2
 CALLS = 20  # in a row, to measure the cost of one
 CHUNKS = 10  # in each of four arrays, to measure the cost of one
 
@@ -43,7 +50,7 @@ def many_workers(rounds: Rounds, population: int, opened: Open, few: Sequence[in
     few
         Two numbers of workers, on which the costs of messages are measured.
     """
-    costs = _costs(rounds, population, *_messages(opened, few))
+    costs = measured_costs(rounds, population, opened, few)
     for n in (rounds.n_rows // len(rounds), MILLION):
         alone = sum(round_seconds(costs, n, 1, relayed=True).values())
         for workers in MANY_WORKERS:
@@ -59,6 +66,7 @@ def many_workers(rounds: Rounds, population: int, opened: Open, few: Sequence[in
                 | {"speed_up": alone / total, "speed_up_copied": alone / copied},
                 case=f"{workers} in the model, {n}",
             )  # fmt: skip
+    yield from _designs(costs)
     yield Result(
         "cluster",
         f"costs of the model: ns of a row: driver {1e9 * costs.packs:.0f}, every worker {1e9 * costs.replicated:.0f}, "
@@ -68,6 +76,38 @@ def many_workers(rounds: Rounds, population: int, opened: Open, few: Sequence[in
         f"{costs.received:.1f}",
         figures={"chunk_ms": 1e3 * costs.chunk, "further_ms": 1e3 * costs.further}, case="costs",
     )  # fmt: skip
+
+
+def measured_costs(rounds: Rounds, population: int, opened: Open, few: Sequence[int]) -> Costs:
+    """Costs of a row in this process, and of messages on two numbers of workers."""
+    return _costs(rounds, population, *_messages(opened, few))
+
+
+def _designs(costs: Costs) -> Iterator[Result]:
+    """Speed-up of a round of a million by other exchanges; in brackets without the driver's rows."""
+    further = accumulator_seconds()
+    alone = sum(round_seconds(costs, MILLION, 1, relayed=True).values())
+    for workers in MANY_WORKERS:
+        relayed = round_seconds(costs, MILLION, workers, relayed=True)
+        designs = {
+            "relay": relayed,
+            "all-gather": gathered_seconds(costs, MILLION, workers, relayed),
+            "exact accumulators": accumulated_seconds(costs, MILLION, workers, further, relayed),
+        }
+        gains = {name: alone / sum(phases.values()) for name, phases in designs.items()}
+        without = {
+            name: alone / sum(seconds for phase, seconds in phases.items() if phase not in ROWS_OF_THE_DRIVER)
+            for name, phases in designs.items()
+        }
+        told = ", ".join(f"{name} {gains[name]:.1f} ({without[name]:.0f})" for name in designs)
+        yield Result(
+            "cluster",
+            f"model, a round of {MILLION:,}, {workers:,} workers, speed-up by the exchange (without the driver): "
+            f"{told}",
+            figures={f"{name} speed_up": gain for name, gain in gains.items()}
+            | {f"{name} speed_up without rows": gain for name, gain in without.items()},
+            case=f"{workers} by exchange",
+        )  # fmt: skip
 
 
 def _messages(opened: Open, numbers: Sequence[int]) -> tuple[float, float]:
@@ -103,12 +143,12 @@ def _processor_seconds(call: Callable[[], object]) -> float:
 
 
 class _Scale:
-    """An engine of two workers in this process, with the time and size of their calls."""
+    """An engine of some workers in this process, with the time and size of their calls."""
 
-    workers = 2
     on_this_machine = False
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
         self.seconds: Counter[str] = Counter()
         self.sent: Counter[str] = Counter()
         self.received = self.size = 0
@@ -155,24 +195,36 @@ class _Scale:
 
 def _costs(rounds: Rounds, population: int, further: float, chunk: float) -> Costs:
     """Costs of a row, in this process; those of messages are given."""
-    scale, n = _Scale(), rounds.n_rows
+    scale, n = _Scale(2), rounds.n_rows
     rater = PartitionedRater(SYSTEM, SYSTEM.params(), population, scale)
     list(rater.rate_batches([rounds]))  # the first call allocates memory
-    driver: list[float] = []
     for _ in range(REPEATS):
-        before = dict(rater.phases)
         scale.seconds.clear()
         scale.sent.clear()
         scale.received = 0
         list(rater.rate_batches([rounds]))
-        driver.append(sum(rater.phases[name][0] - before[name][0] for name in ("plan", "pack and unpack")))
+    rater.close()
     replicated = _replicated(rounds)
     shared = sum(scale.seconds[name] for name in WORK) - scale.workers * replicated
     field, partials = (scale.sent[name] / scale.workers for name in ("receive_priors", "receive_partials"))
+    packs = _driver_seconds(rounds.part(0, min(len(rounds), DRIVER_ROUNDS)), population)
     return Costs(
-        min(driver) / n, replicated / n, shared / n, field / n, partials / n, scale.sent["own"] / n, scale.received / n,
-        further, chunk,
+        packs, replicated / n, shared / n, field / n, partials / n, scale.sent["own"] / n, scale.received / n, further,
+        chunk,
     )  # fmt: skip
+
+
+def _driver_seconds(rounds: Rounds, population: int) -> float:
+    """Processor seconds of the driver's own work on a row."""
+    rater = PartitionedRater(SYSTEM, SYSTEM.params(), population, _Scale(DRIVER_WORKERS))
+    spent: list[float] = []
+    with patch.object(partitioned, "time", SimpleNamespace(perf_counter=time.thread_time)):
+        for _ in range(1 + REPEATS):
+            rater.phases.clear()
+            list(rater.rate_batches([rounds]))
+            spent.append(sum(rater.phases[name][0] for name in ("plan", "pack and unpack")))
+    rater.close()
+    return min(spent[1:]) / rounds.n_rows
 
 
 def _replicated(rounds: Rounds) -> float:

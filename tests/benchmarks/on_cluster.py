@@ -175,6 +175,7 @@ def _traffic(rounds: Rounds, population: int, opened: Open, numbers: Sequence[in
             rater = PartitionedRater(SYSTEM, SYSTEM.params(), population, engine)
             _walk(rater, rounds)  # now the players differ: newcomers are one number
             assert isinstance(rater._group, DaskActorGroup)
+            assert rater._group.size == engine.workers, rater.left_out
             traffic = rater._group.traffic
             traffic.clear()
             bits.add(_walk(rater, rounds)[-1].mu.tobytes())

@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -123,7 +124,7 @@ def test_run__has_the_documented_rows(program: Load) -> None:
 @pytest.mark.parametrize(
     ("waits", "cpu", "calls"),
     [
-        ([0.0], 0.001, 9),  # milliseconds
+        ([0.0], 0.001, 50),  # milliseconds
         ([0.0], 0.03, 4),
         ([0.6, 0.0], 0.03, 4),  # another process ran in the meantime
         ([0.6], 0.001, 2),  # the work is done by other processes
@@ -224,6 +225,43 @@ def test_cluster_model__a_relay_needs_no_more_time_for_each_further_worker(progr
     sent_twice = 20 * 3 * chunk  # each worker but the leaves receives every chunk and sends it to two others
     assert many < sent_twice + 10 * 2 * (3 * chunk + (1 << 20) / model.LINK + model.LATENCY)  # and ten levels
     assert model.copies_seconds(n_bytes, 1000, chunk) > 1000 * on_links
+
+
+def test_cluster_designs__exact_sums_have_the_same_bits_in_any_order(program: Load) -> None:
+    designs, draw = program("cluster_designs"), np.random.default_rng(3)
+    terms = draw.random((1000, 5)) * np.exp(-draw.exponential(5.0, (1000, 1)))
+    found = []
+    for order in (np.arange(1000), draw.permutation(1000)):
+        high, low = np.zeros(5, dtype=np.int64), np.zeros(5, dtype=np.int64)
+        designs.add_exact(terms[order], 1000, high, low)
+        found.append([*high.tolist(), *low.tolist()])
+        exact = [sum(map(Fraction, column)) for column in terms.T.tolist()]
+        sums = [Fraction(h, 1 << 40) + Fraction(s, 1 << 80) for h, s in zip(high.tolist(), low.tolist(), strict=True)]
+        assert all(0 <= e - s < Fraction(1000, 1 << 80) for e, s in zip(exact, sums, strict=True))
+    assert found[0] == found[1]
+
+
+def test_cluster_designs__only_the_way_of_the_field_differs(program: Load) -> None:
+    model, designs = program("cluster_model"), program("cluster_designs")
+    costs = model.Costs(*[1e-9] * 3, 20.0, 1.0, *[10.0] * 2, 1e-3, 1e-3)
+    relay = model.round_seconds(costs, 10**6, 100, relayed=True)
+    gathered, summed = (
+        designs.gathered_seconds(costs, 10**6, 100, relay),
+        designs.accumulated_seconds(costs, 10**6, 100, 0.0, relay),
+    )
+    assert {name for name in relay if gathered[name] != relay[name]} == {"to all"}
+    assert {name for name in relay if summed[name] != relay[name]} == {"to all", "workers, all of the field"}
+    assert summed["to all"] < gathered["to all"] < relay["to all"]
+    larger = designs.accumulated_seconds(costs, 2 * 10**6, 100, 0.0, relay)
+    assert larger["to all"] == summed["to all"]  # sums do not grow with the field
+
+
+def test_cluster_model__on_slow_links_the_bytes_through_the_busiest_take_the_time(program: Load) -> None:
+    model, n_bytes, link = program("cluster_model"), 20e6, 1e6
+    relayed = [model.relay_seconds(n_bytes, workers, 1e-3, link) for workers in (1, 2, 7, 1000)]
+    assert relayed[:2] == pytest.approx([20.0, 21.0], abs=0.2)  # the last chunk passes one link more
+    assert 40.0 < relayed[2] < relayed[3] < 70.0  # each worker sends to two others
+    assert model.copies_seconds(n_bytes, 7, 1e-3, link) == pytest.approx(140.0, abs=0.1)
 
 
 def test_cluster_model__calls_that_workers_pass_on_grow_with_the_root_of_their_number(program: Load) -> None:
