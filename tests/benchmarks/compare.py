@@ -1,6 +1,6 @@
 """Compare the benchmarks of two commits: a row that became slower by 10 % fails.
 
-    python tests/benchmarks/compare.py BEFORE AFTER [ROW ...] [--full] [--turns N] [--json FILE]
+    python tests/benchmarks/compare.py BEFORE AFTER [ROW ...] [--full] [--turns N] [--most-turns N] [--json FILE]
 
 Both commits are measured in turn on this machine with the installed packages of this interpreter. The exit code is 1
 if a row became slower, 2 if a commit cannot be measured. README.md beside this file describes the decision.
@@ -19,14 +19,14 @@ from statistics import median
 from typing import Any
 
 from commits import CommitError, Side, export
-from paired import LEAST_TURNS, SLOWER, Change, change
+from paired import JUDGED, LEAST_TURNS, Change, change
 from records import append, read
 from rich.console import Console
 from rich.table import Table
 from timing import DATA
 
 PROGRAMS = Path(__file__).parent
-TURNS = 7
+TURNS, MOST_TURNS = 7, 21  # until all cases are certain
 SHOWN = 2_000  # last characters of the output of a failed run
 
 Key = tuple[str, str]  # row and case
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None, repository: Path = PROGRAMS.par
     except CommitError as error:
         console.print(f"{error}", style="red", markup=False)
         return 2
-    changes = {key: change(before[key], after[key]) for key in before if len(before[key]) == len(after.get(key, ()))}
+    changes = _changes(before, after)
     console.print(_table(before, after, changes, f"{given.after} beside {given.before}, {given.figure}"))
     for key in sorted((before.keys() | after.keys()) - changes.keys()):
         console.print(f"{' '.join(key)}: measured at one commit only", style="yellow", markup=False)
@@ -55,13 +55,24 @@ def main(arguments: Sequence[str] | None = None, repository: Path = PROGRAMS.par
     return 1 if any(one.slower for one in changes.values()) else 0
 
 
+def _changes(before: Seconds, after: Seconds) -> dict[Key, Change]:
+    """The changes of the cases that both sides have."""
+    return {key: change(before[key], after[key]) for key in before if len(before[key]) == len(after.get(key, ()))}
+
+
 def _arguments(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]:
     """The options, and the words for each run of the rows."""
     parser = argparse.ArgumentParser(description="Compare the benchmarks of two commits.")
     parser.add_argument("before", metavar="BEFORE", help="a commit, branch or tag")
     parser.add_argument("after", metavar="AFTER", help="another one")
     parser.add_argument("rows", nargs="*", metavar="ROW", help="rows of run.py, all by default")
-    parser.add_argument("--turns", type=int, default=TURNS, help=f"runs of each commit ({TURNS}), after one to compile")
+    parser.add_argument(
+        "--turns", type=int, default=TURNS, help=f"least runs of each commit ({TURNS}), after one to compile"
+    )
+    parser.add_argument(
+        "--most-turns", type=int, default=MOST_TURNS,
+        help=f"while a case is uncertain, more runs, up to this number ({MOST_TURNS})",
+    )  # fmt: skip
     parser.add_argument("--figure", default="seconds", help="the compared figure (seconds), for example cpu_seconds")
     parser.add_argument("--full", action="store_true", help="whole histories; without it, --quick of run.py")
     parser.add_argument("--own", action="store_true", help="the programs of each commit, not those beside this file")
@@ -78,8 +89,10 @@ def _measure(
 ) -> list[Seconds]:  # fmt: skip
     """The chosen figure of each side, one value a turn. The first turn compiles and is not counted."""
     found: list[Seconds] = [defaultdict(list) for _ in sides]
-    for turn in range(given.turns + 1):
-        console.print(f"turn {turn} of {given.turns} ...", style="dim")
+    for turn in range(max(given.turns, given.most_turns) + 1):
+        if turn > given.turns and all(one.certain for one in _changes(found[0], found[1]).values()):
+            break
+        console.print(f"turn {turn} ...", style="dim")
         for i in (0, 1) if turn % 2 else (1, 0):  # the order alternates, so that a rising load has no effect
             programs = sides[i].folder / "tests" / "benchmarks" if given.own else PROGRAMS
             lines = _run(sides[i], programs, words)
@@ -110,9 +123,10 @@ def _table(before: Seconds, after: Seconds, changes: Mapping[Key, Change], title
         table.add_column(column)
     for column in ("before", "after", "ratio", "interval"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column(f"{100 * (SLOWER - 1):.0f} %")
+    table.add_column(f"{100 * (JUDGED - 1):.0f} %")
     for key, one in changes.items():
         verdict = "[red]slower[/]" if one.slower else "[green]faster[/]" if one.faster else ""
+        verdict = verdict if one.certain else "uncertain"
         times = (f"{median(side[key]):.4g}" for side in (before, after))
         table.add_row(*key, *times, f"{one.ratio:.3f}", f"{one.low:.3f} to {one.high:.3f}", verdict)
     return table

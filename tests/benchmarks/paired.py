@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["LEAST_TURNS", "SLOWER", "Change", "change"]
+__all__ = ["JUDGED", "LEAST_TURNS", "Change", "change"]
 
-SLOWER = 1.1  # ratio from which on a change is a regression
+SLOWER = 1.1  # ratio of a regression
+JUDGED = 1.07  # ratio from which on a median is judged as a regression: that of one of 10 % may be measured smaller
 LEAST_TURNS = 5
 CONFIDENCE = 0.99
 RESAMPLES, SEED = 10_000, 1
@@ -34,12 +35,17 @@ class Change:
     @property
     def slower(self) -> bool:
         """Whether the median is a regression, and the interval excludes noise."""
-        return self.ratio >= SLOWER and self.low > 1.0
+        return self.ratio >= JUDGED and self.low > 1.0
 
     @property
     def faster(self) -> bool:
         """The same in the other direction."""
-        return self.ratio <= 1.0 / SLOWER and self.high < 1.0
+        return self.ratio <= 1.0 / JUDGED and self.high < 1.0
+
+    @property
+    def certain(self) -> bool:
+        """Whether the interval excludes either noise alone or a regression; else more turns are needed."""
+        return self.low > 1.0 or self.high < SLOWER
 
 
 def change(before: Sequence[float], after: Sequence[float]) -> Change:
