@@ -164,7 +164,7 @@ def test_hold__a_writer_that_loses_its_lease_while_the_file_is_empty_stops(
 
     def slow(source: str, target: str) -> None:
         if target.endswith("lease-000000.json") and not others:
-            others.append(hold_lease(lake, FOLDER, "faster", steal=True, heartbeat_seconds=BEAT))
+            others.append(hold_lease(lake, FOLDER, "faster", steal=True, heartbeat_seconds=60.0))
             others[0].__enter__()
         move(source, target)
 
