@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "ADVANTAGE",
     "LARGEST",
     "PERF_CEILING",
     "POINTS",
@@ -137,6 +138,9 @@ WEIGHT = Limits("number", "", 1e-9, 1e9, "both")
 SHARE = Limits("number", "", 1e-9, 1e9, "both")
 # A ceiling below all ratings moves all players down to it: the range is that of ratings on any scale.
 PERF_CEILING = Limits("number", POINTS, -1e12, 1e12, "both", infinite=True)
+# Usual advantages are tens of points, on any usual scale of ratings below a thousand. Ten thousand points are odds of
+# 10^25 in chess: more is a mistake.
+ADVANTAGE = Limits("number", POINTS, -10_000.0, 10_000.0, "both")
 # Three million years: variances that grow daily do not overflow. Times in microseconds or nanoseconds, the usual
 # mistake, are out of range.
 TIME_SECONDS = Limits("whole number", "seconds since 1970", -1e14, 1e14, "both")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .limits import PERF_CEILING, SHARE, TIME_SECONDS, WEIGHT, Limits
+from .limits import ADVANTAGE, PERF_CEILING, SHARE, TIME_SECONDS, WEIGHT, Limits
 from .ragged import Ragged
 
 __all__ = [
@@ -178,6 +178,7 @@ def count_events(time_seconds: Longs) -> Longs:
 
 _THESE_ROWS: Longs = np.empty(0, dtype=np.int64)  # stands for the number of rows of each round
 _NO_ROLES: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
+_NO_ADVANTAGES: Floats = np.empty(0)
 
 RATED, OUTSIDE, IN_FIELD = 0, 1, 2
 """Roles of a participant: rated; unrated, and rated participants do not compete with it; unrated, and they do."""
@@ -207,6 +208,10 @@ class Rounds:
     roles : uint8[n] or uint8[0]
         :data:`RATED`, :data:`OUTSIDE` or :data:`IN_FIELD` for each row; empty: all are rated. Kernels rate all rows;
         see ``ranklake.flows.execution.rounds``.
+    advantage : float64[n] or float64[0]
+        Rating points by which the strength of each row's participant in this round exceeds its rating; see
+        :data:`.limits.ADVANTAGE`. Where the first player of a game has the advantage h, its row has h/2 and the other
+        one -h/2. Empty: none.
     teams : Ragged or None
         For each team of all rounds the shares of its members, > 0, one for each row. None: all participants are alone.
     """
@@ -221,6 +226,7 @@ class Rounds:
     event: Longs
     participants: Longs = field(default_factory=lambda: _THESE_ROWS)
     roles: npt.NDArray[np.uint8] = field(default_factory=lambda: _NO_ROLES)
+    advantage: Floats = field(default_factory=lambda: _NO_ADVANTAGES)
     teams: Ragged | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -248,14 +254,15 @@ class Rounds:
         perf_ceiling: npt.ArrayLike | None = None,
         event: npt.ArrayLike | None = None,
         teams: Ragged | None = None,
+        advantage: npt.ArrayLike | None = None,
     ) -> Rounds:
         """Validate all columns once; kernels do not check them again.
 
         Raises
         ------
         ValueError
-            Columns of unequal length, a weight, a ceiling, a time or a share out of range, or teams that do not divide
-            the rows of each round.
+            Columns of unequal length, a weight, a ceiling, a time, a share or an advantage out of range, or teams that
+            do not divide the rows of each round.
         StandingsError
             Places that are not a valid result, members of a team with different places, or a player that occurs twice
             in one round; names round and row.
@@ -274,6 +281,7 @@ class Rounds:
             _column("weight", np.ones(r) if weight is None else weight, np.float64, r),
             _column("perf_ceiling", np.full(r, np.inf) if perf_ceiling is None else perf_ceiling, np.float64, r),
             _column("event", count_events(times) if event is None else event, np.int64, r),
+            advantage=_NO_ADVANTAGES if advantage is None else _column("advantage", advantage, np.float64, n),
             teams=None if teams is None else _check_teams(teams, off),
         )
         for name, limits in ROUND_LIMITS.items():
@@ -281,6 +289,9 @@ class Rounds:
             bad = np.flatnonzero(~limits.mask(values))
             if len(bad):
                 raise ValueError(f"round {bad[0]}: {name} must be {limits.rule}, got {values[bad[0]]}")
+        bad = np.flatnonzero(~ADVANTAGE.mask(columns.advantage))
+        if len(bad):
+            raise ValueError(f"row {bad[0]}: advantage must be {ADVANTAGE.rule}, got {columns.advantage[bad[0]]}")
         if n and columns.player.min() < 0:
             raise ValueError(f"player must be a number >= 0, got {columns.player.min()}")
         if columns.teams is None:
@@ -304,6 +315,7 @@ class Rounds:
             self.event[start:stop],
             self.participants[start:stop],
             self.roles[a:b],
+            self.advantage[a:b],
             teams=None if self.teams is None else _part_of_teams(self.teams, int(a), int(b)),
         )
 
@@ -349,6 +361,7 @@ class Rounds:
             self.event[rounds],
             self.participants[rounds],
             self.roles[rows] if len(self.roles) else self.roles,
+            self.advantage[rows] if len(self.advantage) else self.advantage,
             teams=None if self.teams is None else _keep_teams(self.teams, rows),
         )
 
@@ -360,7 +373,16 @@ class Rounds:
     @property
     def with_unrated(self) -> npt.NDArray[np.bool_]:
         """Mask of rounds with at least one unrated participant."""
-        return np.isin(np.arange(len(self)), np.searchsorted(self.offsets, np.flatnonzero(self.roles), "right") - 1)
+        return self._with_any(self.roles)
+
+    @property
+    def with_advantages(self) -> npt.NDArray[np.bool_]:
+        """Mask of rounds with at least one advantage other than 0."""
+        return self._with_any(self.advantage)
+
+    def _with_any(self, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Mask of rounds with at least one entry other than 0 in a column of the rows, which may be empty."""
+        return np.isin(np.arange(len(self)), np.searchsorted(self.offsets, np.flatnonzero(column), "right") - 1)
 
     def select(self, rows: npt.NDArray[np.bool_]) -> Rounds:
         """The same rounds with some of their participants only, in the places among these; without roles and teams.
@@ -372,7 +394,8 @@ class Rounds:
         lo, hi = close_up(self.lo[rows], round_of)
         start = offsets[round_of].astype(np.int32)
         facts = self.time_seconds, self.weight, self.perf_ceiling, self.event
-        return Rounds(offsets, self.player[rows], lo - start, hi - start, *facts)
+        advantage = self.advantage[rows] if len(self.advantage) else self.advantage
+        return Rounds(offsets, self.player[rows], lo - start, hi - start, *facts, advantage=advantage)
 
     def rated_only(self) -> Rounds:
         """The same rounds without their unrated participants, as :meth:`select`; the same object if all are rated."""

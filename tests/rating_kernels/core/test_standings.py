@@ -140,6 +140,10 @@ def test_rounds__have_defaults_parts_and_a_number_of_rows() -> None:
         ({"weight": [1.0, math.inf]}, "round 1: weight must be within .*, got inf"),
         ({"perf_ceiling": [math.nan, 1.0]}, "round 0: perf_ceiling must be"),
         ({"perf_ceiling": [1.0, -math.inf]}, "round 1: perf_ceiling must be"),
+        ({"advantage": [0.0, 0.0]}, r"advantage must have 5 entries, got shape \(2,\)"),
+        ({"advantage": [0.0, 0.0, math.nan, 0.0, 0.0]}, r"row 2: advantage must be within -10000\.\.10000 .*, got nan"),
+        ({"advantage": [0.0, 1.01e4, 0.0, 0.0, 0.0]}, r"row 1: advantage must be .* rating points, got 10100\.0"),
+        ({"advantage": [0.0, 0.0, 0.0, 0.0, -math.inf]}, "row 4: advantage must be"),
         ({"hi": [0, 2, 2, 1, 2]}, "round 1, rows 0-1: 2 tied rows"),
         ({"player": [4, 0, 4, 0, 4]}, "round 0, rows 0-2: player 4 is listed twice"),
     ],
@@ -188,3 +192,24 @@ def test_rated_only__is_the_same_object_unless_a_participant_is_unrated() -> Non
     assert [found.player.tolist(), found.lo.tolist(), found.hi.tolist()] == [[4, 2, 4], [0, 1, 0], [0, 1, 0]]
     assert found.offsets.tolist() == [0, 2, 3]
     assert not len(found.roles)
+
+
+def test_advantages__go_with_their_rows() -> None:
+    advantage = [30.0, 0.0, -30.0, 0.0, 0.0]
+    rounds = Rounds.from_columns(**GOOD, advantage=advantage)
+
+    assert rounds.advantage.tolist() == advantage
+    assert rounds.with_advantages.tolist() == [True, False]
+    assert rounds.part(0, 1).advantage.tolist() == advantage[:3]
+    assert rounds.part(1, 2).advantage.tolist() == [0.0, 0.0]
+    assert rounds.keep(np.array([True, False])).advantage.tolist() == advantage[:3]
+    assert rounds.select(np.array([False, True, True, True, False])).advantage.tolist() == [0.0, -30.0, 0.0]
+    again = Rounds.from_arrays(rounds.arrays)
+    assert [again.advantage.tolist(), again.roles.tolist(), again.teams] == [advantage, [], None]
+
+
+def test_advantages__are_empty_by_default() -> None:
+    rounds = Rounds.from_columns(**GOOD)
+    found = [rounds, rounds.part(1, 2), rounds.keep(np.array([False, True])), rounds.select(rounds.are_rated)]
+    assert [len(each.advantage) for each in found] == [0] * 4
+    assert not rounds.with_advantages.any()
