@@ -85,7 +85,7 @@ class ContestFacts:
         return replace(rounds, roles=np.where(part.rated, np.uint8(RATED), unrated))
 
     def _games(self, part: StandingsPart, games: Games) -> Rounds:
-        """The games of periods as rounds of two."""
+        """The games of periods as rounds of two; one player has half of an advantage, the other one the negative."""
         n, first = len(games.time_seconds), part.first_contest
         event = np.repeat(self.event[first : first + len(part)], np.diff(part.offsets) // 2)
         if not self.simultaneous:
@@ -99,6 +99,7 @@ class ContestFacts:
             _writable(games.weight),
             np.full(n, np.inf),
             event,
+            advantage=np.outer(games.advantage, (0.5, -0.5)).ravel(),
         )
 
 

@@ -75,6 +75,12 @@ class GamesIngest(Ingest):
         weight = np.concatenate([period.games.weight for period in contests])
         if (weight != 1.0).any():
             columns["weight"] = weight
+        advantages = [period.games.advantage for period in contests]
+        if any(advantage.any() for advantage in advantages):
+            zeros = (np.zeros(row.n_rows) for row in rows)
+            columns["advantage"] = np.concatenate(
+                [given if len(given) else none for given, none in zip(advantages, zeros, strict=True)]
+            )
         return parquet.encode(pa.table(columns), GAMES_KIND)
 
     def _aliased(self, contests: Sequence[Any], aliases: pa.StringArray) -> list[int]:

@@ -30,7 +30,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "games": {
         "compression": "zstd",
         "compression_level": 1,
-        "use_dictionary": ["contest_id", "score", "weight"],
+        "use_dictionary": ["contest_id", "score", "weight", "advantage"],
         "write_statistics": ["contest_id"],
     },
     "players": {"compression": "zstd", "compression_level": 1, "use_dictionary": False, "write_statistics": ["player"]},

@@ -166,6 +166,13 @@ GAMES = pa.schema(
         _field("score", pa.float64(), "score of the player: 1, 0.5 or 0; the opponent has the rest"),
         _field("time_seconds", pa.int64(), "time of the game", "UTC seconds since the epoch"),
         _field("weight", pa.float64(), "how much the game counts; null is 1", nullable=True),
+        _field(
+            "advantage",
+            pa.float64(),
+            "advantage of the player over the opponent in the game; null is 0",
+            "rating points",
+            nullable=True,
+        ),
     ]
 )
 
@@ -239,7 +246,7 @@ ENTRY = pa.schema(
 OPTIONAL = {
     "contests": ("n_teams", "field_includes_unrated", "rated_above", "rated_below"),
     "standings": ("team", "share", "rated"),
-    "games": ("weight",),
+    "games": ("weight", "advantage"),
     "rounds": ("rated",),
 }
 

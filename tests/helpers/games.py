@@ -11,19 +11,20 @@ import pyarrow as pa
 from ranklake.storage import Contest, Dataset, Lake
 from ranklake.storage.datasets.tables.games import Games, Period
 
-__all__ = ["Game", "as_contests", "as_periods", "ingest_periods", "league"]
+__all__ = ["Game", "as_contests", "as_periods", "ingest_periods", "league", "with_advantages"]
 
 DAY = 86_400
 
 
 class Game(NamedTuple):
-    """White, Black, the score of White, a time and a weight."""
+    """White, Black, the score of White, a time, a weight and the advantage of White."""
 
     white: str
     black: str
     score: float
     time_seconds: int
     weight: float = 1.0
+    advantage: float = 0.0
 
 
 def league(n: int, n_players: int = 30, days: int = 6, seed: int = 3) -> list[Game]:
@@ -38,6 +39,12 @@ def league(n: int, n_players: int = 30, days: int = 6, seed: int = 3) -> list[Ga
     return games
 
 
+def with_advantages(games: Sequence[Game], seed: int = 4) -> list[Game]:
+    """The same games, most of them with an advantage of either sign."""
+    points = np.random.default_rng(seed).choice([35.0, 60.5, 0.0, -20.0], len(games))
+    return [game._replace(advantage=float(value)) for game, value in zip(games, points, strict=True)]
+
+
 def as_periods(games: Iterable[Game], seconds: int = DAY) -> list[Period]:
     """The periods of games in order of time."""
     periods: dict[int, list[Game]] = {}
@@ -50,15 +57,17 @@ def _period(name: str, games: Sequence[Game]) -> Period:
     handles = pa.array([handle for game in games for handle in (game.white, game.black)], pa.string())
     distinct = handles.dictionary_encode()
     numbers = distinct.indices.to_numpy()
-    facts = Games(np.array([game.time_seconds for game in games]), np.array([game.weight for game in games]))
+    given = ("time_seconds", "weight", *(["advantage"] if any(game.advantage for game in games) else []))
+    facts = Games(*(np.array([getattr(game, name) for game in games]) for name in given))
     score = np.array([game.score for game in games])
     return Period(name, distinct.dictionary, numbers[::2], numbers[1::2], score, facts)
 
 
 def as_contests(games: Iterable[Game]) -> list[Contest]:
-    """One contest a game."""
+    """One contest a game; contests have no advantages."""
     contests = []
     for number, game in enumerate(games):
+        assert not game.advantage
         names = [game.white, game.black] if game.score >= 0.5 else [game.black, game.white]
         drawn = game.score == 0.5
         lo, hi = np.array([0, 0 if drawn else 1], np.int32), np.array([1 if drawn else 0, 1], np.int32)

@@ -2,14 +2,15 @@
 
 A data set of kind ``games`` has one contest a period, for example a day, instead of one a game: the table of contests,
 the chain of digests, segments and snapshots have thousands of rounds where there are billions of games. Its files
-have one row a game. Readers get two rows a game, the winner first, and the times and weights of the games beside them:
-everything that reads rows of standings reads those of games.
+have one row a game. Readers get two rows a game, the winner first, and the times, weights and advantages of the games
+beside them: everything that reads rows of standings reads those of games.
 
 * A period is rated one game after the other, in order of time; games of one time keep the order of their source. The
   ratings are those of one contest a game.
 * A round of a run is a period. It has two rows a game, in the order of the games.
-* The digest of a period covers its games, their order, players, times and weights. An ingest replaces the periods that
-  it has games of; a period with another digest breaks the chain of a run there, as every corrected contest does.
+* The digest of a period covers its games, their order, players, times, weights and advantages. An ingest replaces the
+  periods that it has games of; a period with another digest breaks the chain of a run there, as every corrected contest
+  does.
 * A disqualification removes all games of a player in a period.
 """
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,8 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+_NO_ADVANTAGES: Floats = np.empty(0)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Games:
@@ -42,26 +45,41 @@ class Games:
         UTC since the epoch.
     weight : float64[m]
         How much each game counts, > 0.
+    advantage : float64[m] or float64[0]
+        Rating points by which a game favours its first player: the ``player`` of a :class:`Period`, the first row of
+        standings. Empty: no game has an advantage.
     """
 
     time_seconds: Longs
     weight: Floats
+    advantage: Floats = field(default_factory=lambda: _NO_ADVANTAGES)
 
     @classmethod
     def of(cls, rows: pa.Table) -> Games:
         """The facts of rows of a file of games."""
-        weight = rows.column("weight")
+        weight, advantage = rows.column("weight"), rows.column("advantage")
         known = weight.null_count < len(weight)
-        ones = np.ones(len(weight))
-        return cls(rows.column("time_seconds").to_numpy(), weight.fill_null(1.0).to_numpy() if known else ones)
+        return cls(
+            rows.column("time_seconds").to_numpy(),
+            weight.fill_null(1.0).to_numpy() if known else np.ones(len(weight)),
+            advantage.fill_null(0.0).to_numpy() if advantage.null_count < len(advantage) else _NO_ADVANTAGES,
+        )
+
+    def winner_first(self, score: Floats) -> Games:
+        """The same games beside the rows of :func:`rows_of_games`, given the score of their first players."""
+        if not self.advantage.any():
+            return replace(self, advantage=_NO_ADVANTAGES)
+        return replace(self, advantage=np.where(score >= 0.5, self.advantage, -self.advantage) + 0.0)  # no -0.0
 
     def part(self, start: int, stop: int) -> Games:
         """The games of rows ``start`` to ``stop - 1``."""
-        return Games(self.time_seconds[start // 2 : stop // 2], self.weight[start // 2 : stop // 2])
+        games = slice(start // 2, stop // 2)
+        return Games(self.time_seconds[games], self.weight[games], self.advantage[games])
 
     def keep(self, games: npt.NDArray[np.bool_]) -> Games:
         """The games of a mask."""
-        return Games(self.time_seconds[games], self.weight[games])
+        advantage = self.advantage[games] if len(self.advantage) else self.advantage
+        return Games(self.time_seconds[games], self.weight[games], advantage)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +97,7 @@ class Period:
     score : float64[m]
         Score of ``player``: 1, 0.5 or 0; ``opponent`` has the rest.
     games : Games
-        Times, which do not decrease, and weights.
+        Times, which do not decrease, weights, and advantages of ``player``.
     """
 
     contest_id: str
@@ -111,7 +129,7 @@ class Period:
     def content_digest(self) -> str:
         """See :func:`digest_of_games`."""
         player, lo, _ = rows_of_games(self.player, self.opponent, self.score)
-        return digest_of_games(self.contest_id, self.handles, player, lo, self.games)
+        return digest_of_games(self.contest_id, self.handles, player, lo, self.games.winner_first(self.score))
 
 
 def rows_of_games(player: Ints, opponent: Ints, score: Floats) -> tuple[Ints, Ints, Ints]:
@@ -133,6 +151,8 @@ def digest_of_games(contest_id: str, handles: pa.StringArray, player: Ints, lo: 
         Of the players, by the numbers in ``player``; the numbers themselves do not matter.
     player, lo
         Two rows a game, see :func:`rows_of_games`.
+    games
+        Their facts; advantages are those of the first row of each game.
     """
     numbered = pa.array(player).dictionary_encode()  # by first appearance
     names, place = handles.take(numbered.dictionary), numbered.indices.to_numpy()
@@ -149,4 +169,7 @@ def digest_of_games(contest_id: str, handles: pa.StringArray, player: Ints, lo: 
         digest.update(np.ascontiguousarray(games.time_seconds, np.int64).data)
         if (games.weight != 1.0).any():
             digest.update(np.ascontiguousarray(games.weight, np.float64).data)
+        if games.advantage.any():
+            digest.update(b"advantage")  # not taken for weights
+            digest.update(np.ascontiguousarray(games.advantage, np.float64).data)
     return digest.hexdigest()

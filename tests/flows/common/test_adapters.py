@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from helpers.games import Game, as_periods, ingest_periods, league
 
-from ranklake.flows.common.adapters import concat_rounds
+from ranklake.flows.common.adapters import ContestFacts, concat_rounds
 from ranklake.rating_kernels import Rounds
+from ranklake.storage import Dataset, Lake
 
 
 def test_concat_rounds__without_advantages_beside_some_have_zeros() -> None:
@@ -18,3 +20,28 @@ def test_concat_rounds__without_advantages_beside_some_have_zeros() -> None:
     assert joined.with_advantages.tolist() == [False, True, False]
     assert np.array_equal(joined.player, [0, 1] * 3)
     assert not len(concat_rounds([without, without]).advantage)
+
+
+def rounds_of(lake: Lake, games: list[Game]) -> Rounds:
+    """The rounds of a data set of these games."""
+    ingest_periods(lake, as_periods(games))
+    dataset = Dataset.open(lake, "league")
+    facts = ContestFacts.of(dataset.contests, np.ones(len(dataset.contests), np.bool_))
+    return concat_rounds([facts.rounds(part) for part in dataset.standings()])
+
+
+def test_games__have_half_of_an_advantage_in_each_row_of_the_winner_and_the_loser(lake: Lake) -> None:
+    games = [
+        Game("a", "b", 1.0, 100, 1.0, 35.0),
+        Game("a", "b", 0.0, 200, 1.0, 35.0),
+        Game("b", "a", 0.5, 300, 1.0, -20.0),
+        Game("a", "c", 0.0, 400),
+    ]
+    rounds = rounds_of(lake, games)
+    names = Dataset.open(lake, "league").handles().take(rounds.player).to_pylist()
+    assert names == ["a", "b", "b", "a", "b", "a", "c", "a"]
+    assert rounds.advantage.tolist() == [17.5, -17.5, -17.5, 17.5, -10.0, 10.0, 0.0, 0.0]
+
+
+def test_games__without_an_advantage_have_none(lake: Lake) -> None:
+    assert not len(rounds_of(lake, league(20)).advantage)

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers.builders import contest, ingest
-from helpers.games import Game, as_periods, ingest_periods, league
+from helpers.games import Game, as_periods, ingest_periods, league, with_advantages
 
 from ranklake.storage import Dataset, Lake, LakeError
 from ranklake.storage.datasets.tables.games import Period
@@ -19,22 +20,24 @@ from ranklake.storage.maintenance.compact import compact_dataset
 from ranklake.storage.maintenance.verify import verify_dataset
 
 GAMES = league(120)
+FAVOURED = with_advantages(GAMES)
 
 
 def content(lake: Lake, name: str = "league") -> list[tuple]:
-    """Every game as winner, loser, whether drawn, time and weight, with the id of its period."""
+    """Every game as winner, loser, whether drawn, time, weight and advantage of the winner, with its period's id."""
     dataset = Dataset.open(lake, name)
     handles, ids = dataset.handles().to_pylist(), dataset.contests.column("contest_id").to_pylist()
     rows = []
     for part in dataset.standings():
         assert part.games is not None
         periods = np.repeat(np.arange(len(part)), np.diff(part.offsets) // 2) + part.first_contest
-        facts = zip(periods, part.games.time_seconds, part.games.weight, strict=True)
-        for g, (period, time, weight) in enumerate(facts):
+        advantage = part.games.advantage if len(part.games.advantage) else np.zeros(len(periods))
+        facts = zip(periods, part.games.time_seconds, part.games.weight, advantage, strict=True)
+        for g, (period, time, weight, ahead) in enumerate(facts):
             a, b = part.player[2 * g : 2 * g + 2]
             drawn = part.lo[2 * g + 1] == 0
             assert part.hi[2 * g : 2 * g + 2].tolist() == [int(drawn), 1]
-            rows.append((ids[period], handles[a], handles[b], bool(drawn), int(time), float(weight)))
+            rows.append((ids[period], handles[a], handles[b], bool(drawn), int(time), float(weight), float(ahead)))
     return rows
 
 
@@ -43,13 +46,16 @@ def expected(games: list[Game]) -> list[tuple]:
     for game in games:
         names = (game.white, game.black) if game.score >= 0.5 else (game.black, game.white)
         period = f"period-{game.time_seconds // 86_400}"
-        rows.append((period, *names, game.score == 0.5, game.time_seconds, game.weight))
+        ahead = game.advantage if game.score >= 0.5 else -game.advantage
+        rows.append((period, *names, game.score == 0.5, game.time_seconds, game.weight, ahead))
     return rows
 
 
-def test_games__are_read_back_in_order(lake: Lake) -> None:
-    assert ingest_periods(lake, as_periods(GAMES)) == ["new"] * 6
-    assert content(lake) == expected(GAMES)
+@pytest.mark.parametrize("games", [GAMES, FAVOURED])
+def test_games__are_read_back_in_order(lake: Lake, games: list[Game]) -> None:
+    assert ingest_periods(lake, as_periods(games)) == ["new"] * 6
+    assert content(lake) == expected(games)
+    assert ingest_periods(lake, as_periods(games)) == ["unchanged"] * 6
     dataset = Dataset.open(lake, "league")
     assert dataset.kind == "games"
     assert dataset.contests.column("n_players").to_pylist() == [2 * len(period) for period in as_periods(GAMES)]
@@ -88,6 +94,9 @@ def test_digest__is_independent_of_numbers_and_covers_everything_else() -> None:
         [GAMES[1], GAMES[0], *GAMES[2:8]],
         [GAMES[0]._replace(time_seconds=GAMES[0].time_seconds - 1), *GAMES[1:8]],
         [GAMES[0]._replace(weight=7.0), *GAMES[1:8]],
+        [GAMES[0]._replace(advantage=7.0), *GAMES[1:8]],
+        [GAMES[0]._replace(advantage=-7.0), *GAMES[1:8]],
+        [GAMES[0], GAMES[1]._replace(advantage=7.0), *GAMES[2:8]],
         [GAMES[0]._replace(white="new"), *GAMES[1:8]],
         [replace_score(GAMES[0]), *GAMES[1:8]],
     ]
@@ -95,25 +104,88 @@ def test_digest__is_independent_of_numbers_and_covers_everything_else() -> None:
     assert len(digests - {period.content_digest}) == len(variants)
 
 
-def test_disqualification__removes_the_games_of_a_player_in_one_period(lake: Lake) -> None:
+def test_digest__of_games_without_advantages_is_that_before_they_existed() -> None:
+    digests = [period.content_digest for period in as_periods(GAMES)[:2]]
+    assert digests == ["2f84aa6f54ef820a2ec1f864aea3f6c0", "a8a32b4ff66da6bb9a88433534a887c6"]
+
+
+def test_digest__does_not_take_advantages_for_weights() -> None:
+    weighted, favoured = (
+        as_periods([Game("a", "b", 1.0, 100, **{name: 2.0})])[0].content_digest for name in ("weight", "advantage")
+    )
+    assert weighted != favoured
+
+
+def test_digest__is_that_of_the_same_game_told_from_the_other_side(lake: Lake) -> None:
+    told = [Game("a", "b", 1.0, 100, 1.0, 35.0), Game("b", "a", 0.0, 100, 1.0, -35.0)]
+    one, other = (as_periods([game]) for game in told)
+    assert one[0].content_digest == other[0].content_digest
+    ingest_periods(lake, one)
+    assert ingest_periods(lake, other) == ["unchanged"]
+
+
+def test_advantages_of_zero__of_either_sign_are_none() -> None:
+    def period(advantage: list[float]) -> Period:
+        (plain,) = as_periods(GAMES[:4], seconds=10**9)
+        return replace(plain, games=replace(plain.games, advantage=np.array(advantage)))
+
+    plain, *zeros = (period(values).content_digest for values in ([], [0.0] * 4, [-0.0] * 4))
+    assert zeros == [plain, plain]
+    assert period([-0.0, 5.0, 0.0, -0.0]).content_digest == period([0.0, 5.0, -0.0, 0.0]).content_digest
+
+
+def test_file__has_advantages_only_if_some_game_has_one(lake: Lake) -> None:
+    columns = ["contest_id", "player", "opponent", "score", "time_seconds", "weight"]
+    for name, games, expected in (("plain", GAMES, columns), ("favoured", FAVOURED, [*columns, "advantage"])):
+        ingest_periods(lake, as_periods(games), name)
+        (file,) = set(Dataset.open(lake, name).contests.column("file").to_pylist())
+        data = lake.read_bytes(f"{name}/standings/{file}")
+        assert pq.read_schema(pa.BufferReader(data)).names == expected
+
+
+def test_advantages__are_read_from_files_with_and_without_them(lake: Lake) -> None:
+    mixed = [*GAMES[:50], *FAVOURED[50:]]
+    for period in as_periods(mixed):
+        ingest_periods(lake, [period])
+    assert content(lake) == expected(mixed)
+    (plain, *_), favoured = as_periods(GAMES), as_periods(mixed)[-1]
+    assert (len(plain.games.advantage), len(favoured.games.advantage)) == (0, len(favoured))
+    assert list(verify_dataset(Dataset.open(lake, "league"))) == []
+    with hold_lease(lake, dataset_folder("league"), "compact league") as lease:
+        compact_dataset(lake, "league", lease)
+    assert content(lake) == expected(mixed)
+    assert list(verify_dataset(Dataset.open(lake, "league"))) == []
+
+
+def test_change_of_advantages__replaces_the_period(lake: Lake) -> None:
     ingest_periods(lake, as_periods(GAMES))
+    changed = [*GAMES[:119], GAMES[119]._replace(advantage=35.0)]
+    assert ingest_periods(lake, as_periods(changed)) == [*["unchanged"] * 5, "corrected"]
+    assert content(lake) == expected(changed)
+    assert ingest_periods(lake, as_periods(GAMES)) == [*["unchanged"] * 5, "corrected"]
+    assert content(lake) == expected(GAMES)
+
+
+@pytest.mark.parametrize("games", [GAMES, FAVOURED])
+def test_disqualification__removes_the_games_of_a_player_in_one_period(lake: Lake, games: list[Game]) -> None:
+    ingest_periods(lake, as_periods(games))
     victim, period = GAMES[40].white, f"period-{GAMES[40].time_seconds // 86_400}"
     with Dataset.ingest(lake, "league") as body:
         body.disqualify(period, victim)
     left = [
-        game for game in GAMES
+        game for game in games
         if f"period-{game.time_seconds // 86_400}" != period or victim not in (game.white, game.black)
     ]  # fmt: skip
-    assert len(left) < len(GAMES)
+    assert len(left) < len(games)
     assert content(lake) == expected(left)
     assert list(verify_dataset(Dataset.open(lake, "league"))) == []
     with Dataset.ingest(lake, "league") as body:
         body.reinstate(period, victim)
-    assert content(lake) == expected(GAMES)
+    assert content(lake) == expected(games)
 
 
 def test_alias__merges_two_players_unless_they_met(lake: Lake) -> None:
-    games = [Game("a", "b", 1.0, 100), Game("c", "a", 0.5, 200), Game("b", "c", 0.0, 300)]
+    games = [Game("a", "b", 1.0, 100), Game("c", "a", 0.5, 200, 1.0, 9.0), Game("b", "c", 0.0, 300, 1.0, 35.0)]
     ingest_periods(lake, as_periods(games))
     problem = "period period-0: in the game at 1970-01-01T00:03:20 both players"
     with pytest.raises(LakeError, match=problem), Dataset.ingest(lake, "league") as body:
@@ -121,6 +193,7 @@ def test_alias__merges_two_players_unless_they_met(lake: Lake) -> None:
     with Dataset.ingest(lake, "league") as body:
         body.alias("c", "d")
     assert [row[1:3] for row in content(lake)] == [("a", "b"), ("d", "a"), ("d", "b")]
+    assert [row[-1] for row in content(lake)] == [0.0, 9.0, -35.0]
     assert list(verify_dataset(Dataset.open(lake, "league"))) == []
 
 
@@ -134,9 +207,9 @@ def test_compact__merges_the_files_of_a_year(lake: Lake) -> None:
     assert list(verify_dataset(Dataset.open(lake, "league"))) == []
 
 
-@pytest.mark.parametrize("column", ["player", "opponent", "score", "time_seconds"])
+@pytest.mark.parametrize("column", ["player", "opponent", "score", "time_seconds", "advantage"])
 def test_verify__names_a_file_with_another_game(lake: Lake, column: str) -> None:
-    ingest_periods(lake, as_periods(GAMES))
+    ingest_periods(lake, as_periods(FAVOURED))
     file = Dataset.open(lake, "league").contests.column("file")[0].as_py()
     path = f"league/standings/{file}"
     table = lake.read_table(path, "games")

@@ -59,6 +59,7 @@ EXAMPLES = {
         "score": [0.5, 0.0],
         "time_seconds": [1_700_000_000, -(2**62)],
         "weight": [None, 2.0],
+        "advantage": [35.0, None],
     },
     "players": {"player": [0, 1], "handle": ["", "\u0000"]},
     "attributes": {"handle": ["Ünal", " "], "attribute": ["country", ""], "value": ["TR", "\u0000"]},
