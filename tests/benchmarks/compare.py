@@ -23,10 +23,11 @@ from paired import JUDGED, LEAST_TURNS, Change, change
 from records import append, read
 from rich.console import Console
 from rich.table import Table
-from timing import DATA
+from timing import DATA, SHORT_VARIABLE
 
 PROGRAMS = Path(__file__).parent
 TURNS, MOST_TURNS = 7, 21  # until all cases are certain
+SHORT = 2.0  # seconds of short calls in a turn: a run takes longer to start, and the minimum of two calls is noise
 SHOWN = 2_000  # last characters of the output of a failed run
 
 Key = tuple[str, str]  # row and case
@@ -110,7 +111,8 @@ def _run(side: Side, programs: Path, words: Sequence[str]) -> list[dict[str, Any
         file = Path(folder, "figures.jsonl")
         done = subprocess.run(
             [sys.executable, programs / "run.py", *words, "--commit", side.commit, "--json", file], cwd=side.folder,
-            env=side.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+            env={**side.environment, SHORT_VARIABLE: str(SHORT)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, check=False,
         )  # fmt: skip
         if not file.exists():
             raise CommitError(f"{side.commit[:12]} cannot be measured:\n{done.stdout[-SHOWN:]}")

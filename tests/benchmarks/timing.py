@@ -20,6 +20,7 @@ from excerpts import excerpt
 __all__ = [
     "DATA",
     "GAMES",
+    "SHORT_VARIABLE",
     "Best",
     "Command",
     "Options",
@@ -35,7 +36,9 @@ T = TypeVar("T")
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"  # the real histories, beside the project
 GAMES = 10_000_000  # of the row `games`
-SHORT, MOST_REPEATS = 0.1, 50  # calls are repeated more often while they took less processor time than this, seconds
+SHORT_VARIABLE = "RANKLAKE_BENCHMARK_SHORT"  # of the environment
+# Calls are repeated more often while they took less processor time than this together, seconds.
+SHORT, MOST_REPEATS = float(os.environ.get(SHORT_VARIABLE, "0.1")), 50
 LONG = 0.5  # calls that always take this time are not repeated more often, seconds
 
 
