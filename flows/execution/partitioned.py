@@ -3,7 +3,7 @@
 A large round takes one trip to each worker and back, which ends it and fetches the priors of the next round. A very
 large round takes two more trips, for its summary (:data:`SHARED_SUMMARY_ROWS`). Consecutive small rounds are rated in
 this process: their players' beliefs are fetched, all rounds are rated in one kernel call, and the new beliefs go back
-with the next calls. So is each large round of teams.
+with the next calls. So is each large round of teams, or with advantages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .overlap import Overlap
 from .partition_worker import PartitionWorker, diffuse, pack
 from .partitioning import Partition, Partitioning, positions
 from .rater import BeliefColumns, HandOver
-from .rounds import check_teams, rate_few, split_batches
+from .rounds import check_advantages, check_teams, rate_few, split_batches
 
 __all__ = ["SHARED_SUMMARY_ROWS", "PartitionedRater"]
 
@@ -124,6 +124,7 @@ class PartitionedRater:
             if rounds.n_rows and rounds.player.max() >= self._n_players:
                 raise ValueError(f"player {rounds.player.max()} has no row in a store of {self._n_players} players")
             check_teams(self._system, rounds)
+            check_advantages(self._system, self._params, rounds)
             outcome = Outcome.empty(rounds.n_rows)
             for start, stop, large in split_batches(self._system, rounds) or [(0, 0, False)]:
                 since = time.perf_counter()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ..engines.protocols import LocalEngine
 from .outcomes import check_outcome
 from .waves import LEAST_GAMES, are_games, rate_waves
 
-__all__ = ["check_team_rule", "check_teams", "rate_few", "rate_rounds", "split_batches"]
+__all__ = ["check_advantages", "check_team_rule", "check_teams", "rate_few", "rate_rounds", "split_batches"]
 
 
 def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: LocalEngine) -> Outcome:
@@ -23,7 +24,7 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
 
     Neighbouring small rounds share one kernel call. Many games of two are rated in waves (:mod:`.waves`) if the system
     stores histories and the engine has several workers. A large round goes through the four steps of :mod:`.system`,
-    each spread over the engine's workers.
+    each spread over the engine's workers; so does a small one with advantages, unless the system rates these together.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     Raises
     ------
     ValueError
-        A player of the rounds has no row in the store, or the system has no rule for teams.
+        A player of the rounds has no row in the store, or the system has no rule for teams or for some advantages.
     RoundError
         A round cannot be rated, or a rating is no number; what was rated before it stays in ``beliefs``. Beliefs about
         its players, and about those of a few games after it, may be diffused.
@@ -46,6 +47,7 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     if rounds.n_rows and rounds.player.max() >= len(beliefs):
         raise ValueError(f"player {rounds.player.max()} has no row in a store of {len(beliefs)} players")
     check_teams(system, rounds)
+    check_advantages(system, params, rounds)
     outcome = Outcome.empty(rounds.n_rows)
     for start, stop, large in split_batches(system, rounds):
         part, rows = rounds.part(start, stop), outcome.part(rounds.offsets[start], rounds.offsets[stop])
@@ -61,20 +63,21 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
 
 def rate_few(system: System, params: object, beliefs: Beliefs, rounds: Rounds, map: Map, outcome: Outcome) -> None:
     """Rate a batch that is no large round (:func:`split_batches`): small rounds, or a round that is always alone."""
+
+    def rate(given: Rounds, found: Outcome) -> None:
+        by_steps = given.advantage.any() and not system.advantages
+        if len(given) > 1 or (given.n_rows <= system.small and not by_steps):
+            system.rate_small(params, beliefs, given, found)
+        elif given.teams is None:
+            _rate_large(system, params, beliefs, given, map, found)
+        else:
+            assert system.rate_teams is not None
+            system.rate_teams(params, beliefs, given, map, found)
+
     if rounds.roles.any():
-
-        def rate(field: Rounds, found: Outcome) -> None:
-            if field.n_rows > system.small:
-                _rate_large(system, params, beliefs, field, map, found)
-            else:
-                system.rate_small(params, beliefs, field, found)
-
         _rate_with_unrated(beliefs, rounds, rate, outcome)
-    elif len(rounds) != 1 or rounds.n_rows <= system.small:
-        system.rate_small(params, beliefs, rounds, outcome)
     else:
-        assert system.rate_teams is not None
-        system.rate_teams(params, beliefs, rounds, map, outcome)
+        rate(rounds, outcome)
 
 
 def check_teams(system: System, rounds: Rounds) -> None:
@@ -93,18 +96,42 @@ def check_team_rule(system: System, where: str = "") -> None:
         raise ValueError(f"{where}: {rule}" if where else rule)
 
 
+def check_advantages(system: System, params: Any, rounds: Rounds) -> None:
+    """Raise ``ValueError`` if the system has no rule for some advantages.
+
+    The rules for teams combine members, who have no advantages of their own. A performance ceiling would be one of
+    strength or of rating. A system that computes in whole numbers has whole advantages.
+    """
+    mask, rule = rounds.with_advantages, ""
+    if not mask.any():
+        return
+    if (found := mask & rounds.of_teams).any():
+        rule = "a round of teams has advantages; only rounds without teams can have them"
+    elif (found := mask & np.isfinite(rounds.perf_ceiling)).any():
+        rule = "a round has advantages and a performance ceiling; it can have one of them"
+    elif system.is_whole is not None and system.is_whole(params):
+        found = replace(rounds, advantage=rounds.advantage % 1.0).with_advantages
+        rule = (
+            f"advantages of participants must be whole points where {system.name} computes in whole numbers; "
+            "choose others, or hyperparameters without rounding"
+        )
+    if rule and found.any():
+        raise ValueError(f"round {int(np.argmax(found))} of those given: {rule}")
+
+
 def split_batches(system: System, rounds: Rounds) -> list[tuple[int, int, bool]]:
     """Cut rounds into ``start, stop, large``: each large round alone, consecutive small ones together.
 
     A round with unrated participants, and one of teams with more members than ``small``, is alone, too, and not called
-    large.
+    large. So is a round with advantages, if it is large or the system does not rate it with others.
     """
-    cuts, done, of_teams, alone = [], 0, rounds.of_teams, rounds.with_unrated
+    cuts, done, of_teams, with_advantages = [], 0, rounds.of_teams, rounds.with_advantages
+    alone = rounds.with_unrated if system.advantages else rounds.with_unrated | with_advantages
     for at in [*np.flatnonzero(alone | (np.diff(rounds.offsets) > system.small)).tolist(), len(rounds)]:
         if at > done:
             cuts.append((done, at, False))
         if at < len(rounds):
-            cuts.append((at, at + 1, not (of_teams[at] or alone[at])))
+            cuts.append((at, at + 1, not (of_teams[at] or alone[at] or with_advantages[at])))
         done = at + 1
     return cuts
 
@@ -113,12 +140,17 @@ def _rate_large(system: System, params: object, beliefs: Beliefs, round: Rounds,
     n, prior = round.n_rows, outcome.prior
     map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)
     beliefs.reserve(round.player)
-    summary = system.summarise(params, prior, round, map)
+    advantage = round.advantage
+    summary = system.summarise(params, system.field_of(prior, advantage), round, map)
+    in_rating = system.in_rating(summary, advantage)
 
     def finish(start: int, stop: int) -> None:  # the tie groups that begin between these rows
         first, last = np.searchsorted(summary.first, (start, stop))
+        begin, end = summary.first[first], summary.first[last]
         system.perform(params, summary, first, last, outcome.perf)
-        system.absorb(params, beliefs, round, prior, summary, summary.first[first], summary.first[last], outcome)
+        if len(advantage):
+            outcome.perf[begin:end] -= advantage[begin:end]
+        system.absorb(params, beliefs, round, prior, in_rating, begin, end, outcome)
 
     map(finish, n)
 

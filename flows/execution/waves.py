@@ -111,8 +111,10 @@ def _calls(bounds: Longs, least: int) -> Iterator[tuple[int, int, bool]]:
 
 def _take(rounds: Rounds, order: Longs) -> Rounds:
     """Games in another order."""
-    rows = (rounds.player, rounds.lo, rounds.hi, rounds.advantage)
-    player, lo, hi, advantage = (c.reshape(-1, 2)[order].ravel() if len(c) else c for c in rows)
+    n, advantage = len(rounds), rounds.advantage
+    player, lo, hi = (column.reshape(n, 2)[order].ravel() for column in (rounds.player, rounds.lo, rounds.hi))
+    if len(advantage):
+        advantage = advantage.reshape(n, 2)[order].ravel()
     facts = ("time_seconds", "weight", "perf_ceiling", "event", "participants")
     columns: dict[str, Any] = {name: getattr(rounds, name)[order] for name in facts}
     return Rounds(rounds.offsets, player, lo, hi, **columns, advantage=advantage)

@@ -66,7 +66,7 @@ def array_system(
     return System(
         name=name, performs=False, params=params, state=lambda params, mu, sigma: {}, sigma_limit=sigma_limit,
         prior=_read, summarise=summarise, perform=_no_performances, absorb=_write, rate_small=rate_small, small=SMALL,
-        win_probability=win_probability,
+        win_probability=win_probability, summary_ratings=("mu",),
     )  # fmt: skip
 
 

@@ -382,7 +382,9 @@ class Rounds:
 
     def _with_any(self, column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Mask of rounds with at least one entry other than 0 in a column of the rows, which may be empty."""
-        return np.isin(np.arange(len(self)), np.searchsorted(self.offsets, np.flatnonzero(column), "right") - 1)
+        mask = np.zeros(len(self), dtype=np.bool_)
+        mask[np.searchsorted(self.offsets, np.flatnonzero(column), "right") - 1] = True
+        return mask
 
     def select(self, rows: npt.NDArray[np.bool_]) -> Rounds:
         """The same rounds with some of their participants only, in the places among these; without roles and teams.

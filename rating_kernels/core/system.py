@@ -238,6 +238,13 @@ class System:
     skips_all_tied : bool
         Whether the authors' program skips contests of three or more participants in which all tie. The functions here
         rate them. A tie of two players is a result for every system.
+    advantages : bool
+        Whether ``rate_small`` reads the advantages of rounds. Otherwise a round with advantages is rated by the steps.
+    field_ratings, summary_ratings : tuple of str
+        The ratings among the columns of the prior that ``summarise`` reads: advantages are added to them. The ratings
+        among the columns of the summary that ``absorb`` reads: advantages are subtracted.
+    is_whole : (params) -> bool, or None
+        Whether ratings or performances are whole numbers; advantages then are, too.
     compile_last_steps : (params, beliefs) -> None, or None
         Calls ``absorb`` and then ``perform`` for zero participants. While one process compiles ``rate_small``, which
         compiles the steps from the first on, another process can begin with the last.
@@ -264,6 +271,10 @@ class System:
     rate_teams: Callable[[Any, Beliefs, Rounds, Map, Outcome], None] | None = None
     team_laws: Callable[[Any, Ragged, Floats, Floats, Floats], TeamLaws] | None = None
     skips_all_tied: bool = False
+    advantages: bool = False
+    field_ratings: tuple[str, ...] = ("mu",)
+    summary_ratings: tuple[str, ...] = ()
+    is_whole: Callable[[Any], bool] | None = None
     compile_last_steps: Callable[[Any, Beliefs], None] | None = None
 
     def violations(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:
@@ -274,6 +285,19 @@ class System:
         """``win_probability`` in a round of so many participants, which matters to some systems only."""
         size = (participants,) if self.sized else ()
         return self.win_probability(params, weight, one, other, *size)
+
+    def field_of(self, prior: Prior, advantage: Floats) -> Prior:
+        """The prior with strengths, rating plus advantage, for ``summarise``; the same one if there are none."""
+        if not advantage.any():
+            return prior
+        return dataclasses.replace(prior, **{name: getattr(prior, name) + advantage for name in self.field_ratings})
+
+    def in_rating(self, summary: S, advantage: Floats) -> S:
+        """The summary of a field of strengths, for ``absorb`` with the prior; the same one if there are none."""
+        if not (self.summary_ratings and advantage.any()):
+            return summary
+        shifted = {name: getattr(summary, name) - advantage for name in self.summary_ratings}
+        return dataclasses.replace(summary, **shifted)  # type: ignore[type-var]
 
     def newcomers(self, params: Any, n_players: int) -> Beliefs:
         """A store of unrated players, all at ``mu_init`` and ``sigma_init``."""

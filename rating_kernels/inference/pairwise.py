@@ -235,15 +235,19 @@ def number_players(a, b, place):
 
 
 @exact
-def sum_games(a, b, score, q, mu, sigma, surprise, information):
-    """Add games between places ``a`` and ``b`` of the given beliefs to the sums, in order."""
+def sum_games(a, b, score, lead, q, mu, sigma, surprise, information):
+    """Add games between places ``a`` and ``b`` of the given beliefs to the sums, in order.
+
+    ``lead`` is the advantage of ``a`` less that of ``b`` in each game, rating points; empty for none.
+    """
     g = np.empty(len(mu))
     for i in range(len(mu)):
         g[i] = _certainty(q, sigma[i])
     for i in range(len(a)):
         one, other = a[i], b[i]
-        for me, you, scored in ((one, other, score[i]), (other, one, 1.0 - score[i])):
-            e = exp((mu[you] - mu[me]) * q * g[you])
+        ahead = lead[i] if len(lead) > 0 else 0.0
+        for me, you, scored, more in ((one, other, score[i], ahead), (other, one, 1.0 - score[i], -ahead)):
+            e = exp((mu[you] - (mu[me] + more)) * q * g[you])
             expected = 1.0 / (1.0 + e)
             surprise[me] += g[you] * (scored - expected)
             information[me] += g[you] * g[you] * (e * expected) * expected

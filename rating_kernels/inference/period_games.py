@@ -17,9 +17,10 @@ __all__ = ["SEQUENTIAL", "SIMULTANEOUS", "RatePeriod", "are_simultaneous", "rate
 
 SEQUENTIAL, SIMULTANEOUS = "sequential", "simultaneous"
 
-RatePeriod = Callable[[Period, Ints, Ints, Floats, int, Outcome], None]
+RatePeriod = Callable[[Period, Ints, Ints, Floats, Floats, int, Outcome], None]
 """Rates one period, given its players with zero sums, the places of the first and the second player of each game among
-them, the scores of the first one, and the time; writes the beliefs before and after, one entry a player."""
+them, the scores of the first one, its advantages less those of the second (empty for none), and the time; writes the
+beliefs before and after, one entry a player."""
 
 
 def are_simultaneous(games: str, rounds: Rounds) -> bool:
@@ -36,13 +37,14 @@ def rate_periods(rate: RatePeriod, beliefs: Beliefs, rounds: Rounds, outcome: Ou
     place = np.zeros(len(beliefs), dtype=np.int32)
     first, other = rounds.player[::2].copy(), rounds.player[1::2].copy()
     score = np.where(rounds.lo[::2] == rounds.lo[1::2], 0.5, 1.0)  # the winner is the first
+    lead = rounds.advantage[::2] - rounds.advantage[1::2]
     cuts = np.flatnonzero(np.diff(rounds.event)) + 1
     for start, stop in pairwise([0, *cuts.tolist(), len(rounds)]):
         player, a, b = number_players(first[start:stop], other[start:stop], place)
         place[player] = 0
         m, rows = len(player), outcome.part(2 * start, 2 * stop)
         period, found = Period(player, np.zeros(m), np.zeros(m)), Outcome.empty(m)
-        rate(period, a, b, score[start:stop], int(rounds.time_seconds[stop - 1]), found)
+        rate(period, a, b, score[start:stop], lead[start:stop], int(rounds.time_seconds[stop - 1]), found)
         _write_rows(
             a, b, found.mu_prior, found.sigma_prior, found.mu, found.sigma, found.n_before,
             rows.mu_prior, rows.sigma_prior, rows.mu, rows.sigma, rows.n_before,

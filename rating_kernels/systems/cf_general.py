@@ -141,5 +141,6 @@ def _rate_small(
 SYSTEM = System(
     name="cf-general", params=CFGeneral, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    summary_ratings=("mu",),
     win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

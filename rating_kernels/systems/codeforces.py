@@ -261,6 +261,7 @@ def _rate_small(
 SYSTEM = System(
     name="codeforces", params=Codeforces, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    summary_ratings=("mu",), is_whole=lambda params: params.whole,
     win_probability=win_probability, performance_law=performance_law,
     deviations=0.0, offset=offset, invariants=invariant_violations,
 )  # fmt: skip

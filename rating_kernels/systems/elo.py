@@ -24,6 +24,7 @@ from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import exp
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..fields.advantages import restore_ratings, to_strengths
 from ..fields.direct import direct_sums
 from ..fields.field_sums import field_sums
 from ..fields.pairs.pair_field import KINDS, pair_sums
@@ -168,7 +169,7 @@ def absorb(
 def rate_small(params: Elo, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight,
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, rounds.advantage,
         *curve(params), *rule(params), params.pairs == "mean", *store(beliefs),
         outcome.mu_prior, outcome.sigma_prior, outcome.n_before, outcome.mu, outcome.sigma,
     )  # fmt: skip
@@ -267,18 +268,21 @@ def _move_rows(
 
 @exact
 def _rate_small(
-    offsets, player, lo, hi, time_seconds, weight, rate, normal, k, scale, rounds_change, mean,
+    offsets, player, lo, hi, time_seconds, weight, advantage, rate, normal, k, scale, rounds_change, mean,
     mu, own, games, peak, n_rounds, last_time, mu_prior, sigma_prior, n_before, mu_after, sigma_after,
 ):  # fmt: skip
     zero = np.int64(0)
     above, below, slope = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     rates, ones, variances = np.full(SMALL, rate), np.ones(SMALL), np.full(SMALL, 0.25 / (rate * rate))
+    rating = np.empty(SMALL)
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         n = j - i
         prefetch_next(i, j, player, mu, n_rounds)
         _read_rows(i, j, player, mu, n_rounds, mu_prior, sigma_prior, n_before)
         field = mu_prior[i:j]
+        if len(advantage) > 0:
+            to_strengths(i, j, advantage, mu_prior, rating)
         if n == 2:
             above[0] = expected_score(field[1] - field[0], rate, normal)
             below[0] = expected_score(field[0] - field[1], rate, normal)
@@ -292,6 +296,8 @@ def _rate_small(
                 direct_sums(zero, n, field, field, rates[:n], ones[:n], above, below, slope)
             for a in range(n):
                 above[a], below[a] = above[a] - 0.5, below[a] - 0.5
+        if len(advantage) > 0:
+            restore_ratings(i, j, rating, mu_prior)
         _move_rows(
             zero, n, n, player[i:j], lo[i:j], hi[i:j], time_seconds[r], weight[r], above, below, k, scale,
             rounds_change, mean, mu, own, games, peak, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
@@ -301,5 +307,5 @@ def _rate_small(
 SYSTEM = System(
     name="elo", performs=False, params=Elo, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, performance_law=performance_law, advantages=True,
 )  # fmt: skip

@@ -19,6 +19,7 @@ from ..core.jit import exact
 from ..core.limits import non_negative, whole
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
+from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import CHUNK, absorb_rows, diffuse_rows, prefetch_histories
 from ..inference.game_performance import end_of_games, solve_games
@@ -109,7 +110,7 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     while done < len(rounds):
         done, needed = _rate_small(
             done, rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-            *team_columns(rounds), *team_rules(params),
+            rounds.advantage, *team_columns(rounds), *team_rules(params),
             *rates(params), params.rho, params.tie_mode == "split", bound, history.used, *_store(beliefs), outcome.perf,
             outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
         )  # fmt: skip
@@ -146,7 +147,7 @@ def _store(beliefs: Beliefs) -> tuple[Any, ...]:
 
 @exact
 def _rate_small(
-    r, offsets, player, lo, time_seconds, weight, perf_ceiling, team, bounds, share, best, apart, own,
+    r, offsets, player, lo, time_seconds, weight, perf_ceiling, advantage, team, bounds, share, best, apart, own,
     a, b, c, d, delay, rho, split, bound, used,
     mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
     performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
@@ -157,7 +158,7 @@ def _rate_small(
     fill a chunk of rows. The results are those of one game after the other.
     """
     zero, parts = np.int64(0), np.int64(3)
-    beta, omega, scratch = np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
+    beta, omega, rating, scratch = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
     cuts, team_places, member_weight, team_mu, team_sigma, team_beta, team_perf = scratch
     while r < len(offsets) - 1:
         stop = end_of_games(r, offsets, player, team)
@@ -173,6 +174,8 @@ def _rate_small(
             start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta, n_before[i:j],
         )  # fmt: skip
         m, before, spread, failed = team[stop] - team[r], mu_prior[i:j], sigma_prior[i:j], -1
+        if len(advantage) > 0:
+            to_strengths(i, j, advantage, mu_prior, rating)
         if m == n and per_round == 2:
             failed = solve_games(
                 stop - r, before, spread, beta, lo[i:j], split, perf_ceiling[r:stop], performance[i:j]
@@ -196,6 +199,9 @@ def _rate_small(
                 )  # fmt: skip
             if failed >= 0:
                 n = 0
+        if len(advantage) > 0:
+            restore_ratings(i, j, rating, mu_prior)
+            perform_in_rating(i, j, advantage, performance)
         claimed = used[0]
         used[0] += needed
         absorbed = absorb_rows(
@@ -213,7 +219,7 @@ SYSTEM = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=weigh_members,
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, performance_law=performance_law, advantages=True,
     history=("perf", "force", "inverse_width"), skips_all_tied=True,
     compile_last_steps=compile_last_steps,
 )  # fmt: skip

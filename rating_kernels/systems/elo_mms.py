@@ -19,6 +19,7 @@ from ..core.jit import exact
 from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..fields.advantages import perform_in_rating
 from ..inference.game_performance import end_of_games, solve_games
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.skewed import (
@@ -167,8 +168,8 @@ def rate_small(params: EloMMS, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-        rounds.participants, *team_columns(rounds), *team_rules(params), *_noise(params), *_drift(params),
-        params.lower == "normal", params.tie_mode == "split",
+        rounds.participants, rounds.advantage, *team_columns(rounds), *team_rules(params), *_noise(params),
+        *_drift(params), params.lower == "normal", params.tie_mode == "split",
         *beliefs.arrays, outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
         outcome.n_before,
     )  # fmt: skip
@@ -198,9 +199,8 @@ def _drift(params: EloMMS) -> tuple[float, float, float, float]:
 
 @exact
 def _rate_small(
-    offsets, player, lo, time_seconds, weight, perf_ceiling, participants, team, bounds, share, best, apart, own,
-    beta, skew,
-    practice, practice_rounds, gamma, drift_per_day, normal, split,
+    offsets, player, lo, time_seconds, weight, perf_ceiling, participants, advantage, team, bounds, share, best, apart,
+    own, beta, skew, practice, practice_rounds, gamma, drift_per_day, normal, split,
     mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate all rounds; returns -1, or the round that has no root.
@@ -225,6 +225,9 @@ def _rate_small(
             shift = shift_of_mean(tau, beta, skew, weight[one])
             for k in range(first, last):
                 centre[k] = before[k] - shift
+        if len(advantage) > 0:
+            for k in range(n):
+                centre[k] += advantage[i + k]
         if m == n and offsets[r + 1] - i == 2:
             failed = solve_games(
                 stop - r, centre, spread, noise, lo[i:j], split, perf_ceiling[r:stop], perf[i:j]
@@ -248,6 +251,8 @@ def _rate_small(
                     zero, m, cuts, own, member_weight, before, spread, mean, field_noise, shown, noise, perf[i:j]
                 )  # fmt: skip
             failed = min(failed, zero)  # the round, instead of the group
+        if len(advantage) > 0:
+            perform_in_rating(i, j, advantage, perf)
         if failed >= 0:
             stop = r + failed  # the games before it are complete
         for one in range(r, stop):
@@ -268,5 +273,6 @@ SYSTEM = System(
     name="elo-mms", params=EloMMS, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=weigh_members,
-    win_probability=win_probability, sized=True, performance_law=performance_law, compile_last_steps=compile_last_steps,
+    win_probability=win_probability, sized=True, performance_law=performance_law, advantages=True,
+    compile_last_steps=compile_last_steps,
 )  # fmt: skip

@@ -19,6 +19,7 @@ from ..core.jit import exact
 from ..core.limits import switch
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
+from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import drift
 from ..inference.gaussian import performances, solve_round
@@ -112,7 +113,7 @@ def rate_small(params: EloMMX, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-        *team_columns(rounds), *team_rules(params), params.ceiling_gaussian, *rates(params),
+        rounds.advantage, *team_columns(rounds), *team_rules(params), params.ceiling_gaussian, *rates(params),
         params.tie_mode == "split", *beliefs.arrays, outcome.perf,
         outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
@@ -172,13 +173,13 @@ def _absorb_rows(
 
 @exact
 def _rate_small(
-    offsets, player, lo, time_seconds, weight, perf_ceiling, team, bounds, share, best, apart, own,
+    offsets, player, lo, time_seconds, weight, perf_ceiling, advantage, team, bounds, share, best, apart, own,
     ceiling_gaussian, a, b, c, d, delay, split,
     mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate all rounds; returns -1, or the round that has no root."""
     zero = np.int64(0)
-    beta, group_perf, scratch = np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
+    beta, group_perf, rating, scratch = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
     cuts, team_places, member_weight, team_mu, team_sigma, team_beta, team_perf = scratch
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
@@ -187,6 +188,8 @@ def _rate_small(
             zero, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, mu, sigma, n_rounds, last_time,
             before, spread, beta, n_before[i:j],
         )  # fmt: skip
+        if len(advantage) > 0:
+            to_strengths(i, j, advantage, mu_prior, rating)
         m = team[r + 1] - team[r]
         mean, width, noise, places, shown = before, spread, beta[:n], lo[i:j], perf[i:j]
         if m < n:
@@ -204,6 +207,9 @@ def _rate_small(
             credit_members(
                 zero, m, cuts, own, member_weight, before, spread, mean, noise, shown, beta, perf[i:j]
             )  # fmt: skip
+        if len(advantage) > 0:
+            restore_ratings(i, j, rating, mu_prior)
+            perform_in_rating(i, j, advantage, perf)
         _absorb_rows(
             zero, n, rows, time_seconds[r], before, spread, beta, perf[i:j], mu, sigma, n_rounds, last_time,
             mu_after[i:j], sigma_after[i:j],
@@ -215,5 +221,5 @@ SYSTEM = System(
     name="elo-mmx", params=EloMMX, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=weigh_members,
-    win_probability=win_probability, performance_law=performance_law, skips_all_tied=True,
+    win_probability=win_probability, performance_law=performance_law, advantages=True, skips_all_tied=True,
 )  # fmt: skip

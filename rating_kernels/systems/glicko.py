@@ -26,6 +26,7 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive
 from ..core.standings import Floats, Ints, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits, check_value
+from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.pairwise import (
     SMALL,
     GameSums,
@@ -153,9 +154,9 @@ def rate_small(params: Glicko, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
         rate_periods(partial(_rate_period, params, beliefs), beliefs, rounds, outcome)
         return
     rate_each(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, Q, False,
-        *_drift(params), *beliefs.arrays, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
-        outcome.n_before,
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight,
+        rounds.advantage, Q, False, *_drift(params), *beliefs.arrays,
+        outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
 
 
@@ -194,19 +195,20 @@ def rate_games(
     """
     now = check_time(params.period_days, time_seconds)
     games, one, other, scores = gather_games(beliefs, a, b, score)
-    _rate_period(params, beliefs, games, one, other, scores, now, Outcome.empty(len(games.player)))
+    _rate_period(params, beliefs, games, one, other, scores, np.empty(0), now, Outcome.empty(len(games.player)))
     return games
 
 
 def _rate_period(
-    params: Glicko, beliefs: Beliefs, games: Period, a: Ints, b: Ints, score: Floats, now: int, found: Outcome
+    params: Glicko, beliefs: Beliefs, games: Period, a: Ints, b: Ints, score: Floats, lead: Floats, now: int,
+    found: Outcome,
 ) -> None:  # fmt: skip
     """Both steps for one period of games; see :data:`.period_games.RatePeriod`."""
     m = len(games.player)
     diffuse_rows(
         0, m, games.player, now, *_drift(params), *beliefs.arrays, found.mu_prior, found.sigma_prior, found.n_before
     )
-    sum_games(a, b, score, Q, found.mu_prior, found.sigma_prior, games.surprise, games.information)
+    sum_games(a, b, score, lead, Q, found.mu_prior, found.sigma_prior, games.surprise, games.information)
     absorb_rows(
         0, m, games.player, now, Q, found.mu_prior, found.sigma_prior, games.surprise, games.information,
         *beliefs.arrays, found.mu, found.sigma,
@@ -293,11 +295,12 @@ def absorb_rows(
 
 @exact
 def rate_each(
-    offsets, player, lo, hi, time_seconds, weight, q, one_game, each, daily, newcomers_too, most,
+    offsets, player, lo, hi, time_seconds, weight, advantage, q, one_game, each, daily, newcomers_too, most,
     mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate all rounds; with ``one_game`` each counts as one game of its weight (:mod:`.glicko_allpairs`)."""
     g, surprise, information = np.empty(SMALL), np.empty(len(player)), np.empty(len(player))
+    rating = np.empty(SMALL)
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         scale = q * math.sqrt(weight[r]) if one_game else q
@@ -306,7 +309,11 @@ def rate_each(
             i, j, player, time_seconds[r], each, daily, newcomers_too, most, mu, sigma, n_rounds, last_time,
             mu_prior, sigma_prior, n_before,
         )  # fmt: skip
+        if len(advantage) > 0:
+            to_strengths(i, j, advantage, mu_prior, rating)
         pairwise_sums_directly(i, j, lo, hi, scale, mu_prior, sigma_prior, g, surprise, information)
+        if len(advantage) > 0:
+            restore_ratings(i, j, rating, mu_prior)
         if one_game:
             for k in range(i, j):
                 surprise[k], information[k] = surprise[k] / (j - i), 0.25
@@ -319,5 +326,5 @@ def rate_each(
 SYSTEM = System(
     name="glicko", performs=False, params=Glicko, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, performance_law=performance_law, advantages=True,
 )  # fmt: skip

@@ -27,6 +27,7 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, positive
 from ..core.standings import Floats, Ints, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.game_performance import end_of_games
 from ..inference.pairwise import (
     SMALL,
@@ -144,7 +145,8 @@ def rate_small(params: Glicko2, beliefs: Beliefs, rounds: Rounds, outcome: Outco
         rate_periods(partial(_rate_period, params, beliefs), beliefs, rounds, outcome)
         return
     failed = _rate_each(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, SCALES[params.scale], params.tau,
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.advantage,
+        SCALES[params.scale], params.tau,
         *_idle(params), *_store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
         outcome.n_before,
     )  # fmt: skip
@@ -162,12 +164,13 @@ def rate_games(
     """Rate one period given as single games; arguments as for :func:`.glicko.rate_games`."""
     now = check_time(params.period_days, time_seconds)
     games, one, other, scores = gather_games(beliefs, a, b, score)
-    _rate_period(params, beliefs, games, one, other, scores, now, Outcome.empty(len(games.player)))
+    _rate_period(params, beliefs, games, one, other, scores, np.empty(0), now, Outcome.empty(len(games.player)))
     return games
 
 
 def _rate_period(
-    params: Glicko2, beliefs: Beliefs, games: Period, a: Ints, b: Ints, score: Floats, now: int, found: Outcome
+    params: Glicko2, beliefs: Beliefs, games: Period, a: Ints, b: Ints, score: Floats, lead: Floats, now: int,
+    found: Outcome,
 ) -> None:  # fmt: skip
     """All steps for one period of games; see :data:`.period_games.RatePeriod`."""
     m, scale, time_seconds = len(games.player), SCALES[params.scale], np.array([now])
@@ -175,7 +178,7 @@ def _rate_period(
         0, m, m, games.player, time_seconds, *_idle(params), *_store(beliefs),
         found.mu_prior, found.sigma_prior, found.n_before,
     )  # fmt: skip
-    sum_games(a, b, score, 1.0 / scale, found.mu_prior, found.sigma_prior, games.surprise, games.information)
+    sum_games(a, b, score, lead, 1.0 / scale, found.mu_prior, found.sigma_prior, games.surprise, games.information)
     failed = _absorb_rows(
         0, m, m, games.player, time_seconds, scale, params.tau, found.mu_prior, found.sigma_prior, games.surprise,
         games.information, *_store(beliefs), found.mu, found.sigma,
@@ -255,11 +258,12 @@ def _absorb_rows(
 
 @exact
 def _rate_each(
-    offsets, player, lo, hi, time_seconds, scale, tau, periods_a_day, points,
+    offsets, player, lo, hi, time_seconds, advantage, scale, tau, periods_a_day, points,
     mu, sigma, vol, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Consecutive games of two without a common player take each step together: they fill vector registers."""
     g, surprise, information = np.empty(SMALL), np.empty(len(player)), np.empty(len(player))
+    rating = np.empty(SMALL)
     r = 0
     while r < len(offsets) - 1:
         stop = end_of_games(r, offsets, player, offsets)
@@ -270,10 +274,14 @@ def _rate_each(
             i, j, per_round, player, time_seconds[r:stop], periods_a_day, points, mu, sigma, vol, n_rounds, last_time,
             mu_prior, sigma_prior, n_before,
         )  # fmt: skip
+        if len(advantage) > 0:
+            to_strengths(i, j, advantage, mu_prior, rating)
         if per_round == 2:
             sum_each_game(i, stop - r, lo, 1.0 / scale, mu_prior, sigma_prior, surprise, information)
         else:
             pairwise_sums_directly(i, j, lo, hi, 1.0 / scale, mu_prior, sigma_prior, g, surprise, information)
+        if len(advantage) > 0:
+            restore_ratings(i, j, rating, mu_prior)
         failed = _absorb_rows(
             i, j, per_round, player, time_seconds[r:stop], scale, tau, mu_prior, sigma_prior, surprise, information,
             mu, sigma, vol, n_rounds, last_time, mu_after, sigma_after,
@@ -287,5 +295,5 @@ def _rate_each(
 SYSTEM = System(
     name="glicko2", performs=False, params=Glicko2, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, performance_law=performance_law, advantages=True,
 )  # fmt: skip

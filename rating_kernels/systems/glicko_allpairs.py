@@ -113,9 +113,9 @@ def absorb(
 def rate_small(params: GlickoAllPairs, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     rate_each(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, C3 / params.beta, True,
-        *_drift(params), *beliefs.arrays, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
-        outcome.n_before,
+        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight,
+        rounds.advantage, C3 / params.beta, True, *_drift(params), *beliefs.arrays,
+        outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
 
 
@@ -131,5 +131,5 @@ def _drift(params: GlickoAllPairs) -> tuple[float, float, bool, float]:
 SYSTEM = System(
     name="glicko-allpairs", performs=False, params=GlickoAllPairs, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, performance_law=performance_law, advantages=True,
 )  # fmt: skip

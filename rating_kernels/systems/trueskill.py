@@ -22,6 +22,7 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.message_chain import propagate
 from ..inference.performance import group_starts
 from ..inference.teams.laws import add_members
@@ -234,7 +235,8 @@ def rate_teams(params: TrueSkill, beliefs: Beliefs, round: Rounds, map: Map, out
 def rate_small(params: TrueSkill, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, *team_columns(rounds),
+        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.advantage,
+        *team_columns(rounds),
         *_noise(params), *_bounds(params), *beliefs.arrays,
         outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
     )  # fmt: skip
@@ -326,12 +328,12 @@ def _absorb_rows(
 
 @exact
 def _rate_small(
-    offsets, player, lo, time_seconds, weight, team, bounds, share, tau2, beta, window, gap, sharpen,
+    offsets, player, lo, time_seconds, weight, advantage, team, bounds, share, tau2, beta, window, gap, sharpen,
     mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
 ):  # fmt: skip
     """Rate all rounds; returns -1, or the round whose messages do not settle."""
     zero = np.int64(0)
-    noise, precision, pull = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
+    noise, precision, pull, rating = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     even, gaps, team_precision, team_pull = np.full(SMALL, gap), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     cuts, team_places, member_weight, team_mu, team_sigma, team_beta, _ = team_scratch(SMALL)
     for r in range(len(offsets) - 1):
@@ -340,6 +342,8 @@ def _rate_small(
         _diffuse_rows(
             zero, n, rows, weight[r], tau2, beta, mu, sigma, n_rounds, last_time, before, spread, noise, n_before[i:j]
         )
+        if len(advantage) > 0:
+            to_strengths(i, j, advantage, mu_prior, rating)
         m = team[r + 1] - team[r]
         mean, width, wide, places, links, message, tug = before, spread, noise, lo[i:j], even, precision, pull
         if m < n:
@@ -349,6 +353,8 @@ def _rate_small(
             sum_members(zero, m, cuts, share[i:j], before, spread, noise, member_weight, mean, width, wide)
             _widen_gaps(m, cuts, window, gap, gaps)
         sweeps = _infer(mean, width, wide, places, group_starts(places), window, links, sharpen, message, tug)
+        if len(advantage) > 0:
+            restore_ratings(i, j, rating, mu_prior)
         if sweeps < 0 and sharpen == 1.0:
             return r
         if m < n:
@@ -364,5 +370,5 @@ SYSTEM = System(
     name="trueskill", performs=False, params=TrueSkill, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=add_members,
-    win_probability=win_probability, performance_law=performance_law,
+    win_probability=win_probability, performance_law=performance_law, advantages=True,
 )  # fmt: skip

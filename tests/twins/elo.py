@@ -80,11 +80,17 @@ class Twin:
         self.move(other, k_b * ((1 - score) - expected_b), 1)
         return Game(expected_a, expected_b, one.mu, other.mu)
 
-    def rate(self, standings: Sequence[Standing], weight: float = 1.0) -> list[Outcome]:
-        """A round as one game between any two, all from the ratings before it: the mean of the games, or their sum."""
+    def rate(
+        self, standings: Sequence[Standing], weight: float = 1.0, advantages: Sequence[float] | None = None
+    ) -> list[Outcome]:
+        """A round as one game between any two, all from the ratings before it: the mean of the games, or their sum.
+
+        ``advantages`` are the points that each participant is stronger than its rating says.
+        """
         players = [self.known(name) for name, _, _ in standings]
         before = [player.mu for player in players]
         n = len(standings)
+        strength = [mu + more for mu, more in zip(before, advantages or [0.0] * n, strict=True)]
         changes = []
         for i, player in enumerate(players):
             terms = []
@@ -92,7 +98,7 @@ class Twin:
                 if j != i:
                     lo, other_lo = standings[i][1], standings[j][1]
                     score = 1.0 if lo < other_lo else 0.5 if lo == other_lo else 0.0
-                    terms += [score, -self.expected(before[i] - before[j])]
+                    terms += [score, -self.expected(strength[i] - strength[j])]
             changes.append(
                 weight * self.k_of(player) * math.fsum(terms) / (max(n - 1, 1) if self.pairs == "mean" else 1)
             )

@@ -106,17 +106,29 @@ class Twin:
         }
 
     def rate(
-        self, standings: Sequence[Standing], time: float = 0, weight: float = 1.0, perf_ceiling: float = math.inf
+        self,
+        standings: Sequence[Standing],
+        time: float = 0,
+        weight: float = 1.0,
+        perf_ceiling: float = math.inf,
+        advantages: Sequence[float] | None = None,
     ) -> list[Outcome]:
-        """One contest, from places: diffuse all participants, solve for performances, update all."""
+        """One contest, from places: diffuse all participants, solve for performances, update all.
+
+        With ``advantages`` the field has strengths, and each performance is one of strength.
+        """
         names = [name for name, _, _ in standings]
         betas = self._diffuse_all(names, time, weight)
-        field_ = [(self.players[name].mu, math.hypot(self.players[name].sigma, betas[name])) for name in names]
+        more = dict(zip(names, advantages or [0.0] * len(names), strict=True))
+        field_ = [
+            (self.players[name].mu + more[name], math.hypot(self.players[name].sigma, betas[name])) for name in names
+        ]
         shown: dict[tuple[int, int], float] = {}  # all members of a tie group have one sum and hence one root
         for _, lo, hi in standings:
             if (lo, hi) not in shown:
                 shown[lo, hi] = self._performance(field_, lo, hi)
-        return self._update_all([(name, shown[lo, hi]) for name, lo, hi in standings], betas, time, perf_ceiling)
+        performances = [(name, shown[lo, hi] - more[name]) for name, lo, hi in standings]
+        return self._update_all(performances, betas, time, perf_ceiling)
 
     def rate_teams(
         self, standings: Sequence[TeamStanding], time: float = 0, weight: float = 1.0, perf_ceiling: float = math.inf
