@@ -27,7 +27,10 @@ SCHEMA = pa.schema(
         ("weight", pa.float64()),
     ]
 )
-"""Columns of a batch: the players, the score of the first one (NaN: unfinished), UTC seconds and the weight."""
+"""Columns of a batch: the players, the score of the first one (NaN: unfinished), UTC seconds and the weight.
+
+A batch may have the further column ``advantage``: rating points in favour of the first player, float64.
+"""
 
 LONG_NAME = f"a player's name has at most {MAX_HANDLE} characters"
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from ranklake.storage.datasets.tables.games import Period
@@ -15,6 +16,7 @@ from ..base import SourceError
 from ..files.inputs import Input, damage_of, files_of, format_of
 from ..limits import Limits
 from ..time_columns import check_time_format
+from .advantages import check_advantage
 from .batch import GamesReport, drop_unfinished
 from .periods import PERIODS
 from .pgn import read_pgn
@@ -41,13 +43,16 @@ class GamesOptions:
         See :func:`ranklake.flows.sources.time_columns.check_time_format`.
     delimiter : str or None
         Of CSV files; None: a comma, or tab in ``.tsv`` files.
+    advantage : float or None
+        Rating points by which every game favours its first player; None: those of a column, or none. See
+        :data:`.advantages.GAME_ADVANTAGE`.
     limits : Limits
         ``expanded`` holds for each compressed file.
 
     Raises
     ------
     ValueError
-        The period or the time format is unknown.
+        The period or the time format is unknown, the advantage is out of range, or beside a column of advantages.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -55,6 +60,7 @@ class GamesOptions:
     time_format: str = "auto"
     delimiter: str | None = None
     limits: Limits = field(default_factory=Limits)
+    advantage: float | None = None
 
     def __post_init__(self) -> None:
         check_time_format(self.time_format)
@@ -62,6 +68,7 @@ class GamesOptions:
             raise ValueError(f"period must be one of {', '.join(PERIODS)}, got {self.period!r}")
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise ValueError(f"delimiter must be one character, got {self.delimiter!r}")
+        check_advantage(self.advantage, self.columns)
 
 
 def check_paths(paths: Sequence[str]) -> None:
@@ -108,7 +115,8 @@ def read_periods(
                     if games.num_rows:
                         spool.add(games)
                     on_batch(report.games)
-        yield from spool.periods()
+        for period in spool.periods():
+            yield period if options.advantage is None else _with_advantage(period, options.advantage)
 
 
 def _input(file: Path, options: GamesOptions) -> Input:
@@ -125,4 +133,8 @@ def _input(file: Path, options: GamesOptions) -> Input:
 def _batches(source: Input, options: GamesOptions, report: GamesReport) -> Iterator[pa.Table]:
     if source.form == "pgn":
         return read_pgn(source, report)
-    return read_table(source, options.columns, options.time_format, options.delimiter)
+    return read_table(source, options.columns, options.time_format, options.delimiter, options.advantage)
+
+
+def _with_advantage(period: Period, advantage: float) -> Period:
+    return replace(period, games=replace(period.games, advantage=np.full(len(period), advantage)))

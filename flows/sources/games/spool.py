@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from ranklake.storage.datasets.tables.games import Games, Period
 
 from ..base import SourceError
-from .batch import SCHEMA
 from .periods import number_of_period, period_name
 
 __all__ = ["MAX_PERIODS", "Spool"]
@@ -39,7 +38,7 @@ class Spool:
         return len(self._numbers)
 
     def add(self, batch: pa.Table) -> None:
-        """Add games with the columns of :data:`.batch.SCHEMA`.
+        """Add games with the columns of :data:`.batch.SCHEMA`, and perhaps ``advantage``.
 
         Raises
         ------
@@ -64,7 +63,7 @@ class Spool:
             yield _period(period_name(number, self._period), table)
 
     def _append(self, number: int, games: pa.Table) -> None:
-        with self._path(number).open("ab") as file, pa.ipc.new_stream(file, SCHEMA) as stream:
+        with self._path(number).open("ab") as file, pa.ipc.new_stream(file, games.schema) as stream:
             stream.write_table(games)
         self._numbers.add(number)
         if len(self._numbers) > MAX_PERIODS:
@@ -76,7 +75,7 @@ class Spool:
             while file.tell() < file.size():  # one stream for each batch with games of the period
                 tables.append(pa.ipc.open_stream(file).read_all())
         path.unlink()
-        return pa.concat_tables(tables).combine_chunks()
+        return pa.concat_tables(tables, promote_options="default").combine_chunks()
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number}.arrow"
@@ -86,5 +85,7 @@ def _period(name: str, table: pa.Table) -> Period:
     columns = [table.column(name).combine_chunks() for name in ("white", "black")]
     encoded = pc.dictionary_encode(pa.concat_arrays(columns))
     numbers, n = encoded.indices.to_numpy(), table.num_rows
-    facts = Games(table.column("time_seconds").to_numpy(), table.column("weight").to_numpy())
-    return Period(name, encoded.dictionary, numbers[:n], numbers[n:], table.column("score").to_numpy(), facts)
+    facts = [table.column(name).to_numpy() for name in ("time_seconds", "weight")]
+    if "advantage" in table.column_names:
+        facts.append(table.column("advantage").fill_null(0.0).to_numpy())
+    return Period(name, encoded.dictionary, numbers[:n], numbers[n:], table.column("score").to_numpy(), Games(*facts))

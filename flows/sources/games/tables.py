@@ -16,6 +16,7 @@ from ..columns import Longs, as_numbers, is_text
 from ..files.inputs import Input
 from ..limits import MAX_HANDLE
 from ..time_columns import as_seconds
+from .advantages import advantages_of, check_single
 from .batch import LONG_NAME, SCHEMA, check_games
 from .scores import scores_of
 from .text import BLOCK_BYTES, faults_of_text
@@ -29,6 +30,7 @@ KEYS = {
     "time": ("time_seconds", "time", "timestamp", "utcdate", "date"),
     "clock": ("utctime",),
     "weight": ("weight",),
+    "advantage": ("advantage",),
 }
 """The meaning of columns, and the names by which they are found, in any case of the letters."""
 
@@ -78,11 +80,15 @@ def find_columns(present: Sequence[str], chosen: Mapping[str, str], source: str)
 
 
 def read_table(
-    source: Input, chosen: Mapping[str, str], time_format: str = "auto", delimiter: str | None = None
+    source: Input,
+    chosen: Mapping[str, str],
+    time_format: str = "auto",
+    delimiter: str | None = None,
+    advantage: float | None = None,
 ) -> Iterator[pa.Table]:
     """Batches of games with the columns of :data:`.batch.SCHEMA`, unfinished games included.
 
-    The first batch determines the format of times.
+    The first batch determines the format of times. An ``advantage`` excludes a column of advantages.
 
     Raises
     ------
@@ -92,6 +98,7 @@ def read_table(
     batches = _parquet(source, chosen) if source.form == "parquet" else _csv(source, chosen, delimiter)
     row, form = 1, time_format
     for columns in batches:
+        check_single(advantage, columns, source.name)
         seconds = as_seconds(columns["time"], "time", source.name, form)
         form = seconds.form if form == "auto" else form
         for broken, rule in seconds.faults:
@@ -110,7 +117,10 @@ def read_table(
             pa.array(time_seconds),
             pa.array(weight),
         ]
-        yield check_games(pa.Table.from_arrays(arrays, schema=SCHEMA), source.name, np.arange(row, row + n))
+        games = check_games(pa.Table.from_arrays(arrays, schema=SCHEMA), source.name, np.arange(row, row + n))
+        if "advantage" in columns:
+            games = games.append_column("advantage", pa.array(advantages_of(columns["advantage"], source.name, row)))
+        yield games
         row += n
 
 

@@ -41,6 +41,21 @@ def test_games__are_ingested_rated_and_repeated(invoke: Command, games: Path, tm
     assert "opponent" in invoke("player", "bob", "--run", "r", *lake).out
 
 
+def test_advantages__are_a_column_or_one_number(invoke: Command, games: Path, tmp_path: Path) -> None:
+    games.write_text(GAMES.replace("\n", ",20\n").replace("time,20", "time,home"))
+    lake = ("--lake", tmp_path / "lake")
+    plain = invoke("ingest", "games", games, "--dataset", "chess", *lake)
+    assert plain.out.startswith("data set chess: 2 new periods")
+    column = invoke("ingest", "games", games, "--column", "advantage=home", "--dataset", "chess", *lake)
+    assert column.out.startswith("data set chess: 2 corrected periods")
+    number = invoke("ingest", "games", games, "--advantage", "20", "--dataset", "chess", *lake)
+    assert number.out.startswith("data set chess: 2 unchanged periods")
+    other = invoke("ingest", "games", games, "--advantage=-5.5", "--dataset", "chess", *lake)
+    assert other.out.startswith("data set chess: 2 corrected periods")
+    parts = Dataset.open(Lake.open(tmp_path / "lake"), "chess").standings()
+    assert [part.games.advantage.tolist() for part in parts if part.games] == [[-5.5, -5.5, 5.5]]
+
+
 def test_periods__are_chosen(invoke: Command, games: Path, tmp_path: Path) -> None:
     invoke("ingest", "games", games, "--period", "month", "--dataset", "chess", "--lake", tmp_path / "lake")
     dataset = Dataset.open(Lake.open(tmp_path / "lake"), "chess")
@@ -54,6 +69,10 @@ def test_periods__are_chosen(invoke: Command, games: Path, tmp_path: Path) -> No
         (("GAMES", "--column", "whites=a"), 2, "expected KEY=COLUMN"),
         (("GAMES", "--column", "result=outcome"), 1, "has no column 'outcome' for result"),
         (("GAMES", "--period", "decade"), 2, "decade"),
+        (("GAMES", "--advantage", "much"), 2, "'much' is not a valid float"),
+        (("GAMES", "--advantage", "nan"), 2, "advantage must be within -20000..20000 rating points, got nan"),
+        (("GAMES", "--advantage", "35", "--column", "advantage=result"), 2, "give one of the two"),
+        (("GAMES", "--column", "advantage=white"), 1, "games.csv, row 1: an advantage must be a number within"),
         (("https://example.org/games.csv",), 2, "PATH must be a file"),
     ],
 )

@@ -23,7 +23,9 @@ __all__ = ["ingest_games"]
 @click.command("games", short_help="Ingest one-to-one games from tables and PGN files.")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
-              "white, black, result, time, clock or weight. Repeatable.")  # fmt: skip
+              "white, black, result, time, clock, weight or advantage. Repeatable.")  # fmt: skip
+@click.option("--advantage", type=float, metavar="POINTS", help="Rating points by which every game favours white, as "
+              "35; by default those of the column advantage, or none.")  # fmt: skip
 @click.option("--period", type=click.Choice(["hour", "day", "week", "month", "year"]), default="day",
               show_default=True, help="The games of a period, in UTC, are one round of a run.")  # fmt: skip
 @time_format_option
@@ -37,6 +39,7 @@ __all__ = ["ingest_games"]
 def ingest_games(
     paths: tuple[str, ...],
     columns: tuple[str, ...],
+    advantage: float | None,
     period: str,
     time_format: str,
     delimiter: str | None,
@@ -50,7 +53,8 @@ def ingest_games(
     texts also as .gz .bz2 .zst .xz).
 
     A table has one row a game, with the columns white, black, result (1-0, 0-1, 1/2-1/2, or the score of white) and
-    time; clock is the time of day if time is a date. Draws are results. Games without a result are left out.
+    time; clock is the time of day if time is a date, weight how much the game counts, and advantage the rating points
+    by which it favours white (empty for none). Draws are results. Games without a result are left out.
 
     The games of a period are one round; an ingest replaces the periods that it has games of, so give all games of a
     period at once. Ratings are those of one game after the other.
@@ -63,7 +67,7 @@ def ingest_games(
           --column time=UTCDate --column clock=UTCTime \\
           --dataset chess --lake lake
       ranklake ingest games lichess_db_standard_rated_2013-01.pgn.zst \\
-          --dataset lichess --lake lake
+          --advantage 35 --dataset lichess --lake lake
     """
     from ....ingestion.games import ingest_games
     from ....sources.games.reading import GamesOptions, check_paths
@@ -72,7 +76,7 @@ def ingest_games(
 
     with usage():
         check_paths(paths)
-        options = GamesOptions(parse_columns(columns), period, time_format, delimiter, Limits.parse(limits))
+        options = GamesOptions(parse_columns(columns), period, time_format, delimiter, Limits.parse(limits), advantage)
     opened = lake.open(create=True)
     with progress("ingesting", "games") as update:
         report = ingest_games(

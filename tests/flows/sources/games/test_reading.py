@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import datetime
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -145,6 +146,93 @@ def test_faults__name_the_file_and_the_row(tmp_path: Path, row: tuple[str, str, 
         read(tmp_path / "games.csv")
     assert list(raised.value.rows) == [3]
     assert raised.value.source == "games.csv"
+
+
+HOME = [35.0, None, -20.5, 12.0, 0.0]
+FAVOURED = [("1970-01-11", [35.0, 0.0]), ("1970-01-12", [-20.5, 0.0])]
+
+
+def advantages(*paths: Path, **options: object) -> list[tuple[str, list[float]]]:
+    """The advantages of the games of each period."""
+    chosen = GamesOptions(**options)  # type: ignore[arg-type]
+    periods = read_periods([str(path) for path in paths], chosen, GamesReport())
+    return [(period.contest_id, period.games.advantage.tolist()) for period in periods]
+
+
+def home_table(values: list[float | None] = HOME, name: str = "home") -> pa.Table:
+    return table().append_column(name, pa.array(values, pa.float64()))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("batch_rows", [1, 2, 100])
+def test_advantages__are_those_of_a_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, batch_rows: int
+) -> None:
+    monkeypatch.setattr("ranklake.flows.sources.games.tables._BATCH_ROWS", batch_rows)
+    path, write = tmp_path / f"games{ending}", pq.write_table if ending == ".parquet" else pacsv.write_csv
+    write(home_table(), path)
+    assert advantages(path, columns={"advantage": "home"}) == FAVOURED
+    assert advantages(path) == [("1970-01-11", []), ("1970-01-12", [])]
+    write(home_table(name="Advantage"), path)
+    assert advantages(path) == FAVOURED
+    assert advantages(path, columns={"advantage": ""}) == [("1970-01-11", []), ("1970-01-12", [])]
+    assert read(path)[0] == PERIODS
+
+
+def test_advantages__stay_with_their_games_in_any_order(tmp_path: Path) -> None:
+    favoured = home_table(name="advantage")
+    pacsv.write_csv(favoured.take([4, 2]), tmp_path / "a.csv")
+    pacsv.write_csv(favoured.take([1, 0, 3]), tmp_path / "b.csv")
+    assert advantages(tmp_path / "*.csv") == FAVOURED
+    pacsv.write_csv(table(ROWS[1:2]), tmp_path / "b.csv")  # without the column
+    pacsv.write_csv(favoured.take([0, 3]), tmp_path / "c.csv")
+    assert advantages(tmp_path / "*.csv") == FAVOURED
+
+
+def test_advantage__is_one_for_all_games_of_any_file(tmp_path: Path) -> None:
+    pacsv.write_csv(table(ROWS[:3]), tmp_path / "games.csv")
+    (tmp_path / "games.pgn").write_text(PGN)
+    found = advantages(tmp_path / "games.*", advantage=35)
+    assert found == [("1970-01-11", [35.0] * 3), ("1970-01-12", [35.0] * 2)]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(np.nan, "nan"), (np.inf, "inf"), (-np.inf, "-inf"), (20_000.5, "20000.5"), ("much", "much")],
+)
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_advantages__that_are_no_number_in_the_range_are_faults(
+    tmp_path: Path, ending: str, value: float | str, shown: str
+) -> None:
+    path, write = tmp_path / f"games{ending}", pq.write_table if ending == ".parquet" else pacsv.write_csv
+    values = [None, "20000", value] if isinstance(value, str) else [None, 20_000.0, value]
+    write(table(ROWS[:3]).append_column("advantage", pa.array(values)), path)
+    rule = f"an advantage must be a number within -20000..20000 rating points, or empty for none, got '{shown}'; "
+    with pytest.raises(SourceError, match=re.escape(rule)) as raised:
+        read(path)
+    assert (list(raised.value.rows), raised.value.source) == ([3], path.name)
+
+
+def test_advantages__of_another_type_are_refused(tmp_path: Path) -> None:
+    pq.write_table(table().append_column("advantage", pa.array([True] * 5)), tmp_path / "games.parquet")
+    with pytest.raises(SourceError, match="advantage column holds bool; it must hold numbers"):
+        read(tmp_path / "games.parquet")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 20_001.0, -1e9])
+def test_advantage__for_all_games_is_in_the_range(value: float) -> None:
+    with pytest.raises(ValueError, match=r"^advantage must be within -20000\.\.20000 rating points, got "):
+        GamesOptions(advantage=value)
+
+
+def test_advantage__for_all_games_excludes_a_column(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^--advantage 35 is for all games and --column advantage=home has one for"):
+        GamesOptions(columns={"advantage": "home"}, advantage=35.0)
+    pacsv.write_csv(home_table(name="advantage"), tmp_path / "games.csv")
+    with pytest.raises(SourceError, match=r"games\.csv: has a column advantage, and --advantage is 35; .*advantage=$"):
+        read(tmp_path / "games.csv", advantage=35.0)
+    found = advantages(tmp_path / "games.csv", advantage=35.0, columns={"advantage": ""})
+    assert found == [("1970-01-11", [35.0] * 2), ("1970-01-12", [35.0] * 2)]
 
 
 PGN = r"""[Event "Rated Blitz game"]
