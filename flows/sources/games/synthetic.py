@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from ranklake.storage.datasets.tables.games import Games, Period
 
 from ..synthetic import check_count, is_number, random_generator
+from .advantages import GAME_ADVANTAGE
 from .periods import number_of_period, period_name
 
 __all__ = ["GAMES_PRESETS", "GamesPreset", "generate_games", "write_games"]
@@ -52,6 +53,8 @@ class GamesPreset:
         Standard deviation of the normal change of a skill from day to day, rating points.
     advantage : float
         Of White, rating points.
+    known_advantage : bool
+        Whether the games have the advantage, for systems that use it.
     draws : float
         Probability of a draw between equals, >= 0 and < 1.
     start_day : int
@@ -69,6 +72,7 @@ class GamesPreset:
     advantage: float = 35.0
     draws: float = 0.05
     start_day: int = 15_706
+    known_advantage: bool = False
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -81,6 +85,10 @@ class GamesPreset:
                 raise ValueError(f"{name} must be >= 0, got {value!r}")
         if not 0.0 <= self.draws < 1.0:
             raise ValueError(f"draws must be >= 0 and < 1, got {self.draws!r}")
+        if not isinstance(self.known_advantage, bool):
+            raise ValueError(f"known_advantage must be true or false, got {self.known_advantage!r}")
+        if self.known_advantage and not GAME_ADVANTAGE.contains(self.advantage):
+            raise ValueError(f"a known advantage must be {GAME_ADVANTAGE.rule}, got {self.advantage!r}")
 
     @property
     def days(self) -> int:
@@ -110,16 +118,18 @@ def generate_games(preset: GamesPreset, seed: int) -> Iterator[Period]:
     """
     days = _days(preset, random_generator(seed))
     handles = pa.array([f"player-{player:06d}" for player in range(preset.n_players)], pa.string())
-    return (_period(handles, *day) for day in days)
+    return (_period(preset, handles, *day) for day in days)
 
 
 def write_games(preset: GamesPreset, seed: int, path: Path) -> None:
     """Write the games of :func:`generate_games` as a Parquet file for `ingest games`, one row group a day.
 
-    The columns are named as in the database of lichess: White, Black, Result, UTCDate and UTCTime.
+    The columns are named as in the database of lichess: White, Black, Result, UTCDate and UTCTime; and Advantage, if it
+    is known.
     """
-    kinds = [pa.string(), pa.string(), pa.string(), pa.date32(), pa.time32("s")]
-    schema = pa.schema(list(zip(("White", "Black", "Result", "UTCDate", "UTCTime"), kinds, strict=True)))
+    kinds = [pa.string(), pa.string(), pa.string(), pa.date32(), pa.time32("s"), pa.float64()]
+    names = ["White", "Black", "Result", "UTCDate", "UTCTime", *(["Advantage"] if preset.known_advantage else [])]
+    schema = pa.schema(list(zip(names, kinds, strict=False)))
     with pq.ParquetWriter(path, schema) as writer:
         for period in generate_games(preset, seed):
             seconds = period.games.time_seconds
@@ -129,6 +139,7 @@ def write_games(preset: GamesPreset, seed: int, path: Path) -> None:
                 texts,
                 pa.array((seconds // _DAY).astype(np.int32)).cast(pa.date32()),
                 pa.array((seconds % _DAY).astype(np.int32)).cast(pa.time32("s")),
+                *([pa.array(period.games.advantage)] if preset.known_advantage else []),
             ]
             writer.write_table(pa.Table.from_arrays(columns, schema=schema))
 
@@ -176,9 +187,11 @@ def _scores(preset: GamesPreset, ahead: Floats, random: Floats) -> Floats:
     return np.where(random < win, 1.0, np.where(random < win + nu, 0.5, 0.0))
 
 
-def _period(handles: pa.StringArray, white: Longs, black: Longs, score: Floats, time_seconds: Longs) -> Period:
+def _period(
+    preset: GamesPreset, handles: pa.StringArray, white: Longs, black: Longs, score: Floats, time_seconds: Longs
+) -> Period:
     players, number = np.unique(np.concatenate([white, black]), return_inverse=True)
     numbers, m = number.astype(np.int32), len(white)
     name = period_name(int(number_of_period(time_seconds[:1], "day")[0]), "day")
-    facts = Games(time_seconds, np.ones(m))
+    facts = Games(time_seconds, np.ones(m), np.full(m if preset.known_advantage else 0, float(preset.advantage)))
     return Period(name, handles.take(pa.array(players)), numbers[:m], numbers[m:], score, facts)

@@ -82,6 +82,18 @@ def test_file__has_the_same_games(tmp_path: Path) -> None:
     assert [day.content_digest for day in read] == digests(SMALL, 5)
 
 
+def test_known_advantage__changes_no_game_and_is_in_the_file(tmp_path: Path) -> None:
+    known = replace(SMALL, known_advantage=True)
+    for with_it, without in zip(generate_games(known, 5), generate_games(SMALL, 5), strict=True):
+        assert with_it.games.advantage.tolist() == [35.0] * len(with_it)
+        assert not len(without.games.advantage)
+        plain = replace(with_it, games=without.games)
+        assert plain.content_digest == without.content_digest
+    write_games(known, 5, tmp_path / "games.parquet")
+    read = read_periods([str(tmp_path / "games.parquet")], GamesOptions(), GamesReport())
+    assert [day.content_digest for day in read] == digests(known, 5) != digests(SMALL, 5)
+
+
 def test_preset__has_its_documented_size() -> None:
     preset = GAMES_PRESETS["chess"]
     assert (preset.n_players, preset.n_games, preset.games_a_day, preset.days) == (200_000, 10_000_000, 100_000, 100)
@@ -99,6 +111,8 @@ def test_preset__has_its_documented_size() -> None:
         ({"advantage": math.nan}, "advantage must be a finite number, got nan"),
         ({"drift_sd": -1.0}, "drift_sd must be >= 0, got -1.0"),
         ({"draws": 1.0}, "draws must be >= 0 and < 1, got 1.0"),
+        ({"known_advantage": 1}, "known_advantage must be true or false, got 1"),
+        ({"known_advantage": True, "advantage": 1e6}, "a known advantage must be within .* points, got 1000000.0"),
     ],
 )
 def test_preset__refuses_invalid_values(change: dict[str, object], message: str) -> None:
