@@ -85,14 +85,15 @@ def rate(
     if scheduler is None and engine != "dask" and not dry_run:
         click.get_current_context().with_resource(started_ahead(systems or SHARED))
 
+    keep_freed_memory()  # before pyarrow is imported
+    without_pandas()
+
     from ...compilation.compile import announce
     from ...engines.factory import open_engine
     from ...engines.protocols import DistributedEngine
     from ...rating.multi_run import rate_many
     from ...rating.resolve import resolve_runs
 
-    without_pandas()
-    keep_freed_memory()
     skip = None if keep_uninformative is None else not keep_uninformative
     with usage():
         opened = lake.open()

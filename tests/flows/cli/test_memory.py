@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -39,3 +42,26 @@ def test_keep_freed_memory__without_jemalloc_nothing_changes(monkeypatch, defaul
     monkeypatch.setattr(pa, "jemalloc_memory_pool", missing)
     keep_freed_memory()
     assert pa.default_memory_pool().backend_name == default_pool.backend_name
+
+
+SNAPSHOT = """
+import os
+from ranklake.flows.cli.terminal.memory import keep_freed_memory
+keep_freed_memory()
+assert "ARROW_DEFAULT_MEMORY_POOL" not in os.environ  # child processes choose their own
+import numpy as np
+import pyarrow as pa
+from ranklake.storage.runs.snapshot_columns import encode, to_table
+encode(to_table({"mu": np.zeros(100_000)}, 0, 100_000))
+print(pa.mimalloc_memory_pool().max_memory())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Arrow chooses its pool by itself")
+@pytest.mark.skipif("jemalloc" not in pa.supported_memory_backends(), reason="this build of Arrow has no jemalloc")
+@pytest.mark.skipif("mimalloc" not in pa.supported_memory_backends(), reason="this build of Arrow has no mimalloc")
+def test_keep_freed_memory__compression_of_snapshots_has_the_same_pool() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
+    command = [sys.executable, "-c", SNAPSHOT]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert (ended.stdout.strip(), ended.stderr) == ("0", "")
