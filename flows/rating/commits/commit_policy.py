@@ -22,7 +22,7 @@ class CommitPolicy:
         Time after which a segment closes.
     snapshot_rows : int
         Rows between two snapshots. Resuming from a snapshot of all of Codeforces takes 0.15 s; rating the default
-        number of rows takes 0.4 s.
+        number of rows takes 0.5 s.
     snapshot_seconds : float
         Seconds of rating between two snapshots, for systems that take longer.
     max_snapshots : int
@@ -33,7 +33,7 @@ class CommitPolicy:
 
     segment_rows: int = 50_000
     segment_seconds: float = 5.0
-    snapshot_rows: int = 900_000
+    snapshot_rows: int = 1_400_000
     snapshot_seconds: float = 5.0
     max_snapshots: int = 16
     worker_snapshot_players: int = PART_PLAYERS + 1
