@@ -13,7 +13,7 @@ from timing import Best, Command, Options, Result, invoke, reported, run_command
 
 from ranklake.storage import Dataset, Lake
 
-__all__ = ["RUN", "codeforces", "corrections", "publish", "published_lake", "rate", "site"]
+__all__ = ["RUN", "codeforces", "corrections", "publish", "published_lake", "rate", "rated", "site"]
 
 PLACES = 0.1, 0.5, 0.9  # positions of a corrected contest, as shares of the history
 REPEATS = 3  # the first may compile; the best counts
@@ -22,8 +22,7 @@ RUN = "r"
 
 def corrections(options: Options) -> Iterator[Result]:
     """`ranklake rate` after a disqualification early, in the middle or late in Codeforces."""
-    with codeforces(options) as (lake, data, n_rounds):
-        rate(lake, RUN, n_rounds)
+    with rated(options) as (lake, data, n_rounds):
         nothing = []
         for share in PLACES[1:2] if options.quick else PLACES:
             place = int(share * n_rounds)
@@ -65,13 +64,15 @@ def corrections(options: Options) -> Iterator[Result]:
 def publish(options: Options) -> Iterator[Result]:
     """Publish all of Codeforces: at once, one more round, and without a change."""
     done: dict[str, list[Command]] = {"a whole run": [], "one more round": [], "nothing new": []}
-    with codeforces(options) as (lake, _, n_rounds):
+    with rated(options, without=1) as (lake, _, n_rounds):
         for turn in range(options.repeats(REPEATS)):
-            rate(lake, f"{RUN}{turn}", n_rounds - 1)
-            done["a whole run"].append(_publish(lake, f"{RUN}{turn}"))
-            rate(lake, f"{RUN}{turn}", n_rounds)
-            done["one more round"].append(_publish(lake, f"{RUN}{turn}"))
-            done["nothing new"].append(_publish(lake, f"{RUN}{turn}"))
+            run = f"{RUN}{turn}" if turn else RUN
+            if turn:
+                rate(lake, run, n_rounds - 1)
+            done["a whole run"].append(_publish(lake, run))
+            rate(lake, run, n_rounds)
+            done["one more round"].append(_publish(lake, run))
+            done["nothing new"].append(_publish(lake, run))
     for what, limit in (("a whole run", 10.0), ("one more round", 1.0), ("nothing new", None)):
         best, seconds = min(done[what], key=lambda command: command.seconds), Best(one.seconds for one in done[what])
         told = f"ranklake publish, {what}; {best.cpu_seconds:.1f} s of all cores; peak {best.peak_bytes / 1e9:.2f} GB"
@@ -86,12 +87,10 @@ def publish(options: Options) -> Iterator[Result]:
 
 def site(options: Options) -> Iterator[Result]:
     """`ranklake publish --site` of all of Codeforces: at once, one more round, and without a change."""
-    with codeforces(options) as (lake, _, n_rounds), tempfile.TemporaryDirectory() as folder:
-        for what, rounds, limit in (
-            ("a whole run", n_rounds - 1, 60.0), ("one more round", n_rounds, 5.0), ("nothing new", n_rounds, None)
-        ):  # fmt: skip
-            if what != "nothing new":
-                rate(lake, RUN, rounds)
+    with rated(options, without=1) as (lake, _, n_rounds), tempfile.TemporaryDirectory() as folder:
+        for what, limit in (("a whole run", 60.0), ("one more round", 5.0), ("nothing new", None)):
+            if what == "one more round":
+                rate(lake, RUN, n_rounds)
             done = run_command(invoke(), "publish", "--run", RUN, "--site", folder, "--lake", lake)
             targets = {} if limit is None else {f"at most {limit:.0f} s: {done.seconds:.1f} s": done.seconds <= limit}
             yield Result(
@@ -108,13 +107,25 @@ def published_lake(options: Options) -> Iterator[str]:
     """A lake with Codeforces, rated and published as ``RUN``."""
 
     def make(lake: str) -> None:
-        with codeforces(options) as (ingested, _, n_rounds):
-            rate(ingested, RUN, n_rounds)
-            _publish(ingested, RUN)
-            shutil.copytree(ingested, lake)
+        with rated(options) as (filled, _, _):
+            _publish(filled, RUN)
+            shutil.copytree(filled, lake)
 
     with _prepared(options, "published", make) as lake:
         yield lake
+
+
+@contextmanager
+def rated(options: Options, without: int = 0) -> Iterator[tuple[str, Dataset, int]]:
+    """The same as :func:`codeforces`, with the rounds rated as ``RUN``, without the last ones."""
+
+    def make(lake: str) -> None:
+        with codeforces(options) as (ingested, _, n_rounds):
+            rate(ingested, RUN, n_rounds - without)
+            shutil.copytree(ingested, lake)
+
+    with _prepared(options, f"rated without {without}", make) as lake:
+        yield _opened(lake, options)
 
 
 @contextmanager
@@ -125,8 +136,12 @@ def codeforces(options: Options) -> Iterator[tuple[str, Dataset, int]]:
         run_command(invoke(), "ingest", "files", options.file(CODEFORCES), "--dataset", "d", "--lake", lake)
 
     with _prepared(options, "ingested", make) as lake:
-        data = Dataset.open(Lake.open(lake), "d")
-        yield lake, data, options.least(data.contests.num_rows)
+        yield _opened(lake, options)
+
+
+def _opened(lake: str, options: Options) -> tuple[str, Dataset, int]:
+    data = Dataset.open(Lake.open(lake), "d")
+    return lake, data, options.least(data.contests.num_rows)
 
 
 @contextmanager

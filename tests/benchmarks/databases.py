@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from changes import RUN, codeforces, rate
+from changes import RUN, rate, rated
 from timing import Command, Options, Result, SkippedRow, invoke, reported, run_command
 
 __all__ = ["sql"]
@@ -21,9 +21,8 @@ select contest_id as contest, handle as player, lo, hi, time_seconds as time, ro
 
 def sql(options: Options) -> Iterator[Result]:
     """`publish --to` of all of Codeforces at once, of one more round, and without a change; then `ingest sql`."""
-    with codeforces(options) as (lake, data, n_rounds), _server() as server:
+    with rated(options, without=1) as (lake, data, n_rounds), _server() as server:
         url = server.url_of("ranklake")
-        rate(lake, RUN, n_rounds - 1)
         done = {"a whole run": _publish(lake, url)}
         rate(lake, RUN, n_rounds)
         done["one more round"] = _publish(lake, url)

@@ -38,19 +38,25 @@ WORK = ("prior", "receive_priors", "finish_round", "receive_partials", "resume_s
 MANY_WORKERS = (2, 4, 8, 16, 32, 100, 300, 1000)
 ROWS_OF_THE_DRIVER = ("driver packs", "to and from each", "through others")
 DRIVER_WORKERS, DRIVER_ROUNDS = 100, 2
+SHORT_DRIVER_WORKERS = 10
 CALLS = 20  # in a row, to measure the cost of one
+TURNS, SHORT_TURNS = 10, 3  # of these
 CHUNKS = 10  # in each of four arrays, to measure the cost of one
 
 
-def many_workers(rounds: Rounds, population: int, opened: Open, few: Sequence[int]) -> Iterator[Result]:
+def many_workers(
+    rounds: Rounds, population: int, opened: Open, few: Sequence[int], *, short: bool = False
+) -> Iterator[Result]:  # fmt: skip
     """Time of a round on 2 to 1,000 workers, with the field relayed and with a copy for each worker.
 
     Parameters
     ----------
     few
         Two numbers of workers, on which the costs of messages are measured.
+    short
+        Measure a small round with fewer workers of the driver and fewer repeats.
     """
-    costs = measured_costs(rounds, population, opened, few)
+    costs = measured_costs(rounds, population, opened, few, short=short)
     for n in (rounds.n_rows // len(rounds), MILLION):
         alone = sum(round_seconds(costs, n, 1, relayed=True).values())
         for workers in MANY_WORKERS:
@@ -78,9 +84,12 @@ def many_workers(rounds: Rounds, population: int, opened: Open, few: Sequence[in
     )  # fmt: skip
 
 
-def measured_costs(rounds: Rounds, population: int, opened: Open, few: Sequence[int]) -> Costs:
+def measured_costs(
+    rounds: Rounds, population: int, opened: Open, few: Sequence[int], *, short: bool = False
+) -> Costs:  # fmt: skip
     """Costs of a row in this process, and of messages on two numbers of workers."""
-    return _costs(rounds, population, *_messages(opened, few))
+    messages = _messages(opened, few, SHORT_TURNS if short else TURNS)
+    return _costs(rounds, population, *messages, SHORT_DRIVER_WORKERS if short else DRIVER_WORKERS)
 
 
 def _designs(costs: Costs) -> Iterator[Result]:
@@ -110,7 +119,7 @@ def _designs(costs: Costs) -> Iterator[Result]:
         )  # fmt: skip
 
 
-def _messages(opened: Open, numbers: Sequence[int]) -> tuple[float, float]:
+def _messages(opened: Open, numbers: Sequence[int], turns: int) -> tuple[float, float]:
     """Processor seconds of the driver for each worker in a trip, and for one chunk that it sends."""
     none, many = np.empty(0, dtype=np.int32), np.random.default_rng(1).normal(size=CHUNKS * relay.CHUNK_BYTES // 8)
     one = Rounds.from_columns([0, 1], [0], [0], [0], [0])
@@ -121,7 +130,7 @@ def _messages(opened: Open, numbers: Sequence[int]) -> tuple[float, float]:
             assert isinstance(engine, DistributedEngine)
             group = engine.start_actors(PartitionWorker, lambda i, size: (SYSTEM.name, SYSTEM.params(), 1, i, size))
             take: list[list[RemoteCall]] = [[("take", (none,))] for _ in range(group.size)]
-            trips[group.size] = min(_processor_seconds(partial(_repeat, group, take)) for _ in range(10)) / CALLS
+            trips[group.size] = min(_processor_seconds(partial(_repeat, group, take)) for _ in range(turns)) / CALLS
             nothing: list[list[RemoteCall]] = [[] for _ in range(group.size)]
             to_all: list[RemoteCall] = [("receive_priors", (metadata, len(many), None, [many] * 4))]
             send = partial(group.call_all, nothing, len(many), to_all)
@@ -193,7 +202,7 @@ class _Scale:
         return None
 
 
-def _costs(rounds: Rounds, population: int, further: float, chunk: float) -> Costs:
+def _costs(rounds: Rounds, population: int, further: float, chunk: float, driver_workers: int) -> Costs:
     """Costs of a row, in this process; those of messages are given."""
     scale, n = _Scale(2), rounds.n_rows
     rater = PartitionedRater(SYSTEM, SYSTEM.params(), population, scale)
@@ -207,16 +216,16 @@ def _costs(rounds: Rounds, population: int, further: float, chunk: float) -> Cos
     replicated = _replicated(rounds)
     shared = sum(scale.seconds[name] for name in WORK) - scale.workers * replicated
     field, partials = (scale.sent[name] / scale.workers for name in ("receive_priors", "receive_partials"))
-    packs = _driver_seconds(rounds.part(0, min(len(rounds), DRIVER_ROUNDS)), population)
+    packs = _driver_seconds(rounds.part(0, min(len(rounds), DRIVER_ROUNDS)), population, driver_workers)
     return Costs(
         packs, replicated / n, shared / n, field / n, partials / n, scale.sent["own"] / n, scale.received / n, further,
         chunk,
     )  # fmt: skip
 
 
-def _driver_seconds(rounds: Rounds, population: int) -> float:
+def _driver_seconds(rounds: Rounds, population: int, workers: int) -> float:
     """Processor seconds of the driver's own work on a row."""
-    rater = PartitionedRater(SYSTEM, SYSTEM.params(), population, _Scale(DRIVER_WORKERS))
+    rater = PartitionedRater(SYSTEM, SYSTEM.params(), population, _Scale(workers))
     spent: list[float] = []
     with patch.object(partitioned, "time", SimpleNamespace(perf_counter=time.thread_time)):
         for _ in range(1 + REPEATS):

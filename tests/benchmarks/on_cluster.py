@@ -10,8 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, nullcontext
-from functools import cache
+from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 import numpy as np
@@ -19,6 +18,7 @@ import psutil
 from history import History, load
 from many_workers import SYSTEM, Open, many_workers
 from memory import forget_peaks, peak_bytes
+from some_workers import SomeWorkers
 from timing import Best, Options, Result, SkippedRow
 
 from ranklake.flows.common.extras import MissingExtraError
@@ -46,9 +46,9 @@ def cluster(options: Options, opened: Open = lambda workers: open_engine("dask",
     """Codeforces beside threads; large rounds on one worker and on two; estimates for many workers."""
     history = load(options.file("elo-datasets/codeforces.tar.xz"), options.limit)
     with ExitStack() as stack:
-        if options.quick:
-            opened = stack.enter_context(_kept(opened))
         try:
+            if options.quick:
+                opened = stack.enter_context(_kept(opened))
             with opened(1):
                 pass
         except MissingExtraError as error:
@@ -58,10 +58,10 @@ def cluster(options: Options, opened: Open = lambda workers: open_engine("dask",
 
 @contextmanager
 def _kept(opened: Open) -> Iterator[Open]:
-    """Engines that stay open, one for each number of workers: workers take seconds to start."""
-    with ExitStack() as stack:
-        engine = cache(lambda workers: stack.enter_context(opened(workers)))
-        yield lambda workers: nullcontext(engine(workers))
+    """Some workers of one engine that stays open: workers take seconds to start."""
+    with opened(WORKERS) as engine:
+        assert isinstance(engine, DistributedEngine)
+        yield lambda workers: SomeWorkers(engine, workers)
 
 
 def _measured(options: Options, history: History, opened: Open) -> Iterator[Result]:
@@ -77,7 +77,8 @@ def _measured(options: Options, history: History, opened: Open) -> Iterator[Resu
     )
     if not options.quick:
         yield from _very_large(options.smaller(VERY_LARGE), opened)
-    yield from many_workers(rounds.part(0, min(len(rounds), 4)), population, opened, (1, 2) if short else FEW_WORKERS)
+    few = (1, WORKERS) if short else FEW_WORKERS
+    yield from many_workers(rounds.part(0, min(len(rounds), 4)), population, opened, few, short=bool(short))
 
 
 def _beside_threads(history: History, opened: Open, repeats: int) -> Iterator[Result]:

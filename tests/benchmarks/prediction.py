@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from against_peer import CODEFORCES
+from changes import RUN, rated
 from pyarrow import csv
 from timing import Best, Options, Result, best_of, invoke, run_command
 
@@ -67,9 +68,8 @@ def grid_search(options: Options) -> Iterator[Result]:
 
 def evaluation(options: Options) -> Iterator[Result]:
     """`ranklake evaluate` of a full Codeforces run, the whole command."""
-    with _lake(options, None) as lake:
-        run_command(invoke(), "rate", "--dataset", "d", "--run", "r", "--lake", lake.url)
-        words = (invoke(), "evaluate", "--run", "r", "--format", "json", "--lake", lake.url)
+    with rated(options) as (lake, _, _):
+        words = (invoke(), "evaluate", "--run", RUN, "--format", "json", "--lake", lake)
         turns = [run_command(*words) for _ in range(options.repeats(3))]
     done = min(turns, key=lambda command: command.seconds)
     weight = json.loads(done.output[done.output.index("{") :])["filters"]["everyone"]["weight"]
@@ -85,17 +85,16 @@ def evaluation(options: Options) -> Iterator[Result]:
 
 def previews(options: Options) -> Iterator[Result]:
     """`ranklake preview` of 25,000 participants with a full Codeforces run, the whole command; then in memory."""
-    with _lake(options, None) as lake, tempfile.TemporaryDirectory() as folder:
-        run_command(invoke(), "rate", "--dataset", "d", "--run", "r", "--lake", lake.url)
-        handles = Dataset.open(lake, "d").handles()
+    with rated(options) as (lake, data, _), tempfile.TemporaryDirectory() as folder:
+        handles = data.handles()
         n = min(options.least(PREVIEWED), len(handles))
         players = handles.take(pa.array(np.random.default_rng(0).permutation(len(handles))[:n])).to_pylist()
         path = Path(folder, "standings.csv")
         csv.write_csv(pa.table({"player": players, "rank": np.arange(n)}), path)
-        words = (invoke(), "preview", path, "--run", "r", "--titles", "codeforces", "--format", "csv")
-        turns = [run_command(*words, "--lake", lake.url) for _ in range(options.repeats(3))]
+        words = (invoke(), "preview", path, "--run", RUN, "--titles", "codeforces", "--format", "csv")
+        turns = [run_command(*words, "--lake", lake) for _ in range(options.repeats(3))]
         done = min(turns, key=lambda command: command.seconds)
-        state = RunPreview.open(lake, "r", titles=CODEFORCES_TITLES)
+        state = RunPreview.open(Lake.open(lake), RUN, titles=CODEFORCES_TITLES)
         standings = Standings.of(players, np.arange(n), np.arange(n))
         inside, _ = best_of(options.repeats(3), lambda _: state.preview(standings))
     yield Result(
@@ -153,12 +152,11 @@ def _result(system: str, how: str, found: tuple[float, float], printed: tuple[fl
 
 
 @contextmanager
-def _lake(options: Options, n_rounds: int | None) -> Iterator[Lake]:
+def _lake(options: Options, n_rounds: int) -> Iterator[Lake]:
     """A lake with the first rounds of Codeforces as data set ``d``."""
-    bound = options.limit if n_rounds is None else options.least(n_rounds)
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake.open(folder)
         with Dataset.ingest(lake, "d") as adding:
-            for contest in islice(read_contests(options.file(CODEFORCES)), bound):
+            for contest in islice(read_contests(options.file(CODEFORCES)), options.least(n_rounds)):
                 adding.add(contest)
         yield lake

@@ -8,6 +8,7 @@ The exit code is 1 if a target was missed. README.md beside this file describes 
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import math
 import os
@@ -61,7 +62,7 @@ ROWS = {  # module and function; a row imports its module alone, so that commits
     "profile": "phases.profile",
     "profile-lake": "layers.profile_lake",
 }
-QUICK = 100  # contests of each history in a quick run
+QUICK = 60  # contests of each history in a quick run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,6 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 console.print(f"skipped: {why}", style="yellow", markup=False)
             else:
                 console.print(_spent(row_began, row_cpu_began), style="dim")
+            gc.unfreeze()  # of best_of
     console.print(_table(results, facts, judged=limit is None))
     console.print(f"all rows: {_spent(began, cpu_began)}", style="dim")
     if given.json is not None:

@@ -96,7 +96,7 @@ def measured(
             if judged:
                 yield _at_rate(ask, what, paths, seconds)
         n_done = 0
-        while n_done < min(N_FILL, n_requests):
+        while n_done < N_FILL <= n_requests:
             n_done += ask(players, seconds).n
         before, n_done, cpu = _resident(process), 0, 0.0
         while n_done < n_requests:

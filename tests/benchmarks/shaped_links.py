@@ -12,24 +12,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
 from cluster_model import Costs, round_seconds
 from many_workers import SYSTEM, measured_costs
 from on_cluster import large_rounds
+from some_workers import SomeWorkers
 from timing import Best, Options, Result, SkippedRow
 
 from ranklake.flows.engines import relay
 from ranklake.flows.engines.cluster import Cluster
-from ranklake.flows.engines.protocols import ActorGroup, Engine
+from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.factory import open_rater
 
 __all__ = ["links"]
 
 WORKERS, FEW_WORKERS = (2, 4, 7), (2, 6)
+SHORT_WORKERS, SHORT_FEW_WORKERS = (2, 4), (2, 4)
 RATES = (1000, 100, 20)  # Mbit/s
 BYTES_OF_MBIT = 125_000
 FIELD, POPULATION, N_ROUNDS = 300_000, 600_000, 4
@@ -51,7 +53,9 @@ def links(options: Options) -> Iterator[Result]:
     field, population = options.smaller(FIELD), options.smaller(POPULATION)
     rounds = large_rounds(N_ROUNDS, field=field, population=population)
     short = options.quick or options.limit is not None
-    workers, rates = (WORKERS[::2], RATES[:2]) if short else (WORKERS, RATES)
+    workers, few_workers, rates = WORKERS, FEW_WORKERS, RATES
+    if short:
+        workers, few_workers, rates = SHORT_WORKERS, SHORT_FEW_WORKERS, RATES[:2]
 
     def rate(engine: Engine, counted: Callable[[], tuple[int, int]], relay_bytes: int = relay.RELAY_BYTES) -> _Run:
         with patch.object(relay, "RELAY_BYTES", relay_bytes):
@@ -68,12 +72,14 @@ def links(options: Options) -> Iterator[Result]:
 
     with _hosts(max(workers)) as hosts, Cluster(hosts.address, timeout=TIMEOUT) as cluster, Threads(THREADS) as threads:
         expected = rate(threads, hosts.bytes)
-        costs = measured_costs(rounds, population, lambda n: _Some(cluster, n), FEW_WORKERS)
+        costs = measured_costs(rounds, population, lambda n: SomeWorkers(cluster, n), few_workers, short=short)
         for mbit in rates:
             hosts.limit(mbit)
             few: _Run | None = None
             for n in workers:
-                relayed, copied = rate(_Some(cluster, n), hosts.bytes), rate(_Some(cluster, n), hosts.bytes, 1 << 60)
+                relayed, copied = (
+                    rate(SomeWorkers(cluster, n), hosts.bytes, each) for each in (relay.RELAY_BYTES, 1 << 60)
+                )  # fmt: skip
                 few = relayed if few is None else few
                 yield _result(field, costs, mbit, n, relayed, copied, few, relayed.bits == copied.bits == expected.bits)
 
@@ -99,30 +105,6 @@ def _result(
         },
         case=f"{workers} workers, {mbit} Mbit/s",
     )  # fmt: skip
-
-
-class _Some:
-    """Some workers of a cluster, as an engine."""
-
-    on_this_machine = False
-
-    def __init__(self, cluster: Cluster, workers: int) -> None:
-        self._cluster, self.workers = cluster, workers
-        self.describe = cluster.describe
-
-    def start_actors(
-        self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
-    ) -> ActorGroup:
-        group = self._cluster.start_actors(make, init_args, self.workers)
-        if group.size < self.workers:
-            raise RuntimeError(f"{group.size} of {self.workers} workers answer: {group.left_out}")
-        return group
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
 
 
 @contextmanager

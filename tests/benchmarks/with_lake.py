@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from against_peer import CODEFORCES, TENNIS, rate_all
+from changes import codeforces
 from history import TENNIS_COLUMNS
 from timing import Best, Command, Options, Result, invoke, reported, run_command
 
@@ -20,9 +21,9 @@ TINY = {"paper": "n_rounds=3", "synth-sm": "n_rounds=50"}  # large and small rou
 
 def codeforces_lake(options: Options) -> Iterator[Result]:
     """All of Codeforces into a lake, compared with the computation only."""
-    path = options.file(CODEFORCES)
-    compute, _ = rate_all(path, options.limit)
-    seconds, best, inside = _rate_into_lake(path, options, ())
+    compute, _ = rate_all(options.file(CODEFORCES), options.limit)
+    with codeforces(options) as (lake, _, _):
+        seconds, best, inside = _rate_into_lake(lake, options)
     targets = {
         f"at most 2.5x compute ({compute:.2f} s), with start-up: {seconds / compute:.2f}x": seconds <= 2.5 * compute,
         f"at most 2.5x compute, without: {inside / compute:.2f}x": inside <= 2.5 * compute,
@@ -32,7 +33,11 @@ def codeforces_lake(options: Options) -> Iterator[Result]:
 
 def tennis_lake(options: Options) -> Iterator[Result]:
     """Half a century of one-to-one matches into a lake."""
-    seconds, best, inside = _rate_into_lake(options.file(TENNIS), options, TENNIS_COLUMNS)
+    named = [word for column in TENNIS_COLUMNS for word in ("--column", column)]
+    file = options.file(TENNIS)
+    with tempfile.TemporaryDirectory() as lake:
+        run_command(invoke(), "ingest", "files", file, "--dataset", "d", "--lake", lake, "--on-error", "skip", *named)
+        seconds, best, inside = _rate_into_lake(lake, options)
     yield _result("tennis-lake", seconds, best, inside, {f"at most 5 s: {seconds:.2f} s": seconds <= 5.0})
 
 
@@ -76,16 +81,13 @@ def _files(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if path.is_file()}
 
 
-def _rate_into_lake(path: Path, options: Options, columns: tuple[str, ...]) -> tuple[Best, Command, Best]:
-    """Seconds of several `ranklake rate` into new runs, the fastest, and their reported seconds, without ingestion."""
-    with tempfile.TemporaryDirectory() as lake:
-        named = [word for column in columns for word in ("--column", column)]
-        run_command(invoke(), "ingest", "files", path, "--dataset", "d", "--lake", lake, "--on-error", "skip", *named)
-        bound = [] if options.limit is None else ["--max-rounds", str(options.limit)]
-        done = [
-            run_command(invoke(), "rate", "--dataset", "d", "--run", f"r{turn}", "--lake", lake, *bound)
-            for turn in range(options.repeats(REPEATS))
-        ]
+def _rate_into_lake(lake: str, options: Options) -> tuple[Best, Command, Best]:
+    """Seconds of several `ranklake rate` into new runs, the fastest, and their reported seconds."""
+    bound = [] if options.limit is None else ["--max-rounds", str(options.limit)]
+    done = [
+        run_command(invoke(), "rate", "--dataset", "d", "--run", f"r{turn}", "--lake", lake, *bound)
+        for turn in range(options.repeats(REPEATS))
+    ]
     best = min(done, key=lambda command: command.seconds)
     return Best(command.seconds for command in done), best, Best(reported(command) for command in done)
 

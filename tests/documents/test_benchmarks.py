@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import inspect
 import json
@@ -29,10 +30,11 @@ Load = Callable[[str], Any]
 
 
 @pytest.fixture
-def program(monkeypatch: pytest.MonkeyPatch) -> Load:
+def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
     """A function that imports a module of the benchmarks."""
     monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module
+    yield importlib.import_module
+    gc.unfreeze()  # of best_of
 
 
 class Asked(Exception):
