@@ -21,6 +21,7 @@ from ranklake.storage.lake.parquet import metadata_of
 from ranklake.storage.lake.schemas import ROUNDS
 
 __all__ = [
+    "HALVES",
     "ContestFacts",
     "check_contests",
     "concat_rounds",
@@ -29,6 +30,9 @@ __all__ = [
     "to_ragged",
     "to_table",
 ]
+
+HALVES = (0.5, -0.5)
+"""Advantages of both players of a game, in shares of the advantage of the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ class ContestFacts:
             _writable(games.weight),
             np.full(n, np.inf),
             event,
-            advantage=np.outer(games.advantage, (0.5, -0.5)).ravel(),
+            advantage=np.outer(games.advantage, HALVES).ravel(),
         )
 
 

@@ -35,7 +35,7 @@ class Entrants:
     lo : int32[n]
         First place of the tie group.
     mu, n_before : [n]
-        Rating before the round; rounds rated before.
+        Strength in the round: the rating before it, plus the advantage; rounds rated before.
     change : float64[n]
         Change of the rating in the round.
     law : PerformanceLaw or None
@@ -72,7 +72,8 @@ class Entrants:
         offsets, lo, teams
             As in :class:`ranklake.rating_kernels.Rounds`.
         mu, sigma, n_before, change
-            One entry a participation: belief before the round, rounds rated before, change of ``mu``.
+            One entry a participation: belief before the round, of the strength in it; rounds rated before; change of
+            the rating.
         weight : float64[r]
             Weights of the rounds.
         """

@@ -24,8 +24,8 @@ from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ..common.configuration.settings import build_params, find_system
 from ..common.finite import finite_json, finite_rows
 from ..compilation.compile import compile_parts
+from .game_facts import GameFacts
 from .game_scores import summary
-from .game_weights import GameWeights
 from .pieces import PieceScorer, split
 from .scores import METRICS, RoundScores
 
@@ -178,7 +178,7 @@ def evaluate(
     places = _places(dataset, contest_ids, name)
     year, division, weight = _contest_facts(dataset, places)
     teams = RoundTeams(dataset, contest_ids)
-    games = GameWeights(dataset, name, places) if dataset.kind == GAMES_KIND else None
+    games = GameFacts(dataset, name, places) if dataset.kind == GAMES_KIND else None
     system = find_system(run.config["system"])
     params = build_params(system, run.config["params"])
     pieces = list(split(chain, first_round, _PIECE_ROWS))

@@ -32,7 +32,7 @@ def score_games(
     Parameters
     ----------
     entrants, sigma
-        Two rows a game, the winner first.
+        Two rows a game, the winner first; with the strengths of the players in it.
     weight
         Of each game.
     results

@@ -18,8 +18,8 @@ from ranklake.storage.datasets.round_teams import RoundTeams
 
 from ..common.adapters import to_ragged
 from .entrants import Entrants
+from .game_facts import GameFacts
 from .game_scores import score_games
-from .game_weights import GameWeights
 from .scores import RoundScores
 
 __all__ = ["Piece", "PieceScorer", "split"]
@@ -63,7 +63,7 @@ class PieceScorer:
     teams
         Teams of these rounds.
     games
-        Weights of games if the rounds are periods of games; None: each round is one result.
+        Weights and advantages of games if the rounds are periods of games; None: each round is one result.
     scale
         As for :func:`.evaluate.evaluate`.
     """
@@ -75,7 +75,7 @@ class PieceScorer:
     division: Longs
     weight: Floats
     teams: RoundTeams
-    games: GameWeights | None
+    games: GameFacts | None
     scale: float
 
     def score(self, piece: Chain) -> Piece:
@@ -95,12 +95,12 @@ class PieceScorer:
         table = pa.concat_tables([part.replace_schema_metadata() for _, part in read])
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         self._check(table, offsets, begin)
-        weight, results = self.weight[rounds], None
+        weight, results, advantage = self.weight[rounds], None, None
         if self.games is not None:
             results = offsets // 2  # the first game of each period
-            weight = self.games.of(rounds.start, rounds.stop, offsets, table.column("player").to_numpy())
+            weight, advantage = self.games.of(rounds.start, rounds.stop, offsets, table.column("player").to_numpy())
             offsets = np.arange(0, offsets[-1] + 1, 2)
-        entrants = self._entrants(table, offsets, weight, rounds)
+        entrants = self._entrants(table, offsets, weight, rounds, advantage)
         n_players = np.diff(entrants.offsets) if results is None else np.where(sizes > 0, 2, 0)
         errors = self._rank_errors(entrants, self.division[rounds], results)
         games = None
@@ -118,7 +118,9 @@ class PieceScorer:
                 f"rate the run again: `ranklake rate --run {name} --replace` with other hyperparameters"
             )
 
-    def _entrants(self, table: pa.Table, offsets: Longs, weight: Floats, rounds: slice) -> Entrants:
+    def _entrants(
+        self, table: pa.Table, offsets: Longs, weight: Floats, rounds: slice, advantage: Floats | None
+    ) -> Entrants:
         # copies: Arrow's arrays are read-only, and the kernels would be compiled again for them
         lo, mu_prior, sigma_prior, mu, n_before = (np.array(table.column(name)) for name in _COLUMNS)
         teams = None
@@ -126,8 +128,9 @@ class PieceScorer:
             index = np.repeat(np.arange(rounds.start, rounds.stop, dtype=np.int32), np.diff(offsets))
             named = self.teams.of_rows(index, table.column("player").to_numpy())
             teams = None if named is None else to_ragged(named, offsets)
+        strength = mu_prior if advantage is None else mu_prior + advantage
         return Entrants.of(
-            self.system, self.params, offsets, lo, mu_prior, sigma_prior, n_before, mu - mu_prior, weight, teams
+            self.system, self.params, offsets, lo, strength, sigma_prior, n_before, mu - mu_prior, weight, teams
         )
 
     def _rank_errors(self, entrants: Entrants, division: Longs, results: Longs | None) -> Floats:

@@ -105,11 +105,11 @@ def surprises(system: System, params: Any, rounds: Rounds, outcome: Outcome) -> 
     ValueError
         The system has no model of performances.
     """
-    sizes = np.diff(rounds.offsets)
-    law = laws_of(system, params, sizes, rounds.weight, outcome.mu_prior, outcome.sigma_prior, outcome.n_before)
+    sizes, strength = np.diff(rounds.offsets), rounds.strengths(outcome.mu_prior)
+    law = laws_of(system, params, sizes, rounds.weight, strength, outcome.sigma_prior, outcome.n_before)
     if law is None:
         raise ValueError(f"system {system.name} has no model of performances, and no surprises")
-    performance = outcome.perf
+    performance = rounds.strengths(outcome.perf)
     if not system.performs:
         performance = np.full(len(outcome.perf), np.nan)
         kept = keep(rounds.offsets, rounds.lo, np.ones(len(performance), dtype=bool))

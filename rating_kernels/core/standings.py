@@ -375,6 +375,10 @@ class Rounds:
         """Mask of rounds with at least one unrated participant."""
         return self._with_any(self.roles)
 
+    def strengths(self, mu: Floats) -> Floats:
+        """Ratings of the rows plus advantages; the same array if there are none."""
+        return mu + self.advantage if len(self.advantage) else mu
+
     @property
     def with_advantages(self) -> npt.NDArray[np.bool_]:
         """Mask of rounds with at least one advantage other than 0."""

@@ -186,7 +186,7 @@ def held_out_scores(
 def _scores(system: System, params: Any, rounds: Rounds, outcome: Outcome, filter: str, metric: str) -> RoundScores:
     with_laws = system if metric == "rank_information" else None
     entrants = Entrants.of(
-        with_laws, params, rounds.offsets, rounds.lo, outcome.mu_prior, outcome.sigma_prior, outcome.n_before,
-        outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
+        with_laws, params, rounds.offsets, rounds.lo, rounds.strengths(outcome.mu_prior), outcome.sigma_prior,
+        outcome.n_before, outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
     )  # fmt: skip
     return entrants.scores([FILTERS[filter]], probabilities=False)[filter]

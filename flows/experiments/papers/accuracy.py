@@ -122,7 +122,7 @@ def _skew_and_practice(history: History, of_paper: str) -> Table:
     for label, (system, settings) in rows.items():
         outcome = rate_history(history, system, **settings).outcome
         scores = score_rounds(
-            rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before,
+            rounds.offsets, rounds.lo, rounds.strengths(outcome.mu_prior), outcome.n_before,
             filters=[FILTERS[name] for name in ("experienced", "everyone")], probabilities=False,
         )  # fmt: skip
         by_label[label] = {
@@ -147,10 +147,11 @@ def _scores(history: History, contender: Contender) -> dict[str, RoundScores]:
     rounds, prior = history.rounds, outcome.prior
     system, sizes = find_system(contender.system), np.diff(history.rounds.offsets)
     params = build_params(system, contender.settings)
-    law = laws_of(system, params, sizes, rounds.weight, prior.mu, prior.sigma, prior.n_before)
+    strength = rounds.strengths(prior.mu)
+    law = laws_of(system, params, sizes, rounds.weight, strength, prior.sigma, prior.n_before)
     filters = [FILTERS[name] for name in _GROUPS]
     return score_rounds(
-        rounds.offsets, rounds.lo, prior.mu, prior.n_before, filters=filters, probabilities=False, law=law
+        rounds.offsets, rounds.lo, strength, prior.n_before, filters=filters, probabilities=False, law=law
     )
 
 

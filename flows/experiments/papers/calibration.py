@@ -83,11 +83,11 @@ def calibrate(
     system_name: str, params: Any, rounds: Rounds, outcome: Outcome, pairs: tuple[Any, Any, Any]
 ) -> Calibration:
     """Compare a system's chances with the results of pairs of rows."""
-    first, second, of_round = pairs
+    (first, second, of_round), strength = pairs, rounds.strengths(outcome.mu_prior)
 
     def prior(rows: npt.NDArray[np.int64]) -> Prior:
         nothing = np.full(len(rows), np.nan)
-        return Prior(outcome.mu_prior[rows], outcome.sigma_prior[rows], nothing, outcome.n_before[rows])
+        return Prior(strength[rows], outcome.sigma_prior[rows], nothing, outcome.n_before[rows])
 
     weight, participants = rounds.weight[of_round], rounds.participants[of_round]
     chance = SYSTEMS[system_name].beats(params, weight, participants, prior(first), prior(second))

@@ -73,7 +73,8 @@ def _scores(history: History, mu: Floats, n_before: Ints) -> tuple[float, ...]:
     """Scores of an ordering after the first tenth of the contests: for each group, each metric."""
     rounds, tested = history.rounds, history.index >= history.n_contests // 10
     groups = [FILTERS[group] for group in _GROUPS]
-    scores = score_rounds(rounds.offsets, rounds.lo, np.ascontiguousarray(mu), n_before, groups, probabilities=False)
+    strength = rounds.strengths(np.ascontiguousarray(mu))
+    scores = score_rounds(rounds.offsets, rounds.lo, strength, n_before, groups, probabilities=False)
     return tuple(scores[group].mean(metric, tested) for group in _GROUPS for metric in _METRICS.values())
 
 
