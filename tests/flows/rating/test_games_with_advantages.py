@@ -9,6 +9,7 @@ from helpers.lakes import commit_often, rate_run, rated
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
+from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.search.trials import load_history
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.publication.publish import publish
@@ -117,6 +118,27 @@ def test_life_of_a_run__ends_with_the_ratings_of_the_kernels(
     last = dict(zip(names, outcome.mu.tolist(), strict=True))
     board = leaderboard(lake, "run")
     assert dict(zip(board["handle"].to_pylist(), board["mu"].to_pylist(), strict=True)) == last
+
+
+def test_evaluation__after_a_correction_has_the_advantages_in_force(lake: Lake) -> None:
+    ingest_periods(lake, as_periods(PLAIN))
+    rate_run(lake, run="run", dataset="league", system="elo")
+    ingest_periods(lake, as_periods(GAMES))
+    with Dataset.ingest(lake, "league") as body:
+        body.alias("p0", "renamed")
+    rate_run(lake, run="run", dataset="league", system="elo")
+    rows = rated(lake, "run").to_pylist()
+    squares = []
+    for game, first, second in zip(GAMES, rows[::2], rows[1::2], strict=True):
+        if min(first["n_before"], second["n_before"]) < 1:
+            continue
+        ahead = game.advantage if game.score >= 0.5 else -game.advantage
+        score = 0.5 if game.score == 0.5 else 1.0
+        difference = first["mu_prior"] - second["mu_prior"] + ahead
+        squares.append((score - 1.0 / (1.0 + 10.0 ** (-difference / 400.0))) ** 2)
+    found = evaluate(lake, "run").to_json()["games"]["everyone"]
+    assert found["games"] == len(squares)
+    assert found["squared_error"] == pytest.approx(np.mean(squares), rel=1e-12)
 
 
 def test_history__of_a_search_has_the_advantages(lake: Lake) -> None:
