@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 
@@ -12,6 +14,8 @@ from .rater import BeliefColumns, HandOver
 from .rounds import rate_rounds
 
 __all__ = ["LocalRater"]
+
+T = TypeVar("T")
 
 
 class LocalRater:
@@ -30,6 +34,19 @@ class LocalRater:
 
     def columns(self) -> BeliefColumns:
         return self._beliefs.columns(self._engine.map)
+
+    def map_columns(self, n: int, work: Callable[[BeliefColumns], T]) -> list[T] | None:
+        n_players = len(self._beliefs)
+        results: dict[int, T] = {}
+
+        def call(first: int, last: int) -> None:
+            for number in range(first, last):
+                players = np.arange(number * n, min((number + 1) * n, n_players))
+                results[number] = work(self._beliefs.take(players))
+
+        n_calls = max(-(-n_players // n), 1)
+        self._engine.map(call, n_calls)
+        return [results[number] for number in range(n_calls)]
 
     def hand_over(self, take: HandOver) -> list[Any]:
         return []

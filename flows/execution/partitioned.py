@@ -9,7 +9,7 @@ with the next calls. So is each large round of teams, or with advantages.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,9 @@ class PartitionedRater:
         self._check_idle()
         calls: list[list[RemoteCall]] = [[("columns", (size,))] for size in self._partitioning.sizes]
         return self._partitioning.merge([reply[0] for reply in self._call(calls, self._n_players)])
+
+    def map_columns(self, n: int, work: Callable[[BeliefColumns], Any]) -> list[Any] | None:
+        return None
 
     def hand_over(self, take: HandOver) -> list[Any]:
         self._check_idle()

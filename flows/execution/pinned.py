@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -156,6 +156,9 @@ class PinnedRater:
         self._check_idle()
         columns: BeliefColumns = self._call("columns")
         return columns
+
+    def map_columns(self, n: int, work: Callable[[BeliefColumns], Any]) -> list[Any] | None:
+        return None
 
     def hand_over(self, take: HandOver) -> list[Any]:
         self._check_idle()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ from ranklake.rating_kernels.core.beliefs import Column
 from ranklake.rating_kernels.core.ragged import Ragged
 
 __all__ = ["BeliefColumns", "HandOver", "Rater"]
+
+T = TypeVar("T")
 
 BeliefColumns = dict[str, Column | Ragged]
 HandOver = Callable[[npt.NDArray[np.int64], BeliefColumns], Any]  # players and their beliefs; can be pickled
@@ -54,6 +56,12 @@ class Rater(Protocol):
 
     def columns(self) -> BeliefColumns:
         """The beliefs about all players, as arrays to be stored."""
+
+    def map_columns(self, n: int, work: Callable[[BeliefColumns], T]) -> list[T] | None:
+        """Results of a function for the beliefs about ``n`` players at a time, in order; None if workers hold them.
+
+        The engine's threads call it. At no time are there arrays of the beliefs about all players.
+        """
 
     def hand_over(self, take: HandOver) -> list[Any]:
         """Have each worker call a function with the beliefs that it holds; returns the results, worker by worker."""

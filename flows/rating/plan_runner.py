@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from ranklake.storage import Dataset, Run
 
 from ..common.configuration.settings import find_system
 from ..engines.protocols import Engine, EngineError, WorkersLostError
+from ..execution.rater import Rater
 from .commits.commit_policy import CommitPolicy
 from .commits.counters import RoundCounters
+from .commits.local_snapshots import encode_beliefs
 from .commits.segment_writer import SegmentWriter
 from .commits.snapshot_schedule import SnapshotSchedule
 from .commits.worker_snapshots import WorkerSnapshots
@@ -104,12 +107,19 @@ class PlanRunner:
                         on_progress(Progress(batch.stop, plan.n_rounds, self._counters.rows, seconds))
                     writer.close()
                     if schedule.due(stop, time.perf_counter() - pass_began):
-                        parts = self._worker_snapshots.write(rating_pass.rater, stop - 1)
-                        writer.snapshot(stop - 1, parts or rating_pass.rater.columns(), schedule)
+                        writer.snapshot(stop - 1, self._snapshot(rating_pass.rater, stop - 1), schedule)
                     start = stop
         finally:
             self._add_phases(rating_pass)
             rating_pass.rater.close()
+
+    def _snapshot(self, rater: Rater, last_round: int) -> Callable[[str], None]:
+        """A function that commits the current beliefs, given their chain digest."""
+        if parts := self._worker_snapshots.write(rater, last_round):
+            return partial(self._run.commit_parts, last_round, parts)
+        if encoded := encode_beliefs(rater):
+            return partial(self._run.write_encoded, last_round, encoded)
+        return partial(self._run.write_snapshot, last_round, rater.columns())
 
     def _resume(self, rating_pass: RatingPass) -> int:
         """Restore the beliefs after the kept rounds; return the number of rounds computed again."""

@@ -22,7 +22,7 @@ from ..leases.roots import begin_epoch, delete_root, read_root
 from . import snapshots
 from .entry_ratings import merge_entry_ratings, write_entry_ratings
 from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file
-from .snapshots import Column, Part
+from .snapshots import Column, EncodedPart, Part
 from .stored_run import StoredRun
 from .worker_parts import WriteParts, write_parts
 
@@ -250,6 +250,12 @@ class Run(StoredRun):
         self._check_lease()
         folder = self.path_of_snapshot(last_round)
         snapshots.write_snapshot(self.lake, folder, last_round, columns, digest, self._writer)
+
+    def write_encoded(self, last_round: int, parts: Sequence[EncodedPart], digest: str) -> None:
+        """Write every player's belief after ``last_round``, encoded already; see ``snapshots.write_encoded``."""
+        self._check_lease()
+        folder = self.path_of_snapshot(last_round)
+        snapshots.write_encoded(self.lake, folder, last_round, parts, digest, self._writer)
 
     def write_parts(self, last_round: int, write: WriteParts) -> list[list[Part] | str]:
         """Have other processes write the parts of a snapshot after ``last_round``; see ``worker_parts.write_parts``."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -30,13 +30,16 @@ __all__ = [
     "PLAYER",
     "SNAPSHOT_MANIFEST",
     "Column",
+    "EncodedPart",
     "Part",
     "clear_snapshot",
     "commit_parts",
+    "encode_part",
     "part_file",
     "read_digest",
     "read_snapshot",
     "snapshots_to_remove",
+    "write_encoded",
     "write_snapshot",
 ]
 
@@ -53,6 +56,14 @@ class Part(msgspec.Struct, frozen=True):
 
     rows: int
     size: int
+    digest: str
+
+
+class EncodedPart(NamedTuple):
+    """The bytes of a part with some of the players, and their BLAKE2b-128 in hex."""
+
+    rows: int
+    data: pa.Buffer
     digest: str
 
 
@@ -117,13 +128,27 @@ def write_snapshot(
     def write(number: int) -> Part:
         start = number * PART_PLAYERS
         stop = min(start + PART_PLAYERS, n_players)
-        data = encode(to_table(columns, start, stop))
-        writer.write_bytes(f"{folder}/{_part_name(number)}", data)
-        return Part(stop - start, data.size, digest_of(data))
+        return _write_part(folder, number, encode_part(columns, start, stop), writer)
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-snapshot") as writers:
         parts = list(writers.map(write, range(max(-(-n_players // PART_PLAYERS), 1))))
     _commit(folder, _Manifest(FORMAT_VERSION, last_round, digest, n_players, parts), writer)
+
+
+def encode_part(columns: Mapping[str, Column], start: int, stop: int) -> EncodedPart:
+    """Rows ``start`` to ``stop`` of columns as a part of a snapshot."""
+    data = encode(to_table(columns, start, stop))
+    return EncodedPart(stop - start, data, digest_of(data))
+
+
+def write_encoded(
+    lake: Lake, folder: str, last_round: int, parts: Sequence[EncodedPart], digest: str, writer: Writer
+) -> None:
+    """Write a snapshot whose parts are encoded already, with the players in order; see :func:`write_snapshot`."""
+    clear_snapshot(lake, folder, writer)
+    written = [_write_part(folder, number, part, writer) for number, part in enumerate(parts)]
+    n_players = sum(part.rows for part in parts)
+    _commit(folder, _Manifest(FORMAT_VERSION, last_round, digest, n_players, written), writer)
 
 
 def clear_snapshot(lake: Lake, folder: str, writer: Writer) -> None:
@@ -231,6 +256,11 @@ def snapshots_to_remove(positions: Sequence[int], keep: int, gap: int = 0) -> li
             break
         removed.append(kept.pop(least))
     return removed
+
+
+def _write_part(folder: str, number: int, part: EncodedPart, writer: Writer) -> Part:
+    writer.write_bytes(f"{folder}/{_part_name(number)}", part.data)
+    return Part(part.rows, part.data.size, part.digest)
 
 
 def _commit(folder: str, manifest: _Manifest, writer: Writer) -> None:

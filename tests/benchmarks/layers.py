@@ -19,6 +19,7 @@ from timing import Options, Result
 import ranklake.flows.execution.local as local
 import ranklake.flows.rating.commits.segment_writer as segment_writer
 import ranklake.flows.rating.rating_pass as rating_pass
+import ranklake.rating_kernels.core.beliefs as beliefs
 import ranklake.storage.lake.access.files as files
 import ranklake.storage.lake.access.lake as lake
 import ranklake.storage.leases.lease as lease
@@ -40,7 +41,7 @@ LAYERS: dict[str, list[tuple[Any, str]]] = {
     "reading standings": [(lake.Lake, "read_table"), (rating_pass.ContestFacts, "rounds")],
     "tables of rounds": [(segment_writer, "to_table"), (segment_writer, "concatenate_rounds")],
     "encoding rounds": [(lake.parquet, "encode")],
-    "copying beliefs": [(local.LocalRater, "columns")],
+    "copying beliefs": [(beliefs.Beliefs, "take")],
     "encoding beliefs": [(snapshots, "to_table"), (snapshots, "encode")],
     "digests": [(lake, "digest_of"), (snapshots, "digest_of")],
     "writing files": [(files.LakeFiles, "write_bytes")],

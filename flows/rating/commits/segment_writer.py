@@ -16,7 +16,6 @@ import pyarrow as pa
 from ranklake.rating_kernels import Rounds
 from ranklake.storage import RoundEntry, Run
 from ranklake.storage.runs.run import concatenate_rounds
-from ranklake.storage.runs.snapshots import Part
 
 from ...common.adapters import to_table
 from .commit_policy import CommitPolicy
@@ -67,22 +66,18 @@ class SegmentWriter:
                 self.close()
             start = stop
 
-    def snapshot(self, last_round: int, beliefs: dict[str, Any] | list[Part], schedule: SnapshotSchedule) -> None:
+    def snapshot(self, last_round: int, commit: Callable[[str], None], schedule: SnapshotSchedule) -> None:
         """Commit the open segment, then a snapshot of all beliefs after ``last_round``; prune older snapshots.
 
         Parameters
         ----------
-        beliefs
-            The columns of the snapshot, or its parts that the workers have written.
+        commit
+            Commits the snapshot, given its chain digest.
         """
         self.close()
 
         def write() -> None:
-            digest = self._digests[last_round]
-            if isinstance(beliefs, dict):
-                self._run.write_snapshot(last_round, beliefs, digest)
-            else:
-                self._run.commit_parts(last_round, beliefs, digest)
+            commit(self._digests[last_round])
             self._run.prune_snapshots(schedule.max_snapshots, schedule.rows, schedule.gap)
 
         self._submit(write)
