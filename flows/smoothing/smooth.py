@@ -207,7 +207,8 @@ def _games(table: pa.Table, dataset: Dataset) -> Rounds:
         parts.append(facts.rounds(part).keep(np.repeat(rated[part.first_contest :][: len(part)], games)))
     rounds = concat_rounds(parts)
     player, lo, hi = (table.column(name).to_numpy() for name in ("player", "lo", "hi"))
-    return Rounds.from_columns(rounds.offsets, player, lo, hi, rounds.time_seconds, rounds.weight)
+    advantage = rounds.advantage if len(rounds.advantage) else None
+    return Rounds.from_columns(rounds.offsets, player, lo, hi, rounds.time_seconds, rounds.weight, advantage=advantage)
 
 
 def _smoothed_table(table: pa.Table, smoother: Smoother) -> pa.Table:

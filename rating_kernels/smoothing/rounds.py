@@ -16,6 +16,7 @@ import numpy as np
 from ..core.beliefs import NEVER
 from ..core.jit import exact
 from ..core.numerics import C3
+from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.logistic_field import solve_round
 from ..inference.skewed import change_of_mean, sides
 from .duels import DUELS, add_duel, duel_space, solve_duels
@@ -82,8 +83,8 @@ def update_means(start, stop, offsets, weight, share, beta, skew, normal, mean, 
 
 @exact
 def filter_rounds(
-    offsets, player, lo, noise, shift, ceiling, split, n_players, time, weight, share, spread, gamma2, drift, practice,
-    practice_rounds, beta, skew, normal, variance, mean, cavity_variance, perf,
+    offsets, player, lo, noise, shift, ceiling, advantage, split, n_players, time, weight, share, spread, gamma2, drift,
+    practice, practice_rounds, beta, skew, normal, variance, mean, cavity_variance, perf,
 ):  # fmt: skip
     """Rate all rounds in order: the belief of each participant given the earlier rounds, and its performance.
 
@@ -95,13 +96,15 @@ def filter_rounds(
     m, v = np.zeros(n_players), np.full(n_players, variance)
     k, last = np.zeros(n_players, dtype=np.int64), np.full(n_players, NEVER)
     skewed = skew > 1.0 or not normal
-    space, first = duel_space(), np.zeros(1, dtype=np.int64)
+    space, first, rating = duel_space(), np.zeros(1, dtype=np.int64), np.empty(len(advantage))
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         for row in range(i, j):
             p = player[row]
             growth, added = step(k[p], time[r], last[p], weight[r], share[r], gamma2, drift, practice, practice_rounds)
             mean[row], cavity_variance[row] = m[p] + growth, v[p] + added
+        if len(advantage) > 0:
+            to_strengths(i, j, advantage, mean, rating)
         if j - i == 2:
             add_duel(space, 0, mean[i:j], cavity_variance[i:j], noise[r], lo[i + 1] == 0, split)
             failed = solve_duels(space, 1, ceiling[r : r + 1], shift[r : r + 1], first, perf[i:j])
@@ -111,6 +114,9 @@ def filter_rounds(
             )  # fmt: skip
         if failed >= 0:
             return r
+        if len(advantage) > 0:
+            restore_ratings(i, j, rating, mean)
+            perform_in_rating(i, j, advantage, perf)
         law = sides(weight[r], share[r], beta, skew, normal)
         for row in range(i, j):
             p = player[row]

@@ -66,7 +66,8 @@ class Smoother:
     Parameters
     ----------
     rounds
-        All rounds, in order; at least two participants each, players or teams.
+        All rounds, in order; at least two participants each, players or teams. Where they have advantages, performances
+        are found in the field of strengths.
     map
         Divides the work; does not change the bits of the result.
     solve
@@ -83,6 +84,7 @@ class Smoother:
     def __init__(
         self, params: Smoothing, rounds: Rounds, n_players: int, map: Map = serial_map, solve: Solve | None = None
     ) -> None:
+        _check_advantages(rounds)
         self.params, self.rounds, self.sweeps = params, rounds, 0
         self.mean_move, self.spread = np.inf, np.inf
         self._n_players, self._map = n_players, map
@@ -211,7 +213,7 @@ class Smoother:
         rounds, params = self.rounds, self.params
         failed = filter_rounds(
             rounds.offsets, rounds.player, rounds.lo, *noise(params, rounds), rounds.perf_ceiling - params.mu_init,
-            params.tie_mode == "split", self._n_players, *self._facts[3:], *self._drift, *params.law,
+            rounds.advantage, params.tie_mode == "split", self._n_players, *self._facts[3:], *self._drift, *params.law,
             self._variance, self._mean, self._cavity_variance, self._perf,
         )  # fmt: skip
         _check(rounds, failed)
@@ -291,16 +293,25 @@ def solve_performances(
         solve_teams(params, rounds, map, mean, variance, perf)
         return
     starts, ceiling, split = rounds.offsets[:-1], rounds.perf_ceiling - params.mu_init, params.tie_mode == "split"
-    variances, shift = noise(params, rounds)
+    (variances, shift), strength = noise(params, rounds), rounds.strengths(mean)
 
     def work(first: int, last: int) -> None:  # rounds that begin in a range of rows
         start, stop = np.searchsorted(starts, (first, last))
         failed = solve_rounds(
-            start, stop, rounds.offsets, rounds.lo, variances, shift, ceiling, split, mean, variance, perf
+            start, stop, rounds.offsets, rounds.lo, variances, shift, ceiling, split, strength, variance, perf
         )
         _check(rounds, failed)
 
     map(work, rounds.n_rows)
+    if len(rounds.advantage):
+        perf -= rounds.advantage
+
+
+def _check_advantages(rounds: Rounds) -> None:
+    """Raise ``ValueError`` if a round with advantages has teams or a ceiling."""
+    mask = rounds.with_advantages
+    if (mask & (rounds.of_teams | np.isfinite(rounds.perf_ceiling))).any():
+        raise ValueError("a round with advantages must have neither teams nor a performance ceiling")
 
 
 def _check(rounds: Rounds, failed: int) -> None:

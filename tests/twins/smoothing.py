@@ -109,14 +109,18 @@ def sweep(
     weights: Sequence[float],
     cavities: Sequence[dict[str, tuple[float, float]]],
     params: dict[str, float | str],
+    advantages: Sequence[dict[str, float]] | None = None,
 ) -> tuple[list[dict[str, float]], list[dict[str, dict[str, float]]]]:
     """Performances against the given cavities (mu, sigma), and the beliefs that follow, of each round by player."""
     beta, split = float(params["beta"]), params["tie_mode"]
     field = EloMMRTwin(beta=beta, gamma=1.0, tie_mode=split)
     perf = []
-    for standings, weight, cavity in zip(rounds, weights, cavities, strict=True):
-        spread = [(cavity[p][0], math.hypot(cavity[p][1], beta / math.sqrt(weight))) for p, _, _ in standings]
-        perf.append({player: field._performance(spread, lo, hi) for player, lo, hi in standings})
+    more = advantages or [dict.fromkeys(cavity, 0.0) for cavity in cavities]
+    for standings, weight, cavity, ahead in zip(rounds, weights, cavities, more, strict=True):
+        spread = [
+            (cavity[p][0] + ahead[p], math.hypot(cavity[p][1], beta / math.sqrt(weight))) for p, _, _ in standings
+        ]
+        perf.append({player: field._performance(spread, lo, hi) - ahead[player] for player, lo, hi in standings})
     beliefs: list[dict[str, dict[str, float]]] = [{} for _ in rounds]
     for player in sorted({player for standings in rounds for player, _, _ in standings}):
         mine = [r for r, shown in enumerate(perf) if player in shown]

@@ -5,16 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 import tracemalloc
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from twins import elo_mms
 from twins import smoothing as twin
+from twins.elo_mmr import Twin as EloMMRTwin
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.rating_kernels import ConvergenceError, Rounds
 from ranklake.rating_kernels.core.beliefs import serial_map
+from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.smoothing import sweeps
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoothed, Smoother, solve_performances
@@ -55,10 +59,13 @@ def bits(smoothed: Smoothed) -> list[bytes]:
 
 
 @pytest.mark.parametrize("tie_mode", ["full", "split"])
-def test_sweeps__end_where_plain_sweeps_of_the_twin_end(tie_mode: str) -> None:
+@pytest.mark.parametrize("spread", [0.0, 80.0])
+def test_sweeps__end_where_plain_sweeps_of_the_twin_end(tie_mode: str, spread: float) -> None:
     rounds, params = history([6, 2, 5, 8, 2, 7, 3, 6], 9), Smoothing(tie_mode=tie_mode)
+    if spread > 0.0:
+        rounds = replace(rounds, advantage=np.random.default_rng(4).normal(0.0, spread, rounds.n_rows))
     result = smooth(rounds, 9, params=params, sweeps=60).result()
-    standings, cavity, smoothed, perf = [], [], [], []
+    standings, cavity, smoothed, perf, ahead = [], [], [], [], []
     for a, b in zip(rounds.offsets[:-1], rounds.offsets[1:], strict=True):
         names = [str(player) for player in rounds.player[a:b]]
         standings.append(list(zip(names, rounds.lo[a:b].tolist(), rounds.hi[a:b].tolist(), strict=True)))
@@ -66,14 +73,38 @@ def test_sweeps__end_where_plain_sweeps_of_the_twin_end(tie_mode: str) -> None:
         cavity.append(dict(zip(names, beliefs, strict=True)))
         smoothed.append(dict(zip(names, result.smooth_mu[a:b].tolist(), strict=True)))
         perf.append(dict(zip(names, result.perf[a:b].tolist(), strict=True)))
+        ahead.append(dict(zip(names, rounds.strengths(np.zeros(rounds.n_rows))[a:b].tolist(), strict=True)))
     wanted = {name: getattr(params, name) for name in Smoothing.__slots__}
-    expected, beliefs = twin.sweep(standings, rounds.time_seconds.tolist(), rounds.weight.tolist(), cavity, wanted)
+    expected, beliefs = twin.sweep(
+        standings, rounds.time_seconds.tolist(), rounds.weight.tolist(), cavity, wanted, ahead
+    )
     for r, row in enumerate(expected):  # one more sweep moves nothing: both have the same fixed point
         for name, shown in row.items():
             assert perf[r][name] == pytest.approx(shown, abs=1e-6)
             assert cavity[r][name][0] == pytest.approx(beliefs[r][name]["mu_out"], abs=1e-6)
             assert cavity[r][name][1] == pytest.approx(beliefs[r][name]["sig_out"], rel=1e-9)
             assert smoothed[r][name] == pytest.approx(beliefs[r][name]["mu"], abs=1e-6)
+
+
+def test_sweeps__begin_with_performances_in_the_field_of_strengths() -> None:
+    """Rounds of newcomers: a duel and a round of five."""
+    params, ahead = Smoothing(), np.array([30.0, -30.0, 70.0, 0.0, -12.5, 4.0, -90.0])
+    places = [0, 1, 0, 1, 2, 3, 4]
+    smoother = Smoother(params, Rounds.from_columns([0, 2, 7], np.arange(7), places, places, advantage=ahead), 7)
+    smoother.sweep()
+    field = [(params.mu_init + a, np.hypot(params.sigma_init, params.beta)) for a in ahead.tolist()]
+    system = EloMMRTwin(beta=params.beta, gamma=1.0)
+    expected = [system._performance(field[:2], lo, lo) for lo in range(2)]
+    expected += [system._performance(field[2:], lo, lo) for lo in range(5)]
+    np.testing.assert_allclose(smoother.result().perf, np.array(expected) - ahead, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("column", [{"perf_ceiling": [1900.0]}, {"teams": Ragged(np.array([0, 2, 3]), np.ones(3))}])
+def test_advantages__beside_teams_or_a_ceiling_are_refused(column: dict[str, Any]) -> None:
+    places = [0, 0, 1] if "teams" in column else [0, 1, 2]
+    rounds = Rounds.from_columns([0, 3], [0, 1, 2], places, places, advantage=[9.0, -9.0, 0.0], **column)
+    with pytest.raises(ValueError, match="with advantages must have neither teams nor a performance ceiling"):
+        Smoother(Smoothing(), rounds, 3)
 
 
 @pytest.mark.parametrize(("lower", "weight"), [("logistic", 1.0), ("normal", 2.0)])
