@@ -22,10 +22,10 @@ import numpy as np
 
 from . import SYSTEMS
 from .core import cache_folder
-from .core.beliefs import serial_map
+from .core.beliefs import Beliefs, serial_map
 from .core.ragged import Ragged
 from .core.standings import Floats, Ints, Rounds
-from .core.system import Outcome, PerformanceLaw, System, select_rows
+from .core.system import Outcome, PerformanceLaw, Prior, System, select_rows
 from .core.waves import Waves
 
 __all__ = ["PARTS", "SCORES", "SMOOTHING", "is_warm", "report_compiled", "serve", "warm", "warm_part"]
@@ -116,15 +116,27 @@ def _large(system: System) -> None:
         system.compile_last_steps(params, system.newcomers(params, _FEW))
     system.prior(params, beliefs, round, 0, n, prior)
     prior.mu[:] = _spread_out(prior.mu)
-    summary = system.summarise(params, prior, round, serial_map)
-    system.perform(params, summary, 0, len(summary.first) - 1, outcome.perf)
-    system.absorb(params, beliefs, round, prior, select_rows(summary, np.arange(n)), 0, n, outcome)
+    _last_steps(system, params, beliefs, round, prior, outcome)
+    if not system.advantages:  # a small round with advantages is rated by the steps
+        few, found = _round(np.arange(_FEW)), Outcome.empty(_FEW)
+        prior = found.prior
+        system.prior(params, beliefs, few, 0, _FEW, prior)
+        beliefs.reserve(few.player)
+        _last_steps(system, params, beliefs, few, prior, found)
     system.violations(round, outcome)
     other = system.newcomers(params, 0)
     other.restore(beliefs.columns())
     other.put(round.player, beliefs.take(round.player))
     if system.rate_teams is not None:
         system.rate_teams(params, beliefs, _pairs(round), serial_map, outcome)
+
+
+def _last_steps(system: System, params: Any, beliefs: Beliefs, round: Rounds, prior: Prior, outcome: Outcome) -> None:
+    """The steps of a round after the first one."""
+    n = round.n_rows
+    summary = system.summarise(params, prior, round, serial_map)
+    system.perform(params, summary, 0, len(summary.first) - 1, outcome.perf)
+    system.absorb(params, beliefs, round, prior, select_rows(summary, np.arange(n)), 0, n, outcome)
 
 
 def _spread_out(mu: Floats) -> Floats:

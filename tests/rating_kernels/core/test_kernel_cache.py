@@ -59,6 +59,27 @@ for name in sys.argv[1:]:
 assert compiled == [], compiled
 """
 
+AHEAD = """
+import sys
+import numpy as np
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.rating_kernels import SYSTEMS, Rounds
+from ranklake.rating_kernels.warm import report_compiled, warm
+
+compiled = []
+for name in sys.argv[1:]:
+    system = SYSTEMS[name]
+    warm(system)
+    lo = np.array([0, 1, 0, 0, 0, 1, 2], dtype=np.int32)
+    hi = np.array([0, 1, 1, 1, 0, 1, 2], dtype=np.int32)
+    ahead = [18.0, -18.0, -18.0, 18.0, 4.0, -9.0, 0.0]
+    rounds = Rounds.from_columns([0, 2, 4, 7], [0, 1, 0, 2, 1, 0, 2], lo, hi, [1, 1, 2], advantage=ahead)
+    with report_compiled(compiled.append):
+        rate_rounds(system, system.params(), system.newcomers(system.params(), 3), rounds, Serial())
+assert compiled == [], compiled
+"""
+
 ONE = """
 import sys
 from ranklake.rating_kernels import SYSTEMS
@@ -94,3 +115,8 @@ def test_compiled_kernels__of_all_systems_load_without_registries_that_a_compila
 @pytest.mark.slow
 def test_warm_kernels__rate_periods_of_simultaneous_games() -> None:
     run(PERIOD, *(name for name in SYSTEMS if hasattr(SYSTEMS[name].params(), "games")))
+
+
+@pytest.mark.slow
+def test_warm_kernels__rate_rounds_with_advantages() -> None:
+    run(AHEAD, *SYSTEMS)
