@@ -227,7 +227,7 @@ def test_readme__evaluation_works(tmp_path: Path) -> None:
     )
     for system in ("elo-mmr", "elo"):
         run(["rate", "--dataset", "codeforces", "--system", system, "--lake", "lake"], tmp_path)
-    alone, compared, result = (run(arguments, tmp_path) for arguments in commands("evaluate --run"))
+    alone, compared, result = (run(arguments, tmp_path) for arguments in commands("evaluate --run codeforces"))
     assert "rounds 1 to 11" in alone
     assert "by players" in compared
     assert re.search(r"everyone.*rounds 0 to 11.*difference to the best", compared, re.DOTALL)

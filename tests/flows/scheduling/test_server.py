@@ -43,6 +43,8 @@ class Prefect:
             "PREFECT_HOME": str(folder),
             "PREFECT_API_URL": self.url,
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "PREFECT_SERVER_DATABASE_TIMEOUT": "120",  # a busy machine; the server answers 503 after the default 10 s
+            "PREFECT_CLIENT_MAX_RETRIES": "20",
             "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2",
             "PREFECT_WORKER_QUERY_SECONDS": "1",
             "DO_NOT_TRACK": "1",
