@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from helpers.histories import same_bits
+from helpers.in_process_engine import InProcessEngine
 
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.engines.threads import Threads
+from ranklake.flows.execution.local import LocalRater
+from ranklake.flows.execution.partitioned import PartitionedRater
+from ranklake.flows.execution.pinned import PinnedRater
 from ranklake.flows.execution.rater import Rater
 from ranklake.rating_kernels import Outcome, Rounds, System
 
-__all__ = ["N_PLAYERS", "around", "joined", "params_of", "season", "walk"]
+__all__ = ["N_PLAYERS", "around", "check_engines_agree", "joined", "params_of", "season", "walk"]
 
 N_PLAYERS = 6000
 _OPTIONS: dict[str, dict[str, Any]] = {"elo-mmr": {"noob_delay": (0.5, 0.7), "drift_per_day": 4.0}}
@@ -50,3 +58,21 @@ def walk(rater: Rater, parts: list[Rounds]) -> Outcome:
 
 def joined(outcomes: list[Outcome]) -> Outcome:
     return Outcome(*(np.concatenate([getattr(one, name) for one in outcomes]) for name in Outcome.__slots__))
+
+
+def check_engines_agree(system: System, rounds: Rounds) -> None:
+    """Raters of every engine, given the rounds in batches, have the bits of one process that has all at once."""
+    batches = [rounds.part(a, b) for a, b in pairwise((0, 1, 3, len(rounds)))]
+    rater = LocalRater(system, params_of(system), N_PLAYERS, Serial())
+    expected = walk(rater, [rounds])
+    with Threads(3) as threads:
+        others = (
+            LocalRater(system, params_of(system), N_PLAYERS, threads),
+            PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(2), None, 10),
+            PinnedRater(system, params_of(system), N_PLAYERS, InProcessEngine(1)),
+        )
+        for other in others:
+            assert same_bits(walk(other, batches), expected)
+            columns = other.columns()
+            assert all(same_bits(columns[name], values) for name, values in rater.columns().items())
+            other.close()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers.histories import same_bits, set_ratings
 from helpers.in_process_engine import InProcessEngine
-from helpers.rounds import N_PLAYERS, around, params_of, walk
+from helpers.rounds import N_PLAYERS, around, check_engines_agree, params_of, walk
 from twins import elo as elo_twin
 from twins.elo_mmr import Twin as EloMMRTwin
 
@@ -19,7 +18,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.local import LocalRater
 from ranklake.flows.execution.partitioned import PartitionedRater
-from ranklake.flows.execution.pinned import PinnedRater
 from ranklake.flows.execution.rounds import rate_rounds, split_batches
 from ranklake.flows.execution.waves import rate_waves
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
@@ -241,21 +239,7 @@ def test_mirror__equals_who_swap_the_advantage_swap_the_results(system: System) 
 
 
 def test_raters__of_any_engine_give_the_same_bits(system: System) -> None:
-    rounds = some_with_advantages(around(system.small))
-    batches = [rounds.part(a, b) for a, b in pairwise((0, 1, 3, len(rounds)))]
-    rater = LocalRater(system, params_of(system), N_PLAYERS, Serial())
-    expected = walk(rater, [rounds])
-    with Threads(3) as threads:
-        others = (
-            LocalRater(system, params_of(system), N_PLAYERS, threads),
-            PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(2), None, 10),
-            PinnedRater(system, params_of(system), N_PLAYERS, InProcessEngine(1)),
-        )
-        for other in others:
-            assert same_bits(walk(other, batches), expected)
-            columns = other.columns()
-            assert all(same_bits(columns[name], values) for name, values in rater.columns().items())
-            other.close()
+    check_engines_agree(system, some_with_advantages(around(system.small)))
 
 
 @pytest.mark.parametrize("name", [name for name, system in SYSTEMS.items() if system.advantages])

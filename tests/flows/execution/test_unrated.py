@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from helpers.histories import same_bits
-from helpers.in_process_engine import InProcessEngine
-from helpers.rounds import N_PLAYERS, around, params_of, walk
+from helpers.rounds import N_PLAYERS, around, check_engines_agree, params_of, walk
 
 from ranklake.flows.common.skipping import NOBODY_RATED, ONE_PARTICIPANT, Skipping
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.local import LocalRater
-from ranklake.flows.execution.partitioned import PartitionedRater
-from ranklake.flows.execution.pinned import PinnedRater
 from ranklake.flows.execution.rounds import check_teams, split_batches
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 from ranklake.rating_kernels.core.ragged import Ragged
@@ -73,21 +68,7 @@ def test_unrated__have_the_performance_of_a_round_of_all_and_never_move(system: 
 
 
 def test_raters__of_any_engine_give_the_same_bits(system: System) -> None:
-    rounds = with_roles(around(system.small), OUTSIDE, IN_FIELD, RATED)
-    batches = [rounds.part(a, b) for a, b in pairwise((0, 1, 3, len(rounds)))]
-    rater = local(system)
-    expected = walk(rater, [rounds])
-    with Threads(3) as threads:
-        others = (
-            LocalRater(system, params_of(system), N_PLAYERS, threads),
-            PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(2), None, 10),
-            PinnedRater(system, params_of(system), N_PLAYERS, InProcessEngine(1)),
-        )
-        for other in others:
-            assert same_bits(walk(other, batches), expected)
-            columns = other.columns()
-            assert all(same_bits(columns[name], values) for name, values in rater.columns().items())
-            other.close()
+    check_engines_agree(system, with_roles(around(system.small), OUTSIDE, IN_FIELD, RATED))
 
 
 def test_skipping__counts_the_participants_of_the_field() -> None:
