@@ -15,7 +15,6 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from commits import CommitError, Side, export
@@ -26,7 +25,7 @@ from rich.table import Table
 from timing import DATA, SHORT_VARIABLE
 
 PROGRAMS = Path(__file__).parent
-TURNS, MOST_TURNS = 7, 21  # until all cases are certain
+TURNS, MOST_TURNS = 9, 41  # until all cases are certain
 SHORT = 2.0  # seconds of short calls in a turn: a run takes longer to start, and the minimum of two calls is noise
 SHOWN = 2_000  # last characters of the output of a failed run
 
@@ -47,7 +46,7 @@ def main(arguments: Sequence[str] | None = None, repository: Path = PROGRAMS.par
         console.print(f"{error}", style="red", markup=False)
         return 2
     changes = _changes(before, after)
-    console.print(_table(before, after, changes, f"{given.after} beside {given.before}, {given.figure}"))
+    console.print(_table(changes, f"{given.after} beside {given.before}, {given.figure}"))
     for key in sorted((before.keys() | after.keys()) - changes.keys()):
         console.print(f"{' '.join(key)}: measured at one commit only", style="yellow", markup=False)
     if not changes:
@@ -119,8 +118,8 @@ def _run(side: Side, programs: Path, words: Sequence[str]) -> list[dict[str, Any
         return read(file)
 
 
-def _table(before: Seconds, after: Seconds, changes: Mapping[Key, Change], title: str) -> Table:
-    table = Table(title=f"{title}: medians of the ratios of neighbouring runs, and their 99 % interval")
+def _table(changes: Mapping[Key, Change], title: str) -> Table:
+    table = Table(title=f"{title}: means of the lower half of the times, and the 99.5 % interval of their ratio")
     for column in ("row", "case"):
         table.add_column(column)
     for column in ("before", "after", "ratio", "interval"):
@@ -129,7 +128,7 @@ def _table(before: Seconds, after: Seconds, changes: Mapping[Key, Change], title
     for key, one in changes.items():
         verdict = "[red]slower[/]" if one.slower else "[green]faster[/]" if one.faster else ""
         verdict = verdict if one.certain else "uncertain"
-        times = (f"{median(side[key]):.4g}" for side in (before, after))
+        times = (f"{time:.4g}" for time in (one.before, one.after))
         table.add_row(*key, *times, f"{one.ratio:.3f}", f"{one.low:.3f} to {one.high:.3f}", verdict)
     return table
 
