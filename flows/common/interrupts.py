@@ -1,15 +1,18 @@
 """Ctrl-C that always ends a command.
 
 Python raises ``KeyboardInterrupt`` at any instruction of the main thread. A lock that the thread waits for may then
-raise another error, or never be released (CPython's issues 92530, 118433), and errors in destructors are dropped. Here
-every error after an interrupt counts as the interrupt. A process that does not end in time is killed; committed data in
-the lake are not affected.
+raise another error, or never be released (CPython's issues 92530, 118433). Errors in destructors, and in functions that
+the compiler of the kernels calls, are dropped. Here every error after an interrupt counts as the interrupt, and an
+interrupt that was dropped is raised again. A process that does not end in time is killed; committed data in the lake
+are not affected.
 """
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,6 +22,7 @@ from types import FrameType
 __all__ = ["GRACE_SECONDS", "interruptible"]
 
 GRACE_SECONDS = 20.0  # an interrupted process is killed after this time
+_AGAIN_SECONDS = 0.05  # at most, from an interrupt that was dropped to the next one
 
 
 @contextmanager
@@ -36,7 +40,8 @@ def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    interrupted = False
+    interrupted = dropped = again = ended = False
+    hook = sys.unraisablehook
     waiting, wake = os.pipe()  # the handler only writes: the interrupted code may hold any lock
 
     def end_by_force() -> None:
@@ -44,22 +49,40 @@ def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
         os._exit(1)
 
     def watch() -> None:
-        if os.read(waiting, 1):
-            time.sleep(GRACE_SECONDS)
+        nonlocal dropped, again
+        if sent := os.read(waiting, 1):
+            end = time.monotonic() + GRACE_SECONDS
+            while (left := end - time.monotonic()) > 0.0:
+                time.sleep(min(left, _AGAIN_SECONDS))
+                if dropped:
+                    dropped, again = False, True
+                    _thread.interrupt_main(signal.Signals(sent[0]))
             end_by_force()
         os.close(waiting)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal interrupted
-        if interrupted:
+        nonlocal interrupted, again
+        if again:
+            again = False
+        elif interrupted:
             end_by_force()
-        interrupted = True
-        os.write(wake, b"!")
-        raise KeyboardInterrupt
+        else:
+            interrupted = True
+            os.write(wake, bytes([number]))
+        if not ended:
+            raise KeyboardInterrupt
+
+    def unraisable(error: sys.UnraisableHookArgs) -> None:
+        nonlocal dropped
+        if interrupted and issubclass(error.exc_type, KeyboardInterrupt):
+            dropped = True  # no lock is taken here, either
+        else:
+            hook(error)
 
     threading.Thread(target=watch, name="ranklake-interrupts", daemon=True).start()
     signals = [one for one in (signal.SIGINT, *more) if signal.getsignal(one) != signal.SIG_IGN]
     before = {one: signal.signal(one, interrupt) for one in signals}
+    sys.unraisablehook = unraisable
     try:
         yield
     except Exception as error:
@@ -67,7 +90,9 @@ def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
             raise KeyboardInterrupt from error
         raise
     finally:
+        ended = True
         if not interrupted:
+            sys.unraisablehook = hook
             for one, handler in before.items():
                 signal.signal(one, signal.SIG_DFL if handler is None else handler)  # None: set outside Python
             os.close(wake)

@@ -79,6 +79,16 @@ SOMETHING_ELSE = """
         finally:
             raise RuntimeError("release unlocked lock")
 """
+DROPPED = """
+        import ctypes
+        calls = []
+        @ctypes.CFUNCTYPE(None)
+        def callback():
+            calls.append(interrupt() if not calls else None)
+        callback()
+        while True:
+            time.sleep(0.001)
+"""
 
 
 def ends(block: str, grace: float) -> tuple[int, str]:
@@ -92,7 +102,9 @@ def ends(block: str, grace: float) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
-    "block", [AT_ONCE, TERMINATED, SOMETHING_ELSE], ids=["at-once", "terminated", "something-else"]
+    "block",
+    [AT_ONCE, TERMINATED, SOMETHING_ELSE, DROPPED],
+    ids=["at-once", "terminated", "something-else", "dropped-in-a-callback"],
 )
 def test_interruptible__ends_with_keyboard_interrupt(block: str) -> None:
     assert ends(block, 1000.0) == (7, "")
