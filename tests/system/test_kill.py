@@ -25,6 +25,8 @@ RATE = ("rate", "--dataset", "games", "--run", "run", "--lake")
 
 # A few rounds a segment and some snapshots; by size only, as a slow machine would end segments by time.
 SETTINGS = """
+import faulthandler
+faulthandler.enable()  # a crash of a library shows its thread
 from ranklake.flows.rating.commits import commit_policy
 commit_policy.DEFAULT = commit_policy.CommitPolicy(
     segment_rows=20, segment_seconds=float("inf"), snapshot_rows=600
@@ -193,8 +195,8 @@ def test_rate__interrupted_keeps_committed_rounds_and_reports_it(lake: Path, und
     for write in (1, 30, 41):
         with rating(lake, before=DIE.format(write=write, how="done", signal="SIGINT")) as process:
             out, err = process.communicate(timeout=TIMEOUT)
-        assert (process.returncode, out) == (1, b"")
-        assert err.decode().strip() == "interrupted; committed data stay, and the same command continues"
+        words = "interrupted; committed data stay, and the same command continues"
+        assert (process.returncode, out, err.decode().strip()) == (1, b"", words)
         assert assert_valid_prefix(lake, undisturbed) > 0
         assert list((lake / "runs").rglob(".tmp-*")) == []
     kept = Run.open(Lake.open(lake), "run").segments().stop_round
