@@ -3,8 +3,9 @@
 Python raises ``KeyboardInterrupt`` at any instruction of the main thread. A lock that the thread waits for may then
 raise another error, or never be released (CPython's issues 92530, 118433). Errors in destructors, and in functions that
 the compiler of the kernels calls, are dropped. Here every error after an interrupt counts as the interrupt, and an
-interrupt that was dropped is raised again. A process that does not end in time is killed; committed data in the lake
-are not affected.
+interrupt that was dropped is raised again. In the functions that hand kernels to LLVM it is never raised: the code of
+a kernel would be missing, and its first use would write to address 0. A process that does not end in time is killed;
+committed data in the lake are not affected.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ __all__ = ["GRACE_SECONDS", "interruptible"]
 
 GRACE_SECONDS = 20.0  # an interrupted process is killed after this time
 _AGAIN_SECONDS = 0.05  # at most, from an interrupt that was dropped to the next one
+_CALLBACKS = ("_raw_object_cache_notify", "_raw_object_cache_getbuffer")  # called by LLVM through ctypes
 
 
 @contextmanager
@@ -61,7 +63,7 @@ def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
         os.close(waiting)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal interrupted, again
+        nonlocal interrupted, dropped, again
         if again:
             again = False
         elif interrupted:
@@ -69,7 +71,9 @@ def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
         else:
             interrupted = True
             os.write(wake, bytes([number]))
-        if not ended:
+        if _in_callback(frame):
+            dropped = True
+        elif not ended:
             raise KeyboardInterrupt
 
     def unraisable(error: sys.UnraisableHookArgs) -> None:
@@ -96,3 +100,12 @@ def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
             for one, handler in before.items():
                 signal.signal(one, signal.SIG_DFL if handler is None else handler)  # None: set outside Python
             os.close(wake)
+
+
+def _in_callback(frame: FrameType | None) -> bool:
+    """Whether LLVM waits for a function of llvmlite in which this frame runs."""
+    while frame is not None:
+        if frame.f_code.co_name in _CALLBACKS and frame.f_globals.get("__name__") == "llvmlite.binding.executionengine":
+            return True
+        frame = frame.f_back
+    return False

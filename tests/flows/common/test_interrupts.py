@@ -110,6 +110,37 @@ def test_interruptible__ends_with_keyboard_interrupt(block: str) -> None:
     assert ends(block, 1000.0) == (7, "")
 
 
+KERNEL = """
+import numba
+@numba.njit(cache=True)
+def double(x):
+    return 2.0 * x
+"""
+LOADED = """
+        import numba.core.codegen as codegen
+        whole, calls = codegen.CPUCodeLibrary._object_getbuffer_hook, []
+        def hook(cls, module):
+            code = whole(module)
+            if code is not None and not calls:
+                calls.append(interrupt())
+            return code
+        codegen.CPUCodeLibrary._object_getbuffer_hook = classmethod(hook)
+        import kernel
+        if kernel.double(2.0) == 4.0:
+            time.sleep(100)
+"""
+
+
+def test_interruptible__an_interrupt_does_not_lose_the_code_of_a_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    path = f"        sys.path.insert(0, {str(tmp_path)!r})\n"
+    assert ends(path + "        import kernel\n        kernel.double(2.0)", 1000.0) == (0, "")
+    assert ends(path + LOADED.lstrip("\n"), 1000.0) == (7, "")
+
+
 SWALLOWED = """
         said = []
         while True:
