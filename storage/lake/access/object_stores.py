@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import fsspec
 from fsspec.asyn import sync
 from fsspec.implementations.local import LocalFileSystem
+from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.utils import get_protocol
 
 from ..errors import AddressError, LakeError, MissingError, NoSpaceError
@@ -24,6 +26,28 @@ _EXTRAS = {"s3": "s3", "s3a": "s3"}  # extras of this package, by protocol
 
 # By default a client requests a file's size before it reads the file, and lists the folder of a missing file.
 _OPTIONS: dict[str, dict[str, Any]] = {"s3": {"max_concurrency": 1}, "s3a": {"max_concurrency": 1}}
+
+
+class _Memory(MemoryFileSystem):
+    """Files in the memory of this process, for its threads.
+
+    fsspec looks for a file and then makes it: of two threads that create a file, both could succeed. Its listing fails
+    if a file is deleted meanwhile.
+    """
+
+    _lock = threading.RLock()
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **kwargs: Any) -> None:
+        with self._lock:
+            super().pipe_file(path, value, mode, **kwargs)
+
+    def ls(self, path: str, detail: bool = True, **kwargs: Any) -> Any:
+        with self._lock:
+            return super().ls(path, detail, **kwargs)
+
+    def rm_file(self, path: str) -> None:
+        with self._lock:
+            super().rm_file(path)
 
 
 def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
@@ -51,6 +75,8 @@ def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     except Exception as error:  # each file system has errors of its own for addresses that it cannot use
         reason = (str(error) or type(error).__name__).partition("\n")[0]
         raise AddressError(f"{url}: cannot be the address of a lake: {reason}; {ADDRESS_FORMS}") from error
+    if protocol == "memory":
+        filesystem = _Memory()
     if protocol in _BUCKETS and not bucket_of(filesystem, root):
         raise AddressError(f"{url}: names no bucket; {ADDRESS_FORMS}")
     if root.strip("/") == "" and isinstance(filesystem, LocalFileSystem):

@@ -1,5 +1,7 @@
 import os
 import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +27,24 @@ def test_open__takes_paths_and_addresses(tmp_path):
     Lake.open(tmp_path / "a b" / "lake", create=True).write_bytes("x/y", b"1")
     for url in (tmp_path / "a b" / "lake", f"{tmp_path}/a b/lake/", f"file://{tmp_path}/a b/lake"):
         assert Lake.open(url).read_bytes("x/y") == b"1"
+
+
+def test_create__of_a_file_in_memory_by_concurrent_threads_succeeds_once(tmp_path):
+    lake = Lake.open(f"memory://{tmp_path}", create=True)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for number in range(200):
+                made = pool.map(
+                    lambda thread, path=f"folder/{number}": lake.create_bytes(path, b"%d" % thread), range(4)
+                )
+                listed = pool.submit(lake.list, "folder")
+                lake.delete(f"folder/{number - 1}")
+                assert sum(made) == 1
+                assert set(listed.result()) <= {f"{number - 1}", f"{number}"}
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_write__makes_parents_and_replaces(lake, tmp_path):
