@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import select
 import socket
 import ssl
 import threading
@@ -130,22 +131,24 @@ def relay(
     listener = socket.create_server(("127.0.0.1", 0))
     server = RawServer(listener.getsockname()[1])
 
-    def up(client: socket.socket, site: socket.socket) -> None:
-        with suppress(OSError):
-            while data := client.recv(65536):
-                site.sendall(data)
-        with suppress(OSError):
-            site.shutdown(socket.SHUT_RDWR)
-
-    def down(site: socket.socket, client: socket.socket) -> None:
+    def pass_on(client: socket.socket, site: socket.socket) -> None:
+        """In one thread for both directions: two threads cannot use one connection of TLS at a time."""
         passed = 0
-        with suppress(OSError):
-            while data := site.recv(65536 if whole_bytes is None or passed < whole_bytes else 1):
+        while True:
+            held_back = isinstance(client, ssl.SSLSocket) and client.pending() > 0
+            ready = [client] if held_back else select.select([client, site], [], [], GIVE_UP_SECONDS)[0]
+            if client in ready:
+                if not (data := client.recv(65536)):
+                    return
+                site.sendall(data)
+            if site in ready:
+                if not (data := site.recv(65536 if whole_bytes is None or passed < whole_bytes else 1)):
+                    return
                 client.sendall(data)
                 passed += len(data)
                 over.wait(0 if whole_bytes is None else PIECE_SECONDS)
-        with suppress(OSError):
-            client.shutdown(socket.SHUT_RDWR)
+            if not ready:
+                return
 
     def serve(plain: socket.socket) -> None:
         with suppress(OSError), plain:
@@ -155,10 +158,7 @@ def relay(
                 if connect:
                     server.heads.append(_head(client))
                     client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
-                upward = threading.Thread(target=up, args=(client, site))
-                upward.start()
-                down(site, client)
-                upward.join()
+                pass_on(client, site)
 
     with _accepting(serve, server, over, listener):
         yield server
