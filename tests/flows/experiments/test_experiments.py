@@ -36,7 +36,7 @@ from ranklake.flows.experiments.data import History, from_file, from_lake, rate_
 from ranklake.flows.experiments.papers import calibration, convergence
 from ranklake.flows.experiments.properties import farming, incentives, robustness, teams
 from ranklake.flows.experiments.properties.counterfactual import move, other_self
-from ranklake.flows.experiments.published import NAMES, SECONDS, SHAPES, contenders
+from ranklake.flows.experiments.published import NAMES, PRINTED_CONTESTS, SECONDS, SHAPES, Contender, contenders
 from ranklake.flows.experiments.render import to_html
 from ranklake.flows.plotting.figures import drawing, new_figure
 from ranklake.flows.smoothing.params import params_of
@@ -191,6 +191,21 @@ def test_accuracy__of_reddit_is_near_the_paper() -> None:
     assert all(40 < value < 90 for value in table["pair inversion, %"])
 
 
+def test_accuracy__of_a_history_that_has_grown_has_a_table_of_its_first_contests(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PRINTED_CONTESTS, "codeforces", 100)
+    grown, systems = history.first(120, "codeforces"), (Contender("elo-mmr", "elo-mmr", {}, True),)
+    context = ExperimentContext((grown,), systems=systems)
+    with drawing("a test"):
+        tables = find_experiment("accuracy").run(context).tables
+    short = ExperimentContext((history.first(100, "other"),), systems=systems)
+    with drawing("a test"):
+        expected = find_experiment("accuracy").run(short).tables["other"].columns["pair inversion, %"]
+    assert tables["codeforces--first-100-contests"].columns["pair inversion, %"] == expected
+    assert tables["codeforces"].columns["pair inversion, %"] != expected
+
+
 @real
 @pytest.mark.slow
 def test_accuracy__of_codeforces_is_within_0_15_points_of_the_paper() -> None:
@@ -198,7 +213,7 @@ def test_accuracy__of_codeforces_is_within_0_15_points_of_the_paper() -> None:
     history = from_file(DATA / "codeforces.tar.xz")
     shapes = run("datasets", history).tables["shapes"].columns
     assert round(shapes["mean participants"][-1]) == shapes["mean participants, printed"][-1] == 2999
-    table = run("accuracy", history).tables["codeforces--first-1-087-contests"].columns
+    table = run("accuracy", history.first(1087, "codeforces")).tables["codeforces"].columns
     rows = {name: i for i, name in enumerate(table["system"])}
     for name in ("cf-general", "topcoder", "elo-mmx", "elo-mmr"):
         assert abs(table["pair inversion, difference"][rows[name]]) < 0.15, name
