@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -37,6 +37,7 @@ __all__ = [
     "live",
     "published",
     "put",
+    "some",
     "what_counts",
     "write_source",
 ]
@@ -128,6 +129,13 @@ class Step:
     def run(self, command_server: CommandServer, lake: Path, at: int = -1, how: str = "") -> Ended:
         """The command, in another lake."""
         return command_server.run(*self.command, "--lake", str(lake), at=at, how=how)
+
+
+def some(step: Step, numbers: Iterable[int], every: int, offset: int) -> Iterator[int]:
+    """Of the operations with these numbers every rename, and each ``every``-th of the others from an offset on."""
+    for number in numbers:
+        if step.operations[number].startswith("rename") or (number + offset) % every == 0:
+            yield number
 
 
 def write_source(folder: Path, contests: Sequence[Contest]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from helpers.command_server import CommandServer, Ended
-from helpers.life import COMMANDS, CONTESTS, RATE, Step, put, what_counts
+from helpers.life import COMMANDS, CONTESTS, RATE, Step, put, some, what_counts
 
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Dataset, Lake
@@ -126,22 +126,15 @@ def test_rate__suspended_before_a_manifest_takes_nothing_from_its_successor(
         assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, steps)))
 
 
-def points(steps: Sequence[Step], every: int) -> Iterator[tuple[Step, int]]:
-    """Every rename of a command and each ``every``-th of its other operations, with another offset for each command."""
-    for number, step in enumerate(steps):
-        for at in under_lease(step):
-            if step.operations[at].startswith("rename") or (at + number) % every == 0:
-                yield step, at
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(COMMANDS) + len(MORE)))
 def test_writers__suspended_anywhere_take_nothing_from_their_successors(
     command_server: CommandServer, all_steps: list[Step], tmp_path: Path, number: int
 ) -> None:
-    chosen = list(points(all_steps[number : number + 1], 10))
+    step = all_steps[number]
+    chosen = list(some(step, under_lease(step), 20, number))
     assert chosen
-    for step, at in chosen:
+    for at in chosen:
         assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, all_steps)))
 
 
@@ -166,6 +159,6 @@ def test_writers__suspended_while_they_take_or_release_the_lease_lose_nothing(
 def test_writers__suspended_at_random_points_take_nothing_from_their_successors(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
-    chosen = random.Random(7).sample(list(points(steps, 4)), 4)
-    for step, at in chosen:
+    points = [(step, at) for number, step in enumerate(steps) for at in some(step, under_lease(step), 4, number)]
+    for step, at in random.Random(7).sample(points, 4):
         assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, steps)))

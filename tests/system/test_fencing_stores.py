@@ -171,8 +171,8 @@ def test_commits__that_arrive_late_change_nothing(
     step = steps[number]
     points = list(changes(command_server, store, step, f"counted-{number}"))
     assert points
-    for at in {points[-1], random.Random(number).choice(points)}:  # the last one is the commit, or follows it
-        assert_lost(arrive_late(command_server, store, step, f"late-{number}-{at}", at, successors(step, steps)))
+    at = points[-1] if number % 2 else random.Random(number).choice(points)  # the last is the commit, or follows it
+    assert_lost(arrive_late(command_server, store, step, f"late-{number}-{at}", at, successors(step, steps)))
 
 
 def test_deletions__that_arrive_late_change_nothing(
@@ -217,5 +217,6 @@ def test_publish__whose_requests_arrive_late_changes_nothing(
     logs = [at for at, request in seen.items() if "/_delta_log/" in request]
     assert len(logs) >= 2
     again = [CORRECT, (*RATE, "--steal"), (*PUBLISH, "--steal")]
-    for at in (min(seen), logs[0], max(seen)):  # the first file, the first commit of a table, the last change
+    # The first file or the last change, and the first commit of a table.
+    for at in (min(seen) if number == 4 else max(seen), logs[0]):
         assert_lost(arrive_late(command_server, store, step, f"publish-{number}-{at}", at, again))

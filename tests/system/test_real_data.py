@@ -81,8 +81,9 @@ def test_ctf__names_that_differ_by_case_or_white_space_are_different_players(arc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("data", ["reddit", "ctf", "codeforces", "tennis"])
-def test_every_system__rates_every_real_history(archives: Path, tmp_path: Path, data: str) -> None:
+@pytest.mark.parametrize("data", ["reddit", "ctf", "tennis"])
+def test_every_system__rates_real_histories(archives: Path, tmp_path: Path, data: str) -> None:
+    """Codeforces, which takes longest, is rated by every system for Table 2."""
     lake = str(tmp_path / "lake")
     path = archives / f"{data}.tar.xz" if data != "tennis" else archives.parent / "tennis_atp.parquet"
     columns = ("--column", "contest=contest_id", "--column", "player=player_id") if data == "tennis" else ()
