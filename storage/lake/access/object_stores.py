@@ -28,7 +28,7 @@ _EXTRAS = {"s3": "s3", "s3a": "s3"}  # extras of this package, by protocol
 _OPTIONS: dict[str, dict[str, Any]] = {"s3": {"max_concurrency": 1}, "s3a": {"max_concurrency": 1}}
 
 
-class _Memory(MemoryFileSystem):
+class _Memory(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
     """Files in the memory of this process, for its threads.
 
     fsspec looks for a file and then makes it: of two threads that create a file, both could succeed. Its listing fails
