@@ -7,7 +7,7 @@ parameter for each idea, which has no effect at 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numba
@@ -95,19 +95,23 @@ BETA, SKEW, GAMMA, DRIFT, PRACTICE, PRACTICE_ROUNDS, SIGMA_INIT = 130.0, 1.4, 12
 
 
 def elo_mms_ideas(options: Options) -> Iterator[Result]:
-    """Each idea on each history: the value with most pairs on the first tenth, and its change on the rest."""
-    for file, columns, n in HISTORIES:
+    """Each idea on each history: the value with most pairs on the first tenth, and its change on the rest.
+
+    A quick run has the smallest history alone and interprets the pass: its compilation would take most of the time.
+    """
+    rate = _rate.py_func if options.quick else _rate
+    for file, columns, n in HISTORIES[-1:] if options.quick else HISTORIES:
         history = from_file(options.file(file), ReadOptions(columns=Columns.parse(columns)))
         if (stop := options.least(n or history.n_contests)) < history.n_contests:
             history = history.first(stop, history.name)
-        train, test = _pairs(history, True, Ideas()), _pairs(history, False, Ideas())
+        train, test = _pairs(rate, history, True, Ideas()), _pairs(rate, history, False, Ideas())
         what = f"{history.name}: elo-mms {test[0]:.2f} % experienced, {test[1]:.2f} % everyone"
         figures = {"experienced": float(test[0]), "everyone": float(test[1])}
         yield Result("elo-mms-ideas", what, figures=figures, case=history.name)
         for name, values in list(VALUES.items())[: 1 if options.quick else None]:
-            found = {value: _pairs(history, True, Ideas(**{name: value})) for value in values}
+            found = {value: _pairs(rate, history, True, Ideas(**{name: value})) for value in values}
             best = max(values, key=lambda value: found[value][0])
-            gain = _pairs(history, False, Ideas(**{name: best})) - test
+            gain = _pairs(rate, history, False, Ideas(**{name: best})) - test
             first = found[best] - train
             what = f"{history.name}: {name}={best:g} {gain[0]:+.2f} experienced, {gain[1]:+.2f} everyone"
             tenth = f"on the first tenth {first[0]:+.2f}, {first[1]:+.2f}"
@@ -115,14 +119,14 @@ def elo_mms_ideas(options: Options) -> Iterator[Result]:
             yield Result("elo-mms-ideas", f"{what}; {tenth}", figures=figures, case=f"{history.name} {name}")
 
 
-def _pairs(history: History, train: bool, ideas: Ideas) -> Any:
+def _pairs(rate: Callable[..., None], history: History, train: bool, ideas: Ideas) -> Any:
     """Pairs predicted, percent, equal ratings half: experienced, everyone; of the first tenth, or of the rest."""
     rounds, split = history.rounds, int(np.searchsorted(history.index, history.n_contests // 10))
     if train:
         rounds = rounds.part(0, split)
     labels, of_round = np.unique(contest_classes(history.titles[: len(rounds)]), return_inverse=True)
     mu, n_before = np.empty(rounds.n_rows), np.empty(rounds.n_rows, np.int32)
-    _rate(
+    rate(
         rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, of_round, len(labels),
         len(history.handles), ideas, mu, n_before,
     )  # fmt: skip
