@@ -19,7 +19,7 @@ LEAST = {"ingest": 1e6, "elo": 2e6, "glicko2": 2e6, "elo-mmr": 0.5e6, "elo-mms":
 MEMORY = 2e9  # bytes
 GROWTH = 1.3  # time of a game of the second half, beside that of the second quarter; memory of all, beside half
 PUBLISHED = "elo"
-QUICK_GAMES, QUICK_SYSTEMS = 400_000, (PUBLISHED,)
+QUICK_GAMES, QUICK_SYSTEMS = 100_000, (PUBLISHED,)
 
 
 def games(options: Options) -> Iterator[Result]:
