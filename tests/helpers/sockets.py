@@ -133,10 +133,14 @@ def relay(
 
     def pass_on(client: socket.socket, site: socket.socket) -> None:
         """In one thread for both directions: two threads cannot use one connection of TLS at a time."""
+
+        def readable() -> list[socket.socket]:
+            if isinstance(client, ssl.SSLSocket) and client.pending():  # decrypted bytes that were not read yet
+                return [client]
+            return select.select([client, site], [], [], GIVE_UP_SECONDS)[0]
+
         passed = 0
-        while True:
-            held_back = isinstance(client, ssl.SSLSocket) and client.pending() > 0
-            ready = [client] if held_back else select.select([client, site], [], [], GIVE_UP_SECONDS)[0]
+        while ready := readable():
             if client in ready:
                 if not (data := client.recv(65536)):
                     return
@@ -147,8 +151,6 @@ def relay(
                 client.sendall(data)
                 passed += len(data)
                 over.wait(0 if whole_bytes is None else PIECE_SECONDS)
-            if not ready:
-                return
 
     def serve(plain: socket.socket) -> None:
         with suppress(OSError), plain:
