@@ -19,7 +19,7 @@ __all__ = ["PAGE", "ROOT", "allowed", "imports", "layers", "modules", "package_i
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
 DRAWING = ROOT / "docs" / "_static" / "imports.svg"
-FOLDERS = ("ranklake", "flows", "storage", "rating_kernels")
+FOLDERS = ("src", "flows", "storage", "rating_kernels")
 BEGIN, END = "<!-- imports: begin -->", "<!-- imports: end -->"
 
 Graph: TypeAlias = dict[str, set[str]]
@@ -30,7 +30,7 @@ def modules() -> dict[str, Path]:
     found = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            parts = path.relative_to(ROOT).with_suffix("").parts
+            parts = path.relative_to(ROOT / "src" if folder == "src" else ROOT).with_suffix("").parts
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 

@@ -17,7 +17,7 @@ import platformdirs
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("ranklake", "flows", "rating_kernels", "storage")  # all are installed inside the first one
+FOLDERS = ("src", "flows", "rating_kernels", "storage")  # all are installed inside of the first one's package
 RATE = (
     "import pandas as pd\n"
     "from ranklake.flows.frames.history import rate_history\n"
@@ -32,7 +32,7 @@ def sources() -> Iterator[tuple[Path, str]]:
     for name in FOLDERS:
         for file in sorted((ROOT / name).rglob("*.py")):
             path = file.relative_to(ROOT).as_posix()
-            yield file, path if name == "ranklake" else f"ranklake/{path}"
+            yield file, path.removeprefix("src/") if name == "src" else f"ranklake/{path}"
 
 
 def wheel(folder: Path) -> Path:

@@ -44,7 +44,7 @@ def texts(node: ast.AST) -> Iterator[str]:
 
 def advised() -> Iterator[tuple[str, str]]:
     """The commands in all messages, docstrings and help texts, each with its module."""
-    for folder in ("ranklake", "flows", "storage", "rating_kernels"):
+    for folder in ("src", "flows", "storage", "rating_kernels"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             source = path.read_text(encoding="utf-8")
             for text in texts(ast.parse(source)) if "`ranklake" in source else ():

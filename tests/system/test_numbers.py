@@ -270,7 +270,7 @@ def test_json__is_written_without_infinity_and_nan() -> None:
     """``json.dump`` and ``json.dumps`` write both by default, and no other program reads them."""
     calls = 0
     folder = Path(__file__).parents[2]
-    parts = ("ranklake", "flows", "storage", "rating_kernels")
+    parts = ("src", "flows", "storage", "rating_kernels")
     for file in [path for part in parts for path in (folder / part).rglob("*.py")]:
         text = file.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(text)) if "json" in text else ():

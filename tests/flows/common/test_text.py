@@ -152,7 +152,7 @@ def test_text__is_printed_by_one_module_only() -> None:
         "flows/cli/commands/export.py",  # sys.stdout.buffer, for write_export
     }
     prints = re.compile(r"(?<![\w.])(print|click\.s?echo|json\.dump|sys\.std(out|err)\.write)\(")
-    for folder in ("ranklake", "flows", "storage", "rating_kernels"):
+    for folder in ("src", "flows", "storage", "rating_kernels"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if path.relative_to(ROOT).as_posix() in allowed:
                 continue

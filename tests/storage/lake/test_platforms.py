@@ -25,7 +25,7 @@ from ranklake.storage.leases.identity import author
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = [
-    path for part in ("ranklake", "flows", "storage", "rating_kernels") for path in sorted((ROOT / part).rglob("*.py"))
+    path for part in ("src", "flows", "storage", "rating_kernels") for path in sorted((ROOT / part).rglob("*.py"))
 ]
 
 ONE_PLACE = {  # a call, and the modules that may make it
