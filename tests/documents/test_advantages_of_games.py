@@ -14,7 +14,7 @@ from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.sources.games.synthetic import GamesPreset, write_games
 from ranklake.storage import Lake
 
-PAGE = (ROOT / "docs" / "ingest.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "ingest" / "games.md").read_text(encoding="utf-8")
 LEAGUE = GamesPreset(20, 4_000, 40, skill_sd=150.0, advantage=60.0, draws=0.25)
 
 

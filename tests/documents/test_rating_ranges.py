@@ -12,7 +12,7 @@ from helpers.documents import ROOT, blocks_of
 from ranklake.flows.cli.main import cli
 from ranklake.storage import Dataset, Lake, Run
 
-PAGE = (ROOT / "docs" / "ingest.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "ingest" / "unrated.md").read_text(encoding="utf-8")
 
 
 def test_example__rates_those_whose_rating_is_in_the_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,9 +52,7 @@ def test_better_place__of_an_earlier_round_can_cost_a_member_unless_credit_is_it
 
 
 def test_example__of_a_contest_file_with_rosters_is_read() -> None:
-    (example,) = (
-        text for text in blocks_of((ROOT / "docs/ingest.md").read_text(encoding="utf-8"), "json") if "red" in text
-    )
+    (example,) = blocks_of((ROOT / "docs" / "ingest" / "teams.md").read_text(encoding="utf-8"), "json")
     contest = parse_reference(example.encode(), "1")
     assert contest.teams is not None
     assert contest.teams.name.to_pylist() == ["red", "red", None, "blue", "blue"]
