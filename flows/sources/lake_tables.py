@@ -1,0 +1,172 @@
+"""Tables that are folders with a log: which of them a path belongs to, and the rows that a Delta table has now.
+
+Such a folder holds the files of older versions beside those of the newest. Only its log says which rows still exist.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import pyarrow as pa
+
+from ..common.extras import need
+from .base import SourceError
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+__all__ = ["DeltaRows", "LakeTable", "is_delta", "lake_table_of"]
+
+Kind = Literal["delta", "iceberg", "hudi", "spark", "ranklake"]
+
+_TITLES: dict[Kind, str] = {
+    "delta": "a Delta table",
+    "iceberg": "an Iceberg table",
+    "hudi": "a Hudi table",
+    "spark": "a table of a Spark stream",
+    "ranklake": "a lake of ranklake",
+}
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+_ONE_PARTITION = {"datafusion.execution.target_partitions": "1"}  # the same order of rows at every reading
+
+
+class LakeTable(NamedTuple):
+    """The table that a path belongs to: its kind and its folder. Of a lake of ranklake: a data set or a run."""
+
+    kind: Kind
+    root: Path
+
+
+def lake_table_of(path: str | os.PathLike[str]) -> LakeTable | None:
+    """The table that a folder or a Parquet file belongs to, by the logs in it and in the folders above; None if none.
+
+    Other files belong to no table.
+    """
+    path = Path(path)
+    if not path.is_dir() and path.suffix.lower() not in (".parquet", ".pq"):
+        return None
+    for place in dict.fromkeys((os.path.abspath(path), os.path.realpath(path))):
+        for folder in (Path(place), *Path(place).parents):
+            if kind := _kind_of(folder):
+                return LakeTable(kind, folder)
+    return None
+
+
+def is_delta(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is the folder of a Delta table, which :class:`DeltaRows` reads.
+
+    Raises
+    ------
+    SourceError
+        The path is another part of a Delta table, or belongs to a table of another kind. Read as plain files it would
+        bring deleted rows back; the message has a remedy.
+    """
+    table = lake_table_of(path)
+    if table is None:
+        return False
+    name = Path(path).name or str(path)
+    if table.kind == "delta":
+        if os.path.samefile(table.root, path):
+            return True
+        rule = f"part of the Delta table {table.root.name}, which also keeps deleted rows in its files"
+        raise SourceError(f"{rule}; give the folder of the whole table", name)
+    inside = "" if os.path.samefile(table.root, path) else f"part of {table.root.name}, "
+    if table.kind == "ranklake":
+        remedy = "give the files that it was made from, or write its results with `ranklake export`"
+        raise SourceError(f"{inside}{_TITLES[table.kind]}, whose own files are not read; {remedy}", name)
+    remedy = "export its newest version to one Parquet file, for example with DuckDB or Spark"
+    rule = f"{inside}{_TITLES[table.kind]}, whose files also hold rows that were deleted or replaced"
+    raise SourceError(f"{rule}; {remedy}", name)
+
+
+class DeltaRows:
+    """The rows of the newest version of a Delta table: without deleted ones, with the columns of its partitions.
+
+    Parameters
+    ----------
+    root
+        The folder of the table.
+    name
+        Its name in messages.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Its columns.
+    n_files : int
+        The number of its files. A table of several has no order of rows of its own.
+
+    Raises
+    ------
+    MissingExtraError
+        The package deltalake is not installed.
+    SourceError
+        The table cannot be read.
+    """
+
+    def __init__(self, root: Path, name: str) -> None:
+        self._library: Any = need("deltalake", "publish", f"{name} is a Delta table: reading it")
+        self._name = name
+        with self._damage():
+            self._table: DeltaTable = self._library.DeltaTable(os.fspath(root))
+            self.n_files = len(self._table.file_uris())
+            self.schema = _plain(self._query("limit 0").schema)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some columns of all rows, in any order of the files.
+
+        Raises
+        ------
+        SourceError
+            A file is missing or damaged.
+        """
+        names = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
+        schema = pa.schema([self.schema.field(column) for column in columns])
+        with self._damage():
+            reader = self._query(columns=names)
+        while True:
+            with self._damage():
+                batch = next(reader, None)
+                if batch is None:
+                    return
+                batch = batch.cast(schema)
+            yield batch
+
+    def _query(self, condition: str = "", columns: str = "*") -> pa.RecordBatchReader:
+        querying = self._library.QueryBuilder(_ONE_PARTITION).register("rows", self._table)
+        return pa.RecordBatchReader.from_stream(querying.execute(f"select {columns} from rows {condition}"))
+
+    @contextmanager
+    def _damage(self) -> Iterator[None]:
+        try:
+            yield
+        except MemoryError:
+            raise
+        except (self._library.exceptions.DeltaError, pa.ArrowException, OSError, ValueError) as error:
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise SourceError(f"the Delta table cannot be read: {reason}", self._name) from None
+
+
+def _kind_of(folder: Path) -> Kind | None:
+    """The kind of the table whose folder this is."""
+    if (folder / "_delta_log").is_dir():
+        return "delta"
+    if (folder / ".hoodie").is_dir():
+        return "hudi"
+    if (folder / "_spark_metadata").is_dir():
+        return "spark"
+    metadata = folder / "metadata"
+    if metadata.is_dir() and any(metadata.glob("*.metadata.json")):
+        return "iceberg"
+    data_set = (folder / "contests" / "contests.parquet").is_file() and (folder / "standings").is_dir()
+    run = (folder / "run.json").is_file() and (folder / "rounds").is_dir()
+    return "ranklake" if data_set or run else None
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """The schema without views, which several functions of Arrow cannot read."""
+    return pa.schema([field.with_type(_VIEWS.get(field.type, field.type)) for field in schema])
