@@ -14,8 +14,9 @@ __all__ = ["escape_logs", "print_traceback", "print_usage"]
 
 
 def print_usage(error: click.UsageError) -> None:
-    """Print a usage error, with click's lines about the usage."""
-    error.message = message(error.message)  # type: ignore[misc]  # escapes line breaks of the message only
+    """Print a usage error, with click's lines about the usage; for a group without a command, its help."""
+    if not isinstance(error, click.exceptions.NoArgsIsHelpError):  # whose message is our help text
+        error.message = message(error.message)  # type: ignore[misc]  # escapes line breaks of the message only
     text = io.StringIO()
     error.show(text)
     for line in text.getvalue().removesuffix("\n").split("\n"):

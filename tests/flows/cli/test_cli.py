@@ -131,10 +131,11 @@ def test_commands__have_their_listed_names(name: str) -> None:
 # Wrong use: 2
 
 
-def test_usage__without_arguments_shows_help_and_ends_with_2(invoke: Command) -> None:
-    answer = invoke()
-    assert answer.code == 2
-    assert "Commands:" in answer.out + answer.err
+@pytest.mark.parametrize("group", [(), ("ingest",), ("plot",)], ids=" ".join)
+def test_usage__without_a_command_shows_help_and_ends_with_2(invoke: Command, group: tuple[str, ...]) -> None:
+    answer = invoke(*group)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == invoke(*group, "--help").out
 
 
 @pytest.mark.parametrize(
