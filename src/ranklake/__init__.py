@@ -1,7 +1,31 @@
 """Rates players from the whole history of ranked contests.
 
-The names below are imported on first use, so that ``import ranklake`` is fast.
+DataFrames in, DataFrames out
+    Ratings           Ratings of all players after a history of contests.
+    rate_history      Rate a whole history of contests.
+    predict           Predict a round among some players.
+    preview           Preview a contest: the rating changes from its standings. Nothing is written.
+    team_rating       The rating of a team of some players: the level that beats all of them at once half of the time.
+    smooth_history    Smooth a whole history of contests: skills at every contest, given all contests before and after.
+    evaluate_history  Score how well the ratings before each round predicted its places.
+    compare           Score ratings of the same contests on the rounds that all of them rated.
+    search            Try hyperparameters on the first contests, and test the best ones on the others.
+    systems           All rating systems, or the hyperparameters of one, or those of a preset.
+
+A lake of Parquet files
+    Lake              The lake at a path or at any address that fsspec knows.
+    Dataset           A data set at the time it was opened.
+    Run               One system's ratings of one data set.
+    evaluate          Score the rounds of a run from ``first_round`` on.
+
+Others
+    SYSTEMS           Rating systems by name, for use with :mod:`ranklake.rating_kernels`.
+    __version__       The installed version.
+
+``help(ranklake.rate_history)`` describes one of them. ``python -m ranklake`` runs the command.
 """
+
+# The names are imported on first use, so that ``import ranklake`` is fast.
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""A used installation leaves no file in site-packages when it is removed."""
+"""An installation works in the root of its clone, and leaves no file in site-packages when it is removed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from helpers.documents import README, blocks_of
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "flows", "rating_kernels", "storage")  # all are installed inside of the first one's package
@@ -60,27 +61,61 @@ def test_packages__are_all_installed() -> None:
     assert set(setup["packages"]) == found
 
 
-@pytest.mark.slow
-def test_uninstall__leaves_no_file_and_another_installation_works(tmp_path: Path) -> None:
-    venv.create(tmp_path / "venv", with_pip=True, symlinks=os.name != "nt")
-    scripts = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
-    python = scripts / ("python.exe" if os.name == "nt" else "python")
-    base = {"base": str(tmp_path / "venv"), "platbase": str(tmp_path / "venv")}
-    packages = Path(sysconfig.get_path("purelib", "nt" if os.name == "nt" else "posix_prefix", vars=base))
-    borrowed = {Path(module.__file__).parents[1] for module in (pytest, platformdirs)}
-    borrowed |= {Path(path) for path in sys.path if path.endswith("site-packages")}
-    (packages / "borrowed.pth").write_text("".join(f"{path}\n" for path in sorted(borrowed)))
-    env = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
-    env |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
+class Environment:
+    """A new virtual environment that has the packages of this one, apart from ranklake."""
 
-    def run(*arguments: str) -> str:
+    def __init__(self, folder: Path) -> None:
+        venv.create(folder / "venv", with_pip=True, symlinks=os.name != "nt")
+        scripts = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+        base = {"base": str(folder / "venv"), "platbase": str(folder / "venv")}
+        borrowed = {Path(module.__file__).parents[1] for module in (pytest, platformdirs)}
+        borrowed |= {Path(path) for path in sys.path if path.endswith("site-packages")}
+        self.packages = Path(sysconfig.get_path("purelib", "nt" if os.name == "nt" else "posix_prefix", vars=base))
+        (self.packages / "borrowed.pth").write_text("".join(f"{path}\n" for path in sorted(borrowed)))
+        self._python = scripts / ("python.exe" if os.name == "nt" else "python")
+        self._folder = folder
+        kept = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
+        self._env = kept | {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
+
+    def run(self, *arguments: str, cwd: Path | None = None) -> str:
+        """The output of its Python, which must succeed."""
         done = subprocess.run(
-            [python, *arguments], cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=600
-        )
+            [self._python, *arguments], cwd=cwd or self._folder, env=self._env, capture_output=True, text=True,
+            check=False, timeout=600,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    run("-m", "pip", "install", "--no-index", "--no-deps", str(wheel(tmp_path)))
+    def install(self) -> None:
+        """Install the packages from a wheel, without a network."""
+        self.run("-m", "pip", "install", "--no-index", "--no-deps", str(wheel(self._folder)))
+
+
+@pytest.mark.slow
+def test_install__works_in_the_root_of_the_clone(tmp_path: Path) -> None:
+    """The examples, ``python -m`` and a script in the root import the installation, and nothing of the clone."""
+    environment = Environment(tmp_path)
+    environment.install()
+    clone = tmp_path / "clone"
+    shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(".*", "build", "*.egg-info", "tests"))
+    where = "import ranklake.flows; print(ranklake.flows.__file__)\n"
+    for page in (README, ROOT / "docs" / "notebook.md"):
+        program = "\n".join([*blocks_of(page.read_text(encoding="utf-8"), "python"), where])
+        (clone / "script.py").write_text(program, encoding="utf-8")
+        for arguments in (("-c", program), ("script.py",)):
+            shown = environment.run(*arguments, cwd=clone).splitlines()
+            assert Path(shown[-1]).is_relative_to(environment.packages)
+            assert "spring" in "".join(shown)
+    assert "elo-mmr" in environment.run("-m", "ranklake", "systems", cwd=clone)
+    assert "Rate a whole history" in environment.run("-c", "import ranklake; help(ranklake)", cwd=clone)
+    environment.run("-m", "ranklake", "ingest", "synthetic", "--preset", "paper", "--lake", "lake", cwd=clone)
+
+
+@pytest.mark.slow
+def test_uninstall__leaves_no_file_and_another_installation_works(tmp_path: Path) -> None:
+    environment = Environment(tmp_path)
+    packages, run = environment.packages, environment.run
+    environment.install()
     first = run("-c", RATE).splitlines()
     assert Path(first[1]).is_relative_to(packages)
     assert list((packages / "ranklake" / "rating_kernels").rglob("*.pyc"))

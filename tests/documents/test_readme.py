@@ -19,6 +19,7 @@ from helpers.fake_codeforces import FakeCodeforces, changes
 from helpers.lakes import lake_of, rate_run, synthetic
 from helpers.server import serving
 
+import ranklake
 from ranklake.flows.sources.sites.site import SITES
 
 CODEFORCES = SHARED / "elo-datasets" / "codeforces.tar.xz"
@@ -66,11 +67,39 @@ def test_readme__first_command_rates_the_synthetic_history(tmp_path: Path) -> No
 
 
 def test_readme__notebook_example_prints_both_tables() -> None:
+    """In the root of the checkout, where a newcomer is after the first command; so does a script in that folder."""
     (example,) = [block for block in blocks("python") if "print(ratings.history[[" in block]
-    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False, timeout=600)
+    asked = "import ranklake\nhelp(ranklake)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", example + asked], cwd=ROOT, capture_output=True, text=True, check=False, timeout=600
+    )
     assert done.returncode == 0, done.stderr
     assert "spring" in done.stdout
     assert "ada" in done.stdout
+    assert done.stdout.index("DESCRIPTION") < done.stdout.index("rate_history      Rate")
+    for name in ranklake.__all__:
+        assert re.search(rf"^ +{name}  +[A-Z].*\.$", done.stdout, re.MULTILINE), name
+
+
+def test_checkout__has_no_folder_that_hides_the_package() -> None:
+    """Python looks for packages in the current folder first; ``python -m ranklake`` and notebooks start in the root."""
+    program = [sys.executable, "-m", "ranklake", "--version"]
+    assert not (ROOT / "ranklake").exists()
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600)
+    assert ranklake.__version__ in done.stdout
+
+
+def test_documents__install_extras_that_exist_from_the_checkout() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pages = (*PAGES, *(ROOT / name for name in ("CONTRIBUTING.md", "deploy/README.md", "deploy/RUNBOOK.md")))
+    n_commands = 0
+    for page in pages:
+        for what in re.findall(r"pip install\s+(?:-e )?'?([^\s'`]+)", page.read_text(encoding="utf-8")):
+            n_commands += 1
+            assert what.split("[")[0] != "ranklake" or page in (README, ROOT / "deploy/README.md"), f"{page}: {what}"
+            for extra in re.findall(r"[\w-]+", what.partition("[")[2]):
+                assert extra in project["optional-dependencies"], f"{page}: {what}"
+    assert n_commands > 15
 
 
 @pytest.mark.slow
