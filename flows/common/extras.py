@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
+from ranklake.storage.lake.remedies import install_extra
+
 __all__ = ["MissingExtraError", "need"]
 
 
@@ -25,5 +27,5 @@ def need(package: str, extra: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != package:
             raise
-        remedy = f"pip install 'ranklake[{extra}]'"
-        raise MissingExtraError(f"{purpose} needs the package {package}: {remedy}", name=package) from error
+        message = f"{purpose} needs the package {package}: {install_extra(extra)}"
+        raise MissingExtraError(message, name=package) from error

@@ -1,4 +1,4 @@
-"""Remedies: the command that repairs a damaged file, by the file's place in the lake."""
+"""Remedies: the command that repairs a damaged file, by the file's place in the lake, or installs an extra."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .layout import PUBLISHED, RAW, RUNS, raw_index, sources_folder
 if TYPE_CHECKING:
     from .access.files import LakeFiles
 
-__all__ = ["damaged", "remedies_for_sources", "remedy_for", "with_remedies"]
+__all__ = ["damaged", "install_extra", "remedies_for_sources", "remedy_for", "with_remedies"]
 
 _RESTORE = "restore it or make it again"
 _OF_SITES = ("standings", "contests", "players", "log")  # folders that can be rebuilt from a site's responses
@@ -55,6 +55,11 @@ def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
         then = " and ".join(f"{command}`" for command in again) or "ingest again"
         return f"restore it, or `ranklake delete --dataset {top} --with-runs` and {then}"
     return _RESTORE
+
+
+def install_extra(extra: str) -> str:
+    """The commands that install an extra: with ranklake installed, and in a checkout, where it may not be yet."""
+    return f"pip install 'ranklake[{extra}]', or in a checkout pip install '.[{extra}]'"
 
 
 def damaged(path: str, damage: str) -> DamagedError:

@@ -14,7 +14,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.utils import get_protocol
 
 from ..errors import AddressError, LakeError, MissingError, NoSpaceError
-from ..remedies import remedy_for
+from ..remedies import install_extra, remedy_for
 from .addresses import ADDRESS_FORMS, check_address
 from .space import HOW_TO_FREE_SPACE, free_space, is_full
 
@@ -70,7 +70,7 @@ def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
         # A cached listing would hide our own later writes.
         filesystem, root = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
     except ImportError as error:
-        remedy = f"`pip install 'ranklake[{_EXTRAS[protocol]}]'`" if protocol in _EXTRAS else "install that package"
+        remedy = install_extra(_EXTRAS[protocol]) if protocol in _EXTRAS else "install that package"
         raise LakeError(f"{url}: {error}; {remedy}") from error
     except Exception as error:  # each file system has errors of its own for addresses that it cannot use
         reason = (str(error) or type(error).__name__).partition("\n")[0]

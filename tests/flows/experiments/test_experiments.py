@@ -42,6 +42,7 @@ from ranklake.flows.plotting.figures import drawing, new_figure
 from ranklake.flows.smoothing.params import params_of
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
+from ranklake.storage.lake.remedies import install_extra
 
 DATA = SHARED / "elo-datasets"
 real = pytest.mark.skipif(not DATA.is_dir(), reason="needs the real data sets in ../shared/data/elo-datasets")
@@ -529,7 +530,7 @@ def test_command__without_the_extra_names_the_package(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     answer = invoke.refuses("experiment", "robustness")
-    assert answer == f"an experiment's report needs the package {package}: pip install 'ranklake[report]'"
+    assert answer == f"an experiment's report needs the package {package}: {install_extra('report')}"
 
 
 def test_help__does_not_import_experiments() -> None:

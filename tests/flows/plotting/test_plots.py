@@ -27,6 +27,7 @@ from ranklake.flows.results.players import player_history
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, Lake
+from ranklake.storage.lake.remedies import install_extra
 
 DAY = 86_400
 HOSTILE = [
@@ -278,7 +279,7 @@ def test_command__without_matplotlib_names_the_package(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     there = ("--run", "run", "--lake", tmp_path / "lake", "-o", tmp_path / "x.png")
     report = invoke.refuses("plot", "distribution", *there)
-    assert report == "drawing needs the package matplotlib: pip install 'ranklake[report]'"
+    assert report == f"drawing needs the package matplotlib: {install_extra('report')}"
     assert not (tmp_path / "x.png").exists()
 
 

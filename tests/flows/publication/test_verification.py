@@ -22,6 +22,7 @@ from ranklake.flows.publication.files import LATEST, delete_published
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import DamagedError, Lake
 from ranklake.storage.lake.errors import UnreachableError
+from ranklake.storage.lake.remedies import install_extra
 from ranklake.storage.lake.schemas import PUBLISHED
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
@@ -140,13 +141,13 @@ def test_verify__without_the_delta_library_checks_only_the_plain_leaderboard(
     lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(package: str, extra: str, purpose: str) -> None:
-        raise MissingExtraError(f"{purpose} needs the package {package}: pip install 'ranklake[{extra}]'")
+        raise MissingExtraError(f"{purpose} needs the package {package}: {install_extra(extra)}")
 
     monkeypatch.setattr("ranklake.flows.publication.verification.need", missing)
     answer = invoke("verify", "--lake", lake)
     assert answer.code == 0
     assert answer.err == (
-        "note: published/run: checking its tables needs the package deltalake: pip install 'ranklake[publish]'\n"
+        f"note: published/run: checking its tables needs the package deltalake: {install_extra('publish')}\n"
     )
     (lake / "published" / "run" / LATEST).unlink()
     assert invoke("verify", "--lake", lake).code == 1

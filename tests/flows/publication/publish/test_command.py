@@ -16,20 +16,21 @@ from ranklake.flows.cli.main import cli
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Lake
+from ranklake.storage.lake.remedies import install_extra
 
 
 def test_publish__without_the_package_names_it(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(MissingExtraError) as caught:
         publish(lake, "run")
-    assert str(caught.value) == "publishing needs the package deltalake: pip install 'ranklake[publish]'"
+    assert str(caught.value) == f"publishing needs the package deltalake: {install_extra('publish')}"
 
 
 def test_publish_command__without_the_package_ends_with_one_line(lake: Lake) -> None:
     with publishing(lake, before="sys.modules['deltalake'] = None") as process:
         out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, out) == (1, b"")
-    assert err == b"Error: publishing needs the package deltalake: pip install 'ranklake[publish]'\n"
+    assert err.decode() == f"Error: publishing needs the package deltalake: {install_extra('publish')}\n"
 
 
 def test_publish_command__reports_in_one_line(lake: Lake) -> None:

@@ -13,6 +13,7 @@ from helpers.builders import contest, ingest
 from ranklake.storage import Dataset, Lake, LakeError
 from ranklake.storage.lake.access.object_stores import Conditional, bucket_of
 from ranklake.storage.lake.errors import AddressError
+from ranklake.storage.lake.remedies import install_extra
 
 WRONG = {
     "": "is empty, got ''",
@@ -62,7 +63,7 @@ def test_open__without_the_package_of_a_store_says_what_to_install(
         raise ImportError("Install a package to access it")
 
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
-    remedy = "`pip install 'ranklake[s3]'`" if protocol.startswith("s3") else "install that package"
+    remedy = install_extra("s3") if protocol.startswith("s3") else "install that package"
     with pytest.raises(LakeError, match=re.escape(f"Install a package to access it; {remedy}")):
         Lake.open(f"{protocol}://bucket/lake")
 
