@@ -1,19 +1,43 @@
-"""Parse times, convert them to dates, and count the rounds until one."""
+"""Read times of every door as UTC seconds, convert them to dates, and count the rounds until one.
+
+Doors are the options of the command, the parameters of the API and of flows, and the arguments in Python. Columns of
+times are read by :mod:`ranklake.flows.sources.time_columns`, with the same limits of seconds.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from calendar import timegm
+from datetime import UTC, date, datetime, timedelta
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the options of the command import this module
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["AGES", "count_until", "parse_span", "parse_time", "span_pattern", "utc"]
+__all__ = [
+    "AGES",
+    "FIRST_SECOND",
+    "LAST_SECOND",
+    "TIME_RULE",
+    "NoTimeError",
+    "count_until",
+    "iso_seconds",
+    "parse_span",
+    "parse_time",
+    "span_pattern",
+    "spelled",
+    "utc",
+]
 
 AGES = "dwy"  # units of the time since a contest
+FIRST_SECOND, LAST_SECOND = -(10**14), 7_258_118_399  # numbers are seconds until the year 2199
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TIME_RULE = "must be a time as 2020-01-31, 2020-01-31T18:00+03:00 or 1580428800"
+_UNITS = {"milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
+_UNITS_FROM = 10**8  # seconds: smaller units are assumed from 1973 on only
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_557_600}  # a year of 365.25 days
 
 
@@ -28,22 +52,97 @@ def utc(seconds: int) -> datetime:
     return _EPOCH + timedelta(seconds=seconds)
 
 
-def parse_time(text: str) -> int:
-    """UTC seconds of a date, a time or a number of seconds.
+class NoTimeError(ValueError):
+    """A value is no time.
+
+    Attributes
+    ----------
+    rule : str
+        What a time must be, without the name of the value; with a hint, if the value suggests one.
+    """
+
+    def __init__(self, rule: str, value: Any, name: str = "") -> None:
+        huge = isinstance(value, int) and abs(value) > 10**18
+        shown = "a number of more than 18 digits" if huge else repr(value)
+        shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+        super().__init__(f"{name} {rule}, got {shown}".lstrip())
+        self.rule = rule
+
+
+def spelled(seconds: int) -> str:
+    """UTC seconds as a date with the time of the day; as seconds, if they are outside the calendar."""
+    try:
+        return f"{utc(seconds).replace(tzinfo=None)} UTC"
+    except OverflowError:
+        return f"{seconds} s"
+
+
+def parse_time(value: Any, name: str = "") -> int:
+    """A time as UTC seconds, rounded down.
+
+    Parameters
+    ----------
+    value
+        Text in ISO 8601 or digits, a number of Unix seconds, a ``datetime`` (``pandas.Timestamp``, too), a ``date`` or
+        a ``numpy.datetime64``. A time without a zone is UTC, and a date is its first second. Numbers lie within
+        ``FIRST_SECOND`` and ``LAST_SECOND``; text of digits has at least nine of them, as shorter ones may be dates.
+    name
+        The name of the parameter, for messages.
 
     Raises
     ------
-    ValueError
-        The text is none of these.
+    NoTimeError
+        The value is none of these, is missing (None, NaN, NaT), or is a number in a smaller unit than seconds.
     """
-    if re.fullmatch(r"-?[0-9]{9,18}", text):
-        return int(text)
+    rule = TIME_RULE if isinstance(value, str) else f"{TIME_RULE}, a date or a datetime"
+    seconds = _number(value)
+    if seconds is not None and not FIRST_SECOND <= seconds <= LAST_SECOND:
+        raise NoTimeError(rule + _unit_hint(seconds), value, name)
+    if seconds is None:
+        seconds = iso_seconds(value) if isinstance(value, str) else _calendar_seconds(value)
+    if seconds is None:
+        raise NoTimeError(rule, value, name)
+    return seconds
+
+
+def iso_seconds(text: str) -> int | None:
+    """UTC seconds of text in ISO 8601; None for other text."""
     try:
-        moment = datetime.fromisoformat(text)
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+        return timegm(datetime.fromisoformat(text).utctimetuple())
     except (ValueError, OverflowError):
-        rule = f"must be a time as 2020-01-31, 2020-01-31T18:00+03:00 or 1580428800, got {text!r}"
-        raise ValueError(rule) from None
+        return None
+
+
+def _number(value: Any) -> int | None:
+    """The whole seconds of a number or of text with at least nine digits; None for other values."""
+    if isinstance(value, str):
+        return int(value) if re.fullmatch(r"-?[0-9]{9,18}", value) else None
+    if isinstance(value, bool) or not isinstance(value, Real) or type(value).__name__ == "timedelta64":
+        return None
+    if isinstance(value, Integral):
+        return int(value)
+    return math.floor(number) if math.isfinite(number := float(value)) else None
+
+
+def _unit_hint(number: int) -> str:
+    """A hint if a number is a time of the years 1973 to 2199 in a smaller unit than seconds."""
+    for unit, divisor in _UNITS.items():
+        if _UNITS_FROM <= number // divisor <= LAST_SECOND:
+            return f"; divide {unit} by {divisor:,}"
+    return ", as seconds of the years until 2199"
+
+
+def _calendar_seconds(value: Any) -> int | None:
+    """UTC seconds of a date or a datetime of any library; None for other values, NaT and years out of range."""
+    if type(value).__name__ == "datetime64":
+        value = value.astype("M8[us]") if value.dtype.str[-3:-1] in ("ns", "ps", "fs", "as") else value
+        value = value.item()
+    if not isinstance(value, date) or value != value:  # NaT does not equal itself
+        return None
+    try:
+        return timegm(value.utctimetuple() if isinstance(value, datetime) else value.timetuple())
+    except OverflowError:  # the zone leads to the year 0 or 10000
+        return None
 
 
 def span_pattern(units: str) -> str:

@@ -24,6 +24,7 @@ from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 
 from ..common.configuration.system_names import SystemName
+from ..common.times import parse_time
 from ..common.titles import NONE
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
@@ -44,7 +45,7 @@ from .beliefs import (
 from .entrants import Entrants, members_of
 from .html import titled_table
 
-__all__ = ["Prediction", "as_seconds", "predict"]
+__all__ = ["Prediction", "predict"]
 
 MAX_SHOWN = 100  # entrants in a cell of a notebook
 _PAIRS = 1 << 20  # pairs whose chances are in memory at a time
@@ -97,8 +98,10 @@ def predict(
     store, _ = build_store(rating_system, params, names, initial, "the players")
     warn_of_lost_record(system, initial)
     known = store.last_time[store.last_time != NEVER]
-    if time is not None:
-        time_seconds = as_seconds(time)
+    if time is not None and time_seconds is not None:
+        raise ValueError(f"time={time!r} and time_seconds={time_seconds!r} exclude each other; give one")
+    if time is not None or time_seconds is not None:
+        time_seconds = parse_time(*((time_seconds, "time_seconds") if time is None else (time, "time")))
     time_seconds = (int(known.max()) if len(known) else 0) if time_seconds is None else time_seconds
     if isinstance(initial, PlayerBeliefs):
         events = initial.n_events
@@ -109,17 +112,6 @@ def predict(
         Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
         entrants, columns, time_seconds, events, weight, perf_ceiling,
     )  # fmt: skip
-
-
-def as_seconds(time: Any) -> int:
-    """UTC seconds of a number, a date, a datetime or text in ISO 8601."""
-    if isinstance(time, int | np.integer):
-        return int(time)
-    try:
-        moment = pd.Timestamp(time)
-        return int((moment.tz_localize("UTC") if moment.tzinfo is None else moment).timestamp() // 1)
-    except (TypeError, ValueError):
-        raise ValueError(f"time must be UTC seconds, a date or a datetime, got {time!r}") from None
 
 
 class Prediction:

@@ -94,7 +94,7 @@ def ingest_source(
     site = find_site(source, base_url, **choices)
     dataset = layout.check_dataset_name(dataset or source)
     check_folder(lake, layout.dataset_folder(dataset))  # before any request
-    start = None if since is None else parse_time(since)
+    start = None if since is None else parse_time(since, "since")
     with client or open_client(site, on_retry) as used_client:
         folder, purpose = layout.raw_folder(source), f"ingest {source}"
         with hold_lease(
@@ -200,7 +200,7 @@ def ingest_kaggle(
         raise ValueError(f"--base-url must be the folder with the files of Meta Kaggle, got {folder!r}")
     began = time.monotonic()
     check_folder(lake, layout.dataset_folder(report.dataset))
-    start = None if since is None else parse_time(since)
+    start = None if since is None else parse_time(since, "since")
     on_progress(0, None, f"reading {folder}")
     contests = list(read_meta_kaggle(folder, int(time.time()), start))
     with Dataset.ingest(lake, report.dataset, order="time", steal=steal, on_wait=on_wait) as adding:

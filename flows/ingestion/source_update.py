@@ -42,7 +42,7 @@ def check_source(
     if source not in SOURCES:
         raise ValueError(f"source must be one of {', '.join(SOURCES)}, got {source!r}")
     if since is not None:
-        parse_time(since)
+        parse_time(since, "since")
     if source not in (FILES, SQL) and file_options:
         raise ValueError(f"{', '.join(file_options)}: an option of {FILES}, not of {source}")
     if source != SQL and database:

@@ -12,12 +12,12 @@ from ranklake.rating_kernels.core.beliefs import NEVER
 from ranklake.storage.runs.stored_run import StoredRun
 
 from ..common.skipping import Skipping
+from ..common.times import parse_time
 from ..common.title_files import parse_titles
 from ..common.titles import NONE, Titles
 from ..execution.selection import select_beliefs
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs
 from ..frames.kinds import as_kind, open_frame
-from ..frames.prediction import as_seconds
 from ..frames.results import named_columns
 from ..results.display import Display
 from ..sources.options import Duplicates
@@ -91,7 +91,7 @@ def preview(
         The run has no ratings or was interrupted.
     """
     frame = open_frame(standings, "standings")
-    seconds = None if time is None else as_seconds(time)
+    seconds = None if time is None else parse_time(time, "time")
     read = standings_from_frame(frame, named_columns(columns), duplicates, entrants, seconds)
     choice = parse_titles(titles) if isinstance(titles, str) else titles
     if isinstance(ratings, StoredRun):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ranklake.rating_kernels.core.beliefs import NEVER
 
-from ..common.times import count_until
+from ..common.times import count_until, spelled
 from ..frames.beliefs import PlayerBeliefs
 from ..results.display import Display
 from ..results.groups import rated_groups
@@ -50,8 +50,8 @@ def board_at(history: pd.DataFrame, display: Display, at: int) -> pd.DataFrame:
     n_rows = count_until(ends, at)
     if not n_rows:
         known = ends[ends != 0]  # 0 is unknown
-        why = f"the first one at {int(known.min())} s" if len(known) else "the contests have no times"
-        raise ValueError(f"no contest had ended by at = {at} s; {why}")
+        why = f"the first one ended at {spelled(int(known.min()))}" if len(known) else "the contests have no times"
+        raise ValueError(f"no contest had ended by at = {spelled(at)}; {why}")
     rows = history[history["round_index"] <= history["round_index"].iloc[n_rows - 1]]
     last = rows.drop_duplicates("player", keep="last")
     latest = rows.groupby("player", sort=False)["time_seconds"].max().loc[last["player"]].to_numpy()

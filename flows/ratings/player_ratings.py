@@ -11,9 +11,10 @@ import pandas as pd
 
 from ..common.configuration.hyperparameters import near_names
 from ..common.configuration.settings import params_to_json
+from ..common.times import parse_time
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
-from ..frames.prediction import Prediction, as_seconds, predict
+from ..frames.prediction import Prediction, predict
 from ..preview.frames import preview
 from ..results.display import Display
 from ..sources.options import Duplicates
@@ -204,8 +205,8 @@ class PlayerRatings(Generic[FrameT]):
     def _leaderboard(
         self, min_rounds: int, since: Any, at: Any, among: Collection[Any] | None, deviations: float | None
     ) -> pd.DataFrame:
-        board = self._board(self._display(deviations), None if at is None else as_seconds(at))
-        return leaderboard_of(board, min_rounds, None if since is None else as_seconds(since), among)
+        board = self._board(self._display(deviations), None if at is None else parse_time(at, "at"))
+        return leaderboard_of(board, min_rounds, None if since is None else parse_time(since, "since"), among)
 
     def _board(self, display: Display, at: int | None) -> pd.DataFrame:
         """All rated players; those until a time need the history."""

@@ -9,7 +9,7 @@ from ranklake.rating_kernels.core.limits import TIME_SECONDS
 from ranklake.rating_kernels.core.system import check_value
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
-from ..common.times import count_until, utc
+from ..common.times import count_until, spelled
 from ..common.titles import TitlesChoice
 from .display import Display
 from .idle import idle_rating
@@ -60,7 +60,7 @@ def leaderboard_at(
         np.maximum.at(latest, rounds.column("player").to_numpy(), ends[rounds.column("round_index").to_numpy()])
     players = np.flatnonzero(builder.n_rounds)
     if not len(players):
-        raise LakeError(f"run {run_name} has no rated rounds until {_day(at)}; {_first(ends)}")
+        raise LakeError(f"run {run_name} has no rated rounds until {spelled(at)}; {_first(ends)}")
     mu, sigma, n_rounds = builder.mu[players], builder.sigma[players], builder.n_rounds[players]
     builder.sigma[players], builder.rating[players] = idle_rating(display, mu, sigma, n_rounds, latest[players], at)
     return builder.table(dataset.handles(), titles_of(run, dataset, display.params.mu_init, titles))
@@ -68,11 +68,4 @@ def leaderboard_at(
 
 def _first(ends: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
     known = ends[ends != 0]
-    return f"its first contest ended at {_day(int(known.min()))}" if len(known) else "its contests have no times"
-
-
-def _day(time_seconds: int) -> str:
-    try:
-        return f"{utc(time_seconds).replace(tzinfo=None)} UTC"
-    except OverflowError:  # outside the calendar
-        return f"{time_seconds} s"
+    return f"its first contest ended at {spelled(int(known.min()))}" if len(known) else "its contests have no times"

@@ -9,7 +9,7 @@ import pyarrow as pa
 from ranklake.storage import Dataset, LakeError
 from ranklake.storage.datasets.tables.aliases import NEVER, turning_point
 
-from ..common.times import utc
+from ..common.times import spelled
 from .rating_format import RatingFormat
 
 __all__ = ["PlayerHistory", "alias_note", "candidate_names"]
@@ -73,8 +73,4 @@ def alias_note(dataset: Dataset, handle: str, shown: str) -> str:
         return f"{handle!r} is now {before!r}" + (
             "; the run has the old name until the next `ranklake rate`" if shown != before else ""
         )
-    try:
-        time = f"{utc(until).replace(tzinfo=None)} UTC"
-    except OverflowError:  # not in the calendar
-        time = f"{until} s"
-    return f"{handle!r} is {before!r} before {time}, {after!r} from then on; shown is {shown!r}"
+    return f"{handle!r} is {before!r} before {spelled(until)}, {after!r} from then on; shown is {shown!r}"

@@ -71,9 +71,9 @@ class Endpoint:
 
 _START = Parameter("start", "integer", "Rows to skip.", 0, 0, 1e9)
 _FORMAT = Parameter("format", "text", "Format of the answer.", "json", choices=FORMATS)
-_ACTIVE = Parameter("active_since", "integer", "Only players with a contest since then, UTC seconds.", None, 0, 1e12)
-_SINCE = Parameter("since", "integer", "Only contests since then, UTC seconds.", None, -1e15, 1e15)
-_UNTIL = Parameter("until", "integer", "Only contests before then, UTC seconds.", None, -1e15, 1e15)
+_ACTIVE = Parameter("active_since", "time", "Only players with a contest since then.", short=True)
+_SINCE = Parameter("since", "time", "Only contests since then.", short=True)
+_UNTIL = Parameter("until", "time", "Only contests before then.", short=True)
 
 
 def _limit(default: int) -> Parameter:
@@ -214,8 +214,7 @@ ENDPOINTS = (
         _START, _limit(100),
         Parameter("order", "text", "Descending order of the rows.", "rating", choices=ORDERS),
         _ACTIVE, Parameter("title", "text", "Only players with this title.", None, 1, 100),
-        Parameter("at", "time", "Ratings of this time, with the uncertainty of the days since then.",
-                  None, -1e14, 1e14),
+        Parameter("at", "time", "Ratings of this time, with the uncertainty of the days since then."),
         Parameter("active", "age", "Only players with a contest in this time before `at`, or before the last contest."),
         Parameter("group", "text", "Only players with a value of an attribute, as `country:PL`.", None, 1, 1000),
         _FORMAT,

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from ranklake.storage import Lake, LakeError
 
+from ..common.times import parse_time
 from ..published.run import PublishedRun
 from .answers.problems import Problem
 from .answers.rendering import Body, BodyCache, Rows, render
@@ -71,8 +72,7 @@ class Previews:
         body = self._cache.get(key)
         if body is None:
             contest = _read(data)
-            more = {"time_seconds": contest.time_seconds, "weight": contest.weight}
-            table = self.table(run, lambda: standings_of(contest.standings, contest.entrants, **more))
+            table = self.table(run, lambda: _standings(contest))
             body = render(Rows(table, {}), "json", {"run": run.name, "version": run.manifest.etag})
             self._cache.put(key, body)
         return body
@@ -119,6 +119,11 @@ def _read(data: bytes) -> _Contest:
     if max(placed, len(contest.standings)) + len(contest.entrants) > MOST_PREVIEWED:
         raise Problem(413, f"a preview takes at most {MOST_PREVIEWED:,} participants")
     return contest
+
+
+def _standings(contest: _Contest) -> Standings:
+    time = None if contest.time_seconds is None else parse_time(contest.time_seconds, "time_seconds")
+    return standings_of(contest.standings, contest.entrants, time_seconds=time, weight=contest.weight)
 
 
 def standings_of(placed: Sequence[Placed], entrants: Sequence[str], **more: Any) -> Standings:

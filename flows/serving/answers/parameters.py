@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...common.times import AGES, parse_span, parse_time, span_pattern
+from ...common.times import AGES, TIME_RULE, NoTimeError, parse_span, parse_time, span_pattern
 from .problems import Problem
 
 __all__ = ["Parameter", "parse"]
@@ -26,6 +27,8 @@ class Parameter:
         UTC seconds. ``age`` is a number of days, weeks or years; its value is in seconds.
     default
         The value without the parameter; None if there is none.
+    short
+        Whether numbers of fewer than nine digits are UTC seconds, too, and not perhaps a year or a date.
     low, high
         Limits of a number, or of the length of a text or a list; both inclusive.
     """
@@ -38,6 +41,7 @@ class Parameter:
     high: float = math.inf
     choices: tuple[str, ...] = ()
     required: bool = False
+    short: bool = False
 
     def rule(self) -> str:
         """The rule in words, after the name."""
@@ -46,7 +50,7 @@ class Parameter:
         if self.kind == "handles":
             return f"must be {self.low:.0f} to {self.high:.0f} handles with commas between them"
         if self.kind == "time":
-            return "must be a time as 2020-01-31, 2020-01-31T18:00Z or 1580428800"
+            return TIME_RULE
         if self.kind == "age":
             return "must be a duration as 90d, 26w or 1y"
         if self.kind == "text":
@@ -73,12 +77,16 @@ class Parameter:
             except ValueError:
                 fits = False
             fits = fits and text.isascii() and math.isfinite(value) and self.low <= value <= self.high
-        elif fits and self.kind in ("time", "age"):
+        elif fits and self.kind == "time":
             try:
-                value = parse_time(text) if self.kind == "time" else parse_span(text, AGES)
+                value = parse_time(int(text) if self.short and re.fullmatch(r"-?[0-9]{1,8}", text) else text)
+            except NoTimeError as error:
+                raise Problem.of_parameter(self.name, text, error.rule) from None
+        elif fits and self.kind == "age":
+            try:
+                value = parse_span(text, AGES)
             except ValueError:
                 fits = False
-            fits = fits and self.low <= value <= self.high
         elif fits and self.kind == "handles":
             value = [handle for handle in text.split(",") if handle]
             fits = self.low <= len(value) <= self.high

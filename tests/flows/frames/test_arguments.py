@@ -232,5 +232,9 @@ def test_predict__takes_a_time_of_any_kind() -> None:
         for time in (day, day.date(), "2030-01-01", int(day.timestamp()), day.tz_localize("UTC"))
     }
     assert chances == {predict(beliefs, ["a", "b"], time_seconds=int(day.timestamp())).chance("a", "b")}
-    with pytest.raises(ValueError, match="time must be UTC seconds, a date or a datetime, got 'soon'"):
+    with pytest.raises(ValueError, match=r"time must be a time as 2020-01-31, .*, got 'soon'"):
         predict(beliefs, ["a", "b"], time="soon")
+    with pytest.raises(ValueError, match=r"time_seconds must be a time .*; divide milliseconds by 1,000, got"):
+        predict(beliefs, ["a", "b"], time_seconds=1_893_456_000_000)
+    with pytest.raises(ValueError, match="time='2030-01-01' and time_seconds=0 exclude each other"):
+        predict(beliefs, ["a", "b"], time="2030-01-01", time_seconds=0)

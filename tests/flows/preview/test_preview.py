@@ -147,7 +147,7 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (TWO | {"contest": [1, 2]}, {}, "a preview takes one contest, got 2"),
     (TWO | {"weight": [0.0, 0.0]}, {}, "a weight must be"),
     (TWO, {"entrants": ["c", "c"]}, "player 'c' is listed twice among the entrants"),
-    (TWO, {"time": "soon"}, "time must be UTC seconds, a date or a datetime"),
+    (TWO, {"time": "soon"}, "time must be a time as 2020-01-31"),
     (TWO, {"system": "chess"}, "system must be one of"),
     (TWO, {"rho": -1.0}, "rho must be within 0"),
     (TWO, {"titles": "none such"}, "must be auto, codeforces, none, or a file"),

@@ -70,7 +70,9 @@ def test_ratings__of_a_run_with_a_preset_are_shown_by_its_rule(tmp_path: Path) -
 
 def test_leaderboard__before_the_first_contest_is_refused() -> None:
     results = frame_of(CONTESTS)
-    with pytest.raises(ValueError, match="no contest had ended by at = 1 s; the first one at"):
+    with pytest.raises(
+        ValueError, match="no contest had ended by at = 1970-01-01 00:00:01 UTC; the first one ended at"
+    ):
         Ratings.rate(results).leaderboard(at=1)
     with pytest.raises(ValueError, match="the contests have no times"):
         Ratings.rate(results.drop(columns="time_seconds")).leaderboard(at=10**9)

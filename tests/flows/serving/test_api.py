@@ -304,6 +304,8 @@ def test_errors__name_the_parameter_its_value_and_the_rule(client: TestClient) -
         ("/leaderboard", {"format": "xml"}, "format"),
         ("/leaderboard", {"at": "yesterday"}, "at"),
         ("/leaderboard", {"at": "9" * 17}, "at"),
+        ("/leaderboard", {"active_since": "01/02/2026"}, "active_since"),
+        ("/contests", {"until": "1700000000000"}, "until"),
         ("/leaderboard", {"active": "0y"}, "active"),
         ("/leaderboard", {"active": "1y\n"}, "active"),
         ("/distribution", {"year": "0"}, "year"),
@@ -323,6 +325,14 @@ def test_errors__name_the_parameter_its_value_and_the_rule(client: TestClient) -
 def test_errors__wrong_parameters_are_refused(client: TestClient, path: str, query: Any, parameter: str) -> None:
     response = client.get(f"{RUN}{path}", params=query)
     assert (response.status_code, response.json()["parameter"]) == (400, parameter), response.text
+
+
+def test_errors__milliseconds_are_named(client: TestClient) -> None:
+    document = problem(client, f"{RUN}/contests", 400, since="1700000000000")
+    assert document["rule"].endswith("; divide milliseconds by 1,000")
+    body = {"standings": [["a", 1], ["b", 2]], "time_seconds": 1_700_000_000_000}
+    response = client.post(f"{RUN}/preview", json=body)
+    assert (response.status_code, "divide milliseconds" in response.json()["detail"]) == (400, True)
 
 
 def test_errors__missing_things_name_what_is_near(client: TestClient) -> None:

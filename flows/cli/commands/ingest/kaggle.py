@@ -30,7 +30,7 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
 
     with usage():
         if since is not None:
-            parse_time(since)
+            parse_time(since, "--since")
         if not Path(base_url).is_dir():
             raise ValueError(f"--base-url must be a folder, got {base_url!r}")
     with progress("kaggle") as update:

@@ -140,7 +140,7 @@ def _ingest_site(source: str, *, lake: LakeAddress, dataset: str | None, since: 
         beside = {name: value for name, value in choices.items() if name not in ("again", "steal")}
         client = open_client(find_site(source, **beside), lambda why: print_line(why, err=True))
         if since is not None:
-            parse_time(since)
+            parse_time(since, "--since")
     with client, progress(source, "responses") as update:
         opened = lake.open(create=True)
         report = ingest_source(
