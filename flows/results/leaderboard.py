@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 from ranklake.storage.datasets.tables.games import GAMES_KIND
+from ranklake.storage.runs.segments import Segment
 
 from ..common.titles import Titles, TitlesChoice
 from .board_table import board_table
@@ -116,11 +119,15 @@ def open_rated(lake: Lake, run_name: str) -> tuple[Run, Dataset, Chain]:
 def rated_contests(chain: Chain, dataset: Dataset) -> pa.Table:
     """The current row of the data set for the contest of each round; null for contests that were removed.
 
-    ``n_players`` counts a team as one, as places do, and is 2 for a period of games.
+    ``n_players`` counts a team as one and no unrated participant, as places do, and is 2 for a period of games.
     """
     ids = pa.array([contest_id for segment in chain.segments for contest_id in segment.contest_ids], pa.string())
     contests = dataset.contests.take(pc.index_in(ids, value_set=dataset.contests.column("contest_id").combine_chunks()))
     n_teams, at = contests.column("n_teams"), contests.column_names.index("n_players")
+    if any(segment.unrated for segment in chain.segments):
+        n_rated = [n for segment in chain.segments for n in _rated_among_others(segment)]
+        counted = pc.coalesce(pa.array(n_rated, pa.int32()), contests.column("n_players"))
+        contests = contests.set_column(at, contests.schema.field(at), counted)
     if dataset.kind == GAMES_KIND:
         two = pc.min_element_wise(contests.column("n_players"), pa.scalar(2, pa.int32()), skip_nulls=False)
         return contests.set_column(at, contests.schema.field(at), two)
@@ -128,6 +135,12 @@ def rated_contests(chain: Chain, dataset: Dataset) -> pa.Table:
         return contests
     counted = pc.coalesce(n_teams, contests.column("n_players"))
     return contests.set_column(at, contests.schema.field(at), counted)
+
+
+def _rated_among_others(segment: Segment) -> Iterator[int | None]:
+    """The number of rated participants of each round; None for rounds without unrated ones."""
+    unrated = segment.unrated or (0,) * len(segment.rows)
+    return (n if others else None for n, others in zip(segment.rows, unrated, strict=True))
 
 
 def check_rated(run: Run, chain: Chain) -> None:

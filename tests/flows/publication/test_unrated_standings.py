@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run
 from helpers.sites import manifest, unpacked
 
 from ranklake.flows.publication.content import Content
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.published.current import player_history as current_history
 from ranklake.flows.published.run import open_published
+from ranklake.flows.results.migration.explanation import explain
+from ranklake.flows.results.players import player_history
 from ranklake.flows.serving import views
 from ranklake.flows.site.content import SiteContent
 from ranklake.flows.site.publish import publish_site
@@ -64,6 +68,21 @@ def test_standings__have_unrated_participants_with_a_mark(lake: Lake) -> None:
         *published.leaderboard(0, 9).rows.column("handle").to_pylist()
     ]
     assert {one["handle"] for one in published.leaderboard(0, 9).rows.to_pylist()} == {"ada", "ben", "cid", "dot"}
+
+
+def test_places__are_of_the_rated_participants_at_every_door(lake: Lake, tmp_path: Path, invoke: Command) -> None:
+    before = player_history(lake, "run", "ben").rows
+    publish(lake, "run")
+    after, published = current_history(lake, "run", "ben").rows, open_published(lake, "run")
+    publish_site(lake, "run", str(tmp_path / "site"))
+    contests = unpacked(tmp_path / "site", manifest(tmp_path / "site")["contests"])
+    shown = views.player(published, "ben")["rounds"]
+    for rows in (before.to_pylist(), after.to_pylist(), published.history("ben").to_pylist()):
+        assert [(row["lo"] + 1, row["n_players"]) for row in rows] == [(2, 3), (3, 3), (1, 2)]
+    assert [(row["place"], row["n_players"]) for row in shown] == [(2, 3), (3, 3), (1, 2)]
+    assert contests["n_players"] == [3, 3, 2]
+    assert "place 3 of 3" in invoke("explain", "ben", "2", "--run", "run", "--lake", lake.url).out
+    assert explain(lake, "run", "ben", "2")[0].n_players == 3
 
 
 def test_index__of_a_run_without_unrated_participants_has_no_file_of_them(tmp_path: Path) -> None:
