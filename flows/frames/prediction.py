@@ -24,6 +24,7 @@ from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 
 from ..common.configuration.system_names import SystemName
+from ..common.ignored_columns import count_ignored, ignored_lines
 from ..common.times import parse_time
 from ..common.titles import NONE
 from ..compilation.compile import announce_compilation, compile_kernels
@@ -44,6 +45,7 @@ from .beliefs import (
 )
 from .entrants import Entrants, members_of
 from .html import titled_table
+from .warning import warn_user
 
 __all__ = ["Prediction", "predict"]
 
@@ -108,10 +110,13 @@ def predict(
     else:
         events = 0 if initial is None else initial.attrs.get("events", 0)
     columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
-    return Prediction(
+    prediction = Prediction(
         Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
         entrants, columns, time_seconds, events, weight, perf_ceiling,
     )  # fmt: skip
+    for note in prediction.notes:
+        warn_user(note)
+    return prediction
 
 
 class Prediction:
@@ -127,6 +132,13 @@ class Prediction:
         Beliefs about each player, the members of teams one after the other, as from ``Beliefs.columns``.
     time_seconds, event, weight, perf_ceiling
         Properties of the round.
+    notes
+        What to know about the players.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        As given, and the properties of the round that the system ignores.
 
     Raises
     ------
@@ -143,6 +155,7 @@ class Prediction:
         event: int = 0,
         weight: float = 1.0,
         perf_ceiling: float = math.inf,
+        notes: Sequence[str] = (),
     ) -> None:
         self._entrants, self._display, self._columns = Entrants.of(players), display, columns
         self.players, members = self._entrants.players, self._entrants.members
@@ -154,6 +167,7 @@ class Prediction:
             self._entrants.teams,
         )  # fmt: skip
         check_teams(display.system, self._round)
+        self.notes = (*notes, *ignored_lines(display.system, count_ignored(display.system, self._round)))
         store = self._build_store()
         self.n_rounds = store.n_rounds.copy()
         self.mu, self.sigma = store.mu.copy(), store.sigma.copy()

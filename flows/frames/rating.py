@@ -16,6 +16,7 @@ import pandas as pd
 from ranklake.rating_kernels import Beliefs, ConvergenceError, Outcome, Rounds, System
 
 from ..common.adapters import places_among_rated
+from ..common.ignored_columns import IN_PYTHON, count_ignored, ignored_lines
 from ..common.skipping import Skipping, count_reasons
 from ..compilation.compile import compile_kernels
 from ..engines.factory import ENGINES, open_engine
@@ -143,6 +144,8 @@ def rate_results(
         if isinstance(opened_engine, LocalEngine):
             compile_kernels(rating_system.name, np.diff(rounds.offsets))
         rated, columns = _with_recovery(rating_system, params, store, opened_engine, rate_all)
+    for line in ignored_lines(rating_system, count_ignored(rating_system, rated[1]), IN_PYTHON):
+        warn_user(line)
     last = int(rounds.event[-1]) + 1, int(rounds.time_seconds[-1])
     final = PlayerBeliefs(rating_system.name, params, players, columns, *last)
     return RatedResults(results, *rated, final)

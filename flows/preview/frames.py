@@ -19,6 +19,7 @@ from ..execution.selection import select_beliefs
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs
 from ..frames.kinds import as_kind, open_frame
 from ..frames.results import named_columns
+from ..frames.warning import warn_user
 from ..results.display import Display
 from ..sources.options import Duplicates
 from .frame_standings import standings_from_frame
@@ -101,6 +102,8 @@ def preview(
     else:
         ladder = choice if isinstance(choice, Titles) else NONE
         found = _preview_beliefs(ratings, read, ladder, deviations, system, hyperparameters)
+    for note in found.notes:
+        warn_user(note)
     table = found.table().rename_columns({"handle": "player"})
     return as_kind(table, frame.kind)
 

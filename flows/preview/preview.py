@@ -15,6 +15,7 @@ import pyarrow as pa
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage.datasets.rating_limits import in_range
 
+from ..common.ignored_columns import count_ignored, ignored_lines
 from ..common.skipping import REASONS, Skipping
 from ..common.titles import Titles
 from ..compilation.compile import announce_compilation, compile_kernels
@@ -72,11 +73,14 @@ class Preview:
         those of teams.
     format : RatingFormat
         The format of the ratings.
+    notes : tuple of str
+        What to know about the contest: columns that the system ignores.
     """
 
     standings: Standings
     columns: dict[str, Any]
     format: RatingFormat
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.standings)
@@ -166,7 +170,8 @@ def preview_round(
     for name in ("perf", "mu", "sigma", "rating", "change"):
         columns[name][placed:] = np.nan
     columns["place"][placed:] = 0
-    return Preview(standings, columns, RatingFormat(rules.titles, display.decimals))
+    notes = tuple(ignored_lines(system, count_ignored(system, round)))
+    return Preview(standings, columns, RatingFormat(rules.titles, display.decimals), notes)
 
 
 def _in_range(display: Display, standings: Standings, beliefs: BeliefColumns) -> tuple[Standings, BeliefColumns]:

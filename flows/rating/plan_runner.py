@@ -13,6 +13,7 @@ import numpy as np
 from ranklake.storage import Dataset, Run
 
 from ..common.configuration.settings import find_system
+from ..common.ignored_columns import IN_COMMAND, ignored_lines
 from ..engines.protocols import Engine, EngineError, WorkersLostError
 from ..execution.rater import Rater
 from .commits.commit_policy import CommitPolicy
@@ -146,6 +147,10 @@ class PlanRunner:
             "and repeat the command to continue"
         )
 
+    def _warnings(self) -> tuple[str, ...]:
+        drift = self._counters.level.warning(self._config.system, self._config.params)
+        return (*ignored_lines(self._system, self._counters.ignored, IN_COMMAND), *filter(None, (drift,)))
+
     def _report(self, seconds: float) -> RateReport:
         counters, plan = self._counters, self._plan
         return RateReport(
@@ -162,7 +167,7 @@ class PlanRunner:
             recoveries=self._recoveries,
             phases=self._phases,
             reasons=dict(counters.skipped),
-            drift=counters.level.warning(self._config.system, self._config.params),
+            warnings=self._warnings(),
             holds=plan.holds,
             left_out=self._left_out,
         )

@@ -45,8 +45,8 @@ class RateReport:
         Time of a cluster's driver: seconds and calls, by phase.
     reasons : dict of str to int
         Number of contests skipped, by reason.
-    drift : str
-        A warning if the level of the ratings drifted; otherwise empty.
+    warnings : tuple of str
+        Columns that the system ignores, and a drift of the level of the ratings.
     holds : int
         Number of leading rounds whose ratings are those of before; at least ``kept``, because whole segments are kept.
     left_out : dict of str to str
@@ -67,7 +67,7 @@ class RateReport:
     recoveries: int = 0
     phases: dict[str, tuple[float, int]] = field(default_factory=dict)
     reasons: dict[str, int] = field(default_factory=dict)
-    drift: str = ""
+    warnings: tuple[str, ...] = ()
     holds: int = 0
     left_out: dict[str, str] = field(default_factory=dict)
 

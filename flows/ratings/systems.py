@@ -20,8 +20,8 @@ def systems(name: SystemName | PresetName | None = None) -> pd.DataFrame:
     Returns
     -------
     pd.DataFrame
-        Indexed by system: ``description, source``; or by hyperparameter: ``default, range, description``. The
-        defaults of a preset are its values.
+        Indexed by system: ``description, source`` and ``ignores``, the columns of results that no rating depends on;
+        or by hyperparameter: ``default, range, description``. The defaults of a preset are its values.
 
     Raises
     ------
@@ -31,6 +31,7 @@ def systems(name: SystemName | PresetName | None = None) -> pd.DataFrame:
     if name is None:
         texts = [describe(system) for system in SYSTEMS.values()]
         rows = {"description": [text.text for text in texts], "source": [text.source for text in texts]}
+        rows["ignores"] = [", ".join(text.ignores) for text in texts]
         return pd.DataFrame(rows, index=pd.Index(list(SYSTEMS), name="system"))
     preset = PRESETS.get(name)
     system = find_system(name if preset is None else preset.system)

@@ -77,8 +77,8 @@ class Followed:
     def lines(self) -> Iterator[str]:
         """The lines of the report."""
         yield f"run {self.run}: {self.rated.line()}"
-        if self.rated.drift:
-            yield f"run {self.run}: {self.rated.drift}"
+        for warning in self.rated.warnings:
+            yield f"run {self.run}: {warning}"
         if self.published is not None:
             yield f"run {self.run}: {self.published.line()}"
 

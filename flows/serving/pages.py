@@ -141,8 +141,8 @@ class ServerPages:
         form = preview_page.read_form(await read_body(request, MOST_STANDINGS))
 
         def make() -> tuple[str, int]:
-            rows, error, status = preview_page.changes(request.app.state.previews, run, form)
-            context = views.preview_form(form.standings, form.entrants, form.teams, rows, error)
+            found, status = preview_page.changes(request.app.state.previews, run, form)
+            context = views.preview_form(form.standings, form.entrants, form.teams, **found)
             return self._templates.render("preview", views.facts(run), links, **context), status
 
         html, status = await run_in_threadpool(make)

@@ -50,13 +50,13 @@ def read_form(body: bytes) -> PreviewForm:
     return PreviewForm(fields.get("standings", ""), fields.get("entrants", ""), "teams" in fields)
 
 
-def changes(previews: Previews, run: PublishedRun, form: PreviewForm) -> tuple[dict[str, list[Any]] | None, str, int]:
-    """The columns of the preview of a form, or None; the reason why there is none; the status of the answer."""
+def changes(previews: Previews, run: PublishedRun, form: PreviewForm) -> tuple[dict[str, Any], int]:
+    """The preview of a form: ``rows``, a list for each column, and ``notes``; or the ``error``. And the status."""
     try:
-        table = previews.table(run, lambda: read_standings(form.standings, form.entrants, form.teams))
+        found = previews.preview(run, lambda: read_standings(form.standings, form.entrants, form.teams))
     except Problem as problem:
-        return None, problem.detail, problem.status
-    return finite_rows(table).to_pydict(), "", 200
+        return {"error": problem.detail}, problem.status
+    return {"rows": finite_rows(found.table()).to_pydict(), "notes": found.notes}, 200
 
 
 def read_standings(text: str, entrants: str, teams: bool = False) -> Standings:

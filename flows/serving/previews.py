@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 
 from ranklake.storage import Lake, LakeError
 
@@ -20,6 +19,7 @@ from .answers.problems import Problem
 from .answers.rendering import Body, BodyCache, Rows, render
 
 if TYPE_CHECKING:
+    from ..preview.preview import Preview
     from ..preview.run_preview import RunPreview
     from ..preview.standings import Standings
 
@@ -72,13 +72,14 @@ class Previews:
         body = self._cache.get(key)
         if body is None:
             contest = _read(data)
-            table = self.table(run, lambda: _standings(contest))
-            body = render(Rows(table, {}), "json", {"run": run.name, "version": run.manifest.etag})
+            found = self.preview(run, lambda: _standings(contest))
+            facts = {"notes": list(found.notes)}
+            body = render(Rows(found.table(), facts), "json", {"run": run.name, "version": run.manifest.etag})
             self._cache.put(key, body)
         return body
 
-    def table(self, run: PublishedRun, standings: Callable[[], Standings]) -> pa.Table:
-        """The changes of all participants; columns as in :data:`ranklake.flows.preview.preview.COLUMNS`.
+    def preview(self, run: PublishedRun, standings: Callable[[], Standings]) -> Preview:
+        """The changes of all participants.
 
         Raises
         ------
@@ -88,7 +89,7 @@ class Previews:
         if not self._free.acquire(blocking=False):
             raise Problem(429, "all cores compute previews; ask again in a second")
         try:
-            return self._state(run).preview(standings()).table()
+            return self._state(run).preview(standings())
         except LakeError as error:
             raise Problem(503, str(error)) from error
         except (ValueError, ArithmeticError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -167,9 +168,10 @@ def preview_form(
     teams: bool = False,
     rows: dict[str, list[Any]] | None = None,
     error: str = "",
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The form for a preview, with what it had, and the columns of the preview or the reason why there is none."""
-    return {"text": text, "entrants": entrants, "teams": teams, "rows": rows, "error": error}
+    return {"text": text, "entrants": entrants, "teams": teams, "rows": rows, "error": error, "notes": notes}
 
 
 def picture(run: PublishedRun, handle: str, name: str) -> str:

@@ -245,6 +245,8 @@ class System:
         among the columns of the summary that ``absorb`` reads: advantages are subtracted.
     is_whole : (params) -> bool, or None
         Whether ratings or performances are whole numbers; advantages then are, too.
+    ignores : tuple of str
+        The columns ``weight`` and ``perf_ceiling`` of rounds that no rating depends on.
     compile_last_steps : (params, beliefs) -> None, or None
         Calls ``absorb`` and then ``perform`` for zero participants. While one process compiles ``rate_small``, which
         compiles the steps from the first on, another process can begin with the last.
@@ -275,6 +277,7 @@ class System:
     field_ratings: tuple[str, ...] = ("mu",)
     summary_ratings: tuple[str, ...] = ()
     is_whole: Callable[[Any], bool] | None = None
+    ignores: tuple[Literal["weight", "perf_ceiling"], ...] = ()
     compile_last_steps: Callable[[Any, Beliefs], None] | None = None
 
     def violations(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:

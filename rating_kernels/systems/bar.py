@@ -342,4 +342,5 @@ SYSTEM = System(
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=add_skills,
     win_probability=win_probability, performance_law=performance_law,
+    ignores=("perf_ceiling",),
 )  # fmt: skip

@@ -276,4 +276,5 @@ SYSTEM = System(
     name="elo-srm", performs=False, params=EloSRM, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law,
+    ignores=("weight", "perf_ceiling"),
 )  # fmt: skip

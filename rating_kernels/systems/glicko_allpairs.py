@@ -132,4 +132,5 @@ SYSTEM = System(
     name="glicko-allpairs", performs=False, params=GlickoAllPairs, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True,
+    ignores=("perf_ceiling",),
 )  # fmt: skip

@@ -97,6 +97,8 @@ def predict(
         opened = lake.open()
         print_freshness(opened, run)
         prediction, names = predict_run(opened, run, named, newcomers, time_seconds, weight, deviations)
+    for note in prediction.notes:
+        print_line(note, err=True)
     if player is not None:
         _print_places(prediction, names[player], target, form, safe)
     elif pairs:

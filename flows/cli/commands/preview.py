@@ -14,6 +14,7 @@ from ..terminal.terminal import (
     deviations_option,
     lake_option,
     print_freshness,
+    print_line,
     print_table,
     run_option,
     safe_option,
@@ -75,6 +76,8 @@ def preview(
         opened = lake.open()
         print_freshness(opened, run)
         found = RunPreview.open(opened, run, deviations, titles, read.players).preview(read)
+    for note in found.notes:
+        print_line(note, err=True)
     if form == "table":
         from ..terminal.show_preview import preview_table
 

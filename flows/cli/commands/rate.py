@@ -119,8 +119,8 @@ def rate(
             opened, configs, opened_engine, max_rounds, on_progress, steal, dry_run, start, on_compile
         ):
             print_line(f"run {config.run}: {report.line()}")
-            if report.drift:
-                print_line(f"run {config.run}: {report.drift}", err=True)
+            for warning in report.warnings:
+                print_line(f"run {config.run}: {warning}", err=True)
             if report.phases:
                 print_line(report.phases_line(), err=True)
 

@@ -57,9 +57,10 @@ def _list(every: list[Description], presets: list[Preset]) -> None:
 
     table = Table(caption="`ranklake systems NAME` lists the hyperparameters of one")
     table.add_column("system", no_wrap=True)
+    table.add_column("ignores")
     table.add_column("description")
     for description in every:
-        table.add_row(description.name, description.text)
+        table.add_row(description.name, ", ".join(description.ignores), description.text)
     print_table(table)
     table = Table(caption="`ranklake systems NAME` lists the settings of one, for `rate --preset NAME`")
     table.add_column("preset", no_wrap=True)
@@ -97,6 +98,8 @@ def _show(description: Description) -> None:
         table.add_row(parameter.name, _value(parameter.default), Text(_range(parameter)), Text(parameter.text))
     print_line(f"{description.name}: {description.text}.")
     print_line(f"Source: {description.source}.")
+    if description.ignores:
+        print_line(f"Ignores {' and '.join(description.ignores)} of contests.")
     print_table(table)
 
 

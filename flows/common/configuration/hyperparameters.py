@@ -57,16 +57,18 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One system: its name, a line about it, its source, and its hyperparameters."""
+    """One system: its name, a line about it, its source, what it ignores (``System.ignores``), its hyperparameters."""
 
     name: str
     text: str
     source: str
+    ignores: tuple[str, ...]
     parameters: tuple[Parameter, ...]
 
     def to_json(self, parameters: bool = True) -> dict[str, Any]:
         """The description for JSON."""
         document: dict[str, Any] = {"name": self.name, "description": self.text, "source": self.source}
+        document["ignores"] = list(self.ignores)
         return document | ({"parameters": [one.to_json() for one in self.parameters]} if parameters else {})
 
 
@@ -87,7 +89,7 @@ def describe(system: System) -> Description:
         for field in own_fields_first(system.params)
     )  # fmt: skip
     text = page.partition("\n\n")[0].rstrip(".")
-    return Description(system.name, _plain(text), _plain(source[1]) if source else "", parameters)
+    return Description(system.name, _plain(text), _plain(source[1]) if source else "", system.ignores, parameters)
 
 
 def own_fields_first(kind: type[Any]) -> list[dataclasses.Field[Any]]:

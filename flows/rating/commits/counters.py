@@ -8,6 +8,7 @@ import numpy as np
 
 from ranklake.rating_kernels import System
 
+from ...common.ignored_columns import count_ignored
 from ...common.skipping import REASONS
 from .level import Level
 from .rated_batch import RatedBatch
@@ -29,6 +30,8 @@ class RoundCounters:
         Level of the ratings over the years.
     violations : Counter of str
         Violations of the system's invariants, by invariant.
+    ignored : Counter of str
+        Rounds with a value of a column that the system ignores, by column.
     """
 
     def __init__(self, system: System, start: int, n_players: int) -> None:
@@ -37,6 +40,7 @@ class RoundCounters:
         self.rows = 0
         self.skipped: Counter[str] = Counter()
         self.violations: Counter[str] = Counter()
+        self.ignored: Counter[str] = Counter()
 
     def add(self, rated: RatedBatch) -> None:
         """Add the rounds of a batch that are not counted yet."""
@@ -54,6 +58,7 @@ class RoundCounters:
         if rounds.roles.any():
             rounds, outcome = rounds.rated_only(), outcome.select(rounds.are_rated)
         self.rows += rounds.n_rows
+        self.ignored.update(count_ignored(self._system, rounds))
         self.violations.update(self._system.violations(rounds, outcome))
         self.level.add(rounds, outcome)
         self._until = rated.stop

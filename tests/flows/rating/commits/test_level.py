@@ -153,12 +153,12 @@ def test_rate__reports_the_drift(tmp_path: Path, invoke: Command) -> None:
 def test_rate__after_an_interrupt_reports_the_drift_of_the_rest(tmp_path: Path) -> None:
     whole, parts = (lake_of(tmp_path / name, season(8)) for name in ("whole", "parts"))
     report = rate_run(whole)
-    assert "over 8 years" in report.drift
-    assert rate_run(parts, max_rounds=4).drift == ""
-    assert "over 8 years" in rate_run(parts).drift
+    assert "over 8 years" in report.warnings[-1]
+    assert rate_run(parts, max_rounds=4).warnings == ()
+    assert "over 8 years" in rate_run(parts).warnings[-1]
 
 
 def test_drift__is_in_the_report_of_follow() -> None:
-    rated = RateReport(0, 0, 3, 0, 9, 0.1, "", drift="the mean moved")
+    rated = RateReport(0, 0, 3, 0, 9, 0.1, "", warnings=("the mean moved",))
     assert list(Followed("games-elo", rated, None).lines())[1:] == ["run games-elo: the mean moved"]
-    assert len(list(Followed("games-elo", replace(rated, drift=""), None).lines())) == 1
+    assert len(list(Followed("games-elo", replace(rated, warnings=()), None).lines())) == 1
