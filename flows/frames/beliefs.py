@@ -25,6 +25,7 @@ __all__ = [
     "build_store",
     "choose_system",
     "read_beliefs",
+    "report_no_common_player",
     "warn_of_lost_record",
 ]
 
@@ -186,7 +187,7 @@ def build_store(
     number = {player: i for i, player in enumerate(players)}
     if known and players and not any(player in number for player in known):
         recorded = isinstance(beliefs, PlayerBeliefs) or "system" in beliefs.attrs
-        _report_no_common_player(known[0], players[0], recorded, what)
+        report_no_common_player(known[0], players[0], recorded, what)
     players = players + [player for player in known if player not in number]
     number = {player: i for i, player in enumerate(players)}
     store = system.newcomers(params, len(players))
@@ -205,7 +206,19 @@ def build_store(
     return store, players
 
 
-def _report_no_common_player(known: Any, player: Any, recorded: bool, what: str) -> None:
+def report_no_common_player(known: Any, player: Any, recorded: bool = True, what: str = "results") -> None:
+    """Warn that no player has beliefs, given one who has and one of the results.
+
+    Parameters
+    ----------
+    recorded
+        Whether the beliefs carry their system.
+
+    Raises
+    ------
+    ValueError
+        Their names are of another kind, or the beliefs do not carry their system.
+    """
     if isinstance(known, str) != isinstance(player, str):
         raise ValueError(
             f"no player of beliefs is in {what}: they are as {known!r} in beliefs and as {player!r} in {what}; convert "

@@ -165,16 +165,18 @@ def as_kind(frame: pd.DataFrame | pa.Table, kind: str) -> Any:
     return _KINDS[kind](frame.to_pandas() if kind in ("pandas", "dask") else frame)
 
 
-def concat(one: Any, other: Any, kind: str) -> Any:
-    """The rows of two frames of this kind, one after the other; a column that one of them lacks is null there."""
-    if kind in ("pandas", "dask"):
-        first, second = to_pandas(one), to_pandas(other)
-        ranges = all(isinstance(frame.index, pd.RangeIndex) for frame in (first, second))
-        together = pd.concat([first, second], ignore_index=ranges)
-        return as_kind(together, kind)
-    tables = [open_frame(frame).arrow() for frame in (one, other)]
+def concat(parts: Sequence[Any]) -> Any:
+    """The rows of pandas frames, or of Arrow tables, in this order; a column that one of them lacks is null there.
+
+    Raises
+    ------
+    ValueError
+        A column of Arrow has types that no type includes.
+    """
+    if isinstance(parts[0], pd.DataFrame):
+        return pd.concat(parts) if len(parts) > 1 else parts[0]
     try:
-        return as_kind(pa.concat_tables(tables, promote_options="permissive"), kind)
+        return pa.concat_tables(parts, promote_options="permissive")
     except pa.ArrowException as error:
         raise ValueError(f"results have other types of columns than the history before: {error}") from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
@@ -18,7 +19,7 @@ from ..common.titles import NONE
 from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
 from ..frames.html import titled_table
-from ..frames.kinds import as_kind, concat, open_frame, to_pandas
+from ..frames.kinds import as_kind, open_frame, to_pandas
 from ..frames.results import named_columns
 from ..frames.warning import warn_user
 from ..results.display import Display
@@ -27,6 +28,7 @@ from ..sources.base import OnError
 from ..sources.options import Duplicates
 from . import stored
 from .figures import players_of
+from .growing import GrowingBeliefs, GrowingHistory
 from .leaderboard import board_at
 from .player_ratings import FrameT, PlayerRatings
 from .rated_frames import Reading, history_of
@@ -75,6 +77,7 @@ class Ratings(PlayerRatings[FrameT]):
         self.n_contests = n_contests
         self._reading, self._source = reading or Reading(), source
         self._history: Any = history
+        self._growing: tuple[GrowingBeliefs, GrowingHistory] | None = None
 
     @classmethod
     def rate(
@@ -161,13 +164,16 @@ class Ratings(PlayerRatings[FrameT]):
         """
         if self._history is None and self._source is not None:
             self._history = self._source.read(self._beliefs, self._display())
+        if self._history is None and self._growing is not None:
+            self._history = self._growing[1].all
         history: FrameT = self._history
         return history
 
     @property
     def last_round(self) -> LastRound | None:
         """The last rated round; None if no contest was rated."""
-        last = to_pandas(self.history)[["round_index", "contest", "time_seconds"]].tail(1)
+        history = self.history if self._growing is None else self._growing[1].last
+        last = to_pandas(history)[["round_index", "contest", "time_seconds"]].tail(1)
         return LastRound(*last.iloc[0].tolist()) if len(last) else None
 
     def _board(self, display: Display, at: int | None) -> pd.DataFrame:
@@ -183,12 +189,13 @@ class Ratings(PlayerRatings[FrameT]):
 
     def __getstate__(self) -> dict[str, Any]:
         """All attributes; a history of DuckDB, which depends on a connection, as an Arrow table."""
-        table = {"_history": open_frame(self._history).arrow()} if self._kind == "duckdb" else {}
-        return self.__dict__ | table
+        if self._kind != "duckdb" or self._history is None:
+            return self.__dict__
+        return self.__dict__ | {"_history": open_frame(self._history).arrow()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if self._kind == "duckdb":
+        if self._kind == "duckdb" and self._history is not None:
             self._history = as_kind(state["_history"], "duckdb")
 
     def player(self, player: Any) -> FrameT:
@@ -216,20 +223,33 @@ class Ratings(PlayerRatings[FrameT]):
             A contest is rated already; the results have no times, and the contests before have; columns are of other
             types; or as for :meth:`rate`.
         """
-        table, last_time = self._reading.read(results), self._beliefs.last_time
-        past = pd.Index(to_pandas(self.history)["contest"].unique())
-        names = pd.Index(table.contests())
-        if len(again := names[names.isin(past)]):
+        beliefs, history = self._parts()
+        table, last_time = self._reading.read(results), beliefs.facts.last_time
+        if again := [name for name in table.contests().tolist() if history.has(name)]:
             raise ValueError(f"contest {again[0]!r} is rated already; update takes further contests only")
         if last_time != 0 and "time" not in table.columns:
             raise ValueError("results have no column time, which the contests before them have (time=... names it)")
         if 0 != int(table.rounds.time_seconds[0]) < last_time:
             warn_user("time goes back at the first contest; the order was kept as given")
-        rated = self._reading.rate(table, None, {}, engine, workers, self)
-        history = history_of(rated, self.n_contests)
-        n_contests = self.n_contests + len(table.rounds)
-        together = concat(self.history, history, self._kind)
-        return type(self)(rated.beliefs, n_contests, self._kind, self._reading, together, shown=self._shown)
+        before = beliefs.of_players(table.players)
+        rated = self._reading.rate(table, None, {}, engine, workers, before)
+        updated = type(self)(
+            rated.beliefs, self.n_contests + len(table.rounds), self._kind, self._reading, shown=self._shown
+        )
+        updated._growing = beliefs.with_rated(rated.beliefs), history.with_rated(history_of(rated, self.n_contests))
+        del updated._beliefs  # those of the participants alone
+        return updated
+
+    @cached_property
+    def _beliefs(self) -> PlayerBeliefs:  # type: ignore[override]
+        """All beliefs after an update; others are given to the constructor."""
+        return self._parts()[0].all
+
+    def _parts(self) -> tuple[GrowingBeliefs, GrowingHistory]:
+        """What an update continues; made for the first one, and shared by all after it."""
+        if self._growing is None:
+            self._growing = GrowingBeliefs.of(self._beliefs), GrowingHistory.of(self.history, self._kind)
+        return self._growing
 
     def evaluate(
         self, first_round: int = 0, *, rounds: Collection[int] | None = None, scale: float = SCALE

@@ -53,6 +53,7 @@ ROWS = {  # module and function; a row imports its module alone, so that commits
     "systems-million": "million.systems_million",
     "systems-others": "systems.systems_others",
     "frames": "frames.frames",
+    "updates": "frames.updates",
     "cluster": "on_cluster.cluster",
     "links": "shaped_links.links",
     "smoothing": "smoothing.smoothing",

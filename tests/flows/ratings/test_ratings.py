@@ -6,6 +6,8 @@ import asyncio
 import dataclasses
 import multiprocessing
 import pickle
+from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,8 @@ from ranklake import (
     systems,
 )
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.frames.kinds import concat, open_frame, to_pandas
+from ranklake.flows.ratings import growing
 from ranklake.flows.smoothing.params import params_of
 from ranklake.flows.smoothing.smooth import smooth_run
 
@@ -122,7 +126,7 @@ def test_frames__come_back_in_the_kind_that_came_in(kind: str, tmp_path: Path) -
             frames = tuple(frame.collect() for frame in frames)
         if kind == "dask":
             frames = tuple(frame.compute() for frame in frames)
-        history, leaderboard = (ranklake.flows.frames.kinds.to_pandas(frame) for frame in frames)
+        history, leaderboard = (to_pandas(frame) for frame in frames)
         assert bits(history) == bits(plain.history)
         assert leaderboard["player"].tolist() == plain.leaderboard()["player"].tolist()
         assert one.evaluate().equals(plain.evaluate())
@@ -151,6 +155,64 @@ def test_update__takes_further_contests_of_the_same_columns_only() -> None:
     assert same(ratings.update(races[3:]), Ratings.rate(races, contest="race_id", rank="position", rho=2.0))
     with pytest.warns(UserWarning, match="time goes back at the first contest"):
         Ratings.rate(SMALL[3:]).update(SMALL[:3])
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+@pytest.mark.parametrize("names", ["text", "numbers"])
+def test_update__contest_by_contest_is_the_whole_history(kind: str, names: str) -> None:
+    """Ratings before an update stay as they were, and can be updated a second time."""
+    frame = FRAME.reset_index(drop=True)
+    if names == "numbers":
+        frame = frame.assign(contest=pd.factorize(frame["contest"])[0], player=pd.factorize(frame["player"])[0])
+    contests, make = [part for _, part in frame.groupby("contest", sort=False)], KINDS[kind][0]
+    ratings = [Ratings.rate(make(contests[0]), "elo-mmr")]
+    for contest in contests[1:]:
+        ratings.append(ratings[-1].update(make(contest), engine="serial"))
+        assert ratings[-1].last_round.contest == to_pandas(ratings[-1].history)["contest"].iloc[-1]
+    whole = Ratings.rate(make(frame), "elo-mmr")
+    assert whole.beliefs.equals(pickle.loads(pickle.dumps(ratings[-1])).beliefs)
+    assert open_frame(ratings[-1].history).arrow().equals(open_frame(whole.history).arrow())
+    assert bits(to_pandas(ratings[10].update(make(pd.concat(contests[11:]))).history)) == bits(to_pandas(whole.history))
+    assert to_pandas(ratings[10].history)["round_index"].iloc[-1] <= 10
+    with pytest.raises(ValueError, match=r"contest '?0'? is rated already"):
+        ratings[-1].update(make(contests[0]))
+
+
+def test_update__copies_no_row_more_often_than_parts_are_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = Counter[str]()
+
+    def counted(parts: Sequence[Any]) -> Any:
+        copied["rows"] += sum(map(len, parts))
+        return concat(parts)
+
+    def latest(*parts: Any) -> Any:
+        copied["players"] += sum(len(part.numbers) for part in parts)
+        return latest_of(*parts)
+
+    latest_of = growing._latest
+    monkeypatch.setattr(growing, "concat", counted)
+    monkeypatch.setattr(growing, "_latest", latest)
+    games = pd.DataFrame({"contest": np.repeat(np.arange(20_000), 2), "rank": [1, 2] * 20_000})
+    games["player"] = np.arange(40_000) % 9_973
+    ratings = Ratings.rate(games[:-64], "elo")
+    for first in range(len(games) - 64, len(games), 2):
+        ratings = ratings.update(games[first : first + 2], engine="serial")
+    assert 64 < copied["rows"] <= 64 * 6
+    assert 64 < copied["players"] <= 64 * (6 + 2)  # and those whose beliefs are read, of each part
+    assert bits(ratings.history, "mu") == bits(Ratings.rate(games, "elo").history, "mu")
+
+
+def test_update__keeps_the_index_and_the_columns_of_each_part() -> None:
+    parts = [SMALL.assign(contest=SMALL["contest"] + f" {year}", year=year).drop(columns="time") for year in range(6)]
+    parts[3] = parts[3].drop(columns="year")
+    parts[4] = parts[4].set_index(pd.Index(list("abcdef")))
+    ratings = Ratings.rate(parts[0])
+    for part in parts[1:]:
+        ratings = ratings.update(part)
+    history = ratings.history
+    assert history.index.tolist() == [*range(24), *"abcdef", *range(6)]
+    assert history["year"].isna().tolist() == [18 <= row < 24 for row in range(36)]
+    assert ratings.player("ada").index.tolist() == list(history.index[history["player"] == "ada"])
 
 
 # Asked
