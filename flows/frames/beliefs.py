@@ -24,6 +24,7 @@ __all__ = [
     "PlayerBeliefs",
     "build_store",
     "choose_system",
+    "last_event",
     "read_beliefs",
     "report_no_common_player",
     "warn_of_lost_record",
@@ -118,6 +119,14 @@ def read_beliefs(beliefs: Any) -> PlayerBeliefs | pd.DataFrame | None:
     if not given.index.is_unique:
         raise ValueError(f"beliefs name player {given.index[given.index.duplicated()][0]!r} twice")
     return given
+
+
+def last_event(beliefs: PlayerBeliefs | pd.DataFrame | None) -> tuple[int, int]:
+    """The number of events so far, and the end of the last one (0 if unknown)."""
+    if isinstance(beliefs, PlayerBeliefs):
+        return beliefs.n_events, beliefs.last_time
+    attrs = {} if beliefs is None else beliefs.attrs
+    return attrs.get("events", 0), attrs.get("time_seconds", 0)
 
 
 def choose_system(

@@ -25,7 +25,7 @@ from ranklake.rating_kernels.core.ragged import Ragged
 
 from ..common.configuration.system_names import SystemName
 from ..common.ignored_columns import count_ignored, ignored_lines
-from ..common.times import parse_time
+from ..common.times import check_to_come, parse_time
 from ..common.titles import NONE
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
@@ -37,9 +37,9 @@ from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from .beliefs import (
     HasBeliefs,
-    PlayerBeliefs,
     build_store,
     choose_system,
+    last_event,
     read_beliefs,
     warn_of_lost_record,
 )
@@ -104,11 +104,10 @@ def predict(
         raise ValueError(f"time={time!r} and time_seconds={time_seconds!r} exclude each other; give one")
     if time is not None or time_seconds is not None:
         time_seconds = parse_time(*((time_seconds, "time_seconds") if time is None else (time, "time")))
-    time_seconds = (int(known.max()) if len(known) else 0) if time_seconds is None else time_seconds
-    if isinstance(initial, PlayerBeliefs):
-        events = initial.n_events
-    else:
-        events = 0 if initial is None else initial.attrs.get("events", 0)
+    latest, (events, last) = int(known.max()) if len(known) else 0, last_event(initial)
+    if time_seconds is None:
+        time_seconds = latest
+    check_to_come(time_seconds, last, latest)
     columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     prediction = Prediction(
         Display(rating_system, params, rating_system.deviations if deviations is None else deviations),

@@ -18,6 +18,7 @@ from ranklake.rating_kernels import Beliefs, ConvergenceError, Outcome, Rounds, 
 from ..common.adapters import places_among_rated
 from ..common.ignored_columns import IN_PYTHON, count_ignored, ignored_lines
 from ..common.skipping import Skipping, count_reasons
+from ..common.times import spelled
 from ..compilation.compile import compile_kernels
 from ..engines.factory import ENGINES, open_engine
 from ..engines.protocols import Engine, EngineError, LocalEngine, WorkersLostError
@@ -27,7 +28,15 @@ from ..execution.rater import BeliefColumns, Rater
 from ..execution.rounds import check_teams
 from ..rating.current_ratings import CurrentRatings
 from ..results.display import Display
-from .beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs, warn_of_lost_record
+from .beliefs import (
+    HasBeliefs,
+    PlayerBeliefs,
+    build_store,
+    choose_system,
+    last_event,
+    read_beliefs,
+    warn_of_lost_record,
+)
 from .rated_order import RatedRounds, rate_in_order
 from .results import Results
 from .warning import warn_user
@@ -120,12 +129,16 @@ def rate_results(
     initial = read_beliefs(beliefs)
     rating_system, params = choose_system(system, hyperparameters or {}, initial)
     check_times(params, results)
-    n_events, last_time = _last_event(initial)
+    n_events, last_time = last_event(initial)
     if last_time != 0 and "time" not in results.columns:
         warn_user("results have no column time, and beliefs have times: no time passes before the contests")
+    first = int(results.rounds.time_seconds[0])
+    if 0 not in (first, last_time) and first < last_time:
+        back = f"time goes back at the first contest, to {spelled(first)} from {spelled(last_time)}"
+        warn_user(f"{back}, the end of the last rated one; the order was kept as given")
     store, players = build_store(rating_system, params, results.players, initial)
     warn_of_lost_record(system, initial)
-    first_event = n_events - (n_events > 0 and 0 != last_time == int(results.rounds.time_seconds[0]))
+    first_event = n_events - (n_events > 0 and 0 != last_time == first)
     rounds = dataclasses.replace(results.rounds, event=results.rounds.event + first_event)
     check_teams(rating_system, rounds)
     skipping = Skipping.of(rating_system, skip_uninformative)
@@ -160,15 +173,6 @@ def check_times(params: Any, results: Results) -> None:
                 f"{name} = {getattr(params, name)} needs the time of each contest: results have no column time "
                 f"(columns={{'time': ...}} names it)"
             )
-
-
-def _last_event(beliefs: PlayerBeliefs | pd.DataFrame | None) -> tuple[int, int]:
-    """The number of events before the results, and the end of the last one (0 if unknown)."""
-    if beliefs is None:
-        return 0, 0
-    if isinstance(beliefs, PlayerBeliefs):
-        return beliefs.n_events, beliefs.last_time
-    return beliefs.attrs.get("events", 0), beliefs.attrs.get("time_seconds", 0)
 
 
 def open_given_engine(engine: Any, workers: int | None) -> Engine:

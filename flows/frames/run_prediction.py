@@ -9,6 +9,7 @@ import numpy as np
 
 from ranklake.storage import Dataset, Lake, Run
 
+from ..common.times import check_to_come
 from ..execution.selection import select_beliefs
 from ..results.display import Display
 from ..results.player_names import candidate_names
@@ -59,7 +60,9 @@ def predict_run(
     display = Display.of(run, deviations)
     at = np.array(rows + [-1] * newcomers, dtype=np.int64)
     selected = select_beliefs(display.system, display.params, state.columns, at)
-    time_seconds = int(state.ends.max()) if time_seconds is None else time_seconds
+    latest = int(state.ends.max())
+    time_seconds = latest if time_seconds is None else time_seconds
+    check_to_come(time_seconds, state.last_time, latest)
     return Prediction(display, players, selected, time_seconds, state.n_events, weight), names
 
 

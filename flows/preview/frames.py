@@ -12,11 +12,11 @@ from ranklake.rating_kernels.core.beliefs import NEVER
 from ranklake.storage.runs.stored_run import StoredRun
 
 from ..common.skipping import Skipping
-from ..common.times import parse_time
+from ..common.times import check_to_come, parse_time
 from ..common.title_files import parse_titles
 from ..common.titles import NONE, Titles
 from ..execution.selection import select_beliefs
-from ..frames.beliefs import HasBeliefs, PlayerBeliefs, build_store, choose_system, read_beliefs
+from ..frames.beliefs import HasBeliefs, build_store, choose_system, last_event, read_beliefs
 from ..frames.kinds import as_kind, open_frame
 from ..frames.results import named_columns
 from ..frames.warning import warn_user
@@ -121,13 +121,11 @@ def _preview_beliefs(
     names = list(standings.players)
     store, _ = build_store(rating_system, params, names, initial, "the standings")
     known = store.last_time[store.last_time != NEVER]
-    facts: Mapping[Any, Any] = {} if initial is None or isinstance(initial, PlayerBeliefs) else initial.attrs
-    events, last = facts.get("events", 0), facts.get("time_seconds", 0)
-    if isinstance(initial, PlayerBeliefs):
-        events, last = initial.n_events, initial.last_time
+    latest, (events, last) = int(known.max()) if len(known) else 0, last_event(initial)
     given = standings.time_seconds
     events -= given not in (None, 0) and given == last and events > 0  # a division of the last event
-    time = (int(known.max()) if len(known) else 0) if given is None else given
+    time = latest if given is None else given
+    check_to_come(time, last, latest)
     beliefs = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     factor = rating_system.deviations if deviations is None else deviations
     rules = Rules(Display(rating_system, params, factor), titles, Skipping.of(rating_system))

@@ -21,7 +21,6 @@ from ..frames.beliefs import HasBeliefs, PlayerBeliefs
 from ..frames.html import titled_table
 from ..frames.kinds import as_kind, open_frame, to_pandas
 from ..frames.results import named_columns
-from ..frames.warning import warn_user
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from ..sources.base import OnError
@@ -229,8 +228,6 @@ class Ratings(PlayerRatings[FrameT]):
             raise ValueError(f"contest {again[0]!r} is rated already; update takes further contests only")
         if last_time != 0 and "time" not in table.columns:
             raise ValueError("results have no column time, which the contests before them have (time=... names it)")
-        if 0 != int(table.rounds.time_seconds[0]) < last_time:
-            warn_user("time goes back at the first contest; the order was kept as given")
         before = beliefs.of_players(table.players)
         rated = self._reading.rate(table, None, {}, engine, workers, before)
         updated = type(self)(

@@ -140,7 +140,8 @@ def test_limits__are_compared_with_the_display_rating_of_a_preset() -> None:
 def test_preview__leaves_unrated_participants_out() -> None:
     ratings = Ratings.rate(FRAME, "elo")
     standings = FRAME[FRAME["contest"] == CONTESTS[9].contest_id].drop(columns="contest")
-    standings = standings.assign(rated_above=1525.0, rated_below=np.nan)
+    last = FRAME["time_seconds"].max()
+    standings = standings.assign(rated_above=1525.0, rated_below=np.nan, time_seconds=last)
     found = preview(ratings, standings)
     contest = rate_history(standings.assign(contest="x"), beliefs=ratings)
     wanted = contest[contest["rated"]]
