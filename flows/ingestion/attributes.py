@@ -19,6 +19,7 @@ from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.text import count, quoted
 from ..sources.base import SourceError
+from ..sources.lake_tables import DeltaRows, is_delta
 
 __all__ = ["AttributesReport", "record_attributes"]
 
@@ -51,8 +52,9 @@ def record_attributes(
     Parameters
     ----------
     path
-        A file .parquet, or else CSV in UTF-8 with commas, semicolons or tabs. It has a column ``handle``; every other
-        column is an attribute, and an empty cell is none. Handles may be old names, or not in the data set yet.
+        A file .parquet, the folder of a Delta table, or else CSV in UTF-8 with commas, semicolons or tabs. It has a
+        column ``handle``; every other column is an attribute, and an empty cell is none. Handles may be old names, or
+        not in the data set yet.
 
     Raises
     ------
@@ -61,7 +63,7 @@ def record_attributes(
     LakeError
         There is no such data set, or another process holds its lease for longer than ten minutes.
     """
-    names, rows = _read_parquet(path) if Path(path).suffix == ".parquet" else _read_csv(path)
+    names, rows = _read_parquet(path) if Path(path).suffix == ".parquet" or is_delta(path) else _read_csv(path)
     triples: list[tuple[str, str, str]] = []
     first: dict[str, int] = {}
     for number, row in rows:
@@ -108,7 +110,7 @@ def _read_csv(path: str) -> tuple[list[str], Rows]:
 def _read_parquet(path: str) -> tuple[list[str], Rows]:
     """The attributes and the rows of a Parquet file; values of other types become text."""
     try:
-        table = pq.read_table(path)
+        table = DeltaRows(Path(path), path).read() if is_delta(path) else pq.read_table(path)
         names = _names(table.column_names, path)
         columns = [table.column(name).cast(pa.string()).fill_null("").to_pylist() for name in names]
     except (pa.ArrowException, OSError) as error:

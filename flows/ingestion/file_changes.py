@@ -21,6 +21,8 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
 
 from ..sources.base import SourceError
+from ..sources.folders import is_leftover, walk
+from ..sources.lake_tables import kind_of
 
 __all__ = ["FileState", "PathChanges", "watch"]
 
@@ -143,25 +145,33 @@ def _read_record(lake: Lake, place: str, otherwise: _PathRecord) -> tuple[_PathR
 
 def _stat(path: str, only: Collection[str] | None) -> dict[str, FileState]:
     """Size and modification time of every file, by its path relative to ``path``."""
-    states = {}
     try:
-        if not os.path.exists(path) and (files := glob.glob(path, recursive=True)):  # a pattern such as results/*.csv
-            return {file: _state(file) for file in sorted(files)}
+        if not os.path.exists(path) and (found := glob.glob(path, recursive=True)):  # a pattern such as results/*.csv
+            files = sorted(file for file in found if not is_leftover(os.path.basename(file)))
+            tables = [file for file in files if os.path.isdir(file) and kind_of(Path(file)) == "delta"]
+            below = {
+                os.path.join(table, name): state for table in tables for name, state in _below(table, only).items()
+            }
+            return {file: _state(file) for file in files if not os.path.isdir(file)} | below
         if _is_odd(path):
             raise SourceError("neither a plain file nor a folder", path)
-        if not os.path.isdir(path):
-            return {"": _state(path)}
-        for folder, folders, names in os.walk(path):
-            folders.sort()
-            for name in sorted(names):
-                file = os.path.join(folder, name)
-                # Reading a pipe would block for ever. The reader skips pipes and dangling links, too.
-                if (only is None or name in only) and not _is_odd(file):
-                    states[os.path.relpath(file, path)] = _state(file)
+        return _below(path, only) if os.path.isdir(path) else {"": _state(path)}
     except FileNotFoundError:
         if not os.path.exists(path):
             raise SourceError("no such file or folder", path) from None
         raise SourceError("a file disappeared while the folder was listed; run again", path) from None
+    except OSError as error:
+        raise SourceError(f"cannot be listed: {error.strerror or error}", path) from None
+
+
+def _below(path: str, only: Collection[str] | None) -> dict[str, FileState]:
+    states = {}
+    for folder, _, names in walk(path):
+        for name in names:
+            file = os.path.join(folder, name)
+            # Reading a pipe would block for ever. The reader skips pipes and dangling links, too.
+            if (only is None or name in only) and not _is_odd(file):
+                states[os.path.relpath(file, path)] = _state(file)
     return states
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "is_blank",
     "is_text",
     "numbers_from_text",
+    "plain_types",
     "without_invalid",
 ]
 
@@ -118,6 +119,12 @@ def is_text(kind: pa.DataType) -> bool:
 def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column without a dictionary."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def plain_types(schema: pa.Schema) -> pa.Schema:
+    """The schema without views, which several functions of Arrow cannot read."""
+    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    return pa.schema([field.with_type(plain.get(field.type, field.type)) for field in schema])
 
 
 def check_text(column: pa.ChunkedArray, noun: str, source: str) -> None:

@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from ..common.extras import need
 from .base import SourceError
+from .columns import plain_types
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-__all__ = ["DeltaRows", "LakeTable", "is_delta", "lake_table_of"]
+__all__ = ["DeltaRows", "LakeTable", "is_delta", "kind_of", "lake_table_of"]
 
 Kind = Literal["delta", "iceberg", "hudi", "spark", "ranklake"]
 
@@ -30,7 +31,6 @@ _TITLES: dict[Kind, str] = {
     "spark": "a table of a Spark stream",
     "ranklake": "a lake of ranklake",
 }
-_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _ONE_PARTITION = {"datafusion.execution.target_partitions": "1"}  # the same order of rows at every reading
 
 
@@ -39,6 +39,22 @@ class LakeTable(NamedTuple):
 
     kind: Kind
     root: Path
+
+
+def kind_of(folder: Path) -> Kind | None:
+    """The kind of the table whose folder this is; of a lake of ranklake, the folder of a data set or a run."""
+    if (folder / "_delta_log").is_dir():
+        return "delta"
+    if (folder / ".hoodie").is_dir():
+        return "hudi"
+    if (folder / "_spark_metadata").is_dir():
+        return "spark"
+    metadata = folder / "metadata"
+    if metadata.is_dir() and any(metadata.glob("*.metadata.json")):
+        return "iceberg"
+    data_set = (folder / "contests" / "contests.parquet").is_file() and (folder / "standings").is_dir()
+    run = (folder / "run.json").is_file() and (folder / "rounds").is_dir()
+    return "ranklake" if data_set or run else None
 
 
 def lake_table_of(path: str | os.PathLike[str]) -> LakeTable | None:
@@ -51,7 +67,7 @@ def lake_table_of(path: str | os.PathLike[str]) -> LakeTable | None:
         return None
     for place in dict.fromkeys((os.path.abspath(path), os.path.realpath(path))):
         for folder in (Path(place), *Path(place).parents):
-            if kind := _kind_of(folder):
+            if kind := kind_of(folder):
                 return LakeTable(kind, folder)
     return None
 
@@ -114,7 +130,7 @@ class DeltaRows:
         with self._damage():
             self._table: DeltaTable = self._library.DeltaTable(os.fspath(root))
             self.n_files = len(self._table.file_uris())
-            self.schema = _plain(self._query("limit 0").schema)
+            self.schema = plain_types(self._query("limit 0").schema)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of all rows, in any order of the files.
@@ -136,6 +152,10 @@ class DeltaRows:
                 batch = batch.cast(schema)
             yield batch
 
+    def read(self) -> pa.Table:
+        """All rows and columns, as :meth:`batches`."""
+        return pa.Table.from_batches(self.batches(self.schema.names), self.schema)
+
     def _query(self, condition: str = "", columns: str = "*") -> pa.RecordBatchReader:
         querying = self._library.QueryBuilder(_ONE_PARTITION).register("rows", self._table)
         return pa.RecordBatchReader.from_stream(querying.execute(f"select {columns} from rows {condition}"))
@@ -149,24 +169,3 @@ class DeltaRows:
         except (self._library.exceptions.DeltaError, pa.ArrowException, OSError, ValueError) as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise SourceError(f"the Delta table cannot be read: {reason}", self._name) from None
-
-
-def _kind_of(folder: Path) -> Kind | None:
-    """The kind of the table whose folder this is."""
-    if (folder / "_delta_log").is_dir():
-        return "delta"
-    if (folder / ".hoodie").is_dir():
-        return "hudi"
-    if (folder / "_spark_metadata").is_dir():
-        return "spark"
-    metadata = folder / "metadata"
-    if metadata.is_dir() and any(metadata.glob("*.metadata.json")):
-        return "iceberg"
-    data_set = (folder / "contests" / "contests.parquet").is_file() and (folder / "standings").is_dir()
-    run = (folder / "run.json").is_file() and (folder / "rounds").is_dir()
-    return "ranklake" if data_set or run else None
-
-
-def _plain(schema: pa.Schema) -> pa.Schema:
-    """The schema without views, which several functions of Arrow cannot read."""
-    return pa.schema([field.with_type(_VIEWS.get(field.type, field.type)) for field in schema])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from helpers.commands import Command
 from helpers.documents import ROOT, blocks_of
 
 FOLDER = ROOT / "docs" / "ingest"
@@ -23,11 +24,17 @@ def test_index__leads_to_each_page() -> None:
         assert f"\ningest/{path.stem}\n" in index, path.name
 
 
-def test_lake_tables__are_exported_by_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lake_tables__are_read_by_the_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Command
+) -> None:
     deltalake = pytest.importorskip("deltalake", reason="the extra publish is not installed")
-    (example,) = blocks_of(page("lake-tables"), "python")
+    read, again = (shlex.split(line)[1:] for line in blocks_of(page("lake-tables"), "sh"))
     monkeypatch.chdir(tmp_path)
-    deltalake.write_deltalake("results", pa.table({"contest": ["a", "a"], "player": ["ada", "bob"], "rank": [1, 2]}))
+    deltalake.write_deltalake(
+        "results", pa.table({"contest": ["a"] * 3, "player": ["ada", "bob", "cy"], "rank": [1, 2, 3]})
+    )
     deltalake.DeltaTable("results").delete("player = 'bob'")
-    exec(compile(example, "lake-tables.md", "exec"), {})
-    assert pq.read_table("results.parquet").column("player").to_pylist() == ["ada"]
+    assert "read 1 contest, 2 participations" in invoke(*read).out
+    for command in ("rate", "--dataset", "club"), ("publish", "--run", "club-elo-mmr"):
+        assert invoke(*command, "--lake", "lake").code == 0
+    assert "read 1 contest, 2 participations" in invoke(*again).out

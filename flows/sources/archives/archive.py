@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import lzma
-import os
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from ..base import IngestReport, SourceError
+from ..folders import walk
 from ..limits import BoundedReader, Limits
 from .members import CHUNK_BYTES, Member, Members, damage_in_words, read_all
 from .spool import Spool
@@ -74,14 +74,10 @@ def open_members(
 
 @contextmanager
 def _open_folder(path: Path, report: IngestReport, limits: Limits) -> Iterator[list[Member]]:
-    def refuse(error: OSError) -> None:
-        raise error
-
     members = Members(path, report, limits)
     with damage_in_words(path.name):
-        for folder, folders, names in os.walk(path, onerror=refuse):
-            folders.sort()
-            for file in (Path(folder, name) for name in sorted(names)):
+        for folder, _, names in walk(path, report):
+            for file in (Path(folder, name) for name in names):
                 name = file.relative_to(path).as_posix()
                 if members.are_contests(name, file.is_file()):
                     size = file.stat().st_size

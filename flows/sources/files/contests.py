@@ -14,6 +14,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 from ..archives.archive import ARCHIVES, open_members
 from ..archives.members import Member
 from ..base import IngestReport, OnError, Order, SourceError, filter_contests
+from ..lake_tables import is_delta
 from ..limits import Limits
 from ..options import ReadOptions
 from .inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
@@ -41,14 +42,14 @@ def read_contests(
     path
         A folder, ``.tar``, ``.tar.gz``, ``.tar.xz`` or ``.zip`` of ``N.json`` files in the reference format; a table
         of results, one row a participation, as ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (each also compressed as
-        ``.gz``, ``.bz2``, ``.zst`` or ``.xz``) or ``.parquet``; a folder of nothing but tables or a pattern such as
-        ``results/*.csv``, read in order of name as one table; or ``-``, a table from standard input. A ``.jsonl`` or
-        ``.json`` file may hold contests of the reference format instead. Several tables are read in the given order as
-        one.
+        ``.gz``, ``.bz2``, ``.zst`` or ``.xz``) or ``.parquet``; the folder of a Delta table; a folder of nothing but
+        tables or a pattern such as ``results/*.csv``, read in order of name as one table; or ``-``, a table from
+        standard input. A ``.jsonl`` or ``.json`` file may hold contests of the reference format instead. Several
+        tables are read in the given order as one.
     order
         ``number``: by file number, in tables by contest id. ``time``: by time, then number, in tables first appearance.
         ``given``: in the order of the archive, a folder by name, a table by first appearance. By default ``number``,
-        for tables ``given``.
+        for tables ``given``, for Delta tables ``time``.
     columns
         Names of the columns of a table; by default those of :class:`Columns`.
     on_error
@@ -104,11 +105,12 @@ def _items(paths: list[str], options: ReadOptions, report: IngestReport) -> Iter
         return _from_stdin(options, report)
     for path in paths:
         check_address(path)
-    files = [file for path in paths for file in files_of(path)]
-    if len(paths) > 1 and (no_table := next((file for file in files if file.is_dir() or _is_archive(file)), None)):
+    files = files_of(*paths)
+    folder = next((file for file in files if file.is_dir() and not is_delta(file)), None)
+    if len(paths) > 1 and (no_table := folder or next(filter(_is_archive, files), None)):
         raise SourceError("several paths must all be tables; ingest a folder or an archive by itself", no_table.name)
     single = files[0] if len(files) == 1 else None
-    if single is not None and single.is_dir():
+    if single is not None and single is folder:
         inputs = tables_in(single, options.input_format, report, options.limits)
         if not inputs:
             return _from_members(lambda: open_members(single, report, options.limits), single.name, options, report)
@@ -117,7 +119,7 @@ def _items(paths: list[str], options: ReadOptions, report: IngestReport) -> Iter
         return _from_members(lambda: open_members(single, report, options.limits), single.name, options, report)
     inputs = []
     for file in files:
-        form = options.input_format or format_of(file)
+        form = (not file.is_dir() and options.input_format) or format_of(file)
         if form is None:
             known = ", ".join((*ARCHIVES, *TABLES))
             rule = (
@@ -143,8 +145,8 @@ def _from_tables(
     forms = {table.form for table in inputs}
     if options.delimiter is not None and not forms <= {"csv", "tsv"}:
         raise ValueError(f"a delimiter applies to CSV and TSV only; {source} is {min(forms - {'csv', 'tsv'})}")
-    if options.encoding != "utf-8" and "parquet" in forms:
-        raise ValueError(f"an encoding applies to text only; {source} is parquet")
+    if options.encoding != "utf-8" and (binary := min(forms & {"parquet", "delta"}, default=None)):
+        raise ValueError(f"an encoding applies to text only; {source} is {binary}")
     if len(inputs) == 1 and forms <= {"json", "jsonl"}:
         members = contests_in(inputs[0], options, report)
         if members is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import lzma
 import os
 import re
@@ -15,11 +16,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
 from ...common.text import quoted
 from ..base import IngestReport, SourceError
+from ..folders import is_leftover, walk
+from ..lake_tables import is_delta, kind_of
 from ..limits import MOST_EXPANDED, BoundedReader, Limits, byte_count
 
 __all__ = [
@@ -41,12 +45,16 @@ _ENDINGS = {
     ".json": "json", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 _COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": "xz"}
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # as the value of a folder: null
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 
 @dataclass(frozen=True)
 class Input:
-    """A file that holds a table, its name in messages, its format, and the limits of its content."""
+    """A file that holds a table, its name in messages, its format, and the limits of its content.
+
+    The ``path`` of a Delta table, of the format ``delta``, is its folder.
+    """
 
     path: Path
     name: str
@@ -76,6 +84,13 @@ class Input:
             name = name[: -len(end)]
         return name
 
+    @property
+    def folder_values(self) -> dict[str, str | None]:
+        """The columns in the names of the folders directly above, as ``contest=spring``; null for Hive's default."""
+        above = map(os.path.basename, map(str, Path(os.path.abspath(self.path)).parents))
+        pairs = [name.partition("=") for name in itertools.takewhile(re.compile("[^=]+=.").match, above)]
+        return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, _, value in reversed(pairs)}
+
 
 def check_address(path: str) -> None:
     """Raise ``ValueError`` with a remedy for an address of a site, an object store or a database."""
@@ -97,7 +112,15 @@ def check_address(path: str) -> None:
 
 
 def format_of(path: Path) -> str | None:
-    """The format of a table by the ending of its name; None if it has none of these endings."""
+    """The format of a table by the ending of its name, ``delta`` for the folder of a Delta table; None for others.
+
+    Raises
+    ------
+    SourceError
+        The path belongs to a table of which single files must not be read.
+    """
+    if path.is_dir():
+        return "delta" if is_delta(path) else None
     name = path.name.lower()
     kind = _compression(name)
     if kind is not None:
@@ -106,28 +129,48 @@ def format_of(path: Path) -> str | None:
     return None if form == "parquet" and kind is not None else form
 
 
-def files_of(path: str) -> list[Path]:
-    """The file or folder at a path, or the files that match a pattern such as ``results/*.csv``.
+def files_of(*paths: str) -> list[Path]:
+    """The file or folder at each path, or the files that match a pattern such as ``results/*.csv``.
+
+    Files that other programs leave beside the files that they open are omitted, unless one is the only path.
 
     Raises
     ------
     SourceError
-        No file is found, it is not a plain file, or it is a workbook.
+        No file is found, it is not a plain file, it is a workbook, or a part of a Delta, Iceberg or Hudi table.
     """
-    files = [Path(path)]
-    if not files[0].exists():
-        if not glob.has_magic(path):
-            raise SourceError("no such file or folder", path)
-        files = [Path(name) for name in sorted(glob.glob(path, recursive=True)) if Path(name).is_file()]
-        if not files:
-            raise SourceError("no file matches this pattern", path)
+    files = [file for path in paths for file in _matches(path) if len(paths) == 1 or not is_leftover(file.name)]
+    if not files:
+        raise SourceError("left by another program, and no other file is given", paths[0])
     for file in files:
         if not (file.is_file() or file.is_dir()):
             rule = "neither a plain file nor a folder; use - (standard input) for a pipe"
             raise SourceError(rule, file.name)
         if file.name.lower().endswith(_SHEETS):
             raise SourceError("a workbook is not read; save the sheet with the results as CSV (UTF-8)", file.name)
+    _check_whole(files)
     return files
+
+
+def _matches(path: str) -> list[Path]:
+    """The file or folder at a path, or the files that match it as a pattern."""
+    if Path(path).exists():
+        return [Path(path)]
+    if not glob.has_magic(path):
+        raise SourceError("no such file or folder", path)
+    found = map(Path, sorted(glob.glob(path, recursive=True)))
+    files = [file for file in found if not is_leftover(file.name) and (file.is_file() or kind_of(file) == "delta")]
+    if not files:
+        raise SourceError("no file matches this pattern", path)
+    return files
+
+
+def _check_whole(files: list[Path]) -> None:
+    """Raise :class:`SourceError` if a file is a part of a table that is a folder."""
+    # A look at one file of each folder is enough, and takes as long as to open it.
+    parquet = [file for file in files if file.suffix.lower() in (".parquet", ".pq")]
+    for file in {(os.path.dirname(os.path.realpath(file)), file.parent): file for file in parquet}.values():
+        is_delta(file)
 
 
 @contextmanager
@@ -150,23 +193,33 @@ def tables_in(folder: Path, form: str | None, report: IngestReport, limits: Limi
     SourceError
         The folder holds contests of the reference format beside tables.
     """
-    files = [
-        file
-        for file in sorted(folder.rglob("*"))
-        if file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-    ]
-    if form is not None:
-        return [Input(file, file.relative_to(folder).as_posix(), form, limits) for file in files]
-    known = [(file, known) for file in files if (known := format_of(file)) is not None and file.suffix != ".txt"]
-    contests = [file for file, form in known if form == "json"]
-    tables = [file for file, form in known if form != "json"]
-    if not tables:
+    found = IngestReport()  # of no use if there is no table: the reader of contests walks again
+    with damage_of(folder.name):
+        files = sorted(_files_below(folder, found))
+    if form is None:
+        known = [(file, known) for file in files if (known := format_of(file)) is not None and file.suffix != ".txt"]
+    else:
+        known = [(file, "delta" if file.is_dir() else form) for file in files]
+    contests = [file for file, form in known if form == "json"] if form is None else []
+    if len(contests) == len(known):
         return []
     if contests:
+        tables = [file for file, form in known if form != "json"]
         both = f"{quoted(contests[0].name)} beside the table {quoted(tables[0].name)}"
         raise SourceError(f"holds contests and tables, {both}; put them into folders of their own", folder.name)
-    report.other_files += len(files) - len(tables)
+    report.other_files += found.other_files + len(files) - len(known)
+    report.notes += found.notes
     return [Input(file, file.relative_to(folder).as_posix(), form, limits) for file, form in known]
+
+
+def _files_below(folder: Path, report: IngestReport) -> Iterator[Path]:
+    """The files of a folder and its subfolders that are not hidden, and the folders of Delta tables."""
+    for place, folders, names in walk(folder, report):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        tables = [name for name in folders if is_delta(Path(place, name))]
+        folders[:] = [name for name in folders if name not in tables]
+        yield from (Path(place, name) for name in tables)
+        yield from (file for name in names if not name.startswith((".", "_")) and (file := Path(place, name)).is_file())
 
 
 @contextmanager

@@ -93,8 +93,7 @@ def read_json(source: Input, reading: Reading) -> TablePart:
             raise fault_of(f"more than {MAX_COLUMNS:,} different keys, which are no columns", number, source)
     if not present:
         raise SourceError("no contests: the table has no rows", source.name)
-    columns = reading.options.columns.find(list(present), source.name)
-    used = sorted(set(columns.values()))
+    columns, used = reading.find(list(present), source)
     parts, lines, rows = [], array("q"), []
     faults: dict[int, str] = {}
     for number, raw in items_of(source, Reading(reading.options, IngestReport())):

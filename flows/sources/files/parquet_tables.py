@@ -1,4 +1,4 @@
-"""Tables in Parquet, read in batches: a file of a few MB may hold billions of values."""
+"""Tables in Parquet, and Delta tables, read in batches: a file of a few MB may hold billions of values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import pyarrow.parquet as pq
 
 from ...common.text import quoted
 from ..base import SourceError
-from ..columns import is_text, without_invalid
+from ..columns import is_text, plain_types, without_invalid
+from ..lake_tables import DeltaRows
 from ..limits import MAX_TEXT, byte_count
 from .inputs import Input
 from .parts import Reading, TablePart
 
-__all__ = ["read_parquet"]
+__all__ = ["read_delta", "read_parquet"]
 
 BATCH_ROWS = 2**16
 
@@ -27,17 +28,13 @@ def read_parquet(source: Input, reading: Reading) -> TablePart:
         The file cannot be read, lacks a column, or exceeds a limit.
     """
     with pq.ParquetFile(source.path) as file:
-        schema = file.schema_arrow
+        schema = plain_types(file.schema_arrow)
         present = schema.names
-        columns = reading.options.columns.find(present, source.name)
-        used = sorted(set(columns.values()))
-        for name in used:
-            if pa.types.is_nested(schema.field(name).type):
-                rule = f"the column {quoted(name)} holds {schema.field(name).type}; it must hold one value a row"
-                raise SourceError(rule, source.name)
+        columns, used = reading.find(present, source)
+        _check_flat(schema, used, source)
         _check_footer(file.metadata, used, source, reading)
     # Texts stay dictionary-encoded, as in the file: as plain text a few bytes may become gigabytes.
-    texts = [name for name in used if is_text(schema.field(name).type) or _is_binary(schema.field(name).type)]
+    texts = [name for name in used if _is_of_bytes(schema.field(name).type)]
     with pq.ParquetFile(source.path, read_dictionary=texts) as file:
         batches, n_rows = [], 0
         faults: dict[int, str] = {}
@@ -48,6 +45,37 @@ def read_parquet(source: Input, reading: Reading) -> TablePart:
             n_rows += batch.num_rows
         used_schema = pa.schema([schema.field(name) for name in used])
         return TablePart(pa.Table.from_batches(batches, used_schema), columns, present, faults=faults)
+
+
+def read_delta(source: Input, reading: Reading) -> TablePart:
+    """The used columns of the newest version of a Delta table.
+
+    Raises
+    ------
+    MissingExtraError
+        The package deltalake is not installed.
+    SourceError
+        As for :func:`read_parquet`.
+    """
+    rows = DeltaRows(source.path, source.name)
+    columns, used = reading.find(rows.schema.names, source)
+    _check_flat(rows.schema, used, source)
+    batches, n_rows = [], 0
+    faults: dict[int, str] = {}
+    for batch in rows.batches(used):
+        reading.count(source.name, batch.num_rows, batch.nbytes)
+        batches.append(without_invalid(batch, n_rows, faults) if reading.skips else batch)
+        n_rows += batch.num_rows
+    schema = pa.schema([rows.schema.field(name) for name in used])
+    table = pa.Table.from_batches(batches, schema)
+    return TablePart(table, columns, rows.schema.names, faults=faults, ordered=rows.n_files < 2)
+
+
+def _check_flat(schema: pa.Schema, used: list[str], source: Input) -> None:
+    for name in used:
+        if pa.types.is_nested(schema.field(name).type):
+            rule = f"the column {quoted(name)} holds {schema.field(name).type}; it must hold one value a row"
+            raise SourceError(rule, source.name)
 
 
 def _check_footer(facts: pq.FileMetaData, used: list[str], source: Input, reading: Reading) -> None:
@@ -70,7 +98,7 @@ def _plain_size(column: pa.Array, source: Input) -> int:
     SourceError
         A text is too long.
     """
-    if not pa.types.is_dictionary(column.type):
+    if not (pa.types.is_dictionary(column.type) and _is_of_bytes(column.type.value_type)):
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary)
     longest = pc.max(lengths).as_py() or 0
@@ -90,5 +118,5 @@ def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
-def _is_binary(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+def _is_of_bytes(kind: pa.DataType) -> bool:
+    return bool(is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from ...common.text import quoted
 from ..base import IngestReport, LeftOut, SourceError
 from ..limits import Limits, byte_count
 from ..options import ReadOptions
+from .inputs import Input
 
 __all__ = ["Reading", "TablePart"]
 
@@ -24,7 +26,7 @@ class TablePart:
     table
         The columns, with their names in the file.
     columns
-        The same names by key.
+        The same names by key, and those of columns in the names of folders.
     present
         All columns of the file.
     lines
@@ -35,6 +37,8 @@ class TablePart:
         Rows of the file, from 1 and in order, that are not in the table.
     faults
         Faults of rows of the table, from 0, that their values do not show.
+    ordered
+        Whether the rows have an order of their own.
     """
 
     table: pa.Table
@@ -44,6 +48,7 @@ class TablePart:
     note: str = ""
     left_out: Sequence[int] = ()
     faults: Mapping[int, str] = field(default_factory=dict)
+    ordered: bool = True
 
     def rows(self, rows: Sequence[int]) -> list[int]:
         """Rows of the file, from 1, of rows of the table, from 1."""
@@ -66,6 +71,24 @@ class Reading:
     @property
     def limits(self) -> Limits:
         return self.options.limits
+
+    def find(self, present: Sequence[str], source: Input) -> tuple[dict[str, str], list[str]]:
+        """The columns to use by key, in the file or in the names of its folders, and the used ones in the file.
+
+        Raises
+        ------
+        SourceError
+            A column is missing, or is in the file and in the name of a folder.
+        """
+        values = source.folder_values
+        others = [name for name in values if name not in present]
+        columns = self.options.columns.find([*present, *others], source.name)
+        used = sorted(set(columns.values()))
+        folded = {name.casefold() for name in present}
+        if twice := next((name for name in used if name in values and name.casefold() in folded), None):
+            where = f"in the file and in the name of a folder ({twice}={values[twice]})"
+            raise SourceError(f"the column {quoted(twice)} is {where}; rename the folder, or the column", source.name)
+        return columns, [name for name in used if name not in others]
 
     def leave_out(self, error: SourceError) -> None:
         """Raise the error of an unreadable record whose contest is unknown, or list it in the report."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -11,14 +11,15 @@ import pyarrow as pa
 
 from ranklake.storage.datasets.tables.contests import Contest
 
-from ..base import IngestReport, SourceError
+from ..base import IngestReport, Order, SourceError
 from ..column_names import Columns
 from ..columns import decoded
 from ..options import ReadOptions
 from ..results import contests_from_results, with_contest
+from .common_types import with_common_types
 from .inputs import Input, damage_of
 from .json_tables import read_json
-from .parquet_tables import read_parquet
+from .parquet_tables import read_delta, read_parquet
 from .parts import Reading, TablePart
 from .text_tables import read_text
 
@@ -56,8 +57,9 @@ def read_tables(
         for offset, (_, part) in zip(offsets, parts, strict=False)
         for row, rule in part.faults.items()
     }
+    order = options.order or _order_of(table, columns, parts)
     contests = contests_from_results(
-        table, columns, order=options.order or "given", source=source, options=options, notes=notes, faults=faults
+        table, columns, order=order, source=source, options=options, notes=notes, faults=faults
     )
     try:
         for contest in contests:
@@ -83,38 +85,51 @@ def _read(
         table, columns = part.table, part.columns
         if not tables:
             first = columns
-            report.notes.append(options.columns.notes(columns, part.present) + (f"; {part.note}" if part.note else ""))
+            present = [*part.present, *file.folder_values]
+            report.notes.append(options.columns.notes(columns, present) + (f"; {part.note}" if part.note else ""))
         elif columns.keys() != first.keys():
             key = min(columns.keys() ^ first.keys())
             has, lacks = (file.name, inputs[0].name) if key in columns else (inputs[0].name, file.name)
             raise SourceError(
                 f"{has} has a column for {key}, {lacks} has none; --column {key}= leaves it out", file.name
             )
-        if len(inputs) > 1:
-            names = {column: name for key, column in columns.items() for name in [first[key]]}
-            table = pa.table({names[name]: decoded(table[name]) for name in table.column_names})
-        tables.append(table)
+        names = {column: first[key] for key, column in columns.items()}
+        table = _with_folder_values(table, file, names)
+        tables.append(table.rename_columns([names[name] for name in table.column_names]))
         parts.append((file.name, part))
-    for table, (name, _) in zip(tables, parts, strict=True):
-        _check_types(tables[0], table, inputs[0].name, name)
+    if len(tables) > 1:
+        tables = with_common_types(tables, [name for name, _ in parts])
     offsets = np.cumsum([0, *(table.num_rows for table in tables)]).tolist()
     if len(tables) > 1:
         report.notes.append(f"columns of {len(tables)} files: {inputs[0].name} to {inputs[-1].name}, in order of name")
-    joined = pa.concat_tables(tables, promote_options="permissive") if len(tables) > 1 else tables[0]
-    return joined, first, parts, offsets
+    return pa.concat_tables(tables), first, parts, offsets
 
 
-def _check_types(first: pa.Table, table: pa.Table, first_name: str, name: str) -> None:
-    for column in first.column_names:
-        try:
-            pa.unify_schemas(
-                [pa.schema([(column, part[column].type)]) for part in (first, table)], promote_options="permissive"
-            )
-        except pa.ArrowException:
-            kinds = f"{first[column].type} in {first_name}, {table[column].type} here"
-            raise SourceError(
-                f"the column {column!r} holds {kinds}; files of one table need the same types", name
-            ) from None
+def _with_folder_values(table: pa.Table, file: Input, used: Collection[str]) -> pa.Table:
+    """The table with the used columns in the names of the file's folders."""
+    for name in [name for name in used if name not in table.column_names]:
+        table = table.append_column(name, pa.repeat(pa.scalar(file.folder_values[name], pa.string()), len(table)))
+    return table
+
+
+def _order_of(table: pa.Table, columns: dict[str, str], parts: list[tuple[str, TablePart]]) -> Order:
+    """The order of the contests, unless one was chosen.
+
+    Raises
+    ------
+    SourceError
+        It is unknown: the rows have no order of their own, and no time.
+    """
+    unordered = next((name for name, part in parts if not part.ordered), None)
+    if unordered is None:
+        return "given"
+    if "time" not in columns and len(decoded(table[columns["contest"]]).unique()) > 1:
+        rule = (
+            "the order of the contests is unknown: a Delta table has no order of rows, and there is no column of times"
+        )
+        remedy = "--column time=... names one, --order number takes the contests by number"
+        raise SourceError(f"{rule}; {remedy}", unordered)
+    return "time" if "time" in columns else "given"
 
 
 _READERS: dict[str, Callable[[Input, Reading], TablePart]] = {
@@ -123,6 +138,7 @@ _READERS: dict[str, Callable[[Input, Reading], TablePart]] = {
     "json": read_json,
     "jsonl": read_json,
     "parquet": read_parquet,
+    "delta": read_delta,
 }
 
 

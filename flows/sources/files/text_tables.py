@@ -115,9 +115,8 @@ def read_text(source: Input, reading: Reading) -> TablePart:
             present = stream.schema.names
         if marked and any(has_marks(name) for name in present):
             raise SourceError(f"cannot be read: the header is not UTF-8; {_encodings(utf8)}", source.name)
-        columns = options.columns.find(present, source.name)
+        columns, used = reading.find(present, source)
         # All columns are read as text: type detection would change the player 007 to 7 and the player NA to null.
-        used = sorted(set(columns.values()))
         converting = pacsv.ConvertOptions(
             include_columns=used,
             column_types=dict.fromkeys(used, pa.string()),
