@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 
 __all__ = [
     "LONGEST_CELL",
@@ -30,6 +30,7 @@ __all__ = [
     "byte_size",
     "cell",
     "count",
+    "described",
     "json_visible",
     "markdown",
     "message",
@@ -112,6 +113,14 @@ def quoted(value: object, longest: int = LONGEST_QUOTED) -> str:
     """The ``repr`` of a value, cut to ``longest`` characters."""
     text = repr(value[: longest + 1] if isinstance(value, str) else value)
     return text if len(text) <= longest else f"{text[: longest - 4]}...{text[-1]}"
+
+
+def described(value: object) -> str:
+    """A value in a message: the value if it is short and on one line, else its type."""
+    shown = repr(value) if isinstance(value, Collection) and not isinstance(value, str | bytes) else quoted(value)
+    return (
+        shown if "\n" not in shown and len(shown) <= LONGEST_QUOTED else f"a value of the type {type(value).__name__}"
+    )
 
 
 def count(n: int, noun: str) -> str:

@@ -13,6 +13,8 @@ from datetime import UTC, date, datetime, timedelta
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+from .text import described
+
 if TYPE_CHECKING:  # the options of the command import this module
     import numpy as np
     import numpy.typing as npt
@@ -64,8 +66,7 @@ class NoTimeError(ValueError):
 
     def __init__(self, rule: str, value: Any, name: str = "") -> None:
         huge = isinstance(value, int) and abs(value) > 10**18
-        shown = "a number of more than 18 digits" if huge else repr(value)
-        shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+        shown = "a number of more than 18 digits" if huge else described(value)
         super().__init__(f"{name} {rule}, got {shown}".lstrip())
         self.rule = rule
 

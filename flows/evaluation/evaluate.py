@@ -21,6 +21,7 @@ from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 
+from ..common.arguments import checked
 from ..common.configuration.settings import build_params, find_system
 from ..common.finite import finite_json, finite_rows
 from ..compilation.compile import compile_parts
@@ -134,6 +135,7 @@ class Evaluation:
         return document
 
 
+@checked
 def evaluate(
     lake: Lake | str,
     name: str,
@@ -165,7 +167,7 @@ def evaluate(
         has other games now.
     """
     check_value("scale", scale, positive(POINTS)["limits"])
-    lake = Lake.open(lake) if isinstance(lake, str) else lake
+    lake = lake if isinstance(lake, Lake) else Lake.open(lake)
     run = Run.open(lake, name)
     chain = run.segments()
     if first_round >= chain.stop_round:

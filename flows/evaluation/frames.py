@@ -15,6 +15,7 @@ from ranklake.rating_kernels.core.system import check_value
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.rating_kernels.warm import SCORES
 
+from ..common.arguments import checked
 from ..common.configuration.settings import build_params, find_system
 from ..compilation.compile import compile_parts
 from ..frames.kinds import to_pandas
@@ -25,6 +26,7 @@ __all__ = ["evaluate_history"]
 _COLUMNS = ("round_index", "lo", "mu_prior", "n_before")
 
 
+@checked
 def evaluate_history(
     history: Any,
     first_round: int = 0,

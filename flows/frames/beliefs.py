@@ -15,6 +15,7 @@ from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 
 from ..common.configuration.settings import build_contest_params, find_system, params_to_json
+from ..common.text import described
 from ..execution.rater import BeliefColumns
 from .kinds import to_pandas
 from .warning import warn_user
@@ -110,12 +111,13 @@ def read_beliefs(beliefs: Any) -> PlayerBeliefs | pd.DataFrame | None:
         try:
             given = to_pandas(beliefs)
         except ValueError:
-            kind = type(beliefs).__name__
-            raise ValueError(f"beliefs must be Ratings, a mapping or a frame by player, got {kind}") from None
+            kinds = "Ratings, a mapping from player to mu, or a frame by player"
+            raise ValueError(f"beliefs must be {kinds}, got {described(beliefs)}") from None
     if "player" in given.columns and given.index.name != "player":
         given = given.set_index("player")
     if "mu" not in given.columns:
-        raise ValueError(f"beliefs need a column mu, got {', '.join(map(str, given.columns))}")
+        have = ", ".join(map(str, given.columns)) or "no columns"
+        raise ValueError(f"beliefs need a column mu, got {have}")
     if not given.index.is_unique:
         raise ValueError(f"beliefs name player {given.index[given.index.duplicated()][0]!r} twice")
     return given
@@ -230,13 +232,17 @@ def report_no_common_player(known: Any, player: Any, recorded: bool = True, what
     """
     if isinstance(known, str) != isinstance(player, str):
         raise ValueError(
-            f"no player of beliefs is in {what}: they are as {known!r} in beliefs and as {player!r} in {what}; convert "
-            f"one of them, as with beliefs.index.astype({'int' if isinstance(known, str) else 'str'!s})"
+            f"no player of beliefs is in {what}: names are {_kind_of(known)} in beliefs and {_kind_of(player)} in "
+            f"{what}; convert the numbers to texts, as with astype(str)"
         )
     text = f"no player of beliefs, such as {known!r}, is in {what}, such as {player!r}"
     if not recorded:
         raise ValueError(text)
     warn_user(f"{text}; all are newcomers")
+
+
+def _kind_of(name: Any) -> str:
+    return f"{'texts' if isinstance(name, str) else 'numbers'} such as {getattr(name, 'item', lambda: name)()!r}"
 
 
 def _columns_of_frame(

@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 
 import pandas as pd
 
+from ..common.arguments import checked
 from ..common.configuration.presets import choose_preset, display_of_preset
 from ..common.configuration.system_names import SystemName
 from ..sources.base import OnError
@@ -64,6 +65,7 @@ def rate_history(
 ) -> tuple[pd.DataFrame, pd.DataFrame]: ...
 
 
+@checked
 def rate_history(
     results: Any,
     system: SystemName | None = None,

@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from ..common.text import described, quoted
+
 __all__ = ["SUFFIX", "ArrowFrame", "Frame", "PandasFrame", "as_kind", "concat", "open_frame", "to_pandas"]
 
 SUFFIX = "_results"  # of a column whose name a new column has
@@ -67,7 +69,7 @@ class PandasFrame:
     def arrow(self, names: Sequence[str] | None = None) -> pa.Table:
         names = self.names if names is None else names
         at = [self.names.index(name) for name in names]
-        arrays = [pa.Array.from_pandas(self.frame.iloc[:, i]) for i in at]
+        arrays = [_column_as_arrow(self.frame.iloc[:, i], self.names[i]) for i in at]
         return pa.table(arrays, names=list(names))
 
     def take(self, name: str, rows: Rows) -> pd.Series[Any]:
@@ -151,11 +153,12 @@ def open_frame(results: Any, what: str = "results") -> Frame:
             table = _without_views(pa.table(results))
             return ArrowFrame(table, "duckdb" if library in ("duckdb", "_duckdb") else "arrow")
         except (pa.ArrowException, TypeError, ValueError) as error:
-            raise ValueError(f"{what}: the Arrow stream is no table: {error}") from None
+            rule = f"{what} must be a frame with columns, got a value of the type {type(results).__name__}"
+            raise ValueError(f"{rule}, whose Arrow stream is no table: {error}") from None
     if hasattr(results, "to_pandas"):
         return PandasFrame(results.to_pandas())
     kinds = "a pandas, Polars, Arrow, DuckDB or Dask frame"
-    raise ValueError(f"{what} must be {kinds}, got {type(results).__name__}")
+    raise ValueError(f"{what} must be {kinds}, got {described(results)}")
 
 
 def as_kind(frame: pd.DataFrame | pa.Table, kind: str) -> Any:
@@ -200,6 +203,25 @@ def _without_views(table: pa.Table) -> pa.Table:
     """The table with plain strings: Arrow cannot take rows of views."""
     views = [field.with_type(pa.large_string()) if field.type == pa.string_view() else field for field in table.schema]
     return table.cast(pa.schema(views)) if pa.string_view() in table.schema.types else table
+
+
+def _column_as_arrow(column: pd.Series[Any], name: str) -> pa.Array:
+    """A column of a pandas frame as Arrow.
+
+    Raises
+    ------
+    ValueError
+        The column has values of several kinds, or of a kind that Arrow does not have; names rows by their labels.
+    """
+    try:
+        return pa.Array.from_pandas(column)
+    except pa.ArrowException:
+        known = column.dropna().astype(object)
+        labels, kinds = known.index.tolist(), [type(value).__name__ for value in known]
+        other = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), 0)
+        values = [f"{quoted(known.iloc[i])} in row {labels[i]!r}" for i in sorted({0, other})]
+        rule = "the values of a column must be all texts, all numbers or all dates"
+        raise ValueError(f"column {name!r}: {rule}, got {' and '.join(values)}") from None
 
 
 def _as_arrow(column: Any) -> Any:

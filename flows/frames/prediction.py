@@ -22,9 +22,13 @@ from ranklake.rating_kernels import Beliefs, Prior, Rounds
 from ranklake.rating_kernels.core.beliefs import NEVER, Column
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.standings import ROUND_LIMITS
+from ranklake.rating_kernels.core.system import check_value
 
+from ..common.arguments import check_names, checked
 from ..common.configuration.system_names import SystemName
 from ..common.ignored_columns import count_ignored, ignored_lines
+from ..common.text import described
 from ..common.times import check_to_come, parse_time
 from ..common.titles import NONE
 from ..compilation.compile import announce_compilation, compile_kernels
@@ -53,6 +57,7 @@ MAX_SHOWN = 100  # entrants in a cell of a notebook
 _PAIRS = 1 << 20  # pairs whose chances are in memory at a time
 
 
+@checked
 def predict(
     beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None,
     players: Sequence[Any],
@@ -93,10 +98,9 @@ def predict(
     """
     initial = read_beliefs(beliefs)
     rating_system, params = choose_system(system, hyperparameters, initial)
-    if isinstance(players, str):
-        raise ValueError(f"players must be a list of names, got the text {players!r}")
     entrants = list(players)
     names = list(chain.from_iterable(map(members_of, entrants)))
+    check_names(names)
     store, _ = build_store(rating_system, params, names, initial, "the players")
     warn_of_lost_record(system, initial)
     known = store.last_time[store.last_time != NEVER]
@@ -108,6 +112,8 @@ def predict(
     if time_seconds is None:
         time_seconds = latest
     check_to_come(time_seconds, last, latest)
+    for name, value in (("weight", weight), ("perf_ceiling", perf_ceiling)):
+        check_value(name, value, ROUND_LIMITS[name])
     columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     prediction = Prediction(
         Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
@@ -227,6 +233,7 @@ class Prediction:
         index = pd.Index(self.players, name="player")
         return pd.DataFrame({**columns, "expected_place": self.expected_places()}, index=index)
 
+    @checked
     def outcomes(self, player: Any, places: Sequence[int] | None = None) -> pd.DataFrame:
         """The rating of a player after each place, for a member of a team after each place of the team.
 
@@ -240,6 +247,7 @@ class Prediction:
         pd.DataFrame
             ``place, mu, sigma, rating, change``: the display rating after the round and its change.
         """
+        check_names([player])
         if player not in self._member:
             members = ", ".join(map(repr, self._entrants.roster(self._find(player))))
             raise ValueError(f"{player!r} is a team; the rating after a place is that of a member: {members}")
@@ -250,6 +258,7 @@ class Prediction:
         change = rating - before[row]
         return pd.DataFrame({"place": wanted, "mu": mu, "sigma": sigma, "rating": rating, "change": change})
 
+    @checked
     def place_needed(self, player: Any, rating: float) -> int | None:
         """The last place that still gives a player ``rating``; None if the first does not.
 
@@ -265,6 +274,7 @@ class Prediction:
         return good or None
 
     def _find(self, player: Any) -> int:
+        check_names([player])
         if player not in self._row:
             raise ValueError(f"player {player!r} does not take part in this round")
         return self._row[player]
@@ -286,8 +296,8 @@ class Prediction:
 
     def _play(self, row: int, place: int) -> tuple[float, float]:
         """``mu`` and ``sigma`` of the player in ``row`` after finishing at ``place``."""
-        if not 1 <= place <= len(self):
-            raise ValueError(f"place must be from 1 to {len(self)}, got {place}")
+        if not (isinstance(place, int | np.integer) and 1 <= place <= len(self)):
+            raise ValueError(f"a place must be a whole number from 1 to {len(self)}, got {described(place)}")
         entrant = self._entrants.entrant_of(row)
         others = np.argsort(-self._prior.mu, kind="stable")
         rows, places, teams = self._entrants.rows(np.insert(others[others != entrant], place - 1, entrant))

@@ -18,6 +18,7 @@ from ranklake.rating_kernels import Beliefs, ConvergenceError, Outcome, Rounds, 
 from ..common.adapters import places_among_rated
 from ..common.ignored_columns import IN_PYTHON, count_ignored, ignored_lines
 from ..common.skipping import Skipping, count_reasons
+from ..common.text import described
 from ..common.times import spelled
 from ..compilation.compile import compile_kernels
 from ..engines.factory import ENGINES, open_engine
@@ -186,7 +187,7 @@ def open_given_engine(engine: Any, workers: int | None) -> Engine:
     if isinstance(engine, str):
         return open_engine(engine, workers)
     if not hasattr(engine, "scheduler"):
-        raise ValueError(f"engine must be one of {', '.join(ENGINES)} or a Dask client, got {type(engine).__name__}")
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)} or a Dask client, got {described(engine)}")
     from ..engines.cluster import Cluster
 
     return Cluster.of(engine)

@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from ranklake.rating_kernels import Rounds
 
-from ..common.text import count
+from ..common.configuration.hyperparameters import near_names
+from ..common.text import count, described
 from ..sources.base import OnError, SourceError
-from ..sources.column_names import Columns
+from ..sources.column_names import KEYS, OTHER_KEYS, Columns
 from ..sources.options import Duplicates, ReadOptions
 from ..sources.results import rounds_from_results
 from .kinds import Frame, open_frame
@@ -92,8 +93,6 @@ class Results:
             rounds, rows, first_row, faults, ranges = rounds_from_results(table, found, options=options)
         except SourceError as error:
             raise ValueError(_labelled(error, frame) + _hidden_in_index(frame, named)) from None
-        except pa.ArrowException as error:
-            raise ValueError(f"results: a column mixes kinds of values: {error}") from None
         back = int(np.count_nonzero(np.diff(rounds.time_seconds) < 0))
         if back:
             warn_user(f"time goes back at {count(back, 'contest')}; the order was kept as given")
@@ -135,15 +134,24 @@ def named_columns(columns: Mapping[str, str] | None, **keywords: str | None) -> 
 
     Raises
     ------
+    TypeError
+        ``columns`` is no mapping from keys to names.
     ValueError
-        ``columns`` is no mapping, or both give different names for one key.
+        A key is unknown, or both give different names for one key.
     """
     if not isinstance(columns, Mapping | None):
-        raise ValueError(f"columns must be a mapping such as {{'contest': 'race_id'}}, got {columns!r}")
+        raise TypeError(f"columns must be a mapping such as {{'contest': 'race_id'}}, got {described(columns)}")
     named = {key: name for key, name in (columns or {}).items() if name is not None}
-    for key, name in keywords.items():
-        if name is not None and named.setdefault(key, name) != name:
-            raise ValueError(f"{key}={name!r} and columns={{{key!r}: {named[key]!r}}} differ; name the column once")
+    for key, name in named.items():
+        if key not in (*KEYS, *OTHER_KEYS):
+            near = near_names(key, KEYS) if isinstance(key, str) else []
+            meant = f"did you mean {near[0]!r}?" if near else f"keys are {', '.join(KEYS)}"
+            raise ValueError(f"columns={{{key!r}: {name!r}}}: there is no key {key!r}; {meant}")
+        if not isinstance(name, str):
+            raise TypeError(f"columns: the column of {key!r} must be a text, got {described(name)}")
+    for key, keyword in keywords.items():
+        if keyword is not None and named.setdefault(key, keyword) != keyword:
+            raise ValueError(f"{key}={keyword!r} and columns={{{key!r}: {named[key]!r}}} differ; name the column once")
     return named
 
 

@@ -15,6 +15,7 @@ from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
 
+from ..common.arguments import checked
 from ..common.configuration.settings import convert_fields
 from ..common.skipping import Skipping, count_reasons
 from ..compilation.compile import compile_parts
@@ -29,6 +30,7 @@ __all__ = ["SmoothedResults", "smooth_history", "smooth_results"]
 _NUMBERS = ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
 
 
+@checked
 def smooth_history(
     results: Any,
     *,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..common.arguments import check_names, checked
 from ..common.configuration.system_names import SystemName
 from ..results.display import Display
 from ..results.group_level import group_level
@@ -15,6 +16,7 @@ from .beliefs import HasBeliefs, build_store, choose_system, read_beliefs, warn_
 __all__ = ["team_rating"]
 
 
+@checked
 def team_rating(
     beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None,
     players: Sequence[Any],
@@ -44,11 +46,10 @@ def team_rating(
     """
     initial = read_beliefs(beliefs)
     rating_system, params = choose_system(system, hyperparameters, initial)
-    if isinstance(players, str):
-        raise ValueError(f"players must be a list of names, got the text {players!r}")
     names = list(players)
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ValueError(f"player {twice!r} is named twice")
+    check_names(names)
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"player {twice[0]!r} is named twice")
     store, _ = build_store(rating_system, params, names, initial, "the players")
     warn_of_lost_record(system, initial)
     display = Display(rating_system, params, rating_system.deviations if deviations is None else deviations)

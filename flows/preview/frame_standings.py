@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..common.arguments import check_names
 from ..frames.kinds import Frame
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
@@ -48,6 +49,7 @@ def standings_from_frame(
     if len(rounds) != 1:
         raise ValueError(f"standings: a preview takes one contest, got {len(rounds):,}")
     players, entrants = frame.take(found["player"], rows).tolist(), list(entrants)
+    _check_entrants(entrants, players)
     if rounds.roles.any():
         rated = rounds.are_rated
         if not rated.any():
@@ -70,3 +72,12 @@ def standings_from_frame(
         rated_above=float(limits[0, 0]),
         rated_below=float(limits[0, 1]),
     )
+
+
+def _check_entrants(entrants: list[Any], players: list[Any]) -> None:
+    """Refuse entrants that are texts if the players of the standings are numbers, and the reverse."""
+    check_names(entrants, "an entrant")
+    for entrant in entrants:
+        if isinstance(entrant, str) != isinstance(players[0], str):
+            rule = f"names must be of the kind of those in the standings, such as {players[0]!r}"
+            raise TypeError(f"entrants: {rule}; got {entrant!r}")

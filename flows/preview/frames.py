@@ -11,6 +11,7 @@ import pandas as pd
 from ranklake.rating_kernels.core.beliefs import NEVER
 from ranklake.storage.runs.stored_run import StoredRun
 
+from ..common.arguments import checked
 from ..common.skipping import Skipping
 from ..common.times import check_to_come, parse_time
 from ..common.title_files import parse_titles
@@ -30,6 +31,7 @@ from .standings import Standings
 __all__ = ["preview"]
 
 
+@checked
 def preview(
     ratings: StoredRun | HasBeliefs | Mapping[Any, float] | pd.DataFrame | None,
     standings: Any,

@@ -9,12 +9,14 @@ import pandas as pd
 
 from ranklake.rating_kernels.metrics.metrics import FILTERS, SCALE
 
+from ..common.arguments import checked
 from ..frames.kinds import to_pandas
 from .ratings import Ratings
 
 __all__ = ["compare"]
 
 
+@checked
 def compare(
     ratings: Sequence[Ratings[Any]] | Mapping[str, Ratings[Any]],
     *,
@@ -49,7 +51,7 @@ def compare(
     if isinstance(ratings, Ratings) or not all(
         isinstance(one, Ratings) for one in (ratings.values() if isinstance(ratings, Mapping) else ratings)
     ):
-        raise ValueError("compare needs a list of Ratings, or a mapping from names to Ratings")
+        raise TypeError("ratings must be a list of Ratings, or a mapping from names to Ratings")
     named = ratings if isinstance(ratings, Mapping) else {one.label: one for one in ratings}
     if not named or len(named) < len(ratings):
         raise ValueError("compare needs ratings with different names; pass a mapping from names to ratings")

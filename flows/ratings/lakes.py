@@ -12,6 +12,7 @@ from ranklake.storage import Lake as StoredLake
 from ranklake.storage import Run as StoredRun
 from ranklake.storage.lake.access.files import find_lake
 
+from ..common.arguments import checked
 from ..results.attributes import player_attributes
 from .ratings import Ratings
 
@@ -42,6 +43,7 @@ class Lake(StoredLake):
         """The same as ``Lake(url)``."""
         return cls(url, create=create)
 
+    @checked
     def run(self, name: str) -> Run:
         """The run called ``name``.
 

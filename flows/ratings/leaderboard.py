@@ -10,6 +10,8 @@ import pandas as pd
 
 from ranklake.rating_kernels.core.beliefs import NEVER
 
+from ..common.arguments import check_names
+from ..common.text import described
 from ..common.times import count_until, spelled
 from ..frames.beliefs import PlayerBeliefs
 from ..results.display import Display
@@ -93,7 +95,15 @@ def groups_of(leaderboard: pd.DataFrame, by: Mapping[Any, Any] | pd.Series) -> p
     -------
     pd.DataFrame
         ``place, group, rating, n_players, best, best_rating``.
+
+    Raises
+    ------
+    TypeError
+        ``by`` is no mapping and no Series, or a group is a list.
     """
+    if not isinstance(by, Mapping | pd.Series):
+        raise TypeError(f"by must be a mapping or a Series with the group of each player, got {described(by)}")
+    check_names(by.values() if isinstance(by, Mapping) else by, "a group")
     of, groups = pd.factorize(leaderboard["player"].map(by))
     rating = leaderboard["rating"].to_numpy()
     best, level, sizes = rated_groups(rating, of.astype(np.int64))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 import pandas as pd
 
+from ..common.arguments import check_names, checked
 from ..common.configuration.hyperparameters import near_names
 from ..common.configuration.settings import params_to_json
 from ..common.times import parse_time
@@ -78,6 +79,7 @@ class PlayerRatings(Generic[FrameT]):
     def __ranklake_beliefs__(self) -> PlayerBeliefs:
         return self._beliefs
 
+    @checked
     def leaderboard(
         self,
         top: int | None = None,
@@ -124,6 +126,7 @@ class PlayerRatings(Generic[FrameT]):
         leaderboard: FrameT = as_kind(table if top is None else table.head(top), self._kind)
         return leaderboard
 
+    @checked
     def groups(
         self,
         by: Mapping[Any, Any] | pd.Series,
@@ -157,6 +160,7 @@ class PlayerRatings(Generic[FrameT]):
         groups: FrameT = as_kind(groups_of(self._leaderboard(min_rounds, since, at, among, deviations), by), self._kind)
         return groups
 
+    @checked
     def predict(
         self,
         players: Sequence[Any],
@@ -171,6 +175,7 @@ class PlayerRatings(Generic[FrameT]):
             self, players, time=time, weight=weight, perf_ceiling=perf_ceiling, deviations=self._factor(deviations)
         )
 
+    @checked
     def preview(
         self,
         standings: Any,
@@ -222,9 +227,12 @@ class PlayerRatings(Generic[FrameT]):
 
     def _check_player(self, player: Any) -> None:
         """Refuse an unknown player; the message names similar ones."""
+        check_names([player])
         known = self._beliefs.players
         if player not in known:
             names = [name for name in known if isinstance(name, str)]
             near = near_names(player, names) if isinstance(player, str) else []
-            meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; players are as {known[0]!r}"
+            meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            if known and isinstance(player, str) != isinstance(known[0], str):
+                meant = f"; the names of players are {'texts' if names else 'numbers'}, such as {known[0]!r}"
             raise ValueError(f"there is no player {player!r}{meant}")

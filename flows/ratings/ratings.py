@@ -13,6 +13,7 @@ import pandas as pd
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.storage import Lake, Run
 
+from ..common.arguments import checked
 from ..common.configuration.settings import params_to_json
 from ..common.configuration.system_names import SystemName
 from ..common.titles import NONE
@@ -79,6 +80,7 @@ class Ratings(PlayerRatings[FrameT]):
         self._growing: tuple[GrowingBeliefs, GrowingHistory] | None = None
 
     @classmethod
+    @checked
     def rate(
         cls,
         results: FrameT,
@@ -110,6 +112,7 @@ class Ratings(PlayerRatings[FrameT]):
         return cls(rated.beliefs, len(rated.results.rounds), rated.results.frame.kind, reading, history_of(rated))
 
     @classmethod
+    @checked
     def open(cls, lake: str | os.PathLike[str] | Lake, run: str) -> Self:
         """The ratings of a run in a lake, after its last round; the history is read when it is needed.
 
@@ -126,6 +129,7 @@ class Ratings(PlayerRatings[FrameT]):
         return cls(beliefs, n_rounds, reading=reading, source=source, shown=stored_run.config.get("display"))
 
     @classmethod
+    @checked
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Ratings that :meth:`save` wrote.
 
@@ -138,6 +142,7 @@ class Ratings(PlayerRatings[FrameT]):
         kind, reading, shown = facts["kind"], Reading(**facts["reading"]), facts.get("display")
         return cls(beliefs, facts["n_contests"], kind, reading, history, shown=shown)
 
+    @checked
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one Parquet file, without loss: a row for each player with the belief and a list of the rounds.
 
@@ -210,6 +215,7 @@ class Ratings(PlayerRatings[FrameT]):
         rows: FrameT = as_kind(history[history["player"] == player], self._kind)
         return rows
 
+    @checked
     def update(self, results: Any, *, engine: Any = "threads", workers: int | None = None) -> Self:
         """Rate further contests, after all others; returns new ratings, to the bit those of the whole history at once.
 
@@ -248,6 +254,7 @@ class Ratings(PlayerRatings[FrameT]):
             self._growing = GrowingBeliefs.of(self._beliefs), GrowingHistory.of(self.history, self._kind)
         return self._growing
 
+    @checked
     def evaluate(
         self, first_round: int = 0, *, rounds: Collection[int] | None = None, scale: float = SCALE
     ) -> pd.DataFrame:
@@ -278,6 +285,7 @@ class Ratings(PlayerRatings[FrameT]):
         settings = params_to_json(self._beliefs.params)
         return evaluate_history(rows, first_round, scale=scale, columns=of_teams, system=self.system, **settings)
 
+    @checked
     def smooth(self, *, engine: Any = "threads", workers: int | None = None, **hyperparameters: Any) -> FrameT:
         """Smooth the history: the skill at every contest, given all contests before and after it.
 

@@ -6,6 +6,7 @@ import pandas as pd
 
 from ranklake.rating_kernels import SYSTEMS
 
+from ..common.arguments import checked
 from ..common.configuration.hyperparameters import describe
 from ..common.configuration.presets import PRESETS, PresetName
 from ..common.configuration.settings import build_params, find_system
@@ -14,6 +15,7 @@ from ..common.configuration.system_names import SystemName
 __all__ = ["systems"]
 
 
+@checked
 def systems(name: SystemName | PresetName | None = None) -> pd.DataFrame:
     """All rating systems, or the hyperparameters of one, or those of a preset.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,9 +13,11 @@ import pandas as pd
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.rating_kernels.warm import SCORES
 
+from ..common.arguments import checked
 from ..common.configuration.settings import build_params, find_system
 from ..common.configuration.system_names import SystemName
 from ..common.skipping import Skipping
+from ..common.text import described
 from ..compilation.compile import compile_parts, parts_for
 from ..engines.serial import Serial
 from ..evaluation.scores import is_better
@@ -29,6 +31,7 @@ from ..sources.options import Duplicates
 __all__ = ["search"]
 
 
+@checked
 def search(
     results: Any,
     system: SystemName = "elo-mmr",
@@ -86,9 +89,12 @@ def search(
     ValueError
         Invalid results, an impossible space, or no contest to score.
     """
-    if metric not in METRICS or filter not in FILTERS:
-        known = METRICS if metric not in METRICS else tuple(FILTERS)
-        raise ValueError(f"{'metric' if metric not in METRICS else 'filter'} must be one of {', '.join(known)}")
+    for name, value, known in (("metric", metric, METRICS), ("filter", filter, tuple(FILTERS))):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    for name, number in (("trials", trials), ("best", best), ("workers", workers)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be >= 1, got {number}")
     if not 0.0 < train_share < 1.0:
         raise ValueError(f"train_share must be between 0 and 1, both excluded, got {train_share}")
     rating_system = find_system(system)
@@ -125,6 +131,10 @@ def search(
 
 def _spelled(space: Mapping[str, Sequence[Any] | str]) -> list[str]:
     """The space as ``--space`` takes it."""
+    for name, values in space.items():
+        if isinstance(values, Mapping) or not isinstance(values, Iterable):
+            rule = 'a list of values, or a text with a range such as "0.1:2:log"'
+            raise TypeError(f"space: {name} needs {rule}, got {described(values)}")
     return [
         f"{name}={values if isinstance(values, str) else ','.join(str(value) for value in values)}"
         for name, values in space.items()

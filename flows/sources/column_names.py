@@ -11,9 +11,10 @@ from typing import Any
 from ..common.text import quoted
 from .base import SourceError
 
-__all__ = ["Columns", "plain_name"]
+__all__ = ["KEYS", "OTHER_KEYS", "Columns", "plain_name"]
 
 MAX_LISTED = 12  # ignored columns in one line
+OTHER_KEYS = {"time_seconds": "time", "contest_name": "name"}  # other names of keys
 OWN = {"time": ("time",), "name": ("name",)}  # further names of a key beside its default
 # Names in other tables, most likely first; only letters and digits are compared. A message suggests such a column; it
 # is not used by itself.
@@ -82,7 +83,7 @@ class Columns:
     single: bool = field(default=False, compare=False)  # no setting of tables alone
 
     def __post_init__(self) -> None:
-        changed = {key for key in _KEYS if getattr(self, key) != getattr(Columns, key)}
+        changed = {key for key in KEYS if getattr(self, key) != getattr(Columns, key)}
         object.__setattr__(self, "named", self.named | changed)
         places = next((key for key in ("rank", "lo", "hi") if self._requires(key)), None)
         if self._requires("score") and places is not None:
@@ -103,9 +104,9 @@ class Columns:
         chosen: dict[str, Any] = {}
         for setting in settings:
             name, equals, column = setting.partition("=")
-            key = {"time_seconds": "time", "contest_name": "name"}.get(name, name)
-            if not equals or key not in _KEYS:
-                raise ValueError(f"column setting {setting!r}: expected KEY=COLUMN with KEY one of {', '.join(_KEYS)}")
+            key = OTHER_KEYS.get(name, name)
+            if not equals or key not in KEYS:
+                raise ValueError(f"column setting {setting!r}: expected KEY=COLUMN with KEY one of {', '.join(KEYS)}")
             if chosen.get(key, column) != column:
                 raise ValueError(f"column setting {setting!r}: {key} is {chosen[key]!r} already")
             chosen[key] = column
@@ -129,9 +130,9 @@ class Columns:
             A required column is missing or exists twice; lists the table's columns, and suggests those with similar
             names.
         """
-        columns = {key: column for key in _KEYS if (column := self._match(key, present, source))}
+        columns = {key: column for key in KEYS if (column := self._match(key, present, source))}
         required = {"player", *self._places(columns)} | (set() if self.single else {"contest"})
-        missing = [key for key in _KEYS if key not in columns and (key in required or self._requires(key))]
+        missing = [key for key in KEYS if key not in columns and (key in required or self._requires(key))]
         if missing:
             raise SourceError(self._missing(missing, columns, present, frame), source)
         return {key: column for key, column in columns.items() if key in required or key not in _PLACES}
@@ -200,9 +201,11 @@ class Columns:
         if "rank" in missing and "rank" not in self.named:
             words += " (or lo and hi, or score)"
         listed = ", ".join(map(quoted, present[:50])) + (", ..." if len(present) > 50 else "")
+        if not present:
+            return f"there is no column {words}: the table has no columns"
         rule = f"there is no column {words} among the columns {listed}"
         if frame:
-            return rule + (f"; columns={offered!r}?" if offered else "")
+            return rule + (f"; name it with columns={offered!r}" if offered else "")
         if len(present) == 1 and (marks := re.findall(r"[,;\t|]", present[0])):
             return rule + f"; --delimiter {'tab' if marks[0] == chr(9) else repr(marks[0])}?"
         if offered:
@@ -213,7 +216,7 @@ class Columns:
         return rule + f"; name it with {' '.join(f'--column {key}=...' for key in missing)}"
 
 
-_KEYS = tuple(field.name for field in fields(Columns) if field.name not in ("named", "single"))
+KEYS = tuple(field.name for field in fields(Columns) if field.name not in ("named", "single"))
 _PLACES = ("rank", "lo", "hi", "score")
 _OFFERED = 80  # maximum length of a column's name in an option that a message suggests
 

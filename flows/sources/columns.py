@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "decoded",
     "is_blank",
     "is_text",
+    "kind_in_words",
     "numbers_from_text",
     "plain_types",
     "without_invalid",
@@ -51,7 +53,8 @@ def as_names(column: pa.ChunkedArray, noun: str, source: str) -> pa.ChunkedArray
     # Some tables use dates as contest ids. Timestamps are refused: the same moment can be written in several ways.
     named = is_text(column.type) or pa.types.is_integer(column.type) or pa.types.is_date32(column.type)
     if not (named or pa.types.is_null(column.type)):
-        raise SourceError(f"the {noun} column holds {column.type}; it must hold names or whole numbers", source)
+        held = kind_in_words(column.type)
+        raise SourceError(f"the {noun} column holds {held}; it must hold names or whole numbers", source)
     names = column.cast(pa.string())
     check_text(names, noun, source)
     return names
@@ -72,7 +75,7 @@ def as_numbers(column: pa.ChunkedArray, noun: str, source: str) -> tuple[npt.NDA
     elif pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
         column = column.cast(pa.float64())
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise SourceError(f"the {noun} column holds {column.type}; it must hold numbers", source)
+        raise SourceError(f"the {noun} column holds {kind_in_words(column.type)}; it must hold numbers", source)
     missing = pc.is_null(column, nan_is_null=True).to_numpy()
     return pc.fill_null(column, pa.scalar(0, column.type)).to_numpy(), missing
 
@@ -89,7 +92,7 @@ def as_flags(column: pa.ChunkedArray, noun: str, source: str) -> tuple[Bools, Bo
     if pa.types.is_boolean(column.type) or pa.types.is_null(column.type):
         return column.cast(pa.bool_()).fill_null(True).to_numpy(), np.zeros(len(column), np.bool_)
     if not (is_text(column.type) or pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise SourceError(f"the {noun} column holds {column.type}; it must hold true and false", source)
+        raise SourceError(f"the {noun} column holds {kind_in_words(column.type)}; it must hold true and false", source)
     if is_text(column.type):
         check_text(column, noun, source)
         column = pc.utf8_lower(pc.utf8_trim_whitespace(column))
@@ -175,3 +178,17 @@ def numbers_from_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
             continue
     number = pc.match_substring_regex(column, r"(?i)^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^[+-]?inf(inity)?$")
     return pc.if_else(number, column, None).cast(pa.float64())
+
+
+_IN_WORDS: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
+    (pa.types.is_boolean, "true and false"),
+    (pa.types.is_temporal, "dates or times"),
+    (pa.types.is_nested, "lists or objects"),
+    (is_text, "texts"),
+    (lambda kind: pa.types.is_integer(kind) or pa.types.is_floating(kind), "numbers"),
+)
+
+
+def kind_in_words(kind: pa.DataType) -> str:
+    """The values of an Arrow type in words: ``lists``, ``dates and times``; another type by its own name."""
+    return next((words for fits, words in _IN_WORDS if fits(kind)), str(kind))

@@ -316,6 +316,8 @@ def _is_device(name: str) -> bool:
 
 
 def _check_name(kind: str, name: str) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a {kind} must be a text, got a value of the type {type(name).__name__}")
     if not _NAME.fullmatch(name):
         rule = "1 to 100 of the letters a-z and A-Z, digits, '.', '_' and '-', not starting with '.'"
         raise ValueError(f"the name of a {kind} must be {rule}, got {name!r}")

@@ -47,6 +47,8 @@ _TOMBSTONE_BYTES = 64  # at most; no root is so small
 
 def read_root(lake: Lake, path: str) -> tuple[bytes | None, str]:
     """The bytes of a root (None if there is none), and the version that a commit based on it must replace."""
+    if not isinstance(lake, Lake):  # the address of a lake is a common mistake
+        raise TypeError(f"lake must be a Lake, as of Lake.open('path'), got a value of the type {type(lake).__name__}")
     try:
         data, version = lake.read_versioned(path)
     except MissingError:

@@ -6,12 +6,13 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ranklake.rating_kernels import SYSTEMS, System
 from ranklake.rating_kernels.inference.period_games import SEQUENTIAL, SIMULTANEOUS
 
+from ..text import described
 from .hyperparameters import find_named, own_fields_first
 
 __all__ = [
@@ -130,6 +131,8 @@ def _convert(name: str, value: Any, kind: Any) -> Any:
         return None
     kind = next(k for k in kinds if k is not types.NoneType)
     if typing.get_origin(kind) is tuple:
+        if not isinstance(value, str | Sequence):
+            raise ValueError(f"{name} must be a list of numbers, got {described(value)}")
         parts = [part for part in value.split(",") if part.strip()] if isinstance(value, str) else list(value)
         return tuple(_convert(name, part, typing.get_args(kind)[0]) for part in parts)
     if typing.get_origin(kind) is typing.Literal:
@@ -146,4 +149,4 @@ def _convert(name: str, value: Any, kind: Any) -> Any:
     except (TypeError, ValueError, OverflowError):
         pass
     words = {int: "a whole number", float: "a number"}.get(kind, f"a {kind.__name__}")
-    raise ValueError(f"{name} must be {words}, got {value!r}")
+    raise ValueError(f"{name} must be {words}, got {described(value)}")

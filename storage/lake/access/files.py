@@ -316,6 +316,8 @@ class LakeFiles:
 
 def find_lake(url: str | os.PathLike[str], *, create: bool = False) -> tuple[fsspec.AbstractFileSystem, str, str]:
     """The file system of a lake, the path of its folder there, and its address; see :meth:`LakeFiles.open`."""
+    if not isinstance(url, str | os.PathLike):
+        raise AddressError(f"the address of a lake must be a text or a path, got a {type(url).__name__}")
     url = os.fspath(url)
     filesystem, root = connect(url)
     bucket = bucket_of(filesystem, root)

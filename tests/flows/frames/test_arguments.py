@@ -44,13 +44,13 @@ def test_columns__may_have_any_names(given: dict[str, Any]) -> None:
 
 
 def test_columns__are_checked() -> None:
-    with pytest.raises(ValueError, match="expected KEY=COLUMN with KEY one of contest, player"):
+    with pytest.raises(ValueError, match="there is no key 'racer'; did you mean 'rated'"):
         rate_history(RACES, columns={"racer": "driver"})
     with pytest.raises(ValueError, match=r"no column 'raceid' .contest."):
         rate_history(RACES, contest="raceid", player="driver", rank="position")
     with pytest.raises(ValueError, match=r"columns=\{'contest': 'race_id', 'player': 'driver', 'rank': 'position'\}"):
         rate_history(RACES)
-    with pytest.raises(ValueError, match=r"columns must be a mapping such as .*, got 'race_id'"):
+    with pytest.raises(TypeError, match=r"columns must be a mapping or None, got 'race_id'"):
         rate_history(RACES, columns="race_id")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match=r"contest='race_id' and columns=\{'contest': 'day'\} differ"):
         rate_history(RACES, contest="race_id", columns={"contest": "day"})
@@ -203,7 +203,7 @@ def test_beliefs__may_have_their_players_in_a_column(kind: Any) -> None:
 
 
 def test_beliefs__of_nobody_who_plays_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"they are as 1 in beliefs and as 'a' in results; .*astype\(str\)"):
+    with pytest.raises(ValueError, match="numbers such as 1 in beliefs and texts such as 'a' in results"):
         rate_history(PLAIN, beliefs={1: 2000.0})
     with pytest.raises(ValueError, match="no player of beliefs, such as 'ada', is in results, such as 'a'"):
         rate_history(PLAIN, beliefs={"ada": 2000.0})

@@ -163,7 +163,7 @@ def test_prediction__refuses_unknown_players_and_places() -> None:
     prediction = predict({"a": 1500.0, "b": 1600.0}, ["a", "b"])
     with pytest.raises(ValueError, match="player 'c' does not take part"):
         prediction.chance("a", "c")
-    with pytest.raises(ValueError, match="place must be from 1 to 2, got 3"):
+    with pytest.raises(ValueError, match="a place must be a whole number from 1 to 2, got 3"):
         prediction.outcomes("a", [3])
     with pytest.raises(ValueError, match="must be a finite number, got nan"):
         prediction.place_needed("a", float("nan"))

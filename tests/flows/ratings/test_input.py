@@ -110,12 +110,12 @@ def test_evaluate__uses_the_system_and_the_weights() -> None:
 def test_arguments__are_refused_with_a_reason(races: Ratings) -> None:
     with pytest.raises(ValueError, match="top must be >= 0 rows, got -1"):
         races.leaderboard(-1)
-    with pytest.raises(ValueError, match="players must be a list of names, got the text 'ada'"):
+    with pytest.raises(TypeError, match="players must be a list, got 'ada'"):
         races.predict("ada")
     for wrong in (races, [races, 1], {"one": RACES}):
-        with pytest.raises(ValueError, match="compare needs a list of Ratings, or a mapping"):
+        with pytest.raises(TypeError, match="ratings must be a list"):
             compare(wrong)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="history must be a pandas, Polars, Arrow, DuckDB or Dask frame, got Ratings"):
+    with pytest.raises(ValueError, match=r"history must be a pandas, Polars, .* or Dask frame, got Ratings\("):
         evaluate_history(races)
     assert evaluate_history(pl.from_pandas(races.history)).equals(evaluate_history(races.history))
 

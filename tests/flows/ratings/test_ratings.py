@@ -245,7 +245,7 @@ def test_player__has_a_history_or_similar_names() -> None:
     assert ratings.player("ada")["contest"].tolist() == ["spring", "autumn"]
     with pytest.raises(ValueError, match="there is no player 'adda'; did you mean 'ada'"):
         ratings.player("adda")
-    with pytest.raises(ValueError, match="there is no player 1; players are as 'ada'"):
+    with pytest.raises(ValueError, match="there is no player 1; the names of players are texts, such as 'ada'"):
         ratings.plot_player(1)
 
 

@@ -451,11 +451,15 @@ def test_a_truncated_parquet_file_always_stops(tmp_path: Path, cut: int) -> None
 
 TYPES = {
     "fractional player": ({"player": pa.array([1.0, 2.5])}, "player 2.5 is not a whole number", [2]),
-    "player of bools": ({"player": pa.array([True, False])}, "the player column holds bool", []),
-    "contest of times": ({"contest": pa.array([datetime(2021, 1, 1)] * 2)}, "the contest column holds timestamp", []),
-    "rank of bools": ({"rank": pa.array([True, False])}, "the rank column holds bool", []),
-    "rank of times": ({"rank": pa.array([datetime(2021, 1, 1)] * 2)}, "the rank column holds timestamp", []),
-    "time of bools": ({"time_seconds": pa.array([True, True])}, "the time column holds bool", []),
+    "player of bools": ({"player": pa.array([True, False])}, "the player column holds true and false", []),
+    "contest of times": (
+        {"contest": pa.array([datetime(2021, 1, 1)] * 2)},
+        "contest column holds dates or times",
+        [],
+    ),
+    "rank of bools": ({"rank": pa.array([True, False])}, "the rank column holds true and false", []),
+    "rank of times": ({"rank": pa.array([datetime(2021, 1, 1)] * 2)}, "the rank column holds dates or times", []),
+    "time of bools": ({"time_seconds": pa.array([True, True])}, "the time column holds true and false", []),
 }
 
 

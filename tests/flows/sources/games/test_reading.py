@@ -215,7 +215,7 @@ def test_advantages__that_are_no_number_in_the_range_are_faults(
 
 def test_advantages__of_another_type_are_refused(tmp_path: Path) -> None:
     pq.write_table(table().append_column("advantage", pa.array([True] * 5)), tmp_path / "games.parquet")
-    with pytest.raises(SourceError, match="advantage column holds bool; it must hold numbers"):
+    with pytest.raises(SourceError, match="advantage column holds true and false; it must hold numbers"):
         read(tmp_path / "games.parquet")
 
 
