@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import platform
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from .protocols import EngineError
 
-__all__ = ["check_environments", "environment"]
+__all__ = ["check_environments", "environment", "machine"]
 
 PACKAGES = ("ranklake", "numpy", "numba", "distributed")
+VECTORS = ("avx512f", "avx2", "sve", "neon")  # the widest decides how sums are cut
 
 log = logging.getLogger("ranklake.cluster")
 
@@ -28,7 +31,29 @@ def environment() -> dict[str, str]:
             versions[package] = version(package)
         except PackageNotFoundError:
             versions[package] = "not installed"
-    return versions | {"processor": binding.get_host_cpu_name()}
+    return versions | {"processor": _chosen_processor() or binding.get_host_cpu_name()}
+
+
+@cache
+def machine() -> str:
+    """The kind of this machine in words, as far as the last bit of ratings depends on it: processor and compiler."""
+    from llvmlite import binding
+
+    try:
+        features = binding.get_host_cpu_features()
+    except RuntimeError:  # unknown on this platform
+        features = {}
+    vectors = next((f" with {name}" for name in VECTORS if features.get(name)), "")
+    processor = _chosen_processor() or f"{binding.get_host_cpu_name()}{vectors}"
+    return f"{platform.machine()} {processor}, numba {version('numba')}, numpy {version('numpy')}"
+
+
+def _chosen_processor() -> str:
+    """The processor for which kernels are compiled in place of this one: ``NUMBA_CPU_NAME``."""
+    import numba
+
+    config: Any = numba.config
+    return str(config.CPU_NAME or "")
 
 
 def check_environments(workers: Sequence[Mapping[str, str]]) -> None:

@@ -169,13 +169,15 @@ class Verifier:
             self.notes.append(f"{folder}: {left}; {command} removes them")
 
 
-def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iterator[str]:
+def replay(lake: Lake, name: str, first: int, last: int, engine: Engine, notes: list[str]) -> Iterator[str]:
     """Rate rounds ``first`` to ``last`` of a run again, from the nearest snapshot on.
+
+    A difference by rounding is expected of rounds that another kind of machine rated: it is added to ``notes``.
 
     Yields
     ------
     str
-        One line for each segment and column that differs from the record in any bit.
+        One line for each segment and column that differs from the record in any bit, without those expected.
 
     Raises
     ------
@@ -187,6 +189,7 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     from ..rating.config import RunConfig
     from ..rating.plan import Plan
     from ..rating.rating_pass import RatingPass
+    from ..rating.replay import largest
 
     run = Run.open(lake, name)
     config = RunConfig.of(run)
@@ -202,9 +205,16 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine) -> Iter
     rating_pass = RatingPass(run, dataset, system, config.params, plan.skipping, engine, plan.excluded)
     compile_kernels(config.system, plan.sizes(dataset, 0, last + 1))
     start = rating_pass.restore(run, first, plan.digests)
-    for segment, column in rating_pass.differences(run, start, last + 1, _NUMBERS):
-        rounds = f"rounds {max(segment.first_round, start)}-{min(segment.stop_round - 1, last)}"
-        yield str(damaged(run.path_of(segment), f"{rounds}, rated again from round {start} on, have another {column}"))
+    expected = []
+    for difference in rating_pass.differences(run, start, last + 1, _NUMBERS):
+        if difference.elsewhere and difference.is_rounding:
+            expected.append(difference)
+            continue
+        rounds = f"{difference.within(start, last + 1)}, rated again from round {start} on"
+        damage = f"have another {difference.column}, by up to {difference.points:.1g}"
+        yield str(damaged(run.path_of(difference.segment), f"{rounds}, {damage}; {difference.cause}"))
+    if expected:
+        notes.append(f"run {name}: rounds computed again {largest(expected)}; such a difference of bits is expected")
 
 
 def _files(n: int) -> str:

@@ -15,7 +15,7 @@ __all__ = ["BESIDE", "NUMERICS", "config_digest", "first_break", "n_valid", "req
 
 NUMERICS = 2  # increased by a release that changes the bits of any rating; every run is then rated again
 
-BESIDE = ("exclude", "titles", "display")  # keys of run.json outside the configuration digest
+BESIDE = ("exclude", "titles", "display", "accept_rounding")  # keys of run.json outside the configuration digest
 _DIGEST_BYTES = 16
 
 

@@ -43,6 +43,9 @@ class RunConfig:
     display : dict of str to float, or None
         ``deviations`` and ``minimum`` of the display rating for ``run.json``, those of a preset; None keeps them. No
         rating depends on them.
+    accept_rounding : bool or None
+        Whether stored ratings may differ by rounding from those computed again, because another kind of machine rated
+        them. None keeps the rule in ``run.json``; for a new run, and by False, they must be the same to the bit.
     replace : bool
         Rate an existing run of that name again if its configuration differs; otherwise that is an error.
     recorded : Skipping or None
@@ -58,6 +61,7 @@ class RunConfig:
     include: tuple[str, ...] = ()
     titles: TitlesChoice = None
     display: Mapping[str, float] | None = None
+    accept_rounding: bool | None = None
     replace: bool = False
     recorded: Skipping | None = None
 
@@ -80,7 +84,7 @@ class RunConfig:
             raise damaged(run_file(run.name), f"this release cannot rate its configuration ({error})") from error
 
     def to_json(self) -> dict[str, Any]:
-        """The configuration for ``run.json``, without the excluded contests, the titles and the display."""
+        """The configuration for ``run.json``, without what no digest depends on: :data:`.chain.BESIDE`."""
         return {
             "dataset": self.dataset,
             "system": self.system,

@@ -94,6 +94,7 @@ class Plan:
         wanted |= {} if titles is None else {"titles": titles}
         display = _recorded_display(config, run)
         wanted |= {"display": display} if display else {}
+        wanted |= {"accept_rounding": True} if _accepts_rounding(config, run) else {}
         n_rounds = len(digests) if max_rounds is None else min(max_rounds, len(digests))
         if run is None:
             return cls(None, None, wanted, config.skipping, digests, excluded, n_rounds, 0, 0, [], "")
@@ -187,6 +188,13 @@ def _recorded_display(config: RunConfig, run: Run | None) -> dict[str, float]:
     kept = all(run.config.get(key) == same[key] for key in ("system", "params"))
     recorded: dict[str, float] = run.config.get("display", {})
     return recorded if kept else {}
+
+
+def _accepts_rounding(config: RunConfig, run: Run | None) -> bool:
+    """The new rule for ``run.json``."""
+    if config.accept_rounding is not None or run is None:
+        return bool(config.accept_rounding)
+    return bool(run.config.get("accept_rounding", False))
 
 
 def _other_parameters(recorded: dict[str, Any], config: RunConfig) -> str:

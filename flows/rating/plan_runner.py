@@ -25,6 +25,7 @@ from .commits.worker_snapshots import WorkerSnapshots
 from .config import RunConfig
 from .plan import Plan
 from .rating_pass import RatingPass
+from .replay import Difference, largest
 from .report import Progress, RateReport
 
 __all__ = ["PlanRunner"]
@@ -54,6 +55,7 @@ class PlanRunner:
         self._counters = RoundCounters(self._system, plan.kept, dataset.n_players)
         self._replayed = self._recoveries = 0
         self._damaged_snapshots: list[str] = []
+        self._accepted: list[Difference] = []
         self._phases: dict[str, tuple[float, int]] = {}
         self._left_out: dict[str, str] = {}
         self._worker_snapshots = WorkerSnapshots(run, policy.worker_snapshot_players, dataset.n_players)
@@ -124,7 +126,9 @@ class PlanRunner:
 
     def _resume(self, rating_pass: RatingPass) -> int:
         """Restore the beliefs after the kept rounds; return the number of rounds computed again."""
-        replayed = rating_pass.resume(self._run, self._plan.kept, self._plan.digests)
+        accept_rounding = self._plan.config.get("accept_rounding", False)
+        replayed = rating_pass.resume(self._run, self._plan.kept, self._plan.digests, accept_rounding)
+        self._accepted += rating_pass.accepted
         self._replayed += replayed
         for last_round in rating_pass.damaged_snapshots:
             self._run.remove_snapshot(last_round)
@@ -170,4 +174,5 @@ class PlanRunner:
             warnings=self._warnings(),
             holds=plan.holds,
             left_out=self._left_out,
+            rounding=largest(self._accepted),
         )

@@ -14,9 +14,8 @@ import pyarrow as pa
 
 from ranklake.rating_kernels import ConvergenceError, Rounds, System
 from ranklake.rating_kernels.core.ragged import from_stored
-from ranklake.storage import DamagedError, Dataset, LakeError, Run, Segment, StandingsPart
+from ranklake.storage import DamagedError, Dataset, Run, StandingsPart
 from ranklake.storage.lake.prefetch import prefetch
-from ranklake.storage.lake.remedies import remedy_for
 
 from ..common.adapters import ContestFacts
 from ..common.configuration.settings import rates_simultaneously
@@ -28,6 +27,7 @@ from ..execution.rater import Rater
 from .commits.commit_policy import CommitPolicy
 from .commits.rated_batch import RatedBatch
 from .eligibility import Decided, Eligibility, Undecided
+from .replay import Difference, largest_difference, machines_elsewhere
 
 __all__ = ["RatingPass"]
 
@@ -51,6 +51,8 @@ class RatingPass:
         The rater with the current beliefs.
     damaged_snapshots : list of int
         Last rounds of damaged snapshots.
+    accepted : list of Difference
+        Differences by rounding in rounds that were rated again.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class RatingPass:
         self._eligibility = Eligibility(run, dataset, self._counts)
         self.rater: Rater = open_rater(system, params, dataset.n_players, engine)
         self.damaged_snapshots: list[int] = []
+        self.accepted: list[Difference] = []
 
     def rate(self, start: int, stop: int) -> Iterator[RatedBatch]:
         """Rate contests ``start`` to ``stop - 1``, the next ones; yields batches of whole standings files.
@@ -132,8 +135,10 @@ class RatingPass:
             informative = counts & (reasons == 0)
             yield decided, reasons, informative, rounds.keep(informative)
 
-    def resume(self, run: Run, stop: int, digests: list[str]) -> int:
+    def resume(self, run: Run, stop: int, digests: list[str], accept_rounding: bool = False) -> int:
         """Restore the beliefs after ``stop`` rounds: read the newest valid snapshot, and rate the rounds after it.
+
+        With ``accept_rounding``, the stored ratings of these rounds may differ by rounding; they stay as they are.
 
         Returns
         -------
@@ -146,14 +151,10 @@ class RatingPass:
             A round rated again has another rating than the stored one.
         """
         start = self.restore(run, stop, digests)
-        for segment, name in self.differences(run, start, stop, ("mu", "sigma")):
-            first, last = max(start, segment.first_round), min(stop, segment.stop_round) - 1
-            raise LakeError(
-                f"{run.path_of(segment)}: rounds {first}-{last}, computed again, have another {name} than stored; "
-                f"another release or kind of machine wrote them: {remedy_for(run.path_of(segment))}, "
-                "or use another --run",
-                path=run.path_of(segment),
-            )
+        for difference in self.differences(run, start, stop, ("mu", "sigma")):
+            if not (accept_rounding and difference.is_rounding):
+                raise difference.error(run, start, stop)
+            self.accepted.append(difference)
         return stop - start
 
     def restore(self, run: Run, stop: int, digests: list[str]) -> int:
@@ -170,18 +171,19 @@ class RatingPass:
                 return last_round + 1
         return 0
 
-    def differences(self, run: Run, start: int, stop: int, names: Sequence[str]) -> Iterator[tuple[Segment, str]]:
-        """Rate stored rounds again; yields each segment with other numbers, and the name of the column.
+    def differences(self, run: Run, start: int, stop: int, names: Sequence[str]) -> Iterator[Difference]:
+        """Rate stored rounds again; yields each column of a segment that has other numbers.
 
         Parameters
         ----------
         names
             Numeric columns of the rounds table.
         """
-        rating, reached = self.rate(start, stop), start
+        rating, reached, elsewhere = self.rate(start, stop), start, ""
         ahead = {name: np.empty(0) for name in names}  # rated, not compared yet
         for segment, table in run.iter_segments(start, stop, names, unrated=True):
             outcomes = []
+            elsewhere = machines_elsewhere(segment, elsewhere)
             while reached < min(stop, segment.stop_round):
                 rated = next(rating)
                 outcomes.append(rated.outcome)
@@ -190,9 +192,8 @@ class RatingPass:
                 again = np.concatenate([ahead[name], *(getattr(outcome, name) for outcome in outcomes)])
                 again, ahead[name] = again[: table.num_rows], again[table.num_rows :]
                 on_record = np.asarray(table.column(name).cast(pa.float64()).fill_null(np.nan))
-                same = (again.view(np.int64) == on_record.view(np.int64)) | (np.isnan(again) & np.isnan(on_record))
-                if not same.all():
-                    yield segment, name
+                if (points := largest_difference(again, on_record)) is not None:
+                    yield Difference(segment, name, points, elsewhere)
 
 
 def _until_wait(first: Undecided, parts: Iterator[Undecided], waiting: deque[Undecided]) -> Iterator[Undecided]:

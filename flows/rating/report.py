@@ -51,6 +51,8 @@ class RateReport:
         Number of leading rounds whose ratings are those of before; at least ``kept``, because whole segments are kept.
     left_out : dict of str to str
         Workers of the cluster that took no part, at some time of the run, each with the reason.
+    rounding : str
+        How replayed rounds differ by rounding from the stored ones, and why; empty if they have the same bits.
     """
 
     kept: int
@@ -70,6 +72,7 @@ class RateReport:
     warnings: tuple[str, ...] = ()
     holds: int = 0
     left_out: dict[str, str] = field(default_factory=dict)
+    rounding: str = ""
 
     def line(self) -> str:
         """The report in one line."""
@@ -78,6 +81,7 @@ class RateReport:
         text = f"{kept} {self.kept:,} rounds rated before" if self.kept or self.why or self.planned else ""
         text += f" ({self.why})" if self.why else ""
         text += f", {replayed} {self.replayed:,} of them" if self.replayed else ""
+        text += f" (they {self.rounding})" if self.rounding else ""
         text += f"{', ' if text else ''}{rated} {self.rated:,} rounds with {self.rows:,} participations {took}"
         text += "".join(f"; {count(n, 'contest')} skipped: {reason}" for reason, n in self.reasons.items())
         text += f"; {self.excluded:,} of them excluded" if self.excluded else ""

@@ -132,7 +132,7 @@ class Run(StoredRun):
         for key in ("format", *epoch):
             del self.config[key]
 
-    def append(self, table: pa.Table, entries: Sequence[RoundEntry], parent_digest: str) -> Segment:
+    def append(self, table: pa.Table, entries: Sequence[RoundEntry], parent_digest: str, machine: str = "") -> Segment:
         """Commit consecutive rounds as one segment. They exist once this returns, and not before.
 
         Parameters
@@ -144,6 +144,8 @@ class Run(StoredRun):
             The rounds, at least one, without a gap.
         parent_digest
             Chain digest of the round before the first; empty at round 0.
+        machine
+            The kind of machine that rated the rounds, for messages.
 
         Raises
         ------
@@ -162,7 +164,7 @@ class Run(StoredRun):
         if not np.array_equal(table.column("round_index").to_numpy(), rows):
             raise ValueError(f"segment {first}: round_index must give each round its rows, in order; see entries")
         written = self._writer.write_table(self._path(first, DATA), table, "rounds")
-        segment = Segment.of(entries, parent_digest, written)
+        segment = Segment.of(entries, parent_digest, written, machine)
         self._check_lease()
         self._writer.write_bytes(self._path(first, MANIFEST), segment.to_json())
         return segment

@@ -58,6 +58,9 @@ class Segment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_fie
         Size of the file in bytes, and its BLAKE2b-128 in hex.
     unrated : tuple of int
         Rows of unrated participants of each round; empty, and not in the manifest, if there are none.
+    machine : str
+        The kind of machine that rated the rounds, or all kinds after a merge; empty, and not in the manifest, if
+        release 0.1 rated them, which ignores it.
 
     Raises
     ------
@@ -76,6 +79,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_fie
     file_size: int
     file_digest: str
     unrated: tuple[int, ...] = ()
+    machine: str = ""
 
     def __post_init__(self) -> None:
         fitting = len(self.contest_ids) == len(self.rows) == len(self.digests) > 0 and sum(self.rows) == self.n_rows
@@ -85,13 +89,13 @@ class Segment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_fie
             raise ValueError("its lists of rounds do not fit each other")
 
     @classmethod
-    def of(cls, entries: Sequence[RoundEntry], parent: str, written: Written) -> Segment:
+    def of(cls, entries: Sequence[RoundEntry], parent: str, written: Written, machine: str = "") -> Segment:
         """The segment of ``entries``, rounds without a gap."""
         _, contest_ids, rows, digests, _, unrated = zip(*entries, strict=True)
         first = entries[0].round_index
         skipped = tuple(entry.round_index for entry in entries if entry.skipped)
         file, unrated = numbered(first, DATA), unrated if any(unrated) else ()
-        return cls(first, contest_ids, rows, digests, skipped, parent, sum(rows), file, *written, unrated)
+        return cls(first, contest_ids, rows, digests, skipped, parent, sum(rows), file, *written, unrated, machine)
 
     @classmethod
     def merged(cls, segments: Sequence[Segment], written: Written) -> Segment:
@@ -104,7 +108,8 @@ class Segment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_fie
         file = merged_file(first.first_round, segments[-1].stop_round - 1)
         unrated = tuple(chain.from_iterable(segment.unrated or (0,) * len(segment.rows) for segment in segments))
         facts = contest_ids, rows, digests, skipped, first.parent, sum(rows), file
-        return cls(first.first_round, *facts, *written, unrated if any(unrated) else ())
+        machine = " and ".join(dict.fromkeys(segment.machine for segment in segments if segment.machine))
+        return cls(first.first_round, *facts, *written, unrated if any(unrated) else (), machine)
 
     @property
     def stop_round(self) -> int:

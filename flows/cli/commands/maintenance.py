@@ -88,9 +88,12 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeA
         with usage():
             if not first <= last < stop:
                 raise ValueError(f"run {run} has rounds 0 to {stop - 1}, got --replay {replay}")
+        expected: list[str] = []
         with open_engine() as engine:
-            n_problems = _print_each(compute_again(verifier.lake, run, first, last, engine))
-        again = f"; rounds {first} to {last}, computed again, have the same bits"
+            n_problems = _print_each(compute_again(verifier.lake, run, first, last, engine, expected))
+        verifier.notes += expected
+        differ = "differ by rounding alone" if expected else "have the same bits"
+        again = f"; rounds {first} to {last}, computed again, {differ}"
     for note in verifier.notes:
         print_line(f"note: {note}", err=True)
     if n_problems:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -54,6 +54,11 @@ __all__ = ["rate", "smooth"]
 @click.option("--include", multiple=True, metavar="CONTEST", help="Remove an exclusion; repeatable.")
 @click.option("--from", "start", type=click.IntRange(min=0), metavar="ROUND",
               help="Rate again from this round on, even if nothing changed.")  # fmt: skip
+@click.option(
+    "--accept-rounding/--same-bits", "accept_rounding", default=None,
+    help="Continue after rounds that another kind of machine rated, if they differ by rounding when they are computed "
+    "again, or only with the same bits; stored in the run.  [default: as stored, else the same bits]",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the rounds that would be rated, and why; write nothing.")
 @click.option("--titles", type=TITLES,
               help="Store the titles of the run; auto removes them.")  # fmt: skip
@@ -74,6 +79,7 @@ def rate(
     exclude: tuple[str, ...],
     include: tuple[str, ...],
     start: int | None,
+    accept_rounding: bool | None,
     dry_run: bool,
     titles: TitlesChoice,
     steal: bool,
@@ -99,7 +105,8 @@ def rate(
         opened = lake.open()
         configs = resolve_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace, preset)
         opened_engine = open_engine(engine, workers, scheduler)
-    configs = [dataclasses.replace(config, exclude=exclude, include=include, titles=titles) for config in configs]
+    beside: dict[str, Any] = {"exclude": exclude, "include": include, "titles": titles}
+    configs = [dataclasses.replace(config, accept_rounding=accept_rounding, **beside) for config in configs]
     sys.setswitchinterval(SWITCH_SECONDS)
     with opened_engine, progress("rating") as update:
         if isinstance(opened_engine, DistributedEngine):

@@ -18,6 +18,7 @@ from ranklake.storage import RoundEntry, Run
 from ranklake.storage.runs.run import concatenate_rounds
 
 from ...common.adapters import to_table
+from ...engines.environment import machine
 from .commit_policy import CommitPolicy
 from .rated_batch import RatedBatch
 from .snapshot_schedule import SnapshotSchedule
@@ -98,7 +99,7 @@ class SegmentWriter:
             self._run.record_entry_ratings(at_entry)
         first = entries[0].round_index
         table = concatenate_rounds([piece.table(self._contest_ids) for piece in pieces])
-        self._run.append(table, entries, self._digests[first - 1] if first else "")
+        self._run.append(table, entries, self._digests[first - 1] if first else "", machine())
 
     def _submit(self, write: Callable[[], None]) -> None:
         def unless_failed() -> None:  # after a failed write, the next segment would leave a gap

@@ -68,7 +68,7 @@ def problems(lake: Lake) -> list[str]:
     run, dataset = Run.open(lake, "run"), Dataset.open(lake, "games")
     stop = run.segments().stop_round
     found = [*verify_run(run), *verify_dataset(dataset), *verify_rows(run, dataset, stop)]
-    return [*found, *replay(lake, "run", 0, stop - 1, Serial())]
+    return [*found, *replay(lake, "run", 0, stop - 1, Serial(), [])]
 
 
 def test_ratings__have_the_bits_of_a_data_set_without_the_unrated(lakes: tuple[Lake, Lake]) -> None:
