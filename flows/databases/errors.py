@@ -25,6 +25,7 @@ _BY_TEXT = (
     (r"(?i)server closed the connection|terminating connection|could not receive data|no connection to the server|"
      r"Lost connection|gone away", "the connection is lost; run again"),
     (r"(?i)No space left on device|disk is full", "the disk is full; nothing was changed, free space and run again"),
+    (r"(?i)already exists|there is already an? ", "another program made it: give a --prefix, as ranklake_"),
     (r"(?i)database is locked", "another program writes to the file; run again later"),
     (r"(?i)permission denied", "the user lacks a privilege: grant it, or connect as another user"),
     (r"(?i)readonly database|read-only transaction", "the connection is read-only: the query must not write"),

@@ -79,8 +79,8 @@ def publish_to_database(
         with tables.publishing(rebuild=rebuild, attributes=attributes):
             before = tables.states()
             if before.get(_RUN, run_name) != run_name:
-                remedy = "give another --schema or --prefix, or replace them with --afresh"
-                raise DatabaseError(address.shown, f"the tables have the run {before[_RUN]}; {remedy}")
+                rule = f"the tables have the run {before[_RUN]}"
+                raise DatabaseError(address.shown, f"{rule}; {tables.elsewhere()}, or replace them with --afresh")
             content = Content(lake, run_name, deviations, titles)
             publisher = _Publisher(tables, content, before)
             kept, added, new = publisher.publish()

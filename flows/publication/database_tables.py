@@ -83,7 +83,8 @@ class DatabaseTables:
         Raises
         ------
         DatabaseError
-            A table of this name exists and has other columns, or the statements of the block fail.
+            A table of this name exists and has other columns or rows that no publish wrote, or the statements of the
+            block fail.
         """
         if self._dialect.rolls_back_tables:
             with transaction(self._connection, self._dialect.begin):
@@ -111,17 +112,19 @@ class DatabaseTables:
 
     def _prepare(self, rebuild: bool, attributes: bool) -> None:
         """Check existing tables and create missing ones; ``rebuild`` first drops those of an earlier publish."""
-        if attributes or (self._columns(STATE) == self._definition(STATE) and not OF_ATTRIBUTES.keys() - self.states()):
+        ours = self._published()
+        if attributes or not OF_ATTRIBUTES.keys() - ours:
             self._used = list(_SCHEMAS)
         stored = {name: self._columns(name) for name in self._used}
-        outdated = any(found and found != self._definition(name) for name, found in stored.items())
+        self._refuse_others({name: found for name, found in stored.items() if found and name not in ours})
+        outdated = [name for name, found in stored.items() if found and found != self._definition(name)]
         if rebuild and stored[STATE] and (outdated or self._dialect.rolls_back_tables):
             for name in reversed(stored):  # the state first: without it, nothing counts as published
                 self._connection.execute(f"drop table if exists {self._name(name)}")
                 stored[name] = []
-        for name, found in stored.items():
-            if found and found != self._definition(name):
-                raise DatabaseError(self._connection.shown, self._difference(name, found, self._definition(name)))
+        elif outdated:
+            rule = self._difference(outdated[0], stored[outdated[0]])
+            raise DatabaseError(self._connection.shown, f"{rule}; --afresh replaces tables of an earlier release")
         for name in (name for name, found in stored.items() if not found):
             late_key = self._dialect.late_keys and name != STATE
             key = () if late_key else _KEYS[name]
@@ -130,6 +133,35 @@ class DatabaseTables:
             self._new.add(name)
         if not self._dialect.late_indices:
             self.index()
+
+    def _published(self) -> set[str]:
+        """The tables that an earlier publish has written."""
+        found = self._columns(STATE)
+        if not found:
+            return set()
+        if found != self._definition(STATE):  # of an earlier release
+            return _SCHEMAS.keys() - OF_ATTRIBUTES.keys()
+        return {STATE, *self.states()}
+
+    def _refuse_others(self, others: Mapping[str, Columns]) -> None:
+        """Refuse tables that no publish has written, unless they are empty: an interrupted one has made them."""
+        for name, found in others.items():
+            if found != self._definition(name):
+                rule = self._difference(name, found)
+            elif self._read(f"select 1 as one from {self._name(name)} limit 1"):
+                rule = f"the table {self._prefix}{name} exists and has rows that no publish wrote"
+            else:
+                continue
+            raise DatabaseError(self._connection.shown, f"{rule}; {self.elsewhere()}")
+
+    def elsewhere(self) -> str:
+        """The remedy if the tables belong to something else: a prefix with which there are none."""
+        free = next(
+            prefix
+            for prefix in ("ranklake_", *(f"ranklake{number}_" for number in range(2, 100)))
+            if not any(self._columns(name, prefix) for name in _SCHEMAS)
+        )
+        return f"no table is in the way of `--prefix {free}`" + (", or give another --schema" if self._schema else "")
 
     def index(self) -> None:
         """Create the keys and indices of new tables."""
@@ -213,22 +245,21 @@ class DatabaseTables:
         yield
         self._connection.execute(self._dialect.drop_temporary(_STAGING))
 
-    def _columns(self, name: str) -> list[tuple[str, str]]:
+    def _columns(self, name: str, prefix: str | None = None) -> list[tuple[str, str]]:
         """Names and types of the columns of a table; empty if it does not exist."""
-        rows = self._read(self._dialect.columns(self._schema, self._prefix + name))
+        rows = self._read(self._dialect.columns(self._schema, (self._prefix if prefix is None else prefix) + name))
         return [(row["name"], row["type"]) for row in rows]
 
     def _definition(self, name: str) -> list[tuple[str, str]]:
         return [(field.name, self._dialect.types[field.type]) for field in _SCHEMAS[name]]
 
-    def _difference(self, name: str, found: Columns, expected: Columns) -> str:
+    def _difference(self, name: str, found: Columns) -> str:
+        expected = self._definition(name)
         other = next((pair for pair in found if pair not in expected), None)
         missing = next((pair for pair in expected if pair not in found), None)
         has = [f"has {' '.join(other)}"] if other else []
         lacks = [f"has no {' '.join(missing)}"] if missing else []
-        remedy = "give another --schema" if self._schema else "give another file"
-        rule = f"the table {self._prefix}{name} exists and {', and '.join(has + lacks) or 'has another order'}"
-        return f"{rule}; {remedy}, or a --prefix as ranklake_; --afresh replaces tables of an earlier release"
+        return f"the table {self._prefix}{name} exists and {', and '.join(has + lacks) or 'has another order'}"
 
     def _current_schema(self) -> str:
         query = self._dialect.current_schema()

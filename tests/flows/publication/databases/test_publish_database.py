@@ -18,10 +18,11 @@ from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.databases.connection import connect
 from ranklake.flows.databases.errors import DatabaseError
+from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.publication.content import Content
 from ranklake.flows.publication.database import publish_to_database
 from ranklake.flows.publication.database_tables import DatabaseTables
-from ranklake.storage import Contest, Lake
+from ranklake.storage import Contest, Dataset, Lake
 from ranklake.storage.lake.schemas import PUBLISHED
 
 
@@ -74,6 +75,9 @@ def test_merge__writes_only_rows_that_differ_unless_most_do(judge: Judge, monkey
     states = [first, first, few, dict.fromkeys(range(8), 0.1), {1: 0.1}, {}]
     with closing(connect(judge.url)) as connection:
         tables = DatabaseTables(connection)
+        with tables.publishing():
+            tables.store({"leaderboard": {}})  # or its rows would be somebody else's
+        written.clear()
         for state in states:
             with tables.publishing():
                 tables.merge("leaderboard", board(state))
@@ -100,6 +104,7 @@ def test_merge__updates_rows_that_differ_in_places_only(judge: Judge) -> None:
         tables = DatabaseTables(connection)
         with tables.publishing():
             tables.merge("leaderboard", board([1, 2, 3, None]))
+            tables.store({"leaderboard": {}})
         for state, n in ((board([2, 1, 4, 3], 1400.0), 3), (board([2, None, 4, 3], 1400.0), 1)):
             with tables.publishing():
                 before = updates() if judge.kind == "postgresql" else []
@@ -118,14 +123,40 @@ def test_publish__stores_names_of_any_characters(tmp_path: Path, judge: Judge) -
 
 def test_publish__refuses_the_table_of_somebody_else(lake: Lake, judge: Judge) -> None:
     judge.sql("create table contests (id integer, title text)", "insert into contests values (1, 'kept')")
-    differs = r"the table contests exists and has id int(eger)?, and has no round_index int(eger)?; give another"
-    with pytest.raises(DatabaseError, match=differs):
+    differs = r"the table contests exists and has id int(eger)?, and has no round_index int(eger)?; no table is in"
+    judge.sql("create table ranklake_groups (id integer)")
+    with pytest.raises(DatabaseError, match=f"{differs} the way of `--prefix ranklake2_`"):
         publish_to_database(lake, "run", judge.url)
+    judge.sql("drop table ranklake_groups")
     with pytest.raises(DatabaseError, match="the table contests exists"):
         publish_to_database(lake, "run", judge.url, rebuild=True)
     publish_to_database(lake, "run", judge.url, prefix="ranklake_")
     assert stored(judge, "ranklake_")["leaderboard"].equals(expected(lake)["leaderboard"])
     assert [tuple(row) for row in judge.sql("select id, title from contests")] == [(1, "kept")]
+
+
+def test_publish__never_adds_to_rows_of_somebody_else(lake: Lake, judge: Judge) -> None:
+    publish_to_database(lake, "run", judge.url)
+    judge.sql("drop table ranklake_state", "delete from players where player > 0")
+    for rebuild in (False, True):
+        with pytest.raises(DatabaseError, match="players exists and has rows that no publish wrote; no table"):
+            publish_to_database(lake, "run", judge.url, rebuild=rebuild)
+    judge.sql(*(f"delete from {name}" for name in ("players", "contests", "ratings", "leaderboard")))
+    publish_to_database(lake, "run", judge.url)  # as after an interrupted publish
+    assert_stored(judge, lake)
+
+
+def test_publish__afresh_keeps_a_table_that_is_not_of_the_run(lake: Lake, judge: Judge, tmp_path: Path) -> None:
+    publish_to_database(lake, "run", judge.url)
+    names = "groups" if judge.kind != "mariadb" else "`groups`"
+    judge.sql(f"create table {names} (id integer)", f"insert into {names} values (7)")
+    handle = Dataset.open(lake, "games").handles()[0].as_py()
+    (tmp_path / "people.csv").write_text(f"handle,country\n{handle},FR\n", encoding="utf-8")
+    record_attributes(lake, "games", str(tmp_path / "people.csv"))
+    with pytest.raises(DatabaseError, match="the table groups exists and has id int"):
+        publish_to_database(lake, "run", judge.url, rebuild=True)
+    assert [tuple(row) for row in judge.sql(f"select id from {names}")] == [(7,)]
+    assert_stored(judge, lake)
 
 
 def test_publish__refuses_the_tables_of_an_earlier_release_unless_afresh(lake: Lake, judge: Judge) -> None:
@@ -141,7 +172,7 @@ def test_publish__refuses_the_tables_of_an_earlier_release_unless_afresh(lake: L
 def test_publish__refuses_the_tables_of_another_run_unless_afresh(lake: Lake, judge: Judge) -> None:
     rate_run(lake, run="other", system="glicko")
     publish_to_database(lake, "other", judge.url)
-    with pytest.raises(DatabaseError, match="the tables have the run other; give another --schema or --prefix"):
+    with pytest.raises(DatabaseError, match="have the run other; no table is in the way of `--prefix ranklake_`"):
         publish_to_database(lake, "run", judge.url)
     publish_to_database(lake, "run", judge.url, rebuild=True)
     assert_stored(judge, lake)
