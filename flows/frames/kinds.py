@@ -15,7 +15,9 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from ..common.text import described, quoted
+from ..common.arrow_types import plain
+from ..common.text import described
+from .conversions import arrow_as_pandas, column_as_arrow, polars_as_arrow
 
 __all__ = ["SUFFIX", "ArrowFrame", "Frame", "PandasFrame", "as_kind", "concat", "open_frame", "to_pandas"]
 
@@ -68,9 +70,8 @@ class PandasFrame:
 
     def arrow(self, names: Sequence[str] | None = None) -> pa.Table:
         names = self.names if names is None else names
-        at = [self.names.index(name) for name in names]
-        arrays = [_column_as_arrow(self.frame.iloc[:, i], self.names[i]) for i in at]
-        return pa.table(arrays, names=list(names))
+        columns = [column_as_arrow(self.frame.iloc[:, self.names.index(name)], name) for name in names]
+        return pa.table(columns, names=list(names))
 
     def take(self, name: str, rows: Rows) -> pd.Series[Any]:
         return self.frame.iloc[:, self.names.index(name)].iloc[rows].reset_index(drop=True)
@@ -93,7 +94,7 @@ class ArrowFrame:
     """See :class:`Frame`."""
 
     def __init__(self, table: pa.Table, kind: str) -> None:
-        self.table, self.kind, self.names = table, kind, list(table.column_names)
+        self.table, self.kind, self.names = plain(table), kind, list(table.column_names)
         self.index_names: list[str] = []
 
     def arrow(self, names: Sequence[str] | None = None) -> pa.Table:
@@ -101,8 +102,8 @@ class ArrowFrame:
         return self.table.select([self.names.index(name) for name in names])
 
     def take(self, name: str, rows: Rows) -> pd.Series[Any]:
-        taken: pd.Series[Any] = self.table.column(self.names.index(name)).take(pa.array(rows)).to_pandas()
-        return taken
+        column = self.table.column(self.names.index(name)).take(pa.array(rows))
+        return arrow_as_pandas(pa.table({name: column}))[name]
 
     def labels(self, rows: Sequence[int]) -> list[Any]:
         return []
@@ -145,13 +146,12 @@ def open_frame(results: Any, what: str = "results") -> Frame:
         computed = results.compute()
         return PandasFrame(computed, "dask") if isinstance(computed, pd.DataFrame) else open_frame(computed, what)
     if library == "polars" and hasattr(results, "collect"):
-        return ArrowFrame(results.collect().to_arrow(), "polars-lazy")
+        return ArrowFrame(polars_as_arrow(results.collect(), what), "polars-lazy")
     if library == "polars" and hasattr(results, "get_columns"):
-        return ArrowFrame(results.to_arrow(), "polars")
+        return ArrowFrame(polars_as_arrow(results, what), "polars")
     if hasattr(results, "__arrow_c_stream__"):
         try:
-            table = _without_views(pa.table(results))
-            return ArrowFrame(table, "duckdb" if library in ("duckdb", "_duckdb") else "arrow")
+            return ArrowFrame(pa.table(results), "duckdb" if library in ("duckdb", "_duckdb") else "arrow")
         except (pa.ArrowException, TypeError, ValueError) as error:
             rule = f"{what} must be a frame with columns, got a value of the type {type(results).__name__}"
             raise ValueError(f"{rule}, whose Arrow stream is no table: {error}") from None
@@ -165,7 +165,7 @@ def as_kind(frame: pd.DataFrame | pa.Table, kind: str) -> Any:
     """A pandas frame or an Arrow table as a frame of this kind."""
     if isinstance(frame, pd.DataFrame):
         return _KINDS[kind](frame) if kind in ("pandas", "dask") else _KINDS[kind](_from_pandas(frame))
-    return _KINDS[kind](frame.to_pandas() if kind in ("pandas", "dask") else frame)
+    return _KINDS[kind](arrow_as_pandas(frame) if kind in ("pandas", "dask") else frame)
 
 
 def concat(parts: Sequence[Any]) -> Any:
@@ -187,41 +187,13 @@ def concat(parts: Sequence[Any]) -> Any:
 def to_pandas(frame: Any, what: str = "results") -> pd.DataFrame:
     """A frame of any kind as a pandas frame; ``what`` is its name in messages."""
     opened = open_frame(frame, what)
-    if isinstance(opened, PandasFrame):
-        return opened.frame
-    frame_of_arrow: pd.DataFrame = opened.arrow().to_pandas()
-    return frame_of_arrow
+    return opened.frame if isinstance(opened, PandasFrame) else arrow_as_pandas(opened.arrow())
 
 
 def _from_pandas(frame: pd.DataFrame) -> pa.Table:
     """Arrow without the index, unless it has a name."""
     named = frame.index.name is not None
     return pa.Table.from_pandas(frame, preserve_index=named).replace_schema_metadata()
-
-
-def _without_views(table: pa.Table) -> pa.Table:
-    """The table with plain strings: Arrow cannot take rows of views."""
-    views = [field.with_type(pa.large_string()) if field.type == pa.string_view() else field for field in table.schema]
-    return table.cast(pa.schema(views)) if pa.string_view() in table.schema.types else table
-
-
-def _column_as_arrow(column: pd.Series[Any], name: str) -> pa.Array:
-    """A column of a pandas frame as Arrow.
-
-    Raises
-    ------
-    ValueError
-        The column has values of several kinds, or of a kind that Arrow does not have; names rows by their labels.
-    """
-    try:
-        return pa.Array.from_pandas(column)
-    except pa.ArrowException:
-        known = column.dropna().astype(object)
-        labels, kinds = known.index.tolist(), [type(value).__name__ for value in known]
-        other = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), 0)
-        values = [f"{quoted(known.iloc[i])} in row {labels[i]!r}" for i in sorted({0, other})]
-        rule = "the values of a column must be all texts, all numbers or all dates"
-        raise ValueError(f"column {name!r}: {rule}, got {' and '.join(values)}") from None
 
 
 def _as_arrow(column: Any) -> Any:

@@ -58,7 +58,10 @@ def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBe
     }
     table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(metadata, allow_nan=False).encode()})
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
+    try:
+        pq.write_table(table, sink, compression="zstd")
+    except pa.ArrowException as error:
+        raise _unwritten(error) from None
     full = os.fspath(Path(path).absolute())
     disk = Disk(full)
     try:
@@ -116,8 +119,13 @@ def _as_table(history: Any) -> pa.Table:
         if frame.kind in ("pandas", "dask"):
             return pa.Table.from_pandas(frame.frame)  # type: ignore[attr-defined]
         return frame.arrow()
-    except pa.ArrowException as error:
-        raise ValueError(f"history: Parquet cannot hold a column: {error}; drop it from the results") from None
+    except (pa.ArrowException, TypeError) as error:
+        raise _unwritten(error) from None
+
+
+def _unwritten(error: Exception) -> ValueError:
+    reason = "; ".join(map(str, error.args))
+    return ValueError(f"history: Parquet cannot hold a column: {reason}; drop it from the results")
 
 
 def _types(history: Any) -> dict[str, list[str]]:

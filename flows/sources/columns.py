@@ -24,7 +24,6 @@ __all__ = [
     "is_text",
     "kind_in_words",
     "numbers_from_text",
-    "plain_types",
     "without_invalid",
 ]
 
@@ -50,6 +49,8 @@ def as_names(column: pa.ChunkedArray, noun: str, source: str) -> pa.ChunkedArray
             rule = f"{noun} {values[wrong[0]]} is not a whole number; a {noun} is a name or a whole number"
             raise SourceError(rule, source, rows=(int(wrong[0]) + 1,))
         column = pc.if_else(pc.is_nan(column), None, column).cast(pa.int64())
+    elif pa.types.is_decimal(column.type):
+        column = _whole(column, noun, source)
     # Some tables use dates as contest ids. Timestamps are refused: the same moment can be written in several ways.
     named = is_text(column.type) or pa.types.is_integer(column.type) or pa.types.is_date32(column.type)
     if not (named or pa.types.is_null(column.type)):
@@ -58,6 +59,16 @@ def as_names(column: pa.ChunkedArray, noun: str, source: str) -> pa.ChunkedArray
     names = column.cast(pa.string())
     check_text(names, noun, source)
     return names
+
+
+def _whole(column: pa.ChunkedArray, noun: str, source: str) -> pa.ChunkedArray:
+    """Decimals without a fraction; integers of 128 bits come in them."""
+    try:
+        return column.cast(pa.decimal256(76, 0)).cast(pa.string())
+    except pa.ArrowException:
+        row = next(row for row, value in enumerate(column.to_pylist()) if value is not None and value % 1)
+        rule = f"{noun} {column[row]} is not a whole number; a {noun} is a name or a whole number"
+        raise SourceError(rule, source, rows=(row + 1,)) from None
 
 
 def as_numbers(column: pa.ChunkedArray, noun: str, source: str) -> tuple[npt.NDArray[Any], Bools]:
@@ -122,12 +133,6 @@ def is_text(kind: pa.DataType) -> bool:
 def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column without a dictionary."""
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-
-
-def plain_types(schema: pa.Schema) -> pa.Schema:
-    """The schema without views, which several functions of Arrow cannot read."""
-    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-    return pa.schema([field.with_type(plain.get(field.type, field.type)) for field in schema])
 
 
 def check_text(column: pa.ChunkedArray, noun: str, source: str) -> None:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
+from ..common.arrow_types import plain_types
 from ..common.extras import need
 from .base import SourceError
-from .columns import plain_types
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
