@@ -12,7 +12,7 @@ from .column_names import Columns
 from .limits import Limits
 from .time_columns import check_time_format
 
-__all__ = ["FORMATS", "Duplicates", "ReadOptions"]
+__all__ = ["FORMATS", "Duplicates", "ReadOptions", "check_delimiter", "check_encoding"]
 
 Duplicates = Literal["error", "best", "last"]
 FORMATS = ("csv", "tsv", "jsonl", "json", "parquet")
@@ -81,15 +81,8 @@ class ReadOptions:
             rule = f"duplicates={self.duplicates!r} is not for results of teams (column team={self.columns.team})"
             raise ValueError(f"{rule}: a player has one team in a contest")
         if self.delimiter is not None:
-            mark = _WORDS.get(self.delimiter, self.delimiter)
-            if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
-                raise ValueError(f"delimiter must be one character, as ';', or tab, got {self.delimiter!r}")
-            object.__setattr__(self, "delimiter", mark)
-        try:
-            codecs.lookup(self.encoding)
-            "".encode(self.encoding)
-        except (LookupError, ValueError):
-            raise ValueError(f"unknown encoding {self.encoding!r}; utf-8, latin-1, cp1252, utf-16, ...") from None
+            object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
+        check_encoding(self.encoding)
         check_time_format(self.time_format)
 
     @classmethod
@@ -102,3 +95,26 @@ class ReadOptions:
             As for :meth:`Columns.parse` and :meth:`Limits.parse`, or an invalid value of another setting.
         """
         return cls(columns=Columns.parse(columns), limits=Limits.parse(limits), **choices)
+
+
+def check_delimiter(delimiter: str) -> str:
+    """The character that a delimiter of text tables is: itself, or that of a word such as ``tab``.
+
+    Raises
+    ------
+    ValueError
+        It is neither.
+    """
+    mark = _WORDS.get(delimiter, delimiter)
+    if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
+        raise ValueError(f"delimiter must be one character, as ';', or tab, got {delimiter!r}")
+    return mark
+
+
+def check_encoding(encoding: str) -> None:
+    """Raise ``ValueError`` unless Python knows this encoding of text."""
+    try:
+        codecs.lookup(encoding)
+        "".encode(encoding)
+    except (LookupError, ValueError):
+        raise ValueError(f"unknown encoding {encoding!r}; utf-8, latin-1, cp1252, utf-16, ...") from None

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "contest_options",
+    "delimiter_option",
+    "encoding_option",
     "query_options",
     "query_text",
     "read_options",
@@ -28,6 +30,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 time_format_option = click.option(
     "--time-format", default="auto", show_default=True, metavar="FORMAT", help="Times in a table: auto, unix, unix-ms, "
     "unix-us, unix-ns, iso, yyyymmdd, or a pattern such as %d/%m/%Y.",
+)  # fmt: skip
+delimiter_option = click.option(
+    "--delimiter", metavar="CHARACTER", help="Delimiter of the fields of a CSV file, or tab; by default found from the "
+    "header.",
+)  # fmt: skip
+encoding_option = click.option(
+    "--encoding", default="utf-8", show_default=True, help="Encoding of text, as latin-1 or utf-16.",
 )  # fmt: skip
 _RESULT_OPTIONS = (
     click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
@@ -43,9 +52,8 @@ _RESULT_OPTIONS = (
 _TEXT_OPTIONS = (
     click.option("--input-format", type=click.Choice(["csv", "tsv", "jsonl", "json", "parquet"]),
                  help="By default from the extension of the file; csv for standard input."),
-    click.option("--delimiter", metavar="CHARACTER", help="Delimiter of the fields of a CSV file, or tab; by default "
-                 "found from the header."),
-    click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text, as latin-1 or utf-16."),
+    delimiter_option,
+    encoding_option,
 )  # fmt: skip
 
 _CONTEST_OPTIONS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -15,18 +14,17 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ..base import SourceError
-from ..column_names import Columns
 from ..limits import byte_count
 from .inputs import Input
 from .parts import Reading, TablePart
+from .text_head import read_head
 from .text_marks import MarkedText, has_marks, is_utf8, without_marks
 
-__all__ = ["Lines", "read_text"]
+__all__ = ["Lines", "error_of", "read_text"]
 
 BLOCK_BYTES = 2**24  # a row must fit
-HEAD_BYTES = 2**16
-DELIMITERS = (",", ";", "\t", "|")
 WORDS = {"\t": "tab"}
+_IN_HEADER = ("contest", "player", "rank", "score", "lo", "hi", "time")
 
 
 class Lines:
@@ -70,13 +68,10 @@ def read_text(source: Input, reading: Reading) -> TablePart:
         The file lacks a column, or a row cannot be read and unreadable rows are not skipped; names the row.
     """
     options = reading.options
-    with source.open_bytes() as file:
-        head = file.read(HEAD_BYTES)
-    utf8 = codecs.lookup(options.encoding).name == "utf-8"
-    if utf8 and head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # "Unicode text" in spreadsheets
-        raise SourceError("UTF-16, not UTF-8; --encoding utf-16 reads it", source.name)
-    header, skipped = _header(head, options.encoding)
-    delimiter = options.delimiter or _delimiter(header, skipped, "\t" if source.form == "tsv" else "", options.columns)
+    head = read_head(source, options.encoding)
+    utf8, skipped = head.utf8, head.skipped
+    names = {getattr(options.columns, key).casefold() for key in _IN_HEADER}
+    delimiter = options.delimiter or head.delimiter("\t" if source.form == "tsv" else "", names)
     # One thread: only then does Arrow know the row of an error.
     one_thread = pacsv.ReadOptions(
         use_threads=False, block_size=BLOCK_BYTES, encoding="utf8" if utf8 else options.encoding, skip_rows=skipped
@@ -139,36 +134,13 @@ def read_text(source: Input, reading: Reading) -> TablePart:
     except MemoryError:
         raise
     except pa.ArrowException as error:
-        raise _error_of(str(error), source.name, present, utf8, lines) from None
+        raise error_of(str(error), source.name, present, utf8, lines) from None
     note = "" if delimiter == "," else f"delimiter {WORDS.get(delimiter, repr(delimiter))}"
     return TablePart(table, columns, present, lines, note, left_out, faults)
 
 
-def _header(head: bytes, encoding: str) -> tuple[str, int]:
-    """The header, the first line that is not empty, and the number of lines before it to skip."""
-    text = head.decode(encoding, "replace").lstrip("\ufeff")
-    lines = [line for line in text.splitlines() if line.strip()]
-    if lines and re.fullmatch(r"sep=.", lines[0]):  # a line of spreadsheets with the delimiter
-        return lines[0], 1
-    return lines[0] if lines else "", 0
-
-
-def _delimiter(header: str, skipped: int, default: str, columns: Columns) -> str:
-    """The delimiter that splits a header into the most of the known columns, or else into the most columns."""
-    if skipped:
-        return header[-1]
-    if default:
-        return default
-    keywords = {getattr(columns, key).casefold() for key in ("contest", "player", "rank", "score", "lo", "hi", "time")}
-
-    def score(delimiter: str) -> tuple[int, int]:
-        names = next(csv.reader([header], delimiter=delimiter), [])
-        return len(keywords & {name.strip().casefold() for name in names}), len(names)
-
-    return max(DELIMITERS, key=score)  # the first one of equal scores
-
-
-def _error_of(error: str, source: str, present: list[str], utf8: bool, lines: Lines) -> SourceError:
+def error_of(error: str, source: str, present: list[str], utf8: bool, lines: Lines) -> SourceError:
+    """An error of Arrow's reader with the row and the line of the file, and a remedy."""
     reason = error.splitlines()[0]
     row = re.search(r"Row #(\d+): ", reason)
     rows = [int(row[1]) - 1] if row and int(row[1]) > 1 else []  # Arrow counts the header

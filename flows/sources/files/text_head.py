@@ -1,0 +1,72 @@
+"""The first lines of a text table: its header, its delimiter, and whether it is UTF-16."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections.abc import Collection
+
+from ..base import SourceError
+from .inputs import Input
+
+__all__ = ["Head", "read_head"]
+
+HEAD_BYTES = 2**16
+DELIMITERS = (",", ";", "\t", "|")
+
+
+class Head:
+    """The header of a text table.
+
+    Attributes
+    ----------
+    utf8 : bool
+        Whether the encoding is UTF-8.
+    skipped : int
+        Lines before the header to skip: one, if a line ``sep=;`` of spreadsheets names the delimiter.
+    """
+
+    def __init__(self, head: bytes, encoding: str) -> None:
+        text = head.decode(encoding, "replace").lstrip("\ufeff")
+        lines = [line for line in text.splitlines() if line.strip()]
+        self.utf8 = codecs.lookup(encoding).name == "utf-8"
+        self.skipped = int(bool(lines) and re.fullmatch(r"sep=.", lines[0]) is not None)
+        self._header = lines[0] if lines else ""
+
+    def delimiter(self, default: str, names: Collection[str]) -> str:
+        """The delimiter that splits the header into the most of the known names, or else into the most columns.
+
+        Parameters
+        ----------
+        default
+            The delimiter of the format; empty if it has none.
+        names
+            The names of columns that the table may have, in lower case.
+        """
+        if self.skipped:
+            return self._header[-1]
+        if default:
+            return default
+
+        def score(delimiter: str) -> tuple[int, int]:
+            found = next(csv.reader([self._header], delimiter=delimiter), [])
+            return len({name.strip().casefold() for name in found}.intersection(names)), len(found)
+
+        return max(DELIMITERS, key=score)  # the first one of equal scores
+
+
+def read_head(source: Input, encoding: str) -> Head:
+    """The header of a file.
+
+    Raises
+    ------
+    SourceError
+        The file is UTF-16, and the encoding is UTF-8.
+    """
+    with source.open_bytes() as file:
+        start = file.read(HEAD_BYTES)
+    head = Head(start, encoding)
+    if head.utf8 and start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # "Unicode text" in spreadsheets
+        raise SourceError("UTF-16, not UTF-8; --encoding utf-16 reads it", source.name)
+    return head
