@@ -1,24 +1,25 @@
-"""Zip archives of contests. The decompressed size is limited even if the headers of a zip are wrong."""
+"""Zip archives of contests or tables. The decompressed size is limited even if the headers of a zip are wrong."""
 
 from __future__ import annotations
 
 import bz2
 import copy
 import io
+import shutil
 import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from ..base import IngestReport, SourceError
 from ..limits import Limits, byte_count
 from .members import CHUNK_BYTES, Member, Members, damage_in_words, read_all
 
-__all__ = ["open_zip"]
+__all__ = ["open_zip", "unpacked"]
 
 MAX_DIRECTORY_BYTES = 2**29  # of the list of members: that of a million has 100 MB
 _ENTRY = b"PK\x01\x02"  # begins each entry of that list
@@ -63,6 +64,35 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
         if zlib.crc32(raw) != info.CRC or unpacked.read(1):
             raise zipfile.BadZipFile(f"Bad CRC-32 for file {info.filename!r}")
     return raw
+
+
+def unpacked(path: Path, folder: Path, limits: Limits) -> Iterator[tuple[str, Path]]:
+    """The names of all files of a zip, and where each of them is in a folder until the next one is asked for.
+
+    Raises
+    ------
+    SourceError
+        The archive is damaged, or larger than the limits, or a name leads out of it.
+    """
+    members = Members(path, IngestReport(), limits)
+    with _File(path, members) as file, damage_in_words(path.name):
+        archive = zipfile.ZipFile(file)
+        left = members.most_bytes
+        for number, info in enumerate(archive.infolist()):
+            name = info.filename.replace("\\", "/")
+            members.are_contests(name, not info.is_dir())
+            parts = PurePosixPath(name).parts
+            if info.is_dir() or any(part.startswith(".") or part == "__MACOSX" for part in parts):
+                continue
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise SourceError("packed by another method than Deflate; unpack it first", path.name, member=name)
+            if (left := left - info.file_size) < 0:
+                raise members.too_large()
+            copy_path = folder / f"{number}-{parts[-1][-100:]}"
+            with archive.open(info) as stream, copy_path.open("wb") as out:
+                shutil.copyfileobj(stream, out, CHUNK_BYTES)
+            yield name, copy_path
+            copy_path.unlink()
 
 
 class _File(io.BufferedReader):
