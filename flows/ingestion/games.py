@@ -13,6 +13,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.progress import ProgressCallback
+from ..common.text import count
 from ..sources.base import SourceError
 from ..sources.games.batch import GamesReport
 from ..sources.games.reading import GamesOptions, read_periods
@@ -46,7 +47,8 @@ class GamesIngested(SourceReport):
     def line(self) -> str:
         """The counts in one line."""
         periods = {kind: getattr(self, kind) for kind in ("new", "corrected", "unchanged")}
-        return f"{counted(periods, 'period') or 'no periods'} with {self.read.games:,} games, in {self.seconds:.1f} s"
+        games = count(self.read.games, "game")
+        return f"{counted(periods, 'period') or 'no periods'} with {games}, in {self.seconds:.1f} s"
 
 
 def ingest_games(
@@ -72,7 +74,7 @@ def ingest_games(
     Raises
     ------
     SourceError
-        A file cannot be read, or has no finished game.
+        A file cannot be read, or has no game that can be rated.
     LakeError
         The data set has contests.
     """
@@ -99,11 +101,11 @@ def ingest_synthetic_games(
     """
     report = GamesIngested(_NAME, layout.check_dataset_name(dataset))
 
-    def count(period: Period) -> Period:
+    def counted_in(period: Period) -> Period:
         report.read.games += len(period)
         return period
 
-    return _ingest(lake, report, map(count, generate_games(preset, seed)), "synthetic games", on_progress, **how)
+    return _ingest(lake, report, map(counted_in, generate_games(preset, seed)), "synthetic games", on_progress, **how)
 
 
 def _ingest(
@@ -124,7 +126,8 @@ def _ingest(
             report.count(adding.add(period))
             on_progress(report.read.games, None, f"{number:,} periods written")
         if not report.read.games:
-            raise SourceError("no finished game; nothing was ingested", source)
+            found = "".join(f"; {line}" for line in report.read.lines()[:3])
+            raise SourceError(f"no game that can be rated; nothing was ingested{found}", source)
     report.moved = adding.moved
     report.seconds = time.monotonic() - began
     return report

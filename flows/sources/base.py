@@ -79,7 +79,8 @@ class SourceError(Exception):
         lines = _in_words("line", self.lines)
         labels = [quoted(label) for label in self.labels[:_LABELS]] + ["..."] * (len(self.labels) > _LABELS)
         more = lines or (f"index {', '.join(labels)}" if labels else "")
-        return _in_words("row", self.rows) + (f" ({more})" if more else "")
+        rows = _in_words("row", self.rows)
+        return f"{rows} ({more})" if rows and more else rows or more
 
 
 class LeftOut(NamedTuple):

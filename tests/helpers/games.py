@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from ranklake.flows.sources.games.batch import GamesReport
+from ranklake.flows.sources.games.reading import GamesOptions, read_periods
 from ranklake.storage import Contest, Dataset, Lake
 from ranklake.storage.datasets.tables.games import Games, Period
 
-__all__ = ["Game", "as_contests", "as_periods", "ingest_periods", "league", "with_advantages"]
+__all__ = ["Game", "as_contests", "as_periods", "ingest_periods", "league", "read_games", "with_advantages"]
 
 DAY = 86_400
 
@@ -80,3 +83,16 @@ def ingest_periods(lake: Lake, periods: Iterable[Period], name: str = "league") 
     """Add periods to a data set of games."""
     with Dataset.ingest(lake, name, games=True) as adding:
         return [adding.add(period) for period in periods]
+
+
+def read_games(*paths: Path, **options: object) -> tuple[list[tuple[str, list[tuple]]], GamesReport]:
+    """The games of files, by period: both players, score and time of each, and the report."""
+    report = GamesReport()
+    periods = read_periods([str(path) for path in paths], GamesOptions(**options), report)  # type: ignore[arg-type]
+    found = []
+    for period in periods:
+        names = period.handles.to_pylist()
+        columns = period.player, period.opponent, period.score, period.games.time_seconds
+        games = [(names[a], names[b], float(s), int(t)) for a, b, s, t in zip(*columns, strict=True)]
+        found.append((period.contest_id, games))
+    return found, report

@@ -14,8 +14,9 @@ from ranklake.rating_kernels.core.standings import Floats
 from ...common.text import quoted
 from ..base import SourceError
 from ..columns import as_numbers, is_blank
+from .batch import Verdicts
 
-__all__ = ["GAME_ADVANTAGE", "advantages_of", "check_advantage", "check_single"]
+__all__ = ["GAME_ADVANTAGE", "check_advantage", "check_single", "judge_advantages"]
 
 GAME_ADVANTAGE = replace(ADVANTAGE, low=2.0 * ADVANTAGE.low, high=2.0 * ADVANTAGE.high)
 """Permitted advantages of a first player: each of the two players has half of one, with opposite signs."""
@@ -47,26 +48,17 @@ def check_single(advantage: float | None, columns: Collection[str], source: str)
         raise SourceError(f"has a column advantage, and --advantage is {advantage:g}; {remedies}", source)
 
 
-def advantages_of(column: pa.ChunkedArray, source: str, first_row: int) -> Floats:
+def judge_advantages(column: pa.ChunkedArray, source: str, verdicts: Verdicts) -> Floats:
     """Rating points in favour of the first player of each game; 0 where the column is null or blank.
 
-    Parameters
-    ----------
-    first_row
-        Number of the first row in the file, from 1.
-
-    Raises
-    ------
-    SourceError
-        A value is no number in the range; names the row.
+    Values that are no number in the range are refused.
     """
     numbers, missing = as_numbers(column, "advantage", source)
     blank = is_blank(column)
     advantage: Floats = np.where(blank, 0.0, numbers)
-    bad = np.flatnonzero((missing & ~blank) | ~GAME_ADVANTAGE.mask(advantage))
-    if len(bad):
+    bad = (missing & ~blank) | ~GAME_ADVANTAGE.mask(advantage)
+    if bad.any():
         rule = f"an advantage must be a number {GAME_ADVANTAGE.rule}, or empty for none"
-        given = quoted(str(column[int(bad[0])].as_py()))
-        remedy = "correct it, or leave out the column with --column advantage="
-        raise SourceError(f"{rule}, got {given}; {remedy}", source, rows=[first_row + int(bad[0])])
+        given = quoted(str(column[int(np.argmax(bad))].as_py()))
+        verdicts.refuse(bad, f"{rule}, got {given}; correct it, or leave out the column with --column advantage=")
     return advantage

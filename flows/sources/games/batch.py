@@ -1,8 +1,8 @@
-"""Batches of games in the one form of all readers, and the checks of their values."""
+"""Batches of games in the one form of all readers, and which of their games are read, left out or refused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 
 from ranklake.rating_kernels.core.limits import TIME_SECONDS, WEIGHT
 
-from ...common.text import count, quoted
-from ..base import SourceError
-from ..columns import Bools, Longs
+from ...common.text import count
+from ..base import OnError, SourceError
+from ..columns import Bools
 from ..limits import MAX_HANDLE
 
-__all__ = ["LONG_NAME", "SCHEMA", "GamesReport", "check_games", "drop_unfinished"]
+__all__ = ["LONG_NAME", "SCHEMA", "GamesReport", "Named", "Verdicts", "check_games"]
 
 SCHEMA = pa.schema(
     [
@@ -27,12 +27,24 @@ SCHEMA = pa.schema(
         ("weight", pa.float64()),
     ]
 )
-"""Columns of a batch: the players, the score of the first one (NaN: unfinished), UTC seconds and the weight.
+"""Columns of a batch: the players, the score of the first one, UTC seconds and the weight.
 
 A batch may have the further column ``advantage``: rating points in favour of the first player, float64.
 """
 
 LONG_NAME = f"a player's name has at most {MAX_HANDLE} characters"
+MOST_REASONS = 20  # of games left out that a report names
+
+_NO_NAME, _ONE_NAME = "with an unknown player", "of a player against itself"
+_OTHER = "for other reasons"
+
+
+@dataclass
+class Named:
+    """How many there are, and where the first one is."""
+
+    n: int
+    first: str
 
 
 @dataclass
@@ -42,64 +54,112 @@ class GamesReport:
     Attributes
     ----------
     games : int
-        Games with a result.
-    left_out : dict of str to int
-        Games without a result, by reason.
+        Games that are rated.
+    left_out : dict of str to Named
+        The other games, by reason.
+    notes : dict of (str, str) to Named
+        Other findings, by their name in the singular and what became of them.
     """
 
     games: int = 0
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, Named] = field(default_factory=dict)
+    notes: dict[tuple[str, str], Named] = field(default_factory=dict)
 
-    def leave_out(self, reason: str, n: int) -> None:
+    @property
+    def n_left_out(self) -> int:
+        """Number of games that were left out."""
+        return sum(named.n for named in self.left_out.values())
+
+    def leave_out(self, reason: str, n: int, where: str) -> None:
         """Count games that are left out."""
-        if n:
-            self.left_out[reason] = self.left_out.get(reason, 0) + n
+        if len(self.left_out) >= MOST_REASONS and reason not in self.left_out:
+            reason = _OTHER
+        self.left_out.setdefault(reason, Named(0, where)).n += n
+
+    def note(self, noun: str, remark: str, n: int, where: str) -> None:
+        """Count findings that are no games: a noun in the singular, and what became of them."""
+        self.notes.setdefault((noun, remark), Named(0, where)).n += n
 
     def lines(self) -> list[str]:
-        """The games that were left out, one line a reason."""
-        return [f"left out: {count(n, 'game')}, {reason}" for reason, n in sorted(self.left_out.items())]
+        """The games that were left out, one line a reason, and the other findings."""
+        lines = [
+            f"left out: {count(named.n, 'game')}, {reason} (first: {named.first})"
+            for reason, named in sorted(self.left_out.items())
+        ]
+        notes = sorted(self.notes.items())
+        return lines + [f"{count(named.n, noun)} {remark} (first: {named.first})" for (noun, remark), named in notes]
 
 
-def drop_unfinished(batch: pa.Table, report: GamesReport) -> pa.Table:
-    """The games of a batch with a result; the report counts them, and the others."""
-    score = batch.column("score").to_numpy()
-    done = ~np.isnan(score)
-    report.leave_out("unfinished", int(np.count_nonzero(~done)))
-    report.games += int(np.count_nonzero(done))
-    return batch if done.all() else batch.filter(pa.array(done))
-
-
-def check_games(batch: pa.Table, source: str, rows: Longs) -> pa.Table:
-    """The same batch, after checks of its players, times and weights.
+class Verdicts:
+    """Which games of a batch are read. A game that is left out is not refused, and is counted for one reason.
 
     Parameters
     ----------
-    source
-        The file, for messages.
-    rows : int64[m]
-        The number of each game in the file, from 1.
-
-    Raises
-    ------
-    SourceError
-        A value is invalid; names the row.
+    n
+        Number of games.
+    report
+        Counts the games that are left out, and those that are read.
+    error
+        Makes the error of a rule and the number of a game, from 0, with its place.
+    on_error
+        ``stop`` raises the first refusal; ``skip`` leaves the game out.
     """
-    for broken, rule in _faults(batch):
-        if broken.any():
-            raise SourceError(rule, source, rows=[int(rows[np.argmax(broken)])])
-    return batch
+
+    def __init__(
+        self, n: int, report: GamesReport, error: Callable[[str, int], SourceError], on_error: OnError = "stop"
+    ) -> None:
+        self.kept: Bools = np.ones(n, bool)
+        self.error, self._report, self._on_error = error, report, on_error
+        self._refused: list[tuple[Bools, str]] = []
+
+    def leave_out(self, games: Bools, reason: str) -> None:
+        """Leave games out."""
+        games = games & self.kept
+        if games.any():
+            self.kept = self.kept & ~games
+            self._report.leave_out(reason, int(np.count_nonzero(games)), self._place(games))
+
+    def refuse(self, games: Bools, rule: str) -> None:
+        """Refuse games that break a rule, unless :meth:`close` finds them left out."""
+        if games.any():
+            self._refused.append((games, rule))
+
+    def refuse_first(self, games: Bools, rule: str) -> None:
+        """Refuse games that cannot be read at all: no other verdict counts."""
+        self.refuse(games, rule)
+        if self._on_error == "skip":
+            self.leave_out(games, rule)
+
+    def close(self, games: pa.Table) -> pa.Table:
+        """The games of a batch that are read.
+
+        Raises
+        ------
+        SourceError
+            A game is refused; names the row or the line.
+        """
+        for broken, rule in self._refused:
+            broken = broken & self.kept
+            if broken.any() and self._on_error == "stop":
+                rule = f"{rule}; --on-error skip leaves such games out"
+                raise self.error(rule, int(np.argmax(broken)))
+            self.leave_out(broken, rule)
+        self._report.games += int(np.count_nonzero(self.kept))
+        return games if self.kept.all() else games.filter(pa.array(self.kept))
+
+    def _place(self, games: Bools) -> str:
+        return str(self.error("", int(np.argmax(games)))).removesuffix(": ")
 
 
-def _faults(batch: pa.Table) -> Iterator[tuple[Bools, str]]:
-    for name in ("white", "black"):
-        column = batch.column(name)
-        blank = pc.equal(pc.utf8_trim_whitespace(column), "").fill_null(True)
-        yield blank.to_numpy(), f"a game needs both players; {name} is empty"
-        long = pc.greater(pc.utf8_length(column), MAX_HANDLE)
-        yield long.to_numpy(), LONG_NAME
-    same = pc.equal(batch.column("white"), batch.column("black")).to_numpy()
-    if same.any():
-        yield same, f"both players are {quoted(batch.column('white')[int(np.argmax(same))].as_py())}"
+def check_games(batch: pa.Table, verdicts: Verdicts) -> None:
+    """Judge the players, times and weights of games with the columns of :data:`SCHEMA`; names may be null."""
+    white, black = batch.column("white"), batch.column("black")
+    for name in (white, black):
+        text = pc.utf8_trim_whitespace(name)
+        unknown = pc.is_in(text, value_set=pa.array(["", "?", "-", "??"])).to_numpy() | name.is_null().to_numpy()
+        verdicts.leave_out(unknown, _NO_NAME)
+        verdicts.refuse(pc.greater(pc.utf8_length(name), MAX_HANDLE).fill_null(False).to_numpy(), LONG_NAME)
+    verdicts.leave_out(pc.equal(white, black).fill_null(False).to_numpy(), _ONE_NAME)
     time_seconds, weight = (batch.column(name).to_numpy() for name in ("time_seconds", "weight"))
-    yield ~TIME_SECONDS.mask(time_seconds), f"a time must be {TIME_SECONDS.rule}"
-    yield ~WEIGHT.mask(weight), f"a weight must be {WEIGHT.rule}"
+    verdicts.refuse(~TIME_SECONDS.mask(time_seconds), f"a time must be {TIME_SECONDS.rule}")
+    verdicts.refuse(~WEIGHT.mask(weight), f"a weight must be {WEIGHT.rule}")

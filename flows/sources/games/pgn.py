@@ -1,129 +1,223 @@
-"""PGN: the tags of games, without moves. Arrow splits the text into lines and finds the tags, block by block.
+"""PGN: the games of a file by their tags, without moves.
 
-Source: Portable Game Notation, Standard and Implementation Guide, 8.1 (tag pairs) and 8.2.6 (results).
+Source: Portable Game Notation, Standard and Implementation Guide, 8.1 (tag pairs) and 8.2.6 (results). Files are
+read by its import format: tags in any order, several in a line, with comments between them. Its character set is ISO
+8859-1, but most files of today are UTF-8.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from ..base import SourceError
-from ..columns import Longs
+from ...common.text import quoted
+from ..base import OnError, SourceError
+from ..columns import Bools, Longs
 from ..files.inputs import Input
-from .batch import SCHEMA, GamesReport, check_games
-from .scores import scores_of
-from .text import BLOCK_BYTES, SEPARATOR, faults_of_text
+from .batch import SCHEMA, GamesReport, Verdicts, check_games
+from .dates import NO_DATE, days_of
+from .pgn_lines import PgnLines, Tags
+from .scores import judge_results
+from .text import BLOCK_BYTES, SEPARATOR, arrow_encoding, encodings, faults_of_text
 
 __all__ = ["read_pgn"]
 
-_TAG = r'^\[(?P<tag>[A-Za-z0-9_]+)\s+"(?P<value>.*)"\s*\]\s*$'
-_NO_DATE, _NO_NAME = "without a full date", "with an unknown player"
+_READ = (b"White", b"Black", b"Result", b"Date", b"UTCDate", b"UTCTime")
+_ROSTER = (*_READ[:4], b"Event", b"Site", b"Round")  # every game has these
+_NAMES = (*_READ, b"Event", b"Site", b"Round")
+_REPEATABLE = np.array([name in _ROSTER for name in _NAMES] + [False])  # the last one: any other name
 
 
-def read_pgn(source: Input, report: GamesReport, block_bytes: int = BLOCK_BYTES) -> Iterator[pa.Table]:
-    """Batches of the games of a PGN file, with the columns of :data:`.batch.SCHEMA`, unfinished games included.
+def read_pgn(
+    source: Input,
+    report: GamesReport,
+    block_bytes: int = BLOCK_BYTES,
+    *,
+    on_error: OnError = "stop",
+    encoding: str = "utf-8",
+    time_format: str = "auto",
+) -> Iterator[pa.Table]:
+    """Batches of the games of a PGN file, with the columns of :data:`.batch.SCHEMA`.
 
-    The time of a game is ``UTCDate`` and ``UTCTime``, or ``Date`` at midnight. Games without a full date or with the
-    player ``?`` are left out and counted in the report.
+    A game begins with a tag after moves or a result, or with a tag of the seven that every game has if the game before
+    has this tag and both players. The time of a game is ``UTCDate`` and ``UTCTime``, or ``Date`` at midnight.
 
     Raises
     ------
     SourceError
-        A tag is not UTF-8, a result is unknown, or a name is invalid; names the game.
+        A result is unknown, or a name is invalid, unless ``on_error`` is ``skip``; names the line of the game.
     """
-    rest, n_games = pa.array([], pa.binary()), 0
-    for block in _blocks(source, block_bytes):
-        lines = pa.concat_arrays([rest, block])
-        tags = _Tags.of(lines, source)
-        start = tags.last_start
-        rest = lines.slice(start)
-        if start:
-            games = _Tags.of(lines.slice(0, start), source)
-            yield _batch(games, source, report, n_games)
-            n_games += games.n_games
-    games = _Tags.of(rest, source)
-    if games.n_games:
-        yield _batch(games, source, report, n_games)
+    lines, waiting = PgnLines(report, source.name), _Games.empty()
+    for block in _blocks(source, block_bytes, encoding):
+        games = waiting.join(lines.read(block), report, source.name)
+        waiting = games.last()
+        if games.n > 1:
+            yield _batch(games.before_last(), source, report, on_error, encoding, time_format)
+    lines.finish()
+    if waiting.n:
+        yield _batch(waiting, source, report, on_error, encoding, time_format)
 
 
-def _blocks(source: Input, block_bytes: int) -> Iterator[pa.BinaryArray]:
-    """The lines that are not empty, as bytes."""
-    read = pacsv.ReadOptions(block_size=block_bytes, column_names=["line"], use_threads=False)
-    parse = pacsv.ParseOptions(delimiter=SEPARATOR, quote_char=False)
+def _blocks(source: Input, block_bytes: int, encoding: str) -> Iterator[pa.BinaryArray]:
+    """The lines, as bytes in UTF-8 or in what else the file has."""
+    read = pacsv.ReadOptions(
+        block_size=block_bytes, column_names=["line"], use_threads=False, encoding=arrow_encoding(encoding)
+    )
+    parse = pacsv.ParseOptions(delimiter=SEPARATOR, quote_char=False, ignore_empty_lines=False)
     convert = pacsv.ConvertOptions(column_types={"line": pa.binary()}, check_utf8=False)
-    with faults_of_text(source), pacsv.open_csv(source.open_bytes(), read, parse, convert) as reader:
+    with faults_of_text(source, encoding), pacsv.open_csv(source.open_bytes(), read, parse, convert) as reader:
         for batch in reader:
-            yield batch.column(0)
+            if batch.num_rows:
+                yield batch.column(0)
 
 
-class _Tags:
-    """The tags of some lines: the game of each, its name and its value.
+class _Games(NamedTuple):
+    """Tags by game: for each tag the number of its name, its value, its line, and whether a game begins with it."""
 
-    A game begins with the tag ``Event``, or with a tag after a line that is none.
-    """
-
-    def __init__(self, game: Longs, starts: Longs, tag: pa.StringArray, value: pa.StringArray) -> None:
-        self.game, self.tag, self.value = game, tag, value
-        self._starts = starts
+    code: npt.NDArray[np.int8]
+    value: pa.BinaryArray
+    line: Longs
+    begins: Bools
 
     @classmethod
-    def of(cls, lines: pa.BinaryArray, source: Input) -> _Tags:
-        at = np.flatnonzero(pc.starts_with(lines, b"[").to_numpy(zero_copy_only=False))
-        try:
-            texts = lines.take(pa.array(at)).cast(pa.string())
-        except pa.ArrowInvalid:
-            raise SourceError("a tag is not UTF-8", source.name) from None
-        found = pc.extract_regex(texts, _TAG)
-        tags = found.is_valid().to_numpy(zero_copy_only=False)
-        at, found = at[tags], found.filter(pa.array(tags))
-        tag, value = found.field("tag"), found.field("value")
-        event = pc.equal(tag, "Event").to_numpy(zero_copy_only=False)
-        begins = (np.diff(at, prepend=-2) != 1) | event
-        return cls(np.cumsum(begins) - 1, at[begins], tag, value)
+    def empty(cls) -> _Games:
+        return cls(np.empty(0, np.int8), pa.array([], pa.binary()), np.empty(0, np.int64), np.empty(0, bool))
+
+    def join(self, tags: Tags, report: GamesReport, source: str) -> _Games:
+        """These tags and the next ones, divided into games. Counts tags that a game has twice."""
+        known = pc.index_in(tags.name, value_set=pa.array(_NAMES, pa.binary())).fill_null(len(_NAMES))
+        code = np.concatenate([self.code, known.to_numpy().astype(np.int8)])
+        begins = np.concatenate([self.begins, tags.after_moves])
+        value = pa.concat_arrays([self.value, tags.value])
+        line = np.concatenate([self.line, tags.line])
+        begins[:1] = True
+        used = (code < len(_NAMES)) | begins
+        games = _Games(code[used], value.filter(pa.array(used)), line[used], begins[used])
+        if games._repeated().any():
+            games._divide()
+            again = games._repeated() & (games.code < len(_READ))
+            again[: len(self.code)] = False  # counted before
+            if again.any():
+                where = f"{source}, line {int(games.line[np.argmax(again)])}"
+                report.note("tag", "that a game has twice; the last one counts", int(np.count_nonzero(again)), where)
+        return games
 
     @property
-    def n_games(self) -> int:
-        return len(self._starts)
+    def n(self) -> int:
+        return int(np.count_nonzero(self.begins))
 
-    @property
-    def last_start(self) -> int:
-        """Line at which the last game begins; 0 if there is no game before it."""
-        return int(self._starts[-1]) if self.n_games > 1 else 0
+    def last(self) -> _Games:
+        """The last game, which may go on."""
+        return self._part(slice(self._last_start(), None))
 
-    def values(self, name: str) -> pa.StringArray:
+    def before_last(self) -> _Games:
+        """All games but the last one."""
+        return self._part(slice(0, self._last_start()))
+
+    def lines(self) -> Longs:
+        """The line at which each game begins."""
+        return self.line[self.begins]
+
+    def values(self, name: bytes) -> pa.BinaryArray:
         """The value of a tag of each game; null without one."""
-        rows = np.flatnonzero(pc.equal(self.tag, name).to_numpy(zero_copy_only=False))
-        at = np.full(self.n_games, -1)
-        at[self.game[rows]] = rows
-        found = self.value.take(pa.array(at, mask=at < 0))
-        return pc.replace_substring(pc.replace_substring(found, r"\"", '"'), r"\\", "\\")
+        rows = np.flatnonzero(self.code == _NAMES.index(name))
+        at = np.full(self.n, -1)
+        at[np.cumsum(self.begins)[rows] - 1] = rows
+        return self.value.take(pa.array(at, mask=at < 0))
+
+    def _part(self, tags: slice) -> _Games:
+        return _Games(self.code[tags], self.value[tags], self.line[tags], self.begins[tags])
+
+    def _last_start(self) -> int:
+        return int(np.flatnonzero(self.begins)[-1]) if self.n else 0
+
+    def _repeated(self) -> Bools:
+        """Tags whose game has the same tag before."""
+        key = np.cumsum(self.begins) * (len(_NAMES) + 1) + self.code
+        first = np.zeros(len(key), bool)
+        first[np.unique(key, return_index=True)[1]] = True
+        return ~first & (self.code < len(_NAMES))
+
+    def _divide(self) -> None:
+        """Begin a game at a tag of the roster that a complete game has already: games without moves or result."""
+        suspect = np.isin(np.cumsum(self.begins), np.unique(np.cumsum(self.begins)[self._repeated()]))
+        seen: set[int] = set()
+        players = {_NAMES.index(b"White"), _NAMES.index(b"Black")}
+        for tag in np.flatnonzero(suspect).tolist():
+            code = int(self.code[tag])
+            if self.begins[tag] or (code in seen and _REPEATABLE[code] and players <= seen):
+                self.begins[tag] = True
+                seen = set()
+            seen.add(code)
 
 
-def _batch(tags: _Tags, source: Input, report: GamesReport, n_before: int) -> pa.Table:
-    white, black = tags.values("White"), tags.values("Black")
-    utc, clock = tags.values("UTCDate"), tags.values("UTCTime")
-    clock = pc.if_else(utc.is_valid(), clock, None).fill_null("00:00:00")
-    date = pc.coalesce(utc, tags.values("Date"))
-    times = pc.strptime(pc.binary_join_element_wise(date, clock, " "), "%Y.%m.%d %H:%M:%S", "s", error_is_null=True)
-    result = tags.values("Result").fill_null("*")
-    dated = _same_day(times, date).to_numpy(zero_copy_only=False)
-    unknown = [pc.equal(name, "?").fill_null(True).to_numpy(zero_copy_only=False) for name in (white, black)]
-    named = ~(unknown[0] | unknown[1])
-    report.leave_out(_NO_NAME, int(np.count_nonzero(~named)))
-    report.leave_out(_NO_DATE, int(np.count_nonzero(named & ~dated)))
-    score = scores_of(pa.chunked_array([result]), source.name, n_before + 1)
-    columns = [white, black, pa.array(score), times.cast(pa.int64()), pa.array(np.ones(len(score)))]
-    kept = dated & named
-    games = pa.Table.from_arrays(columns, schema=SCHEMA).filter(pa.array(kept))
-    return check_games(games, source.name, n_before + 1 + np.flatnonzero(kept))
+def _batch(
+    games: _Games, source: Input, report: GamesReport, on_error: OnError, encoding: str, time_format: str
+) -> pa.Table:
+    line = games.lines()
+
+    def error(rule: str, game: int) -> SourceError:
+        return SourceError(rule, source.name, lines=[int(line[game])])
+
+    verdicts = Verdicts(games.n, report, error, on_error)
+    texts = {name: _texts(games.values(name), name.decode(), verdicts, encoding) for name in _READ}
+    times = _times(texts, verdicts, report, source.name, line, time_format)
+    score = judge_results(pa.chunked_array([texts[b"Result"]]), verdicts)
+    columns = [texts[b"White"], texts[b"Black"], pa.array(score), pa.array(times), pa.array(np.ones(games.n))]
+    batch = pa.Table.from_arrays(columns, schema=SCHEMA)
+    check_games(batch, verdicts)
+    return verdicts.close(batch)
 
 
-def _same_day(times: pa.TimestampArray, date: pa.StringArray) -> pa.BooleanArray:
-    """Whether a date has been read as the day that it names: Arrow reads 31 February as 2 March."""
-    day = pc.utf8_ltrim(pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(date), -2), ". 0")
-    return pc.equal(pc.day(times).cast(pa.string()), day).fill_null(False)
+def _times(
+    texts: dict[bytes, pa.StringArray],
+    verdicts: Verdicts,
+    report: GamesReport,
+    source: str,
+    lines: Longs,
+    time_format: str,
+) -> Longs:
+    """UTC seconds: the date and the clock of ``UTCDate``, or else the date alone. An unknown clock is midnight."""
+    utc, no_utc, bad_utc = days_of(texts[b"UTCDate"], "auto")
+    day, unknown, bad = utc, no_utc, bad_utc
+    if (lacking := no_utc | bad_utc).any():
+        other, no_other, bad_other = days_of(texts[b"Date"], time_format)
+        day = np.where(lacking, other, utc)
+        unknown, bad = lacking & no_other & ~bad_utc, lacking & (bad_other | no_other & bad_utc)
+    verdicts.leave_out(unknown, NO_DATE)
+    verdicts.leave_out(bad, "with a date that is none")
+    clock = texts[b"UTCTime"]
+    seconds = pc.strptime(pc.binary_join_element_wise("1970-01-01", clock, " "), "%Y-%m-%d %H:%M:%S", "s", True)
+    broken = (clock.is_valid().to_numpy(False)) & seconds.is_null().to_numpy(False) & ~lacking
+    broken &= ~pc.match_substring_regex(clock, r"^\s*$|\?").fill_null(True).to_numpy(False)
+    if broken.any():
+        first = int(np.argmax(broken))
+        where = f"{source}, line {int(lines[first])}: {quoted(clock[first].as_py())}"
+        report.note("UTCTime", "that is no time of day; midnight is used", int(np.count_nonzero(broken)), where)
+    of_day: Longs = seconds.cast(pa.int64()).fill_null(0).to_numpy()
+    return day + np.where(lacking, 0, of_day)
+
+
+def _texts(values: pa.BinaryArray, name: str, verdicts: Verdicts, encoding: str) -> pa.StringArray:
+    """Values as text; those that are none are refused, and null."""
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowInvalid:
+        pass
+    texts: list[str | None] = []
+    broken, rule = np.zeros(len(values), bool), ""
+    for game, raw in enumerate(values.to_pylist()):
+        try:
+            texts.append(None if raw is None else raw.decode())
+        except UnicodeDecodeError as error:
+            broken[game] = True
+            rule = rule or f"{name} {raw[:40]!r} is not UTF-8, byte 0x{raw[error.start]:02x}; {encodings(encoding)}"
+            texts.append("\ufffd")
+    verdicts.refuse(broken, rule)
+    return pa.array(texts, pa.string())

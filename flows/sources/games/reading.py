@@ -12,12 +12,15 @@ import pyarrow as pa
 
 from ranklake.storage.datasets.tables.games import Period
 
-from ..base import SourceError
+from ..archives.zips import unpacked
+from ..base import OnError, SourceError
 from ..files.inputs import Input, damage_of, files_of, format_of
+from ..lake_tables import is_delta
 from ..limits import Limits
+from ..options import check_delimiter, check_encoding
 from ..time_columns import check_time_format
 from .advantages import check_advantage
-from .batch import GamesReport, drop_unfinished
+from .batch import GamesReport
 from .periods import PERIODS
 from .pgn import read_pgn
 from .spool import Spool
@@ -27,6 +30,7 @@ __all__ = ["GamesOptions", "check_paths", "read_periods"]
 
 _FORMS = ("csv", "tsv", "parquet")
 _COMPRESSED = ("", ".gz", ".bz2", ".zst", ".xz")
+_RULE = "games are read from .parquet, .csv, .tsv and .pgn files, the texts also as .gz .bz2 .zst .xz, and from .zip"
 
 
 @dataclass(frozen=True)
@@ -42,17 +46,22 @@ class GamesOptions:
     time_format : str
         See :func:`ranklake.flows.sources.time_columns.check_time_format`.
     delimiter : str or None
-        Of CSV files; None: a comma, or tab in ``.tsv`` files.
+        Of CSV files: one character, or ``tab``; None finds it from the header.
     advantage : float or None
         Rating points by which every game favours its first player; None: those of a column, or none. See
         :data:`.advantages.GAME_ADVANTAGE`.
     limits : Limits
         ``expanded`` holds for each compressed file.
+    encoding : str
+        Of texts, as Python names encodings.
+    on_error : str
+        ``stop`` at the first game with an invalid value, or ``skip`` such games.
 
     Raises
     ------
     ValueError
-        The period or the time format is unknown, the advantage is out of range, or beside a column of advantages.
+        The period, the time format or the encoding is unknown, or the advantage is out of range or beside a
+        column of advantages.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -61,13 +70,16 @@ class GamesOptions:
     delimiter: str | None = None
     limits: Limits = field(default_factory=Limits)
     advantage: float | None = None
+    encoding: str = "utf-8"
+    on_error: OnError = "stop"
 
     def __post_init__(self) -> None:
         check_time_format(self.time_format)
+        check_encoding(self.encoding)
         if self.period not in PERIODS:
             raise ValueError(f"period must be one of {', '.join(PERIODS)}, got {self.period!r}")
-        if self.delimiter is not None and len(self.delimiter) != 1:
-            raise ValueError(f"delimiter must be one character, got {self.delimiter!r}")
+        if self.delimiter is not None:
+            object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
         check_advantage(self.advantage, self.columns)
 
 
@@ -93,7 +105,8 @@ def read_periods(
     Parameters
     ----------
     paths
-        Files or patterns: ``.parquet``, ``.csv``, ``.tsv``, ``.pgn``; the texts also as .gz .bz2 .zst .xz.
+        Files or patterns: ``.parquet``, ``.csv``, ``.tsv``, ``.pgn``; the texts also as .gz .bz2 .zst .xz; archives
+        ``.zip`` of these; folders of Delta tables.
     on_batch
         Called after each batch with the number of games so far.
 
@@ -105,13 +118,15 @@ def read_periods(
         A file is missing, of another format or damaged, or a value is invalid; names file and row.
     """
     check_paths(paths)
-    inputs = [_input(file, options) for path in paths for file in files_of(path)]
+    files = [file for path in paths for file in files_of(path)]
+    for file in files:
+        if file.suffix.lower() != ".zip":
+            _form(file)  # before hours of reading
     with tempfile.TemporaryDirectory(prefix="ranklake-") as folder:
         spool = Spool(Path(folder), options.period)
-        for source in inputs:
+        for source in (source for file in files for source in _inputs(file, options, report, Path(folder))):
             with damage_of(source.name):
-                for batch in _batches(source, options, report):
-                    games = drop_unfinished(batch, report)
+                for games in _batches(source, options, report):
                     if games.num_rows:
                         spool.add(games)
                     on_batch(report.games)
@@ -119,21 +134,53 @@ def read_periods(
             yield period if options.advantage is None else _with_advantage(period, options.advantage)
 
 
-def _input(file: Path, options: GamesOptions) -> Input:
-    name = file.name.lower()
-    if any(name.endswith(f".pgn{ending}") for ending in _COMPRESSED):
-        return Input(file, file.name, "pgn", options.limits)
-    form = format_of(file)
-    if file.is_dir() or form not in _FORMS:
-        rule = "games are read from .parquet, .csv, .tsv and .pgn files, the texts also as .gz .bz2 .zst .xz"
-        raise SourceError(f"{rule}; give files, or a pattern such as 'games/*.parquet'", file.name)
-    return Input(file, file.name, form, options.limits)
+def _inputs(file: Path, options: GamesOptions, report: GamesReport, folder: Path) -> Iterator[Input]:
+    """The file, or the files of games in an archive, which are unpacked into a folder while they are read."""
+    if file.suffix.lower() != ".zip":
+        yield Input(file, file.name, _form(file), options.limits)
+        return
+    n_files = 0
+    for name, path in unpacked(file, folder, options.limits):
+        if _form_by_name(name) is None:
+            report.note("other file", "in an archive not read", 1, f"{file.name}, {name}")
+            continue
+        n_files += 1
+        yield Input(path, f"{file.name}, {name}", _form_by_name(name) or "", options.limits)
+    if not n_files:
+        raise SourceError(f"an archive without files of games; {_RULE}", file.name)
+
+
+def _form(file: Path) -> str:
+    if is_delta(file):
+        return "delta"
+    form = None if file.is_dir() else _form_by_name(file.name)
+    if form is None:
+        raise SourceError(f"{_RULE}; give files, or a pattern such as 'games/*.parquet'", file.name)
+    return form
+
+
+def _form_by_name(name: str) -> str | None:
+    if any(name.lower().endswith(f".pgn{ending}") for ending in _COMPRESSED):
+        return "pgn"
+    form = format_of(Path(name))
+    return form if form in _FORMS else None
 
 
 def _batches(source: Input, options: GamesOptions, report: GamesReport) -> Iterator[pa.Table]:
     if source.form == "pgn":
-        return read_pgn(source, report)
-    return read_table(source, options.columns, options.time_format, options.delimiter, options.advantage)
+        return read_pgn(
+            source, report, on_error=options.on_error, encoding=options.encoding, time_format=options.time_format
+        )
+    return read_table(
+        source,
+        options.columns,
+        report,
+        on_error=options.on_error,
+        time_format=options.time_format,
+        delimiter=options.delimiter,
+        encoding=options.encoding,
+        advantage=options.advantage,
+    )
 
 
 def _with_advantage(period: Period, advantage: float) -> Period:

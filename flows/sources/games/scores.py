@@ -1,54 +1,86 @@
-"""Results of games: the score of the first player from texts such as ``1-0`` and from numbers."""
+"""Results of games: the score of the first player from texts such as ``1-0`` and from numbers.
+
+A forfeit is no game: FIDE's regulations do not rate it (Rating Regulations, 5.1).
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ranklake.rating_kernels.core.standings import Floats
 
 from ...common.text import quoted
-from ..base import SourceError
-from ..columns import is_text
+from .batch import MOST_REASONS, Verdicts
 
-__all__ = ["scores_of"]
+__all__ = ["judge_results"]
 
+_DASHES = re.compile(r"[‐‑‒–—―−﹣－:]")
+_HALVES = re.compile(r"½|(?<!\d)0?[.,]50*(?!\d)")
 _SCORES = {
-    "1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5, "½-½": 0.5, "0.5-0.5": 0.5,
-    "1": 1.0, "1.0": 1.0, "0": 0.0, "0.0": 0.0, "0.5": 0.5, "1/2": 0.5, "½": 0.5,
-    "*": np.nan,
+    "1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5, "1/2": 0.5, "=-=": 0.5, "=": 0.5,
+    "white": 1.0, "home": 1.0, "win": 1.0, "won": 1.0, "w": 1.0, "h": 1.0,
+    "black": 0.0, "away": 0.0, "loss": 0.0, "lost": 0.0, "b": 0.0, "a": 0.0, "l": 0.0,
+    "draw": 0.5, "drawn": 0.5, "d": 0.5,
 }  # fmt: skip
-_RULE = "a result must be 1-0, 0-1, 1/2-1/2, or the score 1, 0.5 or 0 of the first player; * is an unfinished game"
+_NO_RESULT = ("", "?", "-", "--", "??", "?-?", "nan", "none", "null", "n/a", "\\n")
+# Signs say who did not come; 0-0 is a forfeit of both, and with half a point the arbiter took points away.
+_FORFEIT = re.compile(r"[+-][/-]?[+-]|-/-|---|\+--|--\+|(?=.*f)[01]f{0,2}-[01]\(?f{0,2}\)?|w/?o|0-0|1/2-0|0-1/2")
+_RULE = "a result must be 1-0, 0-1, 1/2-1/2, or the score 1, 0.5 or 0 of the first player"
+_BETWEEN = f"{_RULE}; only a win, a draw and a loss are rated, so round the scores between them"
 
 
-def scores_of(column: pa.ChunkedArray, source: str, first_row: int) -> Floats:
-    """Score of the first player of each game; NaN for an unfinished game.
-
-    Parameters
-    ----------
-    first_row
-        Number of the first row in the file, from 1.
-
-    Raises
-    ------
-    SourceError
-        A result has another form; names the row.
-    """
-    encoded = column.combine_chunks().dictionary_encode() if not pa.types.is_dictionary(column.type) else column
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    values = encoded.dictionary
-    texts = pc.utf8_trim_whitespace(values.cast(pa.string())) if is_text(values.type) else values.cast(pa.float64())
-    known = [_SCORES.get(text) if isinstance(text, str) else _of_number(text) for text in texts.to_pylist()]
-    scores = np.array([-1.0 if score is None else score for score in known])
-    codes = encoded.indices.fill_null(-1).to_numpy()
-    found = np.full(len(codes), -1.0) if not len(scores) else np.where(codes < 0, -1.0, scores[codes])
-    bad = np.flatnonzero(found == -1.0)
-    if len(bad):
-        given = encoded[int(bad[0])].as_py()
-        raise SourceError(f"{_RULE}; got {quoted(str(given))}", source, rows=[first_row + int(bad[0])])
+def judge_results(column: pa.ChunkedArray, verdicts: Verdicts) -> Floats:
+    """Score of the first player of each game; NaN where the verdicts have no result."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    encoded = encoded.unify_dictionaries().combine_chunks() if encoded.num_chunks else encoded.combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0)
+    codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy()
+    used = np.unique(codes).tolist()
+    values = [*encoded.dictionary.to_pylist(), None]
+    scores = np.full(len(values), np.nan)
+    refused = 0
+    for code in used:
+        read = _score(values[code])
+        if isinstance(read, float):
+            scores[code] = read
+        elif isinstance(read, str):
+            verdicts.leave_out(codes == code, read)
+        elif refused < MOST_REASONS:
+            rule = _BETWEEN if _is_between(values[code]) else _RULE
+            verdicts.refuse(codes == code, f"{rule}, got {quoted(str(values[code]))}")
+            refused += 1
+    found: Floats = scores[codes]
+    verdicts.refuse(np.isnan(found), _RULE)
     return found
 
 
-def _of_number(value: float | None) -> float | None:
-    return value if value in (0.0, 0.5, 1.0) else None
+def _score(value: Any) -> float | str | None:
+    """The score, or the reason to leave the game out; None for an unknown result."""
+    if value is None or value != value:
+        return "without a result"
+    if not isinstance(value, str):
+        return float(value) if value in (0, 0.5, 1) else None
+    text = _DASHES.sub("-", "".join(value.split()).casefold())
+    if text == "*":
+        return "unfinished"
+    if text in _NO_RESULT:
+        return "without a result"
+    plain = _HALVES.sub("1/2", re.sub(r"(?<=[01])[.,]0+(?!\d)", "", text))
+    if plain in _SCORES:
+        return _SCORES[plain]
+    if plain in ("0", "1"):
+        return float(plain)
+    return f"decided by forfeit, {quoted(value)}" if _FORFEIT.fullmatch(plain) else None
+
+
+def _is_between(value: Any) -> bool:
+    try:
+        return math.isfinite(score := float(str(value).replace(",", "."))) and 0 < score < 1
+    except ValueError:
+        return False

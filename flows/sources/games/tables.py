@@ -1,140 +1,116 @@
-"""Games in Parquet and CSV tables, one row a game, read batch by batch."""
+"""Games in Parquet, Delta and CSV tables, one row a game, read batch by batch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from ranklake.rating_kernels.core.standings import Floats
+
 from ...common.text import quoted
-from ..base import SourceError
-from ..columns import Longs, as_numbers, is_text
+from ..base import OnError, SourceError
+from ..columns import Bools, Longs, as_flags, as_numbers, decoded, is_blank, is_text
 from ..files.inputs import Input
+from ..lake_tables import DeltaRows
 from ..limits import MAX_HANDLE
 from ..time_columns import as_seconds
-from .advantages import advantages_of, check_single
-from .batch import LONG_NAME, SCHEMA, check_games
-from .scores import scores_of
-from .text import BLOCK_BYTES, faults_of_text
+from .advantages import check_single, judge_advantages
+from .batch import LONG_NAME, SCHEMA, GamesReport, Verdicts, check_games
+from .columns import find_columns
+from .csv_tables import CsvGames, Rows
+from .dates import NO_DATE, iso_or_null
+from .scores import judge_results
 
-__all__ = ["KEYS", "find_columns", "parse_columns", "read_table"]
+__all__ = ["read_table"]
 
-KEYS = {
-    "white": ("white", "player", "player1"),
-    "black": ("black", "opponent", "player2"),
-    "result": ("result", "score"),
-    "time": ("time_seconds", "time", "timestamp", "utcdate", "date"),
-    "clock": ("utctime",),
-    "weight": ("weight",),
-    "advantage": ("advantage",),
-}
-"""The meaning of columns, and the names by which they are found, in any case of the letters."""
-
-_NEEDED = ("white", "black", "result", "time")
 _BATCH_ROWS = 2**18
+_CLOCK = "a clock must be a time of day such as 13:45:10"
 
 
-def parse_columns(settings: Sequence[str]) -> dict[str, str]:
-    """Names of columns from settings such as ``white=White``.
+class _Columns(NamedTuple):
+    """Rows of a table by key, and what is known of the rows."""
 
-    Raises
-    ------
-    ValueError
-        A setting has another form, an unknown key, or a key twice.
-    """
-    chosen: dict[str, str] = {}
-    for setting in settings:
-        key, equals, column = setting.partition("=")
-        if not equals or key not in KEYS or key in chosen:
-            rule = f"expected KEY=COLUMN, as white=White, with KEY one of {', '.join(KEYS)}, each once"
-            raise ValueError(f"column {setting!r}: {rule}")
-        chosen[key] = column
-    return chosen
-
-
-def find_columns(present: Sequence[str], chosen: Mapping[str, str], source: str) -> dict[str, str]:
-    """The column of each key: the chosen one, or one of the usual names. ``KEY=`` uses no column.
-
-    Raises
-    ------
-    SourceError
-        A column is missing, or exists twice; names those that exist.
-    """
-    folded = {name.lower(): name for name in reversed(present)}
-    found = {key: next((folded[name] for name in names if name in folded), "") for key, names in KEYS.items()}
-    if chosen.get("time", found["time"]).lower() != "utcdate":
-        found["clock"] = ""
-    found |= chosen
-    for key, column in found.items():
-        if (column or key in _NEEDED) and column not in present:
-            have = ", ".join(map(quoted, present[:20]))
-            what = f"has no column {quoted(column)} for {key}" if column else f"needs a column for {key}"
-            raise SourceError(f"{what}; it has {have}; name the column with --column {key}=...", source)
-        if present.count(column) > 1:
-            raise SourceError(f"there are two columns {quoted(column)}", source)
-    return {key: column for key, column in found.items() if column}
+    columns: dict[str, pa.ChunkedArray]
+    rows: Rows
 
 
 def read_table(
     source: Input,
     chosen: Mapping[str, str],
+    report: GamesReport,
+    *,
+    on_error: OnError = "stop",
     time_format: str = "auto",
     delimiter: str | None = None,
+    encoding: str = "utf-8",
     advantage: float | None = None,
 ) -> Iterator[pa.Table]:
-    """Batches of games with the columns of :data:`.batch.SCHEMA`, unfinished games included.
+    """Batches of games with the columns of :data:`.batch.SCHEMA`.
 
     The first batch determines the format of times. An ``advantage`` excludes a column of advantages.
 
     Raises
     ------
     SourceError
-        A column is missing, or a value is invalid; names the row.
+        A column is missing, or, unless ``on_error`` is ``skip``, a value is invalid; names the row.
     """
-    batches = _parquet(source, chosen) if source.form == "parquet" else _csv(source, chosen, delimiter)
-    row, form = 1, time_format
-    for columns in batches:
+    if source.form in ("parquet", "delta"):
+        batches = _stored(source, chosen)
+    else:
+        batches = _csv(CsvGames(source, report, on_error, delimiter, encoding), chosen)
+    form = time_format
+    for columns, rows in batches:
         check_single(advantage, columns, source.name)
-        seconds = as_seconds(columns["time"], "time", source.name, form)
-        form = seconds.form if form == "auto" else form
-        for broken, rule in seconds.faults:
-            if broken.any():
-                raise SourceError(rule, source.name, rows=[row + int(np.argmax(broken))])
-        time_seconds, n = seconds.seconds, len(columns["time"])
-        if "clock" in columns:
-            time_seconds = time_seconds + _seconds_of_day(columns["clock"], source.name, row)
-        weight = np.ones(n)
-        if "weight" in columns:
-            numbers, missing = as_numbers(columns["weight"], "weight", source.name)
-            weight = np.where(missing, np.nan, numbers)
-        arrays = [
-            *(_names(columns[key], source.name) for key in ("white", "black")),
-            pa.array(scores_of(columns["result"], source.name, row)),
-            pa.array(time_seconds),
-            pa.array(weight),
-        ]
-        games = check_games(pa.Table.from_arrays(arrays, schema=SCHEMA), source.name, np.arange(row, row + n))
+        _check_sides(advantage, columns, source.name)
+        verdicts = Verdicts(rows.n, report, rows.error, on_error)
+        for broken, rule in rows.faults:
+            verdicts.refuse_first(broken, rule)
+        time_seconds, form = _times(columns, verdicts, source.name, form)
+        games = pa.Table.from_arrays(
+            [
+                *_players(columns, verdicts, source.name),
+                pa.array(_scores(columns, verdicts, source.name)),
+                pa.array(time_seconds),
+                pa.array(_weights(columns, rows.n, source.name)),
+            ],
+            schema=SCHEMA,
+        )
         if "advantage" in columns:
-            games = games.append_column("advantage", pa.array(advantages_of(columns["advantage"], source.name, row)))
-        yield games
-        row += n
+            advantages = judge_advantages(columns["advantage"], source.name, verdicts)
+            games = games.append_column("advantage", pa.array(advantages))
+        check_games(games, verdicts)
+        yield verdicts.close(games)
 
 
-def _parquet(source: Input, chosen: Mapping[str, str]) -> Iterator[dict[str, pa.ChunkedArray]]:
-    with pq.ParquetFile(source.path) as file:
-        schema = file.schema_arrow
-    columns = find_columns(schema.names, chosen, source.name)
+def _stored(source: Input, chosen: Mapping[str, str]) -> Iterator[_Columns]:
+    """Columns of a Parquet file or of a Delta table."""
+    if source.form == "delta":
+        rows = DeltaRows(source.path, source.name)
+        columns = find_columns(rows.schema.names, chosen, source.name)
+        batches = rows.batches(sorted(set(columns.values())))
+    else:
+        with pq.ParquetFile(source.path) as file:
+            schema = file.schema_arrow
+        columns = find_columns(schema.names, chosen, source.name)
+        batches = _parquet(source, schema, columns)
+    n = 0
+    for batch in batches:
+        found = {key: pa.chunked_array([batch.column(name)]) for key, name in columns.items()}
+        yield _Columns(found, Rows(source.name, np.arange(n + 1, n + 1 + batch.num_rows)))
+        n += batch.num_rows
+
+
+def _parquet(source: Input, schema: pa.Schema, columns: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
     # Texts stay dictionary-encoded, as in the file: as plain text a few bytes may become gigabytes.
     texts = [name for name in columns.values() if is_text(schema.field(name).type)]
-    used = sorted(set(columns.values()))
     with pq.ParquetFile(source.path, read_dictionary=texts) as file:
         for groups in _row_groups(file.metadata):
-            for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=used):
-                yield {key: pa.chunked_array([batch.column(name)]) for key, name in columns.items()}
+            yield from file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=sorted(set(columns.values())))
 
 
 def _row_groups(facts: pq.FileMetaData) -> Iterator[list[int]]:
@@ -150,43 +126,101 @@ def _row_groups(facts: pq.FileMetaData) -> Iterator[list[int]]:
         yield groups
 
 
-def _csv(source: Input, chosen: Mapping[str, str], delimiter: str | None) -> Iterator[dict[str, pa.ChunkedArray]]:
-    read = pacsv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False)
-    parse = pacsv.ParseOptions(delimiter=delimiter or ("\t" if source.form == "tsv" else ","))
-    with faults_of_text(source), pacsv.open_csv(source.open_bytes(), read, parse) as head:
-        present = head.schema.names
-    columns = find_columns(present, chosen, source.name)
-    used = sorted(set(columns.values()))
-    convert = pacsv.ConvertOptions(include_columns=used, column_types=dict.fromkeys(used, pa.string()))
-    with faults_of_text(source), pacsv.open_csv(source.open_bytes(), read, parse, convert) as reader:
-        for batch in reader:
-            if batch.num_rows:
-                yield {key: pa.chunked_array([batch.column(name)]) for key, name in columns.items()}
+def _csv(text: CsvGames, chosen: Mapping[str, str]) -> Iterator[_Columns]:
+    columns = find_columns(text.names(), chosen, text.source.name)
+    for batch, rows in text.batches(sorted(set(columns.values()))):
+        yield _Columns({key: pa.chunked_array([batch.column(name)]) for key, name in columns.items()}, rows)
 
 
-def _names(column: pa.ChunkedArray, source: str) -> pa.ChunkedArray:
+def _players(columns: Mapping[str, pa.ChunkedArray], verdicts: Verdicts, source: str) -> list[pa.ChunkedArray]:
+    keys: Sequence[str] = ("winner", "loser") if "winner" in columns else ("white", "black")
+    return [_names(columns[key], verdicts, source) for key in keys]
+
+
+def _names(column: pa.ChunkedArray, verdicts: Verdicts, source: str) -> pa.ChunkedArray:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        raise SourceError(f"names of players must be text or whole numbers, got {kind}", source)
     if pa.types.is_dictionary(column.type):
         for chunk in column.chunks:
-            if (pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0) > MAX_HANDLE:
-                raise SourceError(LONG_NAME, source)
-    if not (is_text(kind) or pa.types.is_integer(kind)):
-        raise SourceError(f"names of players must be text or whole numbers, got {kind}", source)
+            if is_text(kind) and (pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0) > MAX_HANDLE:
+                raise SourceError(LONG_NAME, source)  # each row of it would be a copy
     return column.cast(pa.string())
 
 
-def _seconds_of_day(column: pa.ChunkedArray, source: str, first_row: int) -> Longs:
+def _scores(columns: Mapping[str, pa.ChunkedArray], verdicts: Verdicts, source: str) -> Floats:
+    if "winner" not in columns:
+        return judge_results(columns["result"], verdicts)
+    if "draw" not in columns:
+        return np.ones(len(columns["winner"]))
+    flags, bad = as_flags(columns["draw"], "draw", source)
+    if bad.any():
+        verdicts.refuse(bad, f"draw must be true or false, got {_first(columns['draw'], bad)}")
+    return np.where(flags & ~is_blank(columns["draw"]), 0.5, 1.0)
+
+
+def _weights(columns: Mapping[str, pa.ChunkedArray], n: int, source: str) -> Floats:
+    if "weight" not in columns:
+        return np.ones(n)
+    numbers, missing = as_numbers(columns["weight"], "weight", source)
+    return np.where(missing, np.nan, numbers)
+
+
+def _times(columns: Mapping[str, pa.ChunkedArray], verdicts: Verdicts, source: str, form: str) -> tuple[Longs, str]:
+    """UTC seconds, and the format of times. Games without a full date are left out; an unknown clock is midnight."""
+    column = decoded(columns["time"])
+    if is_text(column.type) and form == "auto":
+        column = iso_or_null(column.cast(pa.string()))
+    known = ~is_blank(column)
+    verdicts.leave_out(~known, NO_DATE)
+    time_seconds: Longs = np.zeros(len(column), np.int64)
+    at = np.flatnonzero(known)
+    if not len(at):
+        return time_seconds, form
+    try:
+        seconds = as_seconds(column.filter(pa.array(known)), "time", source, form)
+    except SourceError as error:
+        raise verdicts.error(error.rule, int(at[error.rows[0] - 1])) if error.rows else error from None
+    for broken, rule in seconds.faults:
+        verdicts.refuse(_scattered(broken, at, len(known)), rule)
+    time_seconds[at] = seconds.seconds
+    if "clock" in columns:
+        time_seconds += _seconds_of_day(columns["clock"], verdicts, source)
+    return time_seconds, seconds.form if form == "auto" else form
+
+
+def _check_sides(advantage: float | None, columns: Collection[str], source: str) -> None:
+    """Raise :class:`SourceError` for advantages of games whose first player is the winner."""
+    if "winner" in columns and (advantage is not None or "advantage" in columns):
+        remedy = "leave out --advantage" if advantage is not None else "leave out the column with --column advantage="
+        raise SourceError(f"a table of winners and losers does not say who had the advantage; {remedy}", source)
+
+
+def _first(column: pa.ChunkedArray, rows: Bools) -> str:
+    """The first value of some rows, for messages."""
+    return quoted(str(column[int(np.argmax(rows))].as_py()))
+
+
+def _scattered(broken: Bools, at: Longs, n: int) -> Bools:
+    found = np.zeros(n, bool)
+    found[at] = broken
+    return found
+
+
+def _seconds_of_day(column: pa.ChunkedArray, verdicts: Verdicts, source: str) -> Longs:
     """Seconds since midnight of times such as 13:45:10."""
+    column = decoded(column)
+    unknown = is_blank(column)
     if is_text(column.type):
-        day = pc.binary_join_element_wise("1970-01-01", column, " ")
+        unknown |= pc.match_substring(column, "?").fill_null(True).to_numpy()
+        day = pc.binary_join_element_wise("1970-01-01", column.cast(pa.string()), " ")
         times = pc.strptime(day, "%Y-%m-%d %H:%M:%S", "s", error_is_null=True).cast(pa.time32("s"))
     elif pa.types.is_time(column.type):
         times = column.cast(pa.time64("ns")).cast(pa.time32("s"), safe=False)
     else:
         raise SourceError(f"the column clock must hold times of day such as 13:45:10, got {column.type}", source)
-    broken = times.is_null().to_numpy()
+    broken = times.is_null().to_numpy() & ~unknown
     if broken.any():
-        rule = "a clock must be a time of day such as 13:45:10"
-        raise SourceError(rule, source, rows=[first_row + int(np.argmax(broken))])
-    seconds: Longs = times.cast(pa.int32()).to_numpy().astype(np.int64)
+        verdicts.refuse(broken, f"{_CLOCK}, got {_first(column, broken)}")
+    seconds: Longs = times.cast(pa.int32()).fill_null(0).to_numpy().astype(np.int64)
     return seconds

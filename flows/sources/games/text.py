@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import codecs
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow as pa
 from ..base import SourceError
 from ..files.inputs import Input
 
-__all__ = ["BLOCK_BYTES", "SEPARATOR", "faults_of_text"]
+__all__ = ["BLOCK_BYTES", "SEPARATOR", "arrow_encoding", "encodings", "faults_of_text"]
 
 BLOCK_BYTES = 2**24  # read at a time; a line must fit
 SEPARATOR = "\x01"  # of the only column of PGN text
@@ -23,13 +24,30 @@ _PGN_FAULTS = {"Expected 1 columns": "the file is no PGN text: a line has the co
 
 
 @contextmanager
-def faults_of_text(source: Input) -> Iterator[None]:
-    """Raise errors of Arrow as :class:`SourceError`; others pass."""
+def faults_of_text(source: Input, encoding: str, others: Callable[[str], SourceError] | None = None) -> Iterator[None]:
+    """Raise errors of Arrow and of encodings as :class:`SourceError`; ``others`` makes one of an unknown message."""
     try:
         yield
+    except UnicodeError as error:
+        rule = f"the text is not {encoding}: {error}"
+        if isinstance(error, UnicodeDecodeError):
+            rule = f"the text is not {encoding}: byte 0x{error.object[error.start]:02x}, {error.reason}"
+        raise SourceError(f"cannot be read: {rule}; {encodings(encoding)}", source.name) from None
     except pa.ArrowInvalid as error:
         faults = _FAULTS | (_PGN_FAULTS if source.form == "pgn" else {})
-        rule = next((rule for words, rule in faults.items() if words in str(error)), None)
-        if rule is None:
+        for words, fault in faults.items():
+            if words in str(error):
+                raise SourceError(fault, source.name) from None
+        if others is None:
             raise
-        raise SourceError(rule, source.name) from None
+        raise others(str(error)) from None
+
+
+def arrow_encoding(encoding: str) -> str:
+    """The name of an encoding for Arrow, which reads its own ``utf8`` without Python."""
+    return "utf8" if codecs.lookup(encoding).name == "utf-8" else encoding
+
+
+def encodings(encoding: str) -> str:
+    """The remedy for text in another encoding."""
+    return "give its --encoding, as latin-1 or cp1252" if arrow_encoding(encoding) == "utf8" else "another --encoding?"

@@ -27,7 +27,7 @@ def games(tmp_path: Path) -> Path:
 def test_games__are_ingested_rated_and_repeated(invoke: Command, games: Path, tmp_path: Path) -> None:
     lake = ("--lake", tmp_path / "lake")
     first = invoke("ingest", "games", games, "--dataset", "chess", *lake)
-    assert (first.code, first.err) == (0, "left out: 1 game, unfinished\n")
+    assert (first.code, first.err) == (0, "left out: 1 game, unfinished (first: games.csv, row 4 (line 5))\n")
     assert first.out.startswith("data set chess: 2 new periods with 3 games, in ")
     again = invoke("ingest", "games", games, "--dataset", "chess", *lake)
     assert again.out.startswith("data set chess: 2 unchanged periods with 3 games, in ")
@@ -72,8 +72,20 @@ def test_periods__are_chosen(invoke: Command, games: Path, tmp_path: Path) -> No
         (("GAMES", "--advantage", "much"), 2, "'much' is not a valid float"),
         (("GAMES", "--advantage", "nan"), 2, "advantage must be within -20000..20000 rating points, got nan"),
         (("GAMES", "--advantage", "35", "--column", "advantage=result"), 2, "give one of the two"),
-        (("GAMES", "--column", "advantage=white"), 1, "games.csv, row 1: an advantage must be a number within"),
+        (
+            ("GAMES", "--column", "advantage=white"),
+            1,
+            "games.csv, row 1 (line 2): an advantage must be a number within",
+        ),
         (("https://example.org/games.csv",), 2, "PATH must be a file"),
+        (("GAMES", "--encoding", "klingon"), 2, "unknown encoding 'klingon'"),
+        (("GAMES", "--delimiter", ";;"), 2, "delimiter must be one character, as ';', or tab"),
+        (
+            ("GAMES", "--column", "winner=white"),
+            1,
+            "needs a column for loser; it has 'white', 'black', 'result', 'time'",
+        ),
+        (("GAMES", "--on-error", "guess"), 2, "guess"),
     ],
 )
 def test_wrong_use__is_explained(
@@ -95,3 +107,24 @@ def test_refusals__of_what_games_do_not_have(invoke: Command, games: Path, tmp_p
         result = invoke(*command, *lake)
         assert result.code == 1
         assert "rates periods of games" in result.err
+
+
+def test_games__with_faults_are_skipped_on_request(invoke: Command, games: Path, tmp_path: Path) -> None:
+    games.write_text(GAMES + "ann,bob,3-0,2024-01-03\nann,bob,1-0,2024-02-30\nann,bob\n", "utf-8")
+    given = ("ingest", "games", games, "--dataset", "chess", "--lake", tmp_path / "lake")
+    refused = invoke(*given)
+    assert refused.code == 1
+    assert "row 7" in refused.err
+    assert not (tmp_path / "lake" / "chess" / "contests" / "contests.parquet").exists()
+    taken = invoke(*given, "--on-error", "skip")
+    assert taken.code == 0
+    assert taken.out.startswith("data set chess: 2 new periods with 3 games, in ")
+    assert len(taken.err.splitlines()) == 4
+    assert "left out: 1 game, a result must be 1-0" in taken.err
+
+
+def test_games__of_which_none_is_rated_say_why(invoke: Command, games: Path, tmp_path: Path) -> None:
+    games.write_text("white,black,result,time\nann,bob,*,2024-01-01\n?,bob,1-0,2024-01-01\n")
+    result = invoke("ingest", "games", games, "--dataset", "chess", "--lake", tmp_path / "lake")
+    assert result.code == 1
+    assert "no game that can be rated; nothing was ingested; left out: 1 game, unfinished (first: games" in result.err

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from ...terminal.file_options import time_format_option
+from ...terminal.file_options import delimiter_option, encoding_option, time_format_option
 from ...terminal.parameters import LakeAddress
 from ...terminal.terminal import (
     dataset_option,
@@ -17,19 +19,25 @@ from ...terminal.terminal import (
 )
 from .output import print_report
 
+if TYPE_CHECKING:
+    from ....sources.base import OnError
+
 __all__ = ["ingest_games"]
 
 
 @click.command("games", short_help="Ingest one-to-one games from tables and PGN files.")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
-              "white, black, result, time, clock, weight or advantage. Repeatable.")  # fmt: skip
+              "white, black, result, winner, loser, draw, time, clock, weight or advantage. Repeatable.")  # fmt: skip
 @click.option("--advantage", type=float, metavar="POINTS", help="Rating points by which every game favours white, as "
               "35; by default those of the column advantage, or none.")  # fmt: skip
 @click.option("--period", type=click.Choice(["hour", "day", "week", "month", "year"]), default="day",
               show_default=True, help="The games of a period, in UTC, are one round of a run.")  # fmt: skip
 @time_format_option
-@click.option("--delimiter", metavar="CHARACTER", help="Delimiter of the fields of a CSV file; by default a comma.")
+@delimiter_option
+@encoding_option
+@click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
+              help="For an invalid value: stop and ingest nothing, or leave the game out and count it.")  # fmt: skip
 @click.option("--limit", "limits", multiple=True, metavar="KEY=NUMBER", help="Raise a limit for large files, as "
               "expanded=300GB, the decompressed bytes of a file.")  # fmt: skip
 @dataset_option
@@ -43,6 +51,8 @@ def ingest_games(
     period: str,
     time_format: str,
     delimiter: str | None,
+    encoding: str,
+    on_error: OnError,
     limits: tuple[str, ...],
     dataset: str,
     lake: LakeAddress,
@@ -50,11 +60,13 @@ def ingest_games(
     steal: bool,
 ) -> None:
     """Ingest one-to-one games from PATH: files or patterns of Parquet, CSV and PGN files (.parquet .csv .tsv .pgn; the
-    texts also as .gz .bz2 .zst .xz).
+    texts also as .gz .bz2 .zst .xz; all of them in .zip), or the folder of a Delta table.
 
     A table has one row a game, with the columns white, black, result (1-0, 0-1, 1/2-1/2, or the score of white) and
     time; clock is the time of day if time is a date, weight how much the game counts, and advantage the rating points
-    by which it favours white (empty for none). Draws are results. Games without a result are left out.
+    by which it favours white (empty for none). Instead of white, black and result it may have winner and loser, and
+    draw (true or false). Draws are results. Games without a result, a known player or a full date, and forfeits, are
+    left out and counted.
 
     The games of a period are one round; an ingest replaces the periods that it has games of, so give all games of a
     period at once. Ratings are those of one game after the other.
@@ -70,13 +82,15 @@ def ingest_games(
           --advantage 35 --dataset lichess --lake lake
     """
     from ....ingestion.games import ingest_games
+    from ....sources.games.columns import parse_columns
     from ....sources.games.reading import GamesOptions, check_paths
-    from ....sources.games.tables import parse_columns
     from ....sources.limits import Limits
 
     with usage():
         check_paths(paths)
-        options = GamesOptions(parse_columns(columns), period, time_format, delimiter, Limits.parse(limits), advantage)
+        options = GamesOptions(
+            parse_columns(columns), period, time_format, delimiter, Limits.parse(limits), advantage, encoding, on_error
+        )
     opened = lake.open(create=True)
     with progress("ingesting", "games") as update:
         report = ingest_games(

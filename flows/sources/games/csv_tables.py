@@ -1,0 +1,128 @@
+"""CSV tables of games as text, batch by batch, with the number of each row in its file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from ..base import OnError, SourceError
+from ..columns import Bools, Longs
+from ..files.inputs import Input
+from ..files.text_head import read_head
+from ..files.text_marks import MarkedText, is_utf8, without_marks
+from ..files.text_tables import Lines, error_of
+from .batch import GamesReport
+from .columns import KEYS
+from .text import BLOCK_BYTES, arrow_encoding, encodings, faults_of_text
+
+__all__ = ["CsvGames", "Rows"]
+
+_HEADERS = {name for names in KEYS.values() for name in names}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table: their numbers in the file, from 1, and the faults that its reader found in them."""
+
+    source: str
+    number: Longs
+    faults: tuple[tuple[Bools, str], ...] = ()
+    lines: Lines | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.number)
+
+    def error(self, rule: str, row: int) -> SourceError:
+        """The error of a row, counted from 0."""
+        rows = [int(self.number[row])]
+        return SourceError(rule, self.source, rows=rows, lines=self.lines(rows) if self.lines else ())
+
+
+@dataclass
+class CsvGames:
+    """A CSV table. Under ``skip``, rows with another number of fields are left out and counted."""
+
+    source: Input
+    report: GamesReport
+    on_error: OnError
+    delimiter: str | None
+    encoding: str
+    _left_out: list[int] = field(default_factory=list, repr=False)  # rows, from 0
+
+    def names(self) -> list[str]:
+        """The names of the columns.
+
+        Raises
+        ------
+        SourceError
+            The file is empty, or its text has another encoding.
+        """
+        self._head = read_head(self.source, self.encoding)
+        marks = "\t" if self.source.form == "tsv" else ""
+        self.delimiter = self.delimiter or self._head.delimiter(marks, _HEADERS)
+        skips = self.on_error == "skip"
+        self._marked = skips and self._head.utf8 and not is_utf8(self.source)
+        name = "utf-8-sig" if self._head.utf8 else self.encoding
+        self._lines = Lines(self.source, name, self.delimiter, self._head.skipped)
+        self._names: list[str] = []
+        with self._faults(), self._open(skip=(lambda row: "skip") if skips else None) as stream:
+            self._names = stream.schema.names
+        return self._names
+
+    def batches(self, used: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, Rows]]:
+        """Batches of some columns, all as text, after :meth:`names`."""
+        convert = pacsv.ConvertOptions(
+            include_columns=used, column_types=dict.fromkeys(used, pa.string()), strings_can_be_null=False
+        )
+        n = 0
+        skip = self._leave_out if self.on_error == "skip" else None
+        with self._faults(), self._open(convert, skip) as stream:
+            for batch in stream:
+                if batch.num_rows:
+                    faults: dict[int, str] = {}
+                    if self._marked:
+                        batch = without_marks(batch, 0, faults, encodings(self.encoding))
+                    yield batch, self._rows(n, batch.num_rows, faults)
+                    n += batch.num_rows
+
+    def _rows(self, before: int, n: int, faults: dict[int, str]) -> Rows:
+        left_out = np.array(self._left_out, np.int64)
+        number = np.arange(before, before + n)
+        number += np.searchsorted(left_out - np.arange(len(left_out)), number, "right")
+        broken = np.zeros(n, bool)
+        broken[list(faults)] = True
+        found = ((broken, next(iter(faults.values()))),) if faults else ()
+        return Rows(self.source.name, number + 1, found, self._lines)
+
+    def _leave_out(self, row: pacsv.InvalidRow) -> str:
+        number = row.number - self._head.skipped - 1  # Arrow counts the header
+        rule = f"with another number of fields than the header's {row.expected_columns}"
+        self.report.leave_out(rule, 1, f"{self.source.name}, row {number}")
+        self._left_out.append(number - 1)
+        return "skip"
+
+    def _open(self, convert: pacsv.ConvertOptions | None = None, skip: Any = None) -> Any:
+        # One thread: only then does Arrow know the row of an error.
+        read = pacsv.ReadOptions(
+            block_size=BLOCK_BYTES,
+            use_threads=False,
+            encoding=arrow_encoding(self.encoding),
+            skip_rows=self._head.skipped,
+        )
+        parse = pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=skip)
+        file = self.source.open_bytes()
+        if self._marked:
+            file = pa.PythonFile(cast(IO[bytes], MarkedText(file)), mode="r")
+        return pacsv.open_csv(file, read, parse, convert)
+
+    def _faults(self) -> Any:
+        def of(error: str) -> SourceError:
+            return error_of(error, self.source.name, self._names, self._head.utf8, self._lines)
+
+        return faults_of_text(self.source, self.encoding, of)

@@ -1,0 +1,80 @@
+"""Dates of games: years first in any form, and dates of which a part is unknown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+
+import numpy as np
+import pyarrow as pa
+
+from ..columns import Bools, Longs
+
+__all__ = ["NO_DATE", "days_of", "iso_or_null"]
+
+NO_DATE = "without a full date"
+
+_DAY = re.compile(r"\s*(\d{4})([./-])(\d{1,2})\2(\d{1,2})(?!\d)(.*?)\s*")
+_UNKNOWN = re.compile(
+    r"\s*(?:-*|0000\D.*|[\d?]*\?[\d?]*(?:[./-].*)?|\d{1,4}[./-][\d?./-]*\?.*|\d{4}(?:[./-]\d\d?)?(?:[./-]00?)*)\s*"
+)
+
+
+def iso_or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts with their dates in ISO 8601, as ``2021-03-04`` for ``2021.3.4``; null for unknown dates.
+
+    A year alone, or with a month, stays as it is: a number may be a time, too.
+    """
+    return _mapped(column, _iso)
+
+
+def days_of(texts: pa.StringArray, form: str) -> tuple[Longs, Bools, Bools]:
+    """Dates as UTC seconds, and masks of the unknown dates and of those that are no date.
+
+    Parameters
+    ----------
+    form
+        ``auto``, or a pattern of ``strptime`` for dates that do not begin with the year.
+    """
+    encoded = texts.dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    read = [_seconds(value, form) for value in values]
+    codes = encoded.indices.fill_null(len(values)).to_numpy()
+    seconds = np.array([*(one or 0 for one in read), 0], np.int64)
+    unknown = np.array([*(one is None and _is_unknown(value) for one, value in zip(read, values, strict=True)), True])
+    known = np.array([*(one is not None for one in read), False])
+    return seconds[codes], unknown[codes], ~(known | unknown)[codes]
+
+
+def _mapped(column: pa.ChunkedArray, of: Callable[[str], str | None]) -> pa.ChunkedArray:
+    chunks = []
+    for chunk in column.chunks:
+        encoded = chunk.dictionary_encode()
+        values = pa.array([of(value) for value in encoded.dictionary.to_pylist()], pa.string())
+        chunks.append(values.take(encoded.indices))
+    return pa.chunked_array(chunks, pa.string())
+
+
+def _iso(text: str) -> str | None:
+    if match := _DAY.fullmatch(text):
+        year, _, month, day, rest = match.groups()
+        return f"{year}-{month:0>2}-{day:0>2}{rest}" if int(year) and int(month) and int(day) else None
+    return None if not text.strip().isdigit() and _is_unknown(text) else text
+
+
+def _is_unknown(text: str) -> bool:
+    return _UNKNOWN.fullmatch(text) is not None
+
+
+def _seconds(text: str, form: str) -> int | None:
+    try:
+        if "%" in form:
+            day = datetime.strptime(text.strip(), form)
+        elif (match := _DAY.fullmatch(text)) and not match[5]:
+            day = datetime.combine(date(int(match[1]), int(match[3]), int(match[4])), datetime.min.time())
+        else:
+            return None
+    except ValueError:
+        return None
+    return int((day if day.tzinfo else day.replace(tzinfo=UTC)).timestamp())
