@@ -21,7 +21,8 @@ _NAMED = {"weight": "a weight other than 1", "perf_ceiling": "a perf_ceiling"}
 
 def count_ignored(system: System, rounds: Rounds) -> Counter[str]:
     """The number of rounds with a value of a column that the system ignores, by column; empty if there are none."""
-    return +Counter({name: int(np.count_nonzero(getattr(rounds, name) != _NEUTRAL[name])) for name in system.ignores})
+    counts = {name: np.count_nonzero(getattr(rounds, name) != _NEUTRAL[name]) for name in system.ignores}
+    return Counter[str]({name: int(n) for name, n in counts.items() if n})
 
 
 def ignored_lines(system: System, ignored: Mapping[str, int], where: str = "") -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -26,6 +26,8 @@ __all__ = [
     "build_store",
     "choose_system",
     "last_event",
+    "newcomers_among",
+    "players_of",
     "read_beliefs",
     "report_no_common_player",
     "warn_of_lost_record",
@@ -194,7 +196,7 @@ def build_store(
     """
     if beliefs is None:
         return system.newcomers(params, len(players)), players
-    known = beliefs.players if isinstance(beliefs, PlayerBeliefs) else beliefs.index.tolist()
+    known = players_of(beliefs)
     number = {player: i for i, player in enumerate(players)}
     if known and players and not any(player in number for player in known):
         recorded = isinstance(beliefs, PlayerBeliefs) or "system" in beliefs.attrs
@@ -215,6 +217,20 @@ def build_store(
         columns = _columns_of_frame(system, params, beliefs, row, store.columns())
     store.restore(columns)
     return store, players
+
+
+def players_of(beliefs: PlayerBeliefs | pd.DataFrame | None) -> list[Any]:
+    """The players with beliefs."""
+    if beliefs is None:
+        return []
+    return beliefs.players if isinstance(beliefs, PlayerBeliefs) else beliefs.index.tolist()
+
+
+def newcomers_among(players: Sequence[Any], beliefs: PlayerBeliefs | pd.DataFrame | None) -> list[Any]:
+    """The players without beliefs, each once, if any other one has some; otherwise :func:`build_store` says it."""
+    known = set(players_of(beliefs))
+    new = [player for player in dict.fromkeys(players) if player not in known]
+    return new if len(new) < len(set(players)) else []
 
 
 def report_no_common_player(known: Any, player: Any, recorded: bool = True, what: str = "results") -> None:

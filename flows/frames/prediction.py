@@ -24,6 +24,7 @@ from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import ROUND_LIMITS
 from ranklake.rating_kernels.core.system import check_value
+from ranklake.storage.names.hints import unknown_names
 
 from ..common.arguments import check_names, checked
 from ..common.configuration.system_names import SystemName
@@ -44,6 +45,8 @@ from .beliefs import (
     build_store,
     choose_system,
     last_event,
+    newcomers_among,
+    players_of,
     read_beliefs,
     warn_of_lost_record,
 )
@@ -78,8 +81,8 @@ def predict(
         :class:`ranklake.Ratings`, or beliefs as :func:`ranklake.rate_history` accepts them, or returns them with
         ``return_beliefs=True``.
     players
-        The entrants, at least two; players without beliefs are newcomers. A list of players is a team, which is named
-        by its members, as ``ada+grace``.
+        The entrants, at least two; players without beliefs are newcomers, and a warning names them. A list of players
+        is a team, which is named by its members, as ``ada+grace``.
     system
         A key of ``ranklake.SYSTEMS``; default: that of ``beliefs``, else ``elo-mmr``. ``hyperparameters`` are its
         parameters, by default those of ``beliefs``.
@@ -115,6 +118,8 @@ def predict(
     for name, value in (("weight", weight), ("perf_ceiling", perf_ceiling)):
         check_value(name, value, ROUND_LIMITS[name])
     columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
+    if new := newcomers_among(names, initial):
+        warn_user(f"no rating of {unknown_names(new, players_of(initial))}: a newcomer in the prediction")
     prediction = Prediction(
         Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
         entrants, columns, time_seconds, events, weight, perf_ceiling,

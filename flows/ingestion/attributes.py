@@ -16,6 +16,8 @@ from ranklake.storage.lake.layout import dataset_folder
 from ranklake.storage.lake.schemas import ATTRIBUTES
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import LeaseHolder
+from ranklake.storage.names.hints import alike_lines
+from ranklake.storage.names.search import Search
 
 from ..common.text import count, quoted
 from ..sources.base import SourceError
@@ -32,11 +34,12 @@ Rows = list[tuple[int, dict[str, str]]]  # number of the line or row, and the ce
 
 @dataclass(frozen=True, slots=True)
 class AttributesReport:
-    """The attributes recorded, and how many players and unknown handles have some."""
+    """The attributes recorded, how many players and unknown handles have some, and notes on the latter."""
 
     names: tuple[str, ...]
     n_players: int
     n_unknown: int
+    notes: tuple[str, ...] = ()
 
     def line(self) -> str:
         """The report in one line."""
@@ -82,7 +85,9 @@ def record_attributes(
         write_attributes(lake, dataset, table, lease)
     known = set(opened.handles().to_pylist()) | set(opened.log().aliases)
     handles = {handle for handle, _, _ in triples}
-    return AttributesReport(tuple(names), len(handles), len(handles - known))
+    new = sorted(handles - known)
+    notes = alike_lines(new, Search(list(known)), f"in data set {dataset}") if new else []
+    return AttributesReport(tuple(names), len(handles), len(new), tuple(notes))
 
 
 def _read_csv(path: str) -> tuple[list[str], Rows]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ranklake.rating_kernels.core.beliefs import NEVER
+from ranklake.storage.names.hints import alike_lines
+from ranklake.storage.names.search import Search
 from ranklake.storage.runs.stored_run import StoredRun
 
 from ..common.arguments import checked
@@ -17,7 +20,15 @@ from ..common.times import check_to_come, parse_time
 from ..common.title_files import parse_titles
 from ..common.titles import NONE, Titles
 from ..execution.selection import select_beliefs
-from ..frames.beliefs import HasBeliefs, build_store, choose_system, last_event, read_beliefs
+from ..frames.beliefs import (
+    HasBeliefs,
+    build_store,
+    choose_system,
+    last_event,
+    newcomers_among,
+    players_of,
+    read_beliefs,
+)
 from ..frames.kinds import as_kind, open_frame
 from ..frames.results import named_columns
 from ..frames.warning import warn_user
@@ -131,4 +142,8 @@ def _preview_beliefs(
     beliefs = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     factor = rating_system.deviations if deviations is None else deviations
     rules = Rules(Display(rating_system, params, factor), titles, Skipping.of(rating_system))
-    return preview_round(rules, standings.at(time), beliefs, events)
+    texts = [player for player in players_of(initial) if isinstance(player, str)]
+    new = [player for player in newcomers_among(names, initial) if isinstance(player, str)]
+    notes = alike_lines(new, Search(texts), "", "a newcomer") if new else []
+    found = preview_round(rules, standings.at(time), beliefs, events)
+    return replace(found, notes=(*notes, *found.notes))

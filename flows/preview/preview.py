@@ -74,7 +74,7 @@ class Preview:
     format : RatingFormat
         The format of the ratings.
     notes : tuple of str
-        What to know about the contest: columns that the system ignores.
+        What to know about the contest: newcomers who are nearly called as a player, columns that the system ignores.
     """
 
     standings: Standings

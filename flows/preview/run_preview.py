@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Self
 
 import numpy as np
@@ -13,6 +14,8 @@ import pyarrow.compute as pc
 
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.datasets.tables.aliases import Alias, canonical
+from ranklake.storage.names.hints import alike_lines
+from ranklake.storage.names.search import Search
 
 from ..common.skipping import Skipping
 from ..common.times import check_to_come
@@ -49,6 +52,8 @@ class RunPreview:
         The belief about each of them, as from ``Beliefs.columns``.
     aliases : dict of str to Alias
         The aliases of the data set.
+    names : () -> Search
+        All names of the data set, old ones too.
     n_events, last_time, latest : int
         Events before the contest; end of the last round that counts, and of the latest round, UTC seconds.
     """
@@ -58,6 +63,7 @@ class RunPreview:
     handles: pa.StringArray
     columns: BeliefColumns
     aliases: Mapping[str, Alias]
+    names: Callable[[], Search]
     n_events: int
     last_time: int
     latest: int
@@ -90,6 +96,7 @@ class RunPreview:
         run = Run.open(lake, run_name)
         display, dataset = Display.of(run, deviations), Dataset.open(lake, run.config["dataset"])
         handles, aliases, players = dataset.handles(), dataset.log().aliases, None
+        names = cache(lambda everybody=handles: Search([*everybody.to_pylist(), *aliases]))
         if among is not None:
             possible = _possible_names(aliases, among)
             players = np.flatnonzero(pc.is_in(handles, pa.array(possible, pa.string())).to_numpy(zero_copy_only=False))
@@ -98,7 +105,7 @@ class RunPreview:
         rules = Rules(display, titles_of(run, dataset, display.params.mu_init, titles), Skipping.from_json(run.config))
         known = handles.slice(0, len(state.columns["mu"]))
         latest = int(state.ends.max())
-        return cls(run_name, rules, known, state.columns, aliases, state.n_events, state.last_time, latest)
+        return cls(run_name, rules, known, state.columns, aliases, names, state.n_events, state.last_time, latest)
 
     def preview(self, standings: Standings, engine: LocalEngine | None = None) -> Preview:
         """The contest as the next one of the run. A pure function, safe in several threads.
@@ -124,7 +131,13 @@ class RunPreview:
         rows = self._rows(standings.players, time)
         display = self.rules.display
         beliefs = select_beliefs(display.system, display.params, self.columns, rows)
-        return preview_round(self.rules, standings.at(time), beliefs, self.n_events - same_event, engine)
+        found = preview_round(self.rules, standings.at(time), beliefs, self.n_events - same_event, engine)
+        return replace(found, notes=(*self._new_names(standings.players, rows), *found.notes))
+
+    def _new_names(self, names: Sequence[str], rows: Longs) -> list[str]:
+        """A line for each newcomer whose name is nearly equal to one of the data set."""
+        new = [names[row] for row in np.flatnonzero(rows == _NONE).tolist()]
+        return alike_lines(new, self.names(), f"in run {self.run}", "a newcomer") if new else []
 
     def _rows(self, names: Sequence[str], time_seconds: int) -> Longs:
         """The row of each player; -1 for newcomers."""

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ranklake.storage.names.search import fold
+
 from .leaderboard import Page
-from .search import fold
 from .tables import PublishedTables
 
 __all__ = ["MOST_GAME_ROWS", "contest", "contests", "history"]

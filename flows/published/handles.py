@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from ranklake.storage.datasets.tables.aliases import Alias, turning_point
+from ranklake.storage.names.hints import hint
 
 __all__ = ["Handles", "NoPlayerError"]
 
@@ -24,8 +25,7 @@ class NoPlayerError(LookupError):
 
     def __init__(self, handle: str, near: Sequence[str]) -> None:
         self.handle, self.near = handle, list(near)
-        hint = f"; near it are {', '.join(map(repr, near))}" if near else ""
-        super().__init__(f"no player {handle!r}{hint}")
+        super().__init__(f"no player {handle!r}{hint(handle, near)}")
 
 
 class Handles:

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Lake, MissingError
+from ranklake.storage.names.search import Search
 
 from ..publication.index_manifest import index_path, read_manifest
 from ..publication.index_parts import integers
 from . import comparison, contests, distribution, past
 from .handles import Handles, NoPlayerError
 from .leaderboard import Group, Leaderboard, Page
-from .search import Search
 from .tables import PublishedTables
 
 __all__ = ["NoPlayerError", "PublishedRun", "open_published"]
@@ -163,8 +163,8 @@ class PublishedRun(PublishedTables):
         return contests.contest(self, contest_id, start, limit)
 
     def search(self, q: str, limit: int = 10) -> pa.Table:
-        """The best matches for a part of a handle: columns ``place, handle, rating, title``."""
-        rows = self._search.rows(q, limit)
+        """The best matches for a part of a handle, else similar handles: columns ``place, handle, rating, title``."""
+        rows = self._search.rows(q, limit) or self._search.similar(q, limit)
         return self.leaderboard_table.select(["place", "handle", "rating", "title"]).take(pa.array(rows, pa.int64()))
 
     def near(self, handle: str) -> list[str]:

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
+from ranklake.storage.names.search import fold
 
 from ..common.titles import Titles
 from ..publication.index_manifest import IndexFile, IndexManifest, index_path
 from ..publication.index_parts import UNRATED, Part, integers, read_mapped
 from ..results.ranks import percentiles
-from .search import fold
 
 __all__ = ["PublishedTables"]
 

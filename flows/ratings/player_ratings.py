@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 import pandas as pd
 
+from ranklake.storage.names.hints import hint, near_names, unknown_names
+
 from ..common.arguments import check_names, checked
-from ..common.configuration.hyperparameters import near_names
 from ..common.configuration.settings import params_to_json
 from ..common.times import parse_time
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
 from ..frames.prediction import Prediction, predict
+from ..frames.warning import warn_user
 from ..preview.frames import preview
 from ..results.display import Display
 from ..sources.options import Duplicates
@@ -103,7 +105,7 @@ class PlayerRatings(Generic[FrameT]):
         at
             The leaderboard of this time: after the rounds that had ended, with the uncertainty of the days since.
         among
-            Only these players.
+            Only these players; a warning names those without a rating.
         deviations
             The display rating is mu - deviations (sigma - its limit); by default the factor of the system, or of the
             preset of a run.
@@ -211,6 +213,11 @@ class PlayerRatings(Generic[FrameT]):
         self, min_rounds: int, since: Any, at: Any, among: Collection[Any] | None, deviations: float | None
     ) -> pd.DataFrame:
         board = self._board(self._display(deviations), None if at is None else parse_time(at, "at"))
+        if among is not None:
+            check_names(among)
+            rated = set(board["player"])
+            if unknown := [player for player in among if player not in rated]:
+                warn_user(f"among has players without a rating: {unknown_names(unknown, rated)}")
         return leaderboard_of(board, min_rounds, None if since is None else parse_time(since, "since"), among)
 
     def _board(self, display: Display, at: int | None) -> pd.DataFrame:
@@ -232,7 +239,7 @@ class PlayerRatings(Generic[FrameT]):
         if player not in known:
             names = [name for name in known if isinstance(name, str)]
             near = near_names(player, names) if isinstance(player, str) else []
-            meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            about = hint(player, near) if isinstance(player, str) else ""
             if known and isinstance(player, str) != isinstance(known[0], str):
-                meant = f"; the names of players are {'texts' if names else 'numbers'}, such as {known[0]!r}"
-            raise ValueError(f"there is no player {player!r}{meant}")
+                about = f"; the names of players are {'texts' if names else 'numbers'}, such as {known[0]!r}"
+            raise ValueError(f"there is no player {player!r}{about}")

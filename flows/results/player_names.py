@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from ranklake.storage import Dataset, LakeError
 from ranklake.storage.datasets.tables.aliases import NEVER, turning_point
+from ranklake.storage.names.hints import alike_lines, hint, near_names
+from ranklake.storage.names.search import Search
 
 from ..common.times import spelled
 from .rating_format import RatingFormat
 
-__all__ = ["PlayerHistory", "alias_note", "candidate_names"]
+__all__ = ["PlayerHistory", "alias_note", "candidate_names", "new_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +47,33 @@ def candidate_names(dataset: Dataset, handle: str) -> dict[str, int]:
     Raises
     ------
     LakeError
-        The data set has no such handle; the message names handles that differ by case or space.
+        The data set has no such handle; the message names near ones.
     """
     names = _names_of(dataset, handle)
     players = {name: player for name in names if (player := dataset.find(name)) is not None}
     if not players:
-        folded = handle.strip().casefold()
-        alike = [repr(name) for name in dataset.handles().to_pylist() if name.strip().casefold() == folded]
-        hint = f"; there is {', '.join(alike[:5])}" if alike else ""
-        raise LakeError(f"no player {handle!r} in data set {dataset.name}{hint}")
+        raise LakeError(
+            f"no player {handle!r} in data set {dataset.name}{hint(handle, near_names(handle, _all(dataset)))}"
+        )
     return players
+
+
+def new_names(dataset: Dataset, handles: Iterable[str], effect: str = "") -> list[str]:
+    """A line for each handle that the data set does not have, and that is nearly equal to one that it has.
+
+    Parameters
+    ----------
+    effect
+        What such a handle is, as ``a newcomer``; may be empty.
+    """
+    known = _all(dataset)
+    new = dict.fromkeys(handles).keys() - set(known)
+    return alike_lines(sorted(new), Search(known), f"in data set {dataset.name}", effect) if new else []
+
+
+def _all(dataset: Dataset) -> list[str]:
+    """All names that players have or had."""
+    return [*dataset.handles().to_pylist(), *dataset.log().aliases]
 
 
 def _names_of(dataset: Dataset, handle: str) -> list[str]:

@@ -248,7 +248,7 @@ ENDPOINTS = (
                   MOST_ROWS),
         _FORMAT,
     ), _contest),
-    Endpoint("/search", "Players by a part of the handle, without case and accents.", (
+    Endpoint("/search", "Players by a part of the handle, without case and accents; if none has it, similar ones.", (
         Parameter("q", "text", "Part of a handle.", None, 1, 100, required=True),
         Parameter("limit", "integer", "Number of rows at most.", 10, 1, 100), _FORMAT,
     ), _search),

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from ..lake.access.lake import Lake
 from ..lake.errors import MissingError
+from ..names.hints import hint, near_names
 from .corrections import Corrections
 from .recompute import contests_at, contests_with, recompute, renamed
 from .tables.aliases import Alias, check_alias
@@ -142,10 +143,9 @@ class CorrectionEditor:
 
     def _check_known(self, contest_id: str) -> None:
         if contest_id not in self._rows:
-            folded = contest_id.strip().casefold()
-            similar = [repr(known) for known in self._rows if known.strip().casefold() == folded]
-            hint = f"there is {', '.join(similar)}" if similar else "give its contest_id, as `ranklake player` shows it"
-            raise MissingError(f"no contest {contest_id!r} in data set {self._name}; {hint}")
+            near = hint(contest_id, near_names(contest_id, list(self._rows)))
+            about = near or "; give its contest_id, as `ranklake player` shows it"
+            raise MissingError(f"no contest {contest_id!r} in data set {self._name}{about}")
 
     def _stored(self, contests: pa.Table) -> StoredStandings:
         """The files behind a table of contests."""

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..lake.errors import LakeError
+from ..names.hints import hint, near_names
 from .corrections import Corrections, participated
 from .tables.aliases import Alias, canonical, turning_point
 from .tables.games import Games, digest_of_games
@@ -108,13 +109,11 @@ def recompute(
 def _check_stands(row: Row, stored: StandingsPart, log: Log, handles: pa.StringArray, handle: str) -> None:
     names = handles.take(pa.array(stored.player if stored.games is None else np.unique(stored.player))).to_pylist()
     if not participated(handle, names, log.aliases, row.time_seconds):
-        folded = handle.strip().casefold()
-        similar = [repr(name) for name in names if name.strip().casefold() == folded]
-        hint = f"there is {', '.join(similar)}" if similar else "give the handle as its source spells it"
+        about = hint(handle, near_names(handle, names)) or "; give the handle as its source spells it"
         if stored.teams is not None and handle in (teams := stored.teams.name.to_pylist()):
             members = [repr(name) for name, team in zip(names, teams, strict=True) if team == handle]
-            hint = f"it is a team; disqualify its members: {', '.join(members)}"
-        raise LakeError(f"contest {row.contest_id}: no player {handle!r} took part; {hint}")
+            about = f"; it is a team; disqualify its members: {', '.join(members)}"
+        raise LakeError(f"contest {row.contest_id}: no player {handle!r} took part{about}")
 
 
 def _check_distinct(

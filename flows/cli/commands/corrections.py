@@ -93,6 +93,8 @@ def attributes(file: str, dataset: str, lake: LakeAddress) -> None:
 
     report = record_attributes(lake.open(), dataset, file, on_wait=print_wait)
     print_line(f"data set {dataset}: {report.line()}")
+    for note in report.notes:
+        print_line(note, err=True)
 
 
 @click.command()
@@ -118,7 +120,11 @@ def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str
         rows = [entry for entry in log.entries if entry.kind == "alias" and log.in_force(entry)]
         print_table(log_table(f"aliases of {dataset}", [(entry, "") for entry in rows]))
         return
+    from ...results.player_names import new_names
+
     old, new = names
+    for note in new_names(_open(lake, dataset), names):
+        print_line(note, err=True)
     with _changing(lake, dataset) as ingest:
         known = ingest.alias(old, new, since, why)
     if not known:

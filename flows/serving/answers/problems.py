@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ranklake.storage.names.hints import hint
+
 __all__ = ["Problem"]
 
 _TITLES = {
@@ -48,4 +50,4 @@ class Problem(Exception):
     @classmethod
     def no_player(cls, handle: str, near: list[str], run: str) -> Problem:
         """A handle that no player of a run has; ``near`` are similar ones."""
-        return cls(404, f"no player {handle[:200]!r} in run {run}", near=near)
+        return cls(404, f"no player {handle[:200]!r} in run {run}{hint(handle, near)}", near=near)

@@ -136,7 +136,16 @@ async function placeOf(site, handle, rating) {
   throw new Error(`the leaderboard has no ${handle}`);
 }
 
-/** Players whose handle is the text, then those that begin with it, then those that have it, each best first: handle and rating. */
+const pairs = (text) => Array.from(`${text}\n`).map((c, i, all) => (all[i - 1] ?? "\n") + c);
+const LEAST = 0.5; // share of common pairs of similar handles; "turist" and "tourist" have 0.8
+
+/** How similar a folded text is to one with these pairs of characters: Dice's coefficient, from 0 to 1. */
+function similarity(wanted, text) {
+  const own = pairs(text);
+  return (2 * own.filter((pair) => wanted.has(pair)).length) / (wanted.size + own.length);
+}
+
+/** Players whose handle is the text, then those that begin with it, then those that have it, each best first: handle and rating; if there is none, similar ones. */
 export async function search(text, limit = 10) {
   if (kind === "server") {
     const found = await json(`${root}/api/v1/runs/${encodeURIComponent(run)}/search?q=${encodeURIComponent(text)}&limit=${limit}`);
@@ -162,5 +171,14 @@ export async function search(text, limit = 10) {
     if (found.size >= limit || wanted.length < 2) break; // almost every list of the best has a single character
     add(await once(`${root}${address}`), (handle) => handle.includes(wanted));
   }
-  return [...found];
+  if (found.size || wanted.length < 2) return [...found];
+  const [near, own] = [[], new Set(pairs(wanted))];
+  for (const address of site.players_by_rating) {
+    const rows = await once(`${root}${address}`);
+    rows.folded.forEach((handle, i) => {
+      const like = similarity(own, handle);
+      if (like >= LEAST) near.push([like, rows.handle[i], rows.rating[i]]);
+    });
+  }
+  return near.sort((one, other) => other[0] - one[0]).slice(0, limit).map(([, ...player]) => player);
 }

@@ -36,12 +36,6 @@ function fill(site, one) {
   page.querySelector("[data-notice]").hidden = true;
 }
 
-/** Players that have the handle, or else the first half of it, as a part of theirs. */
-async function similar(handle) {
-  const found = await search(handle, 5);
-  return found.length ? found : search(handle.slice(0, Math.ceil(handle.length / 2)), 5);
-}
-
 async function main() {
   const given = document.getElementById("history");
   if (given) {
@@ -56,7 +50,7 @@ async function main() {
     if (!one) {
       field("handle").textContent = "No such player";
       notice.textContent = `${visible(site.run)} has no rated player called ${visible(handle)}.`;
-      const near = await similar(handle);
+      const near = await search(handle, 5);
       if (near.length) notice.append(" Similar: ", ...near.flatMap(([name], i) => [i ? ", " : "", element("a", { href: playerAddress(name) }, visible(name))]));
       return;
     }

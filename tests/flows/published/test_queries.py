@@ -18,12 +18,12 @@ from ranklake.flows.publication.index_manifest import IndexFile, read_manifest
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.published.leaderboard import ORDERS
 from ranklake.flows.published.run import NoPlayerError, PublishedRun, open_published
-from ranklake.flows.published.search import Search, fold
 from ranklake.flows.published.tables import PublishedTables
 from ranklake.flows.results.as_of import leaderboard_at
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.ranks import active
 from ranklake.storage import Dataset, Lake, MissingError, Run
+from ranklake.storage.names.search import Search, fold
 
 CONTESTS = [*over_years(synthetic(40)), contest("últ", "player 1", ["Zoë", "player 2"], time_seconds=10**9)]
 
@@ -109,7 +109,7 @@ def test_player__facts_and_percentile(
 
 def test_player__old_names_and_unknown_names(run: PublishedRun) -> None:
     assert run.player("old one")["handle"] == "player 1"
-    with pytest.raises(NoPlayerError, match="no player 'PLAYER 1'; near it are 'player 1'"):
+    with pytest.raises(NoPlayerError, match="no player 'PLAYER 1'; there is 'player 1'"):
         run.player("PLAYER 1")
     with pytest.raises(NoPlayerError) as error:
         run.player("player 1x")

@@ -1,0 +1,132 @@
+"""A name that nobody has, and that is nearly or almost the name of a player, at every door."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from helpers.commands import Command
+from helpers.lakes import contest, lake_of, rate_run
+
+import ranklake
+from ranklake.flows.publication.publish import publish
+from ranklake.flows.published.run import NoPlayerError, open_published
+from ranklake.storage import Dataset, Lake
+
+PLAYERS = ("tourist", "Petr", "jos\u00e9", "ann lee")
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """Petr was called old_petr."""
+    contests = [contest(str(i), *PLAYERS, time_seconds=86_400 * i) for i in (1, 2)]
+    lake = lake_of(tmp_path_factory.mktemp("names") / "lake", contests)
+    with Dataset.ingest(lake, "games") as changing:
+        changing.alias("old_petr", "Petr")
+    rate_run(lake)
+    publish(lake, "run")
+    return lake
+
+
+@pytest.fixture
+def ratings() -> ranklake.Ratings:
+    return ranklake.Ratings.rate(pd.DataFrame({"contest": "1", "player": PLAYERS, "rank": [1, 2, 3, 4]}))
+
+
+NEAR = {
+    "turist": "; did you mean 'tourist'?",
+    "Tourist": "; there is 'tourist'",
+    "jose\u0301": "; there is 'jos\u00e9' in another Unicode form",
+    "ann  lee": "; there is 'ann lee'",
+    "ann\u200b lee": "; there is 'ann lee'",
+    "Old_Petr": "; there is 'old_petr'",
+}
+
+
+@pytest.mark.parametrize("name", NEAR)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("player", "NAME", "--run", "run"),
+        ("predict", "NAME", "Petr", "--run", "run"),
+        ("predict", "NAME+Petr", "tourist", "--run", "run"),
+        ("explain", "NAME", "1", "--run", "run"),
+        ("teamrate", "NAME", "Petr", "--run", "run"),
+    ],
+    ids=["player", "predict", "team", "explain", "teamrate"],
+)
+def test_command__names_who_is_near(invoke: Command, lake: Lake, words: tuple[str, ...], name: str) -> None:
+    said = invoke.refuses(*(word.replace("NAME", name) for word in words), "--lake", lake.url)
+    assert said.partition(" in data set")[0] == f"no player {name!r}".replace("\u200b", "\\u200b")
+    assert said.endswith(NEAR[name])
+
+
+@pytest.mark.parametrize("name", [name for name in NEAR if name != "Old_Petr"])
+def test_published_run__names_who_is_near(lake: Lake, name: str) -> None:
+    run = open_published(lake, "run")
+    for ask in (run.player, run.history, lambda name: run.compare([name, "Petr"])):
+        with pytest.raises(NoPlayerError) as error:
+            ask(name)
+        assert str(error.value) == f"no player {name!r}{NEAR[name]}"
+    assert run.search(name)["handle"].to_pylist()[:1] == error.value.near[:1]
+
+
+def test_api__and_pages_name_who_is_near(lake: Lake) -> None:
+    pytest.importorskip("starlette")
+    from helpers.api import TestClient
+
+    from ranklake.flows.serving.app import create_app
+    from ranklake.flows.serving.pages import ServerPages
+    from ranklake.flows.serving.state.served_runs import ServedRuns
+
+    served = ServedRuns(lake)
+    served.open()
+    with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
+        problem = client.get("/api/v1/runs/run/players/turist").json()
+        assert problem["near"] == ["tourist"]
+        assert problem["detail"] == "no player 'turist' in run run; did you mean 'tourist'?"
+        found = client.get("/api/v1/runs/run/search", params={"q": "turist"}).json()
+        assert [row["handle"] for row in found["rows"]] == ["tourist"]
+        page = client.get("/run/p/turist", headers={"accept": "text/html"})
+        assert page.status_code == 404
+        assert 'href="/run/p/tourist"' in page.text
+        assert client.get("/run", params={"q": "turist"}).headers["location"].endswith("/p/tourist")
+        body = {"standings": [["Tourist", 1], ["Petr", 2]]}
+        answer = client.post("/api/v1/runs/run/preview", content=json.dumps(body)).json()
+        line = "no player 'Tourist' in run run; there is 'tourist', and 'Tourist' is a newcomer"
+        assert answer["notes"] == [line]
+        form = client.post("/run/preview", content="standings=Tourist%0APetr", headers={"accept": "text/html"})
+        assert "there is &#39;tourist&#39;" in form.text
+
+
+def test_new_names__that_are_nearly_old_ones_are_said(invoke: Command, lake: Lake, tmp_path: Path) -> None:
+    (tmp_path / "next.csv").write_text("player,rank\nTourist,1\nPetr,2\nnew,3\n", encoding="utf-8")
+    said = invoke("preview", tmp_path / "next.csv", "--run", "run", "--lake", lake.url)
+    assert said.code == 0
+    assert said.err == "no player 'Tourist' in run run; there is 'tourist', and 'Tourist' is a newcomer\n"
+    (tmp_path / "countries.csv").write_text("handle,country\nPETR,RU\ntourist,BY\nnew,PL\n", encoding="utf-8")
+    own = lake_of(tmp_path / "own", [contest("1", *PLAYERS)])
+    said = invoke("attributes", tmp_path / "countries.csv", "--dataset", "games", "--lake", own.url)
+    assert said.err == "no player 'PETR' in data set games; there is 'Petr'\n"
+    said = invoke("alias", "TOURIST", "gennady", "--dataset", "games", "--lake", own.url)
+    assert said.err.startswith("no player 'TOURIST' in data set games; there is 'tourist'\n")
+    said = invoke.refuses("amend", "1", "--remove", "turist", "--dataset", "games", "--lake", own.url)
+    assert said == "contest 1: no player 'turist' took part; did you mean 'tourist'?"
+
+
+def test_notebook__names_unknown_players(ratings: ranklake.Ratings, lake: Lake) -> None:
+    said = r"no rating of 'Tourist' \(there is 'tourist'\), 'stranger': a newcomer in the prediction"
+    with pytest.warns(UserWarning, match=said):
+        ratings.predict(["Tourist", "Petr", "stranger"])
+    with pytest.warns(UserWarning, match=r"no rating of 'turist' \(did you mean 'tourist'\?\): a newcomer"):
+        ranklake.predict({"tourist": 2000.0, "Petr": 1900.0}, ["turist", "Petr"])
+    with pytest.warns(UserWarning, match=r"among has players without a rating: 'turist' \(did you mean 'tourist'\?\)"):
+        assert ratings.leaderboard(among=["turist", "Petr"])["player"].tolist() == ["Petr"]
+    with pytest.raises(ValueError, match="there is no player 'Tourist'; there is 'tourist'"):
+        ratings.player("Tourist")
+    standings = pd.DataFrame({"player": ["Tourist", "Petr"], "rank": [1, 2]})
+    for beliefs in (ratings, ranklake.Lake(lake.url).run("run")):
+        with pytest.warns(UserWarning, match="there is 'tourist', and 'Tourist' is a newcomer"):
+            ranklake.preview(beliefs, standings)
