@@ -34,6 +34,7 @@ NOT_ON_WINDOWS = {
     f"{DISK}process__of_another_user_hidden_by_proc_has_an_unknown_state": "Windows has no /proc",
     "storage/datasets/test_ingest.py::test_ingest__flushes_its_files_to_the_disk_before_the_commit": FLUSH,
     "system/test_clock.py": FORK,
+    "flows/sources/test_lake_tables.py::test_table__is_found_from_its_folder_its_parts_and_its_files": LINK,
     "flows/publication/test_export.py::test_file__follows_links_and_writes_to_pipes": LINK,
     "flows/publication/test_export.py::test_command__interrupted_leaves_no_file": INTERRUPT,
     "system/test_faults.py": FORK,
