@@ -429,14 +429,25 @@ def test_runbook__names_existing_deployments_and_parameters() -> None:
         words = shlex.split(line)
         deployment = there[words[words.index("run") + 1]]
         given = {b.partition("=")[0] for a, b in pairwise(words) if a == "--param"}
-        assert given <= set(load_flow_from_entrypoint(deployment["entrypoint"]).parameters.properties)
+        parameters = load_flow_from_entrypoint(deployment["entrypoint"]).parameters
+        assert given <= set(parameters.properties)
+        assert set(parameters.required) <= given | deployment["parameters"].keys()
+
+
+def test_runbook__example_of_a_deployment_with_several_runs_is_valid() -> None:
+    text = RUNBOOK.read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (codeforces,) = [one for one in DEPLOYMENTS if one["name"] == "codeforces"]
+    parameters = yaml.safe_load(example)["parameters"]
+    assert codeforces["parameters"].items() <= parameters.items()
+    load_flow_from_entrypoint(codeforces["entrypoint"]).validate_parameters(parameters)
 
 
 @pytest.mark.parametrize(
     "what",
     [
         "First start", "Upgrade", "Back-up and restore", "A contest was rejudged", "A site changed its API",
-        "Disk full", "A writer died", "Secrets", "Serve ratings",
+        "Disk full", "A writer died", "Secrets", "Serve ratings", "Which runs a deployment follows",
     ],
 )  # fmt: skip
 def test_runbook__has_an_answer(what: str) -> None:
