@@ -25,7 +25,6 @@ __all__ = [
     "LAST_SECOND",
     "TIME_RULE",
     "NoTimeError",
-    "check_to_come",
     "count_until",
     "iso_seconds",
     "parse_span",
@@ -105,29 +104,6 @@ def parse_time(value: Any, name: str = "") -> int:
     if seconds is None:
         raise NoTimeError(rule, value, name)
     return seconds
-
-
-def check_to_come(seconds: int, *ends: int) -> None:
-    """Refuse the time of a contest to come that is before the last rated one.
-
-    Parameters
-    ----------
-    seconds
-        UTC seconds; 0 is unknown.
-    ends
-        Ends of the last contest in rated order and of the latest one, as clocks of sources may go back; 0 if unknown.
-
-    Raises
-    ------
-    ValueError
-        The time is before both.
-    """
-    last = min(filter(None, ends), default=seconds)
-    if seconds and seconds < last:
-        raise ValueError(
-            f"the contest to come cannot end at {spelled(seconds)}: the ratings are those after the last contest, "
-            f"which ended at {spelled(last)}; give a later time, or none"
-        )
 
 
 def iso_seconds(text: str) -> int | None:

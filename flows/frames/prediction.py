@@ -27,10 +27,11 @@ from ranklake.rating_kernels.core.system import check_value
 from ranklake.storage.names.hints import unknown_names
 
 from ..common.arguments import check_names, checked
+from ..common.configuration.needed_times import check_to_come
 from ..common.configuration.system_names import SystemName
 from ..common.ignored_columns import count_ignored, ignored_lines
 from ..common.text import described
-from ..common.times import check_to_come, parse_time
+from ..common.times import parse_time
 from ..common.titles import NONE
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
@@ -114,7 +115,7 @@ def predict(
     latest, (events, last) = int(known.max()) if len(known) else 0, last_event(initial)
     if time_seconds is None:
         time_seconds = latest
-    check_to_come(time_seconds, last, latest)
+    check_to_come(params, time_seconds, *((last, latest) if len(known) else ()))
     for name, value in (("weight", weight), ("perf_ceiling", perf_ceiling)):
         check_value(name, value, ROUND_LIMITS[name])
     columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))

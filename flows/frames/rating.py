@@ -16,6 +16,7 @@ import pandas as pd
 from ranklake.rating_kernels import Beliefs, ConvergenceError, Outcome, Rounds, System
 
 from ..common.adapters import places_among_rated
+from ..common.configuration.needed_times import check_first_times, check_times, chosen_of
 from ..common.ignored_columns import IN_PYTHON, count_ignored, ignored_lines
 from ..common.skipping import Skipping, count_reasons
 from ..common.text import described
@@ -39,10 +40,10 @@ from .beliefs import (
     warn_of_lost_record,
 )
 from .rated_order import RatedRounds, rate_in_order
-from .results import Results
+from .results import NO_TIMES, Results
 from .warning import warn_user
 
-__all__ = ["RatedResults", "check_times", "open_given_engine", "rate_results"]
+__all__ = ["RatedResults", "open_given_engine", "rate_results"]
 
 RECOVERIES = 5  # from the start: a history in memory has no snapshots
 
@@ -129,8 +130,11 @@ def rate_results(
     """
     initial = read_beliefs(beliefs)
     rating_system, params = choose_system(system, hyperparameters or {}, initial)
-    check_times(params, results)
+    if not results.timed:
+        check_times(rating_system.params, chosen_of(params, hyperparameters or ()), NO_TIMES)
     n_events, last_time = last_event(initial)
+    if n_events and not last_time and results.timed:
+        check_first_times(params, "the contests before have no times: columns={'time': ''} leaves those of these out")
     if last_time != 0 and "time" not in results.columns:
         warn_user("results have no column time, and beliefs have times: no time passes before the contests")
     first = int(results.rounds.time_seconds[0])
@@ -163,17 +167,6 @@ def rate_results(
     last = int(rounds.event[-1]) + 1, int(rounds.time_seconds[-1])
     final = PlayerBeliefs(rating_system.name, params, players, columns, *last)
     return RatedResults(results, *rated, final)
-
-
-def check_times(params: Any, results: Results) -> None:
-    """Refuse a drift by the day without times, unless it is the default: then it adds nothing."""
-    for field in (field for field in dataclasses.fields(params) if field.name.endswith("_per_day")):
-        name = field.name
-        if getattr(params, name) not in (0.0, field.default) and "time" not in results.columns:
-            raise ValueError(
-                f"{name} = {getattr(params, name)} needs the time of each contest: results have no column time "
-                f"(columns={{'time': ...}} names it)"
-            )
 
 
 def open_given_engine(engine: Any, workers: int | None) -> Engine:

@@ -22,8 +22,9 @@ from ..sources.results import rounds_from_results
 from .kinds import Frame, open_frame
 from .warning import warn_user
 
-__all__ = ["Results", "named_columns"]
+__all__ = ["NO_TIMES", "Results", "named_columns"]
 
+NO_TIMES = "the results have no times: name their column, as by time='day', or leave it out"
 _ABOUT_RATED = ("rated", "rated_above", "rated_below")
 _READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling", *_ABOUT_RATED)
 _OF_TEAMS = ("team", "share")
@@ -109,6 +110,11 @@ class Results:
     def says_rated(self) -> bool:
         """Whether the frame has a column about unrated participants."""
         return not self.columns.keys().isdisjoint(_ABOUT_RATED)
+
+    @property
+    def timed(self) -> bool:
+        """Whether any contest has a time: 0 is unknown."""
+        return bool(self.rounds.time_seconds.any())
 
     def contest(self, index: int) -> Any:
         """The name of a contest."""

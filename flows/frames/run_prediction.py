@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklake.storage import Dataset, Lake, Run
 
-from ..common.times import check_to_come
+from ..common.configuration.needed_times import check_to_come
 from ..execution.selection import select_beliefs
 from ..results.display import Display
 from ..results.player_names import candidate_names
@@ -58,11 +58,11 @@ def predict_run(
         players.append(team if len(team) > 1 else team[0])
     players += [f"newcomer {i + 1}" for i in range(newcomers)]
     display = Display.of(run, deviations)
-    at = np.array(rows + [-1] * newcomers, dtype=np.int64)
-    selected = select_beliefs(display.system, display.params, state.columns, at)
     latest = int(state.ends.max())
     time_seconds = latest if time_seconds is None else time_seconds
-    check_to_come(time_seconds, state.last_time, latest)
+    check_to_come(display.params, time_seconds, state.last_time, latest)
+    at = np.array(rows + [-1] * newcomers, dtype=np.int64)
+    selected = select_beliefs(display.system, display.params, state.columns, at)
     return Prediction(display, players, selected, time_seconds, state.n_events, weight), names
 
 

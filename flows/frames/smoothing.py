@@ -16,14 +16,15 @@ from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
 
 from ..common.arguments import checked
+from ..common.configuration.needed_times import check_times, chosen_of
 from ..common.configuration.settings import convert_fields
 from ..common.skipping import Skipping, count_reasons
 from ..compilation.compile import compile_parts
 from ..execution.smoothing import smooth_rounds
 from ..sources.base import OnError
 from ..sources.options import Duplicates
-from .rating import check_times, open_given_engine
-from .results import Results, named_columns
+from .rating import open_given_engine
+from .results import NO_TIMES, Results, named_columns
 
 __all__ = ["SmoothedResults", "smooth_history", "smooth_results"]
 
@@ -58,9 +59,9 @@ def smooth_history(
         Skip contests of three or more participants in which all tie. Contests of one participant are always skipped.
     **hyperparameters
         ``tie_mode`` ("full" or "split"), ``beta`` (160), ``skew`` (1), ``lower`` ("normal" or "logistic"), ``gamma``
-        (12), ``drift_per_day`` (12; 0 if the results have no times), ``practice`` (6), ``practice_rounds`` (20),
-        ``mu_init`` (1500), ``sigma_init`` (350); for teams ``team_noise`` ("team" or "members") and ``credit`` ("joint"
-        or "own").
+        (12), ``drift_per_day`` (12, without effect if the results have no times), ``practice`` (6),
+        ``practice_rounds`` (20), ``mu_init`` (1500), ``sigma_init`` (350); for teams ``team_noise`` ("team" or
+        "members") and ``credit`` ("joint" or "own").
 
     Returns
     -------
@@ -80,8 +81,9 @@ def smooth_history(
     """
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
     table = Results.read(results, names, on_error, duplicates)
-    timeless = {} if "time" in table.columns else {"drift_per_day": 0.0}
-    params = Smoothing(**convert_fields(Smoothing, timeless | hyperparameters, "smoothing"))
+    params = Smoothing(**convert_fields(Smoothing, hyperparameters, "smoothing"))
+    if not table.timed:
+        check_times(Smoothing, chosen_of(params, hyperparameters), NO_TIMES)
     smoothed = smooth_results(table, params, Skipping(all_tied=skip_uninformative), engine, workers)
     history = pd.DataFrame(smoothed.columns())
     history.attrs |= smoothed.attributes()
@@ -144,7 +146,6 @@ def smooth_results(
     results: Results, params: Smoothing, skipping: Skipping, engine: Any = "threads", workers: int | None = None
 ) -> SmoothedResults:
     """Smooth all contests; see :func:`smooth_history`."""
-    check_times(params, results)
     reasons = skipping.reasons(results.rounds)
     rounds = results.rounds.keep(reasons == 0)
     if rounds.teams is not None and rounds.roles.any():

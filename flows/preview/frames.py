@@ -15,8 +15,9 @@ from ranklake.storage.names.search import Search
 from ranklake.storage.runs.stored_run import StoredRun
 
 from ..common.arguments import checked
+from ..common.configuration.needed_times import check_to_come
 from ..common.skipping import Skipping
-from ..common.times import check_to_come, parse_time
+from ..common.times import parse_time
 from ..common.title_files import parse_titles
 from ..common.titles import NONE, Titles
 from ..execution.selection import select_beliefs
@@ -138,7 +139,7 @@ def _preview_beliefs(
     given = standings.time_seconds
     events -= given not in (None, 0) and given == last and events > 0  # a division of the last event
     time = latest if given is None else given
-    check_to_come(time, last, latest)
+    check_to_come(params, time, *((last, latest) if len(known) else ()))
     beliefs = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     factor = rating_system.deviations if deviations is None else deviations
     rules = Rules(Display(rating_system, params, factor), titles, Skipping.of(rating_system))

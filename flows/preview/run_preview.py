@@ -17,8 +17,8 @@ from ranklake.storage.datasets.tables.aliases import Alias, canonical
 from ranklake.storage.names.hints import alike_lines
 from ranklake.storage.names.search import Search
 
+from ..common.configuration.needed_times import check_to_come
 from ..common.skipping import Skipping
-from ..common.times import check_to_come
 from ..common.titles import TitlesChoice
 from ..engines.protocols import LocalEngine
 from ..execution.rater import BeliefColumns
@@ -126,7 +126,7 @@ class RunPreview:
             The contest cannot be rated.
         """
         time = self.latest if standings.time_seconds is None else standings.time_seconds
-        check_to_come(time, self.last_time, self.latest)
+        check_to_come(self.rules.display.params, time, self.last_time, self.latest)
         same_event = standings.time_seconds not in (None, 0) and time == self.last_time and self.n_events > 0
         rows = self._rows(standings.players, time)
         display = self.rules.display

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranklake.rating_kernels import SYSTEMS
-from ranklake.storage import Run
+from ranklake.storage import Dataset, Run
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.remedies import damaged
 
+from ..common.configuration.needed_times import check_times
 from ..common.configuration.settings import build_params, find_system, params_to_json
 from ..common.skipping import Skipping
 from ..common.titles import TitlesChoice
 from .chain import NUMERICS, config_digest
 
-__all__ = ["RunConfig", "default_run"]
+__all__ = ["RunConfig", "check_dataset_times", "default_run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,12 @@ class RunConfig:
     def digest(self) -> bytes:
         """Digest of all inputs of ratings besides the contests; the data set determines the numbers of players."""
         return config_digest(self.to_json())
+
+
+def check_dataset_times(dataset: Dataset, kind: type[Any], chosen: Mapping[str, Any]) -> None:
+    """Refuse chosen hyperparameters that count days if no contest has a time; see :func:`.needed_times.check_times`."""
+    if dataset.contests.num_rows and not dataset.contests.column("time_seconds").to_numpy().any():  # 0 is unknown
+        check_times(kind, chosen, f"data set {dataset.name} has no times: ingest it with them, or leave it out")
 
 
 def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uninformative: bool | None = None) -> str:

@@ -19,6 +19,7 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
 
 from ..common.adapters import check_contests
+from ..common.configuration.needed_times import chosen_of
 from ..common.configuration.settings import check_simultaneous, find_system
 from ..compilation.compile import CompileCallback, announce, compile_everything, compile_kernels
 from ..engines.protocols import Engine, LocalEngine
@@ -26,7 +27,7 @@ from ..execution.rounds import check_team_rule
 from .chain import NUMERICS
 from .commits import commit_policy
 from .commits.commit_policy import CommitPolicy
-from .config import RunConfig
+from .config import RunConfig, check_dataset_times
 from .plan import Plan
 from .plan_runner import PlanRunner
 from .report import Progress, RateReport
@@ -68,7 +69,8 @@ def rate(
     ------
     ValueError
         The run exists with another configuration, and ``config.replace`` is false; or the data set has contests of
-        teams, and the system has no rule for them; or it has contests, and the games of periods would be simultaneous.
+        teams, and the system has no rule for them; or it has contests, and the games of periods would be simultaneous;
+        or it has no times, and a hyperparameter counts days.
     LakeError
         The data set or a contest to exclude is missing, a newer release rated the run, a file is damaged, replayed
         rounds have other ratings than the stored ones, a number of a contest is out of range, or another writer holds
@@ -110,6 +112,8 @@ def _checked_plan(dataset: Dataset, config: RunConfig, max_rounds: int | None, s
         check_simultaneous(config.params, f"data set {dataset.name} has contests")
     if plan.of_teams(dataset, 0, plan.n_rounds).any():
         check_team_rule(find_system(config.system), f"data set {dataset.name} has contests of teams")
+    if plan.run is None or plan.run.config.get("params") != plan.config["params"]:  # older runs go on
+        check_dataset_times(dataset, type(config.params), chosen_of(config.params))
     check_contests(dataset, ~plan.excluded, plan.kept, plan.n_rounds)
     return plan
 

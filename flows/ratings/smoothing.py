@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ranklake.rating_kernels.smoothing.params import Smoothing
+
+from ..common.configuration.needed_times import check_times
 from ..common.skipping import Skipping
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.results import Results
@@ -49,7 +52,9 @@ def smoothed_history(
     number = pd.Index(beliefs.players).get_indexer(pd.Index(results.players))
     rounds = replace(results.rounds, player=number[results.rounds.player].astype(np.int32))
     results = replace(results, rounds=rounds, players=beliefs.players)
-    params = params_of(beliefs.params, ({} if timed else {"drift_per_day": 0.0}) | dict(settings))
+    params = params_of(beliefs.params, settings)
+    if not timed:
+        check_times(Smoothing, {name: getattr(params, name) for name in settings}, "the contests have no times")
     smoothed = smooth_results(results, params, Skipping(all_tied=False), engine, workers)
     rows = history.iloc[smoothed.rows()]
     of_teams = {"team": rows["team"]} if present["team"] else {}

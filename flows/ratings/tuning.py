@@ -14,6 +14,7 @@ from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.rating_kernels.warm import SCORES
 
 from ..common.arguments import checked
+from ..common.configuration.needed_times import check_times
 from ..common.configuration.settings import build_params, find_system
 from ..common.configuration.system_names import SystemName
 from ..common.skipping import Skipping
@@ -23,8 +24,9 @@ from ..engines.serial import Serial
 from ..evaluation.scores import is_better
 from ..evaluation.search.config import METRICS
 from ..evaluation.search.proposals import open_proposals
+from ..evaluation.search.spaces import chosen_in
 from ..evaluation.search.trials import RUNGS, History, Trial, held_out_scores, run_trial
-from ..frames.results import Results, named_columns
+from ..frames.results import NO_TIMES, Results, named_columns
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 
@@ -100,7 +102,10 @@ def search(
     rating_system = find_system(system)
     proposals = open_proposals(method, rating_system, _spelled(space or {}), metric, seed, trials)
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-    rounds = Results.read(results, names, on_error, duplicates).rounds
+    read = Results.read(results, names, on_error, duplicates)
+    if not read.timed:
+        check_times(rating_system.params, chosen_in(rating_system, _spelled(space or {})), NO_TIMES)
+    rounds = read.rounds
     skipping = Skipping.of(rating_system, None)
     history = History.of(rounds, skipping)
     n_train = int(np.count_nonzero(skipping.keep(rounds)[: int(len(rounds) * train_share)]))

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ranklake.rating_kernels import ConvergenceError, Rounds
+from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
 from ranklake.storage import Chain, DamagedError, Dataset, Lake, LakeError, MissingError, Run
@@ -25,7 +26,7 @@ from ..common.configuration.settings import params_to_json
 from ..compilation.compile import compile_parts
 from ..engines.protocols import Engine
 from ..execution.smoothing import Checkpoint, smooth_rounds
-from ..rating.config import RunConfig
+from ..rating.config import RunConfig, check_dataset_times
 from ..rating.plan import Plan
 from ..results.smoothed import smoothing_digest
 from .params import params_of
@@ -98,6 +99,7 @@ def smooth_run(
         config = RunConfig.of(opened)
         params, chain = params_of(config.params, settings or {}), opened.segments()
         dataset = Dataset.open(lake, config.dataset)
+        check_dataset_times(dataset, Smoothing, {name: getattr(params, name) for name in settings or {}})
         _check_current(opened, chain, config, dataset)
         values = params_to_json(params)
         stored, digest = StoredSmoothing(lake, run, lease), smoothing_digest(chain, values)

@@ -25,9 +25,11 @@ from ...common.skipping import Skipping
 from ...compilation.compile import compile_parts, parts_for
 from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
+from ...rating.config import check_dataset_times
 from .config import SearchConfig
 from .protocol import Proposals
 from .record import SearchRecord, settings_key
+from .spaces import chosen_in
 from .trials import RUNGS, History, Trial, held_out_scores, load_history, run_trial
 
 __all__ = ["Found", "SearchReport", "search"]
@@ -92,13 +94,17 @@ def search(
 
     Raises
     ------
+    ValueError
+        The space has a hyperparameter that counts days, and the data set has no times.
     LakeError
         The data set is missing or too short, or the search of this name has another configuration.
     """
     dataset = Dataset.open(lake, config.dataset)
+    system = find_system(config.system)
+    check_dataset_times(dataset, system.params, chosen_in(system, config.space))
     n_contests = dataset.contests.num_rows
     n_train = int(np.floor(n_contests * config.train_share))
-    skipping = Skipping.of(find_system(config.system))
+    skipping = Skipping.of(system)
     history, first_round = load_history(dataset, n_train, skipping)
     draws = _draws_suffix(history)
     record = SearchRecord.open(lake, config, _digest(dataset, n_train) + draws)

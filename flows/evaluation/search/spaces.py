@@ -15,7 +15,18 @@ from ranklake.rating_kernels import System
 
 from ...common.configuration.settings import build_contest_params, convert_fields, parse_settings
 
-__all__ = ["Axis", "Range", "Space", "as_settings", "as_texts", "check_settings", "draw", "grid", "parse_space"]
+__all__ = [
+    "Axis",
+    "Range",
+    "Space",
+    "as_settings",
+    "as_texts",
+    "check_settings",
+    "chosen_in",
+    "draw",
+    "grid",
+    "parse_space",
+]
 
 _CORNERS = 4096  # maximum number of combinations passed to the checks of the system
 
@@ -93,6 +104,13 @@ def check_settings(system: System, settings: Any) -> None:
             build_contest_params(system, one)
         except ValueError as error:
             raise ValueError(f"{system.name} with {' '.join(as_texts(one))}: {error}") from None
+
+
+def chosen_in(system: System, texts: Sequence[str]) -> dict[str, Any]:
+    """For each hyperparameter of a space the last value that is neither None nor 0, if there is one."""
+    axes = parse_space(system, texts).items()
+    values = {name: (axis.low, axis.high) if isinstance(axis, Range) else axis for name, axis in axes}
+    return {name: next(filter(None, reversed(points)), None) for name, points in values.items()}
 
 
 def grid(space: Space) -> list[dict[str, Any]]:

@@ -137,7 +137,7 @@ def test_times__are_missed_after_contests_that_have_them() -> None:
 
 
 def test_times__are_needed_for_a_drift() -> None:
-    with pytest.raises(ValueError, match=r"drift_per_day = 5.0 needs the time of each contest"):
+    with pytest.raises(ValueError, match="drift_per_day = 5 counts the days between contests, and the results have no"):
         rate_history(PLAIN.drop(columns="time"), drift_per_day=5.0)
 
 

@@ -326,7 +326,7 @@ def test_smooth__takes_names_of_columns_and_histories_without_times_or_weights()
         smoothed = ratings.smooth()
         assert isinstance(smoothed, pl.DataFrame)
         assert bits(smoothed.to_pandas(), *SMOOTHED) == bits(smooth_history(whole, **params), *SMOOTHED)
-    with pytest.raises(ValueError, match=r"drift_per_day = 3\.0 needs the time"):
+    with pytest.raises(ValueError, match="drift_per_day = 3 counts the days between contests"):
         named.smooth(drift_per_day=3.0)
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from helpers.commands import Command
-from helpers.lakes import contest, lake_of, rate_run
+from helpers.lakes import contest, ingest, lake_of, rate_run
 
-from ranklake import Lake, Ratings, predict, preview, rate_history
+from ranklake import Lake, Ratings, predict, preview, rate_history, search, smooth_history
+from ranklake.flows.common.configuration.system_names import SystemName
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.core.limits import limits_of
 
 DAY = 86_400
 FIRST, LAST = 1_577_836_800, 1_609_459_200  # the starts of 2020 and 2021
@@ -98,3 +102,90 @@ def test_results__before_the_beliefs_are_said() -> None:
         RATINGS.update(later)
     with pytest.warns(UserWarning, match=said):
         rate_history(later, beliefs=RATINGS)
+
+
+# Hyperparameters that count days
+
+BY_DAYS = [
+    (name, field.name)
+    for name, system in SYSTEMS.items()
+    for field in dataclasses.fields(system.params)
+    if "day" in limits_of(field).unit
+]
+TIMELESS = duels(0, 0, 0, 0, 0, 0, 0, 0).drop(columns="time")
+
+
+def test_days__are_counted_by_these_hyperparameters() -> None:
+    assert dict(BY_DAYS) == dict.fromkeys(["elo-mmr", "elo-mmx", "elo-mms"], "drift_per_day") | dict.fromkeys(
+        ["glicko", "glicko2", "glicko-allpairs"], "period_days"
+    )
+
+
+@pytest.mark.parametrize(("system", "name"), BY_DAYS)
+def test_days__of_results_without_times_are_refused(system: SystemName, name: str) -> None:
+    doors = [
+        lambda: rate_history(TIMELESS, system, **{name: 5.0}),
+        lambda: rate_history(TIMELESS.assign(time=0), system, **{name: "5"}),
+        lambda: Ratings.rate(TIMELESS, system, **{name: 5.0}),
+        lambda: search(TIMELESS, system, {name: [5.0, 9.0]}, method="grid", trials=None, filter="everyone"),
+        lambda: search(TIMELESS, system, {name: "5:9"}, trials=2, filter="everyone"),
+    ]
+    for door in doors:
+        with pytest.raises(ValueError, match=rf"^{name} = [59] counts the days between contests, and .* have no times"):
+            door()
+
+
+def test_days__that_are_a_default_add_nothing_without_times() -> None:
+    default, none = (rate_history(TIMELESS, "elo-mms", **more) for more in ({}, {"drift_per_day": 0.0}))
+    assert default["sigma"].tolist() == none["sigma"].tolist()
+    with pytest.raises(ValueError, match="drift_per_day = 12 counts the days"):  # the default, but chosen
+        rate_history(TIMELESS, "elo-mms", drift_per_day=12.0)
+    assert len(smooth_history(TIMELESS)) == len(TIMELESS)
+    for chosen in (lambda: smooth_history(TIMELESS, drift_per_day=12.0), lambda: RATED.smooth(drift_per_day=1.0)):
+        with pytest.raises(ValueError, match=r"drift_per_day = 12? counts the days between contests, and .* no times"):
+            chosen()
+
+
+RATED = Ratings.rate(TIMELESS, "elo-mms")
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda: RATED.update(duels(LAST, first=100)),
+        lambda: rate_history(duels(LAST, first=100), beliefs=RATED),
+        lambda: RATED.predict(PLAYERS, time=LAST),
+        lambda: RATED.preview(NEXT, time=LAST),
+    ],
+)
+def test_days__are_not_counted_from_1970(door: Any) -> None:
+    with pytest.raises(ValueError, match=r"drift_per_day = 12 counts the days between contests, and the .* no times"):
+        door()
+
+
+def test_days__of_a_data_set_without_times_are_refused(tmp_path: Path, invoke: Command) -> None:
+    lake = lake_of(tmp_path / "lake", [contest(str(i), PLAYERS) for i in range(8)])
+    at = ("--dataset", "games", "--lake", lake.url)
+    rule = "counts the days between contests, and data set games has no times: ingest it with them, or leave it out"
+    for command in (
+        ("rate", "--system", "glicko", "--set", "period_days=30", *at),
+        ("rate", "--system", "elo-mmr", "--set", "drift_per_day=30", "--dry-run", *at),
+        ("search", "--system", "elo-mms", "--space", "drift_per_day=0,3", "--filter", "everyone", *at),
+    ):
+        assert rule in invoke.refuses(*command), command
+    rate_run(lake, system="elo-mms")
+    assert invoke("rate", "--run", "run", "--lake", lake.url).code == 0
+    assert rule in invoke.refuses("smooth", "--run", "run", "--set", "drift_per_day=3", "--lake", lake.url)
+    assert invoke("smooth", "--run", "run", "--lake", lake.url).code == 0
+    for command in (["predict", *PLAYERS], ["predict", *PLAYERS, "--time", "2021-01-01"]):
+        found = invoke(*command, "--run", "run", "--lake", lake.url)
+        assert found.code == (2 if "--time" in command else 0)
+    assert "the rated contests have no times: give none to the contest to come either" in found.err
+
+
+def test_days__of_an_older_run_go_on(tmp_path: Path) -> None:
+    contests = [contest(str(i), PLAYERS, time_seconds=FIRST * (i == 0)) for i in range(3)]
+    lake = lake_of(tmp_path / "lake", contests[:1])
+    rate_run(lake, system="glicko", period_days=30.0)
+    ingest(lake, [dataclasses.replace(contests[0], time_seconds=0), *contests[1:]])
+    assert rate_run(lake, system="glicko", period_days=30.0).rated == 3
