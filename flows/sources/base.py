@@ -15,6 +15,7 @@ from ..common.text import count, message, quoted
 __all__ = [
     "LONGEST_PLACE",
     "Duplicate",
+    "EmptyContestError",
     "IngestReport",
     "LeftOut",
     "OnError",
@@ -83,6 +84,10 @@ class SourceError(Exception):
         return f"{rows} ({more})" if rows and more else rows or more
 
 
+class EmptyContestError(SourceError):
+    """A contest without participants: it is left out and named, and stops no reading."""
+
+
 class LeftOut(NamedTuple):
     """A contest that was skipped, and the message with the reason."""
 
@@ -106,7 +111,7 @@ class IngestReport:
     contests, participations : int
         Read so far.
     left_out : list[LeftOut]
-        Contests with a fault, under ``on_error="skip"``.
+        Contests without participants, and under ``on_error="skip"`` those with a fault.
     duplicates : list[Duplicate]
         Contests dropped under ``dedupe=True``.
     time_goes_back : int
@@ -156,8 +161,9 @@ def filter_contests(
     report
         Filled as contests pass.
     on_error
-        ``stop`` raises the first fault; ``skip`` lists it in the report and continues. An error that ``items`` itself
-        raises, such as damage to a whole archive, always stops.
+        ``stop`` raises the first fault; ``skip`` lists it in the report and continues. A contest without
+        participants is always listed. An error that ``items`` itself raises, such as damage to a whole archive,
+        always stops.
     dedupe
         Drop a contest that repeats an earlier one: the same address or, for contests without one, the same time,
         weight, ceiling and standings. Titles are not compared: two events may have the same title.
@@ -181,7 +187,7 @@ def _filtered(
     latest: int | None = None
     for item in items:
         if isinstance(item, SourceError):
-            if on_error == "stop":
+            if on_error == "stop" and not isinstance(item, EmptyContestError):
                 raise item
             report.left_out.append(LeftOut(item.contest, str(item)))
             continue

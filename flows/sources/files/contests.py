@@ -11,6 +11,7 @@ from typing import Any
 
 from ranklake.storage.datasets.tables.contests import Contest
 
+from ...common.text import count
 from ..archives.archive import ARCHIVES, open_members
 from ..archives.members import Member
 from ..base import IngestReport, OnError, Order, SourceError, filter_contests
@@ -87,6 +88,9 @@ def _filtered(
         yield from filter_contests(
             items, report, on_error=options.on_error, dedupe=options.dedupe, in_field=options.field_includes_unrated
         )
+    if not report.contests and report.left_out:
+        n, first = len(report.left_out), report.left_out[0].reason
+        raise SourceError(f"no contests: {count(n, 'contest')} left out, the first one because of this: {first}")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from ranklake.rating_kernels.core.standings import ROUND_LIMITS, StandingsError
 from ranklake.storage.datasets.tables.contests import Contest
 
 from ...common.text import quoted
-from ..base import SourceError
+from ..base import EmptyContestError, SourceError
 from ..limits import Limits, check_contest, check_participants
 from ..places import check_standings
 from .rosters import Rosters
@@ -96,7 +96,7 @@ def parse_reference(
     contest = _decode(_REFERENCE, raw, contest_id, source, member)
     rows, n = contest.standings, len(contest.standings)
     if n == 0:
-        raise fault("the standings are empty; a contest needs a participant")
+        raise EmptyContestError("the standings are empty, nobody took part", source, contest_id, member)
     for name, allowed in ROUND_LIMITS.items():
         if not allowed.contains(getattr(contest, name)):
             raise fault(f"{name} must be {allowed.rule}, got {getattr(contest, name)}")

@@ -174,7 +174,6 @@ RULES = {
         [0, 2],
     ),
     "a player without name": ({"standings": [["a", 0, 0], ["", 1, 1]]}, "a player needs a name", [1]),
-    "nobody": ({"standings": []}, "the standings are empty; a contest needs a participant", []),
     "no standings": ({"standings": ...}, "missing required field standings", []),
     "null standings": ({"standings": None}, "Expected array, got null - at standings", []),
     "null row": ({"standings": [["a", 0, 0], None]}, "Expected array, got null - at standings[1]", [1]),
@@ -220,6 +219,17 @@ BROKEN = {
 }
 CASES = {key: (contest(**changes), words, rows) for key, (changes, words, rows) in RULES.items()}
 CASES |= {key: (raw, words, []) for key, (raw, words) in BROKEN.items()}
+
+
+def test_a_contest_without_participants_is_left_out_and_named(tmp_path: Path) -> None:
+    empty = b'{"name": "Round", "time_seconds": 1000, "standings": []}'
+    report = IngestReport()
+    path = write_tar(tmp_path, [("set/0.json", contest()), ("set/1.json", empty)])
+    assert [one.contest_id for one in read_contests(path, report=report)] == ["0"]
+    rule = "set.tar.xz, contest 1 (set/1.json): the standings are empty, nobody took part"
+    assert report.left_out == [("1", rule)]
+    alone = refusal(write_tar(tmp_path, [("set/1.json", empty)]))
+    assert str(alone) == f"no contests: 1 contest left out, the first one because of this: {rule}"
 
 
 @pytest.mark.parametrize(("raw", "words", "rows"), CASES.values(), ids=CASES.keys())

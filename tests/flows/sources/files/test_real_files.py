@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 from helpers.data import sample, shared
 
-from ranklake.flows.sources.base import Duplicate, IngestReport, SourceError
+from ranklake.flows.sources.base import Duplicate, IngestReport
 from ranklake.flows.sources.files.contests import Columns, read_contests
 
 
@@ -40,10 +40,12 @@ def test_ctf_has_distinct_unusual_names() -> None:
 
 def test_reddit_has_one_empty_contest() -> None:
     path, report = shared("elo-datasets/reddit.tar.xz"), IngestReport()
-    with pytest.raises(SourceError, match=r"contest 858 \(reddit/858.json\): the standings are empty"):
-        list(read_contests(path))
-    assert len(list(read_contests(path, on_error="skip", report=report))) == report.contests == 999
-    assert [contest for contest, _ in report.left_out] == ["858"]
+    assert len(list(read_contests(path, report=report))) == report.contests == 999
+    (left_out,) = report.left_out
+    assert (left_out.contest, "contest 858 (reddit/858.json): the standings are empty" in left_out.reason) == (
+        "858",
+        True,
+    )
 
 
 @pytest.mark.slow
