@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ranklake.storage import LakeError
 
+from ..common.text import count
 from .evaluate import Evaluation
 from .scores import METRICS, is_better
 
@@ -36,7 +37,7 @@ def check_comparable(one: Evaluation, other: Evaluation) -> None:
         at, theirs = one.contest_ids[differs], other.contest_ids[differs]
         where = f"round {one.first_round + differs} is contest {at} in the first and {theirs} in the second"
     else:
-        where = f"they have {one.first_round + len(one):,} and {other.first_round + len(other):,} rounds"
+        where = f"they have {one.first_round + len(one):,} and {count(other.first_round + len(other), 'round')}"
     raise LakeError(
         f"runs {one.run} and {other.run} cannot be compared: {where}; bring both up to date with "
         f"`ranklake rate --run {one.run}` and `ranklake rate --run {other.run}`"

@@ -24,6 +24,7 @@ from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ..common.arguments import checked
 from ..common.configuration.settings import build_params, find_system
 from ..common.finite import finite_json, finite_rows
+from ..common.text import count
 from ..compilation.compile import compile_parts
 from .game_facts import GameFacts
 from .game_scores import summary
@@ -172,7 +173,7 @@ def evaluate(
     chain = run.segments()
     if first_round >= chain.stop_round:
         raise LakeError(
-            f"run {name} has {chain.stop_round:,} rounds, and the first {first_round:,} are skipped: no round is "
+            f"run {name} has {count(chain.stop_round, 'round')}, and the first {first_round:,} are skipped: none is "
             "left to score; rate more rounds or skip fewer"
         )
     contest_ids = [contest_id for segment in chain.segments for contest_id in segment.contest_ids][first_round:]

@@ -30,7 +30,7 @@ from ..common.arguments import check_names, checked
 from ..common.configuration.needed_times import check_to_come
 from ..common.configuration.system_names import SystemName
 from ..common.ignored_columns import count_ignored, ignored_lines
-from ..common.text import described
+from ..common.text import count, described
 from ..common.times import parse_time
 from ..common.titles import NONE
 from ..compilation.compile import announce_compilation, compile_kernels
@@ -201,7 +201,7 @@ class Prediction:
         return len(self.players)
 
     def __repr__(self) -> str:
-        return f"Prediction({self._display.system.name}: {len(self):,} players)"
+        return f"Prediction({self._display.system.name}: {count(len(self), 'player')})"
 
     def _repr_html_(self) -> str:
         if len(self) > MAX_SHOWN:

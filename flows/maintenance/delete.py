@@ -14,7 +14,7 @@ from ranklake.storage.lake.layout import (
 )
 from ranklake.storage.leases.roots import has_root
 
-from ..common.text import byte_size
+from ..common.text import byte_size, count
 from ..publication.files import delete_published
 from .exclusive import OnWait, hold_for_maintenance
 
@@ -58,7 +58,7 @@ def describe_run(lake: Lake, name: str) -> str:
     size = byte_size(lake.size_below(run_folder(name)))
     if has_root(lake, run_file(name)):
         try:
-            return f"run {name}: {Run.open(lake, name).segments().stop_round:,} rounds, {size}"
+            return f"run {name}: {count(Run.open(lake, name).segments().stop_round, 'round')}, {size}"
         except LakeError:
             return f"run {name}: {size}, not readable"
     folder = run_folder(name)
@@ -81,7 +81,7 @@ def describe_dataset(lake: Lake, name: str) -> str:
     size = byte_size(lake.size_below(dataset_folder(name)))
     if has_root(lake, contests_file(name)):
         try:
-            return f"data set {name}: {Dataset.open(lake, name).contests.num_rows:,} contests, {size}"
+            return f"data set {name}: {count(Dataset.open(lake, name).contests.num_rows, 'contest')}, {size}"
         except LakeError:
             return f"data set {name}: {size}, not readable"
     left = lake.list(standings_folder(name)) or lake.list(players_folder(name))

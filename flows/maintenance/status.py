@@ -12,6 +12,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.remedies import damaged, remedies_for_sources
 from ranklake.storage.leases.holder import lease_holder
 
+from ..common.text import count
 from ..results.smoothed import RunSmoothing
 from .freshness import Freshness, freshness
 
@@ -111,7 +112,7 @@ def _missing(lake: Lake, dataset: Dataset, existing: set[str]) -> str | None:
     missing = sorted(dataset.files() - existing)
     if not missing:
         return None
-    damage = "is missing" if len(missing) == 1 else f"is missing, and {len(missing) - 1:,} more files are"
+    damage = "is missing" if len(missing) == 1 else f"is missing, and {count(len(missing) - 1, 'other file')} too"
     return remedies_for_sources(lake, str(damaged(missing[0], damage)), missing[0])
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..common.text import count
 from ..results.migration.comparison import Migration
 from .figures import SERIES, legible, new_figure
 
@@ -30,7 +31,7 @@ def comparison_figure(found: Migration) -> Figure:
         counts, _ = np.histogram(ratings, bins=edges)
         left.stairs(counts, edges, color=colour, linewidth=1.4, label=legible(name), zorder=3)
         left.stairs(counts, edges, color=colour, alpha=0.15, fill=True, zorder=2)
-    left.set_title(f"ratings of {len(before):,} players in both runs")
+    left.set_title(f"ratings of {count(len(before), 'player')} in both runs")
     left.set_xlabel("rating points")
     left.set_ylabel("players")
     left.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..common.text import count
 from ..common.times import utc
 from ..common.titles import Titles
 from ..results.player_names import PlayerHistory
@@ -82,7 +83,7 @@ def histogram(axes: Axes, ratings: npt.NDArray[np.float64], titles: Titles) -> N
     if len(set(colours)) == 1:  # no titles, or one for all
         colours = [SERIES[0]] * len(colours)
     axes.bar(middle, counts, width=np.diff(edges), color=colours, alpha=0.75, linewidth=0)
-    axes.set_title(f"all ratings at the end: {len(ratings):,} players")
+    axes.set_title(f"all ratings at the end: {count(len(ratings), 'player')}")
     axes.set_xlabel("rating points")
     axes.set_ylabel("players")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

@@ -29,6 +29,7 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
 
 from ..common.extras import need
+from ..common.text import count
 from ..common.titles import TitlesChoice
 from .content import Content
 from .files import LATEST, LATEST_OF, delete_published
@@ -69,15 +70,14 @@ class PublishReport:
 
     def line(self) -> str:
         """The report in one line."""
-        text = f"{self.rounds:,} rounds are published already"
+        text = f"published already: {count(self.rounds, 'round')}"
         if self.tables:
-            text = f"published {self.rounds:,} rounds"
+            text = f"published {count(self.rounds, 'round')}"
             text += f", {self.kept:,} of them published before and unchanged" if self.kept else ""
-            text += (
-                f", {self.added:,} ratings written in {self.seconds:.1f} s; new versions of {', '.join(self.tables)}"
-            )
-        text += f"; {self.merged:,} small files merged" if self.merged else ""
-        text += f"; {self.removed:,} old files removed" if self.removed else ""
+            text += f", {count(self.added, 'rating')} written in {self.seconds:.1f} s"
+            text += f"; new versions of {', '.join(self.tables)}"
+        text += f"; {count(self.merged, 'small file')} merged" if self.merged else ""
+        text += f"; {count(self.removed, 'old file')} removed" if self.removed else ""
         return text + (f"; {self.stale_smoothing}" if self.stale_smoothing else "")
 
 

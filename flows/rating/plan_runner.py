@@ -14,6 +14,7 @@ from ranklake.storage import Dataset, Run
 
 from ..common.configuration.settings import find_system
 from ..common.ignored_columns import IN_COMMAND, ignored_lines
+from ..common.text import count
 from ..engines.protocols import Engine, EngineError, WorkersLostError
 from ..execution.rater import Rater
 from .commits.commit_policy import CommitPolicy
@@ -147,7 +148,7 @@ class PlanRunner:
 
     def _given_up(self, why: str) -> EngineError:
         return EngineError(
-            f"run {self._run.name}: {why}; its first {self._plan.kept:,} rounds are committed: start workers "
+            f"run {self._run.name}: {why}; {count(self._plan.kept, 'round')} committed: start workers "
             "and repeat the command to continue"
         )
 

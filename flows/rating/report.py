@@ -78,11 +78,12 @@ class RateReport:
         """The report in one line."""
         kept, replayed, rated = ("kept", "replayed", "rated") if not self.planned else ("would keep", "replay", "rate")
         took = f"in {self.seconds:.1f} s" if not self.planned else "at most"
-        text = f"{kept} {self.kept:,} rounds rated before" if self.kept or self.why or self.planned else ""
+        text = f"{kept} {count(self.kept, 'round')} rated before" if self.kept or self.why or self.planned else ""
         text += f" ({self.why})" if self.why else ""
         text += f", {replayed} {self.replayed:,} of them" if self.replayed else ""
         text += f" (they {self.rounding})" if self.rounding else ""
-        text += f"{', ' if text else ''}{rated} {self.rated:,} rounds with {self.rows:,} participations {took}"
+        text += f"{', ' if text else ''}{rated} {count(self.rated, 'round')}"
+        text += f" with {count(self.rows, 'participation')} {took}"
         text += "".join(f"; {count(n, 'contest')} skipped: {reason}" for reason, n in self.reasons.items())
         text += f"; {self.excluded:,} of them excluded" if self.excluded else ""
         text += "".join(f"; {what}: {n:,}" for what, n in self.violations.items())

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from ..common.text import count
 from ..common.titles import NONE
 from ..plotting.figures import drawing, new_figure
 from ..plotting.plots import MOST_PLAYERS, histogram, players_figure
@@ -58,5 +59,5 @@ def distribution_of(ratings: npt.NDArray[np.float64], name: str) -> Figure:
     with drawing("a figure"):
         figure, axes = new_figure()
         histogram(axes, ratings, NONE)
-        axes.set_title(f"ratings in {name}: {len(ratings):,} players")
+        axes.set_title(f"ratings in {name}: {count(len(ratings), 'player')}")
         return figure

@@ -16,6 +16,7 @@ from ranklake.storage import Lake, Run
 from ..common.arguments import checked
 from ..common.configuration.settings import params_to_json
 from ..common.configuration.system_names import SystemName
+from ..common.text import count
 from ..common.titles import NONE
 from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
@@ -184,7 +185,7 @@ class Ratings(PlayerRatings[FrameT]):
         return super()._board(display, at) if at is None else board_at(to_pandas(self.history), display, at)
 
     def __repr__(self) -> str:
-        return f"Ratings({self.label}: {len(self):,} players, {self.n_contests:,} contests)"
+        return f"Ratings({self.label}: {count(len(self), 'player')}, {count(self.n_contests, 'contest')})"
 
     def _repr_html_(self) -> str:
         top = to_pandas(self.leaderboard(10))

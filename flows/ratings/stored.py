@@ -83,10 +83,11 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], PlayerBeliefs, A
         with open(path, "rb") as file:
             table = pq.ParquetFile(file).read()
     except pa.ArrowInvalid as error:
-        raise ValueError(f"{os.fspath(path)}: no Parquet file: {error}") from None
+        rule = f"is not a file of Ratings.save: it cannot be read as Parquet ({error})"
+        raise ValueError(f"{os.fspath(path)} {rule}") from None
     text = (table.schema.metadata or {}).get(_KEY)
     if text is None:
-        raise ValueError(f"{os.fspath(path)}: no ratings; Ratings.save writes such files")
+        raise ValueError(f"{os.fspath(path)} is not a file of Ratings.save: it is Parquet, and has no ratings")
     facts = json.loads(text)
     if facts["format"] != FORMAT:
         raise ValueError(

@@ -18,7 +18,7 @@ from ..common.configuration.needed_times import check_times
 from ..common.configuration.settings import build_params, find_system
 from ..common.configuration.system_names import SystemName
 from ..common.skipping import Skipping
-from ..common.text import described
+from ..common.text import count, described
 from ..compilation.compile import compile_parts, parts_for
 from ..engines.serial import Serial
 from ..evaluation.scores import is_better
@@ -110,8 +110,9 @@ def search(
     history = History.of(rounds, skipping)
     n_train = int(np.count_nonzero(skipping.keep(rounds)[: int(len(rounds) * train_share)]))
     if not RUNGS <= n_train < len(history.rounds):
-        counts = f"{n_train} of {len(history.rounds)} contests that are rated"
-        raise ValueError(f"{counts} are for tuning; it needs at least {RUNGS}, and one to test on")
+        rated = count(len(history.rounds), "rated contest")
+        rule = f"a search needs at least {RUNGS} contests to tune on, and one to test on"
+        raise ValueError(f"{rule}; train_share={train_share:g} of {rated} is {n_train}")
     train = history.first(n_train)
     compile_parts([*parts_for(system, np.diff(history.rounds.offsets)), SCORES])
     proposals.begin(train)

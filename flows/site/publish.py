@@ -53,9 +53,9 @@ class SiteReport:
     def line(self) -> str:
         """The report in one line."""
         if not self.written:
-            return f"{self.rounds:,} rounds are on the site already, version {self.version}"
+            return f"on the site already: {count(self.rounds, 'round')}, version {self.version}"
         return (
-            f"site of {self.rounds:,} rounds written in {self.seconds:.1f} s: {count(self.written, 'file')} "
+            f"site of {count(self.rounds, 'round')} written in {self.seconds:.1f} s: {count(self.written, 'file')} "
             f"({byte_size(self.n_bytes)}), {self.kept:,} unchanged, {self.removed:,} old ones removed; "
             f"version {self.version}"
         )

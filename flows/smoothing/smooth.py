@@ -23,6 +23,7 @@ from ranklake.storage.runs.smoothing import StoredSmoothing
 
 from ..common.adapters import ContestFacts, concat_rounds, to_ragged
 from ..common.configuration.settings import params_to_json
+from ..common.text import count
 from ..compilation.compile import compile_parts
 from ..engines.protocols import Engine
 from ..execution.smoothing import Checkpoint, smooth_rounds
@@ -59,10 +60,11 @@ class SmoothReport:
     def line(self) -> str:
         """The report in one line."""
         if self.resumed == self.sweeps:
-            return f"smoothed before, {self.sweeps} sweeps; nothing to do"
+            return f"smoothed before, {count(self.sweeps, 'sweep')}; nothing to do"
         after = f" after {self.resumed} done before" if self.resumed else ""
-        done = f"{self.sweeps - self.resumed} sweeps{after}"
-        return f"{self.rounds:,} rounds with {self.rows:,} participations smoothed in {self.seconds:.1f} s: {done}"
+        done = f"{count(self.sweeps - self.resumed, 'sweep')}{after}"
+        smoothed = f"{count(self.rounds, 'round')} with {count(self.rows, 'participation')}"
+        return f"{smoothed} smoothed in {self.seconds:.1f} s: {done}"
 
 
 def smooth_run(

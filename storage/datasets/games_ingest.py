@@ -41,8 +41,8 @@ class GamesIngest(Ingest):
         """
         if not isinstance(contest, Period):
             raise LakeError(
-                f"data set {self._name} has periods of games, contest {contest.contest_id} is none; "
-                "ingest contests into another --dataset"
+                f"data set {self._name} holds periods of games, and contest {contest.contest_id} is not a period; "
+                "ingest it into another data set"
             )
         return super().add(contest)
 

@@ -89,7 +89,7 @@ def recompute(
     _check_distinct(dataset, row, stored, part, log, handles)
     if len(part.player) == 0 < row.n_rows:
         contest = quote(row.contest_id)
-        kind, members = ("contest", f"{row.n_rows} players") if part.games is None else ("period", "games")
+        kind, members = ("contest", "players") if part.games is None else ("period", "games")
         raise LakeError(
             f"{kind} {row.contest_id}: none of its {members} would be left; remove the whole {kind} "
             f"(`ranklake remove {contest} --dataset {dataset}`), or undo disqualifications "

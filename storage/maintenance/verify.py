@@ -75,7 +75,7 @@ def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
             missing = [place for part in parts for place in limits.unrecorded(part) if place not in segment.skipped]
             if missing:
                 contest = dataset.contests.column("contest_id")[missing[0]].as_py()
-                more = f" and {len(missing) - 1} more contests" if len(missing) > 1 else ""
+                more = f", and of {len(missing) - 1} more" if len(missing) > 1 else ""
                 yield str(damaged(run.entry_folder, f"has not all ratings at entry of contest {contest}{more}"))
                 continue
             parts = [limits.decide_recorded(part) for part in parts]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import click
 import pytest
@@ -13,6 +14,8 @@ from deploy.commands import ROOT, check
 from ranklake.flows.cli.main import cli
 from ranklake.storage.lake.remedies import remedy_for
 
+NOUNS = "rounds|contests|players|participations|rows|games|ratings|trials|groups|sweeps|periods"
+COUNTED = re.compile(rf" ({NOUNS})\b(?!/s)")
 RUN_TIME = "7"  # replaces values that are inserted at run time; valid as a name and as a number
 COMMAND = re.compile(r"`ranklake ([^`]+)`")
 PATHS = [  # one path for each kind of file
@@ -88,3 +91,22 @@ def test_check_advice__refuses_invalid_commands() -> None:
     for wrong in ("ingest codeforces --rewrite", "mend --run x", "rate --from 3 --rewrite", "compact --run"):
         with pytest.raises((AssertionError, click.UsageError)):
             check_advice(wrong)
+
+
+def test_messages__have_a_singular() -> None:
+    """A number has its noun from ``count``, except in limits, steps of progress and captions of experiments."""
+    wrong = []
+    for path in sorted((ROOT / "flows").rglob("*.py")):
+        if path.parts[-2] in ("papers", "properties", "execution"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            parts = node.values if isinstance(node, ast.JoinedStr) else []
+            for number, noun in pairwise(parts):
+                counted = isinstance(noun, ast.Constant) and COUNTED.match(str(noun.value))
+                if counted and isinstance(number, ast.FormattedValue) and number.format_spec is not None:
+                    wrong.append(f"{path.name}, line {number.lineno}: {ast.unparse(number.value)}")
+    assert [
+        one
+        for one in wrong
+        if not re.search(r"[A-Z]{4}|limits\.|report\.read|self\._rows|: (number|games|least)$", one)
+    ] == []

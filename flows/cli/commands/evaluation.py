@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.cpus import available_cpus
+from ...common.text import count
 from ..terminal.parameters import RUN, LakeAddress
 from ..terminal.terminal import (
     dataset_option,
@@ -208,9 +209,8 @@ def search(
     failed = [trial for trial in report.trials if trial.error]
     stopped = sum(trial.stopped for trial in report.trials)
     print_table(search_table(report, config.metric))
-    summary = (
-        f"search {config.name}: {len(report.trials):,} trials, {report.n_new:,} of them now in {report.seconds:.1f} s"
-    )
+    trials = count(len(report.trials), "trial")
+    summary = f"search {config.name}: {trials}, {report.n_new:,} of them now in {report.seconds:.1f} s"
     summary += f"; {stopped:,} pruned" if stopped else ""
     summary += f"; {len(failed):,} failed, the first with: {failed[0].error}" if failed else ""
     print_line(summary)

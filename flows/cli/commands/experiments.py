@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...common.text import count
 from ..terminal.file_options import read_options, table_options
 from ..terminal.parameters import LAKE, LakeAddress
 from ..terminal.terminal import print_line, print_table, progress, usage, wide_option
@@ -101,7 +102,7 @@ def experiment(
     with drawing("an experiment's report"), _step_progress(name) as update:
         report = found.run(ExperimentContext(histories, seed, update, compared, classes))
     used = (
-        "Data: " + "; ".join(f"{one.name}, {one.n_contests:,} contests" for one in histories)
+        "Data: " + "; ".join(f"{one.name}, {count(one.n_contests, 'contest')}" for one in histories)
         if histories
         else ("No data")
     )

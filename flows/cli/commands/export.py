@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...common.text import count
 from ..terminal.parameters import LakeAddress
 from ..terminal.terminal import (
     check_safe,
@@ -77,4 +78,4 @@ def export(
         return
     with progress("exporting", "rows") as update, atomic_file(Path(output)) as file:
         n = write_export(rows, what, form, file, lambda done: update(done, None, what), safe)
-    print_line(f"wrote {output}: {n:,} rows, {Path(output).stat().st_size / 1e6:,.1f} MB")
+    print_line(f"wrote {output}: {count(n, 'row')}, {Path(output).stat().st_size / 1e6:,.1f} MB")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...common.text import count
 from ..terminal.imports import without_pandas
 from ..terminal.parameters import AGE, RUN, TIME, LakeAddress
 from ..terminal.terminal import (
@@ -189,10 +190,9 @@ def compare(before: str, after: str, top: int, form: str, safe: bool, lake: Lake
         for table in migration_tables(found, (boards[0][1], boards[1][1]), top):
             print_table(table)
         text = "" if correlation is None else f"; rank correlation {correlation:.4f}"
-        print_line(
-            f"{found.players.num_rows:,} players in both, {found.only[0]:,} in {before} alone, {found.only[1]:,} in "
-            f"{after} alone{text}"
-        )
+        both = count(found.players.num_rows, "player")
+        alone = f"{found.only[0]:,} in {before} alone, {found.only[1]:,} in {after} alone"
+        print_line(f"{both} in both, {alone}{text}")
 
 
 @click.command()

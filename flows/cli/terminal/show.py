@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ranklake.storage import Entry
 
-from ...common.text import byte_size, cell
+from ...common.text import byte_size, cell, count
 from ...common.times import utc
 from ...maintenance.status import DatasetStatus, LakeStatus, RunStatus
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
@@ -45,7 +45,7 @@ def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Tab
     columns = {"place": NUMBER, "rating": NUMBER, **dict.fromkeys(titled, WHOLE), "handle": NAME}
     columns |= dict.fromkeys(("mu", "sigma", "rounds", "last", "highest", "percentile"), NUMBER)
     hide = ("percentile", "sigma", "mu", "highest", "last", "rounds", "title")
-    table = new_table(columns, hide, caption=f"{rows.num_rows:,} of {n_players:,} players")
+    table = new_table(columns, hide, caption=f"{rows.num_rows:,} of {count(n_players, 'player')}")
     for row in rows.to_pylist():
         colour = form.style(row["rating"])
         table.add_row(
@@ -65,7 +65,7 @@ def leaderboard_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Tab
 def groups_table(rows: pa.Table, n_groups: int, form: RatingFormat) -> Table:
     """The first rows of a table of groups."""
     columns = {"place": NUMBER, "rating": NUMBER, "group": NAME, "players": NUMBER, "best": NAME, "best rating": NUMBER}
-    table = new_table(columns, ("best rating", "players"), caption=f"{rows.num_rows:,} of {n_groups:,} groups")
+    table = new_table(columns, ("best rating", "players"), caption=f"{rows.num_rows:,} of {count(n_groups, 'group')}")
     for row in rows.to_pylist():
         table.add_row(
             f"{row['place']:,}",
@@ -82,9 +82,8 @@ def all_time_table(rows: pa.Table, n_players: int, form: RatingFormat) -> Table:
     """The first rows of a leaderboard of all time of ``n_players``."""
     columns = {"place": NUMBER, "level": NUMBER, "handle": NAME, "mu": NUMBER, "sigma": NUMBER, "contest": NAME}
     columns |= {"day": NUMBER, "rounds": NUMBER}
-    table = new_table(
-        columns, ("rounds", "mu", "contest", "day", "sigma"), caption=f"{rows.num_rows:,} of {n_players:,} players"
-    )
+    caption = f"{rows.num_rows:,} of {count(n_players, 'player')}"
+    table = new_table(columns, ("rounds", "mu", "contest", "day", "sigma"), caption=caption)
     for row in rows.to_pylist():
         colour = form.style(row["level"])
         table.add_row(

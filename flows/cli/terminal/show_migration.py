@@ -8,7 +8,7 @@ import pyarrow as pa
 from rich.table import Table
 from rich.text import Text
 
-from ...common.text import cell
+from ...common.text import cell, count
 from ...results.migration.comparison import Migration
 from ...results.migration.explanation import Explanation
 from ...results.rating_format import RatingFormat
@@ -57,7 +57,7 @@ def explanation_table(found: Explanation, form: RatingFormat) -> Table:
     columns = {"": TEXT, "mu": NUMBER, "sigma": NUMBER, "rating": NUMBER}
     title = Text(f"{cell(found.handle)} in {cell(found.name or found.contest_id)}: {result}")
     table = new_table(columns, title=title, caption=found.reason())
-    first = "a newcomer" if found.n_before == 0 else f"after {found.n_before:,} rounds"
+    first = "a newcomer" if found.n_before == 0 else f"after {count(found.n_before, 'round')}"
     table.add_row(
         first, form.belief(found.mu_before), form.belief(found.sigma_before), form.rating(found.rating_before)
     )
@@ -65,9 +65,9 @@ def explanation_table(found: Explanation, form: RatingFormat) -> Table:
     table.add_row("after the contest", form.belief(found.mu), form.belief(found.sigma), form.rating(found.rating))
     table.add_section()
     parts = [
-        ("by the estimate of the skill", found.from_mu),
-        ("by uncertainty of the time before", found.from_sigma_before),
-        ("by certainty of one more result", found.from_sigma),
+        ("by the change of mu", found.from_mu),
+        ("by the growth of sigma before the contest", found.from_sigma_before),
+        ("by the fall of sigma in the contest", found.from_sigma),
         ("by the addend of new players", found.from_offset),
     ]
     for text, part in parts:

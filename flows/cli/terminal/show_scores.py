@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
+from ...common.text import count
 from ...evaluation.compare import WinRate
 from ...evaluation.differences import CONFIDENCE, differences
 from ...evaluation.evaluate import Evaluation
@@ -75,7 +76,8 @@ def comparison_table(evaluations: Sequence[Evaluation], filter: str) -> Table:
     """Several runs: one row a run; below each value, its difference to the best run with the confidence interval."""
     weights = {int(evaluation.filters[filter].weight.sum()) for evaluation in evaluations}
     alike = len(weights) == 1
-    title = f"{filter}{f', {weights.pop():,} participations' if alike else ''}: {_rounds(evaluations[0])}"
+    shared = f", {count(weights.pop(), 'participation')}" if alike else ""
+    title = f"{filter}{shared}: {_rounds(evaluations[0])}"
     columns = {"run": NAME} | ({} if alike else {"participations": NUMBER})
     columns |= {_HEADS[metric]: NUMBER for metric in METRICS}
     hide = ("participations", *(_HEADS[metric] for metric in _HIDE))
@@ -136,7 +138,7 @@ def win_table(run: str, second: str, rates: Sequence[WinRate], filter: str) -> T
 
 def search_table(report: SearchReport, metric: str) -> Table:
     """The best trials of a search, with their scores in training and test."""
-    share = f"tuned on the first {report.n_train:,} of {report.n_contests:,} contests, tested on the others"
+    share = f"tuned on the first {report.n_train:,} of {count(report.n_contests, 'contest')}, tested on the others"
     columns = {"": NUMBER, "hyperparameters": TEXT}
     shown = ("pair_inversion", "rank_deviation", *(() if metric in _PERCENT else (metric,)))
     for part in ("tuned", "tested"):

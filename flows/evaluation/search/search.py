@@ -22,6 +22,7 @@ from ranklake.storage.lake.access.lake import digest_of
 from ...common.configuration.settings import find_system
 from ...common.progress import ProgressCallback
 from ...common.skipping import Skipping
+from ...common.text import count
 from ...compilation.compile import compile_parts, parts_for
 from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
@@ -180,19 +181,15 @@ def _draws_suffix(history: History) -> str:
 
 def _check_scored(config: SearchConfig, train: History, n_train: int) -> None:
     one = FILTERS[config.filter]
+    share = f"the first {config.train_share:g} of data set {config.dataset} ({count(n_train, 'contest')})"
     if not np.any(train.n_before >= one.least):
-        raise LakeError(
-            f"the first {config.train_share:g} of data set {config.dataset}, {n_train:,} contests, have no player with "
-            f"{one.least} rounds before: nothing to score; use a larger --train-share or another --filter"
-        )
+        rule = f"no player with {count(one.least, 'round')} before, so that there is nothing to score"
+        raise LakeError(f"{share} has {rule}; use a larger --train-share or another --filter")
     if config.metric == "rank_information":
         kept = keep(train.rounds.offsets, train.rounds.lo, train.n_before >= one.least, one.top)
         if not np.any(kept.weight >= LEAST):
-            raise LakeError(
-                f"the first {config.train_share:g} of data set {config.dataset}, {n_train:,} contests, have none with "
-                f"{LEAST} players under filter {one.name}, which rank_information needs; take a greater --train-share "
-                "or another --metric"
-            )
+            rule = f"no contest with {LEAST} players under filter {one.name}, which rank_information needs"
+            raise LakeError(f"{share} has {rule}; use a larger --train-share or another --metric")
 
 
 def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:

@@ -90,11 +90,11 @@ class Explanation:
         """Why the rating moved against the result; empty if it did not."""
         by_sigma = self.from_sigma_before + self.from_sigma
         if self.change > 0.0 > self.from_mu and by_sigma > 0.0:
-            return "the skill was estimated lower, but the uncertainty fell by more: the rating shown rose"
+            return "mu fell, but sigma fell by more: the rating shown rose"
         if self.change > 0.0 > self.from_mu:
-            return "the skill was estimated lower, but the addend of a new player rose by more: the rating shown rose"
+            return "mu fell, but the addend of a new player rose by more: the rating shown rose"
         if self.change < 0.0 < self.from_mu and by_sigma < 0.0:
-            return "the skill was estimated higher, but the uncertainty grew by more: the rating shown fell"
+            return "mu rose, but sigma grew by more: the rating shown fell"
         return ""
 
 

@@ -153,7 +153,8 @@ def _decode_with(decoder: msgspec.json.Decoder[T], raw: bytes, number: int, sour
     except msgspec.ValidationError:
         raise fault_of("must be an object with a key a column", number, source) from None
     except UnicodeDecodeError as error:
-        rule = f"the text is not UTF-8: byte 0x{error.object[error.start]:02x}; give its --encoding, as latin-1"
+        byte = f"0x{error.object[error.start]:02x}"
+        rule = f"the text is not UTF-8: byte {byte}; name its encoding, for example with --encoding latin-1"
         raise fault_of(rule, number, source) from None
     except RecursionError:
         raise fault_of("not JSON that can be read: nested too deeply", number, source) from None

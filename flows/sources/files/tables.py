@@ -149,7 +149,7 @@ def _split(table: pa.Table, columns: dict[str, str], offsets: list[int]) -> list
     ids = decoded(table[columns["contest"]])
     distinct = [len(ids.slice(a, b - a).unique()) for a, b in pairwise(offsets)]
     shared = sum(distinct) - len(ids.unique())
-    return [f"columns of several files: {shared:,} contests have rows in more than one of them"] if shared else []
+    return [f"contests with rows in more than one file: {shared:,}"] if shared else []
 
 
 def _placed(error: SourceError, parts: list[tuple[str, TablePart]], offsets: list[int]) -> SourceError:

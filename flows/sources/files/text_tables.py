@@ -84,7 +84,7 @@ def read_text(source: Input, reading: Reading) -> TablePart:
         if not reading.skips or row.number is None:
             return "error"
         rows = [row.number - 1]
-        rule = f"cannot be read: expected {row.expected_columns} columns, got {row.actual_columns}"
+        rule = f"cannot be read: the header has {row.expected_columns} columns, the row {row.actual_columns}"
         reading.leave_out(SourceError(rule, source.name, rows=rows, lines=lines(rows)))
         left_out.append(row.number - 1)
         return "skip"
@@ -141,19 +141,22 @@ def read_text(source: Input, reading: Reading) -> TablePart:
 
 def error_of(error: str, source: str, present: list[str], utf8: bool, lines: Lines) -> SourceError:
     """An error of Arrow's reader with the row and the line of the file, and a remedy."""
-    reason = error.splitlines()[0]
+    reason = error.splitlines()[0].removeprefix("CSV parse error: ")
     row = re.search(r"Row #(\d+): ", reason)
     rows = [int(row[1]) - 1] if row and int(row[1]) > 1 else []  # Arrow counts the header
     reason = reason.replace(row[0], "") if row else reason
+    if sizes := re.match(r"Expected (\d+) columns, got (\d+)", reason):
+        reason = f"the header has {sizes[1]} columns, the row {sizes[2]}{reason[sizes.end() :]}"
     if "straddling" in reason:
         reason = f"a row of more than {byte_count(BLOCK_BYTES)}, the limit; is a quotation mark never closed?"
     if "invalid UTF8" in reason:
         column = re.search(r"column #(\d+)", reason)
         position_known = column is not None and int(column[1]) < len(present)
         where = f" in column {present[int(column[1])]!r}" if position_known and column is not None else ""
-        reason = f"invalid UTF8 data{where}; {_encodings(utf8)}"
+        reason = f"the text{where} is not UTF-8; {_encodings(utf8)}"
     return SourceError(f"cannot be read: {reason}", source, rows=rows, lines=lines(rows))
 
 
 def _encodings(utf8: bool) -> str:
-    return "give its --encoding, as latin-1 or cp1252" if utf8 else "another --encoding?"
+    named = "name its encoding, for example with --encoding latin-1 or --encoding cp1252"
+    return named if utf8 else "the file has another encoding than that of --encoding"

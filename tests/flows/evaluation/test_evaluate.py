@@ -292,7 +292,7 @@ def test_command__prints_tables_and_writes_every_round(invoke: Command, lake: La
         (("--run", "run", "--scale", "0"), 2, "0.0 is not in the range"),
         (("--run", "run", "--output", "/nowhere/at/all.parquet"), 2, "there is no folder /nowhere/at"),
         (("--run", "nobody"), 1, "no run 'nobody'"),
-        (("--run", "run", "--skip-rounds", "500"), 1, "no round is left to score"),
+        (("--run", "run", "--skip-rounds", "500"), 1, "none is left to score"),
     ],
 )
 def test_command__reports_errors_in_one_line(

@@ -413,7 +413,7 @@ def test_runs__names_a_missing_file_of_a_data_set_and_the_runs_over_it(
     assert output.startswith(f"games/{folder}/{files[0].name}: is missing; restore it, or ")
     if len(files) > 1:
         files[1].unlink()
-        assert "is missing, and 1 more files are" in invoke("runs", "--lake", lake).out
+        assert "is missing, and 1 other file too" in invoke("runs", "--lake", lake).out
     assert invoke("verify", "--lake", lake).code == 1
 
 

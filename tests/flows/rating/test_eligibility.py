@@ -332,7 +332,7 @@ def test_record__that_is_lost_is_a_problem_with_its_remedy(lake: Lake) -> None:
     assert found
     for problem in found:
         assert re.fullmatch(
-            r"runs/run/entry[^:]*: has not all ratings at entry of contest \d+( and \d+ more contests)?; "
+            r"runs/run/entry[^:]*: has not all ratings at entry of contest \d+(, and of \d+ more)?; "
             "restore it; or delete it, and `ranklake rate --run run --from 0` records new ratings at entry",
             problem,
         )

@@ -268,7 +268,7 @@ def test_command__follows_and_reports(site: Site, lake: Lake) -> None:
     assert site.asked[0] == {
         "source": "codeforces", "dataset": "site", "since": "2020-01-01", "base_url": "http://127.0.0.1:1"
     }  # fmt: skip
-    assert "20 rounds are published already" in invoke(*arguments, "--engine", "serial").stdout
+    assert "published already: 20 rounds" in invoke(*arguments, "--engine", "serial").stdout
 
 
 def test_command__another_system_is_refused_before_any_request(site: Site, lake: Lake) -> None:
@@ -505,5 +505,5 @@ def test_command__without_new_contests_sends_at_most_two_requests(tmp_path: Path
         assert len(server.requests) - asked <= 2
         assert float(err) < 5.0  # seconds of sleep
     assert b"1 unchanged contest" in out
-    assert b"1 rounds are published already" in out
+    assert b"published already: 1 round\n" in out
     assert_published(Lake.open(tmp_path / "lake"), "codeforces-elo-mmr")

@@ -45,7 +45,7 @@ def test_follow__closes_the_loop(
     second = invoke(*command)
     assert "1 new, 5 unchanged contests; 7 rows new or changed" in second.out
     assert "published 6 rounds, 5 of them published before and unchanged, 4 ratings written" in second.out
-    assert "6 rounds are published already" in invoke(*command).out
+    assert "published already: 6 rounds" in invoke(*command).out
     assert judge.sql("select count(*), count(distinct round_index) from ratings") == [(19, 6)]
     assert not (tmp_path / "lake" / "published").exists()
 

@@ -32,7 +32,7 @@ def test_publish__is_the_run_to_the_bit_and_then_nothing(lake: Lake, judge: Judg
     assert_stored(judge, lake)
     again = publish_to_database(lake, "run", judge.url)
     assert (again.kept, again.added, again.tables) == (10, 0, ())
-    assert again.line().startswith("10 rounds are published already")
+    assert again.line().startswith("published already: 10 rounds")
 
 
 def test_publish__of_new_rounds_writes_them_alone(lake: Lake, judge: Judge, sixteen: list[Contest]) -> None:

@@ -40,7 +40,7 @@ def test_publish_command__reports_in_one_line(lake: Lake) -> None:
         return done.output
 
     assert said().startswith("run run: published 30 rounds, ")
-    assert said() == "run run: 30 rounds are published already\n"
+    assert said() == "run run: published already: 30 rounds\n"
     ingest(lake, CONTESTS[:31])
     rate_run(lake)
     line = said("--maintain")

@@ -83,7 +83,7 @@ def test_explain__last_place_gains_by_certainty_alone(tmp_path: Path) -> None:
     found, _ = explain(lake, "run", "player 9", "debut")
     assert found.place == found.n_players == 10
     assert found.from_mu < 0.0 < found.change
-    assert found.reason() == "the skill was estimated lower, but the uncertainty fell by more: the rating shown rose"
+    assert found.reason() == "mu fell, but sigma fell by more: the rating shown rose"
     winner, _ = explain(lake, "run", "player 0", "debut")
     assert winner.reason() == ""
 

@@ -301,7 +301,9 @@ def test_latin_1_and_utf_16_are_read_if_the_encoding_is_given(tmp_path: Path) ->
     lines = ("contest,player,rank", "1,Jérôme,1")
     path = write(tmp_path, *lines, encoding="latin-1")
     message = refusal(path)
-    assert message.startswith("results.csv, row 1 (line 2): cannot be read: invalid UTF8 data in column 'player'; give")
+    assert message.startswith(
+        "results.csv, row 1 (line 2): cannot be read: the text in column 'player' is not UTF-8; name"
+    )
     assert read(path, encoding="latin-1")[0][0].handles.to_pylist() == ["Jérôme"]
     path = write(tmp_path, *lines, encoding="utf-16")
     assert refusal(path).endswith("UTF-16, not UTF-8; --encoding utf-16 reads it")
@@ -376,7 +378,7 @@ def test_a_contest_in_two_files_is_reported(tmp_path: Path) -> None:
     write(tmp_path / "t", "contest,player,rank", "1,bob,2", name="b.csv")
     (contest,), notes = read(tmp_path / "t")
     assert len(contest) == 2
-    assert "columns of several files: 1 contests have rows in more than one of them" in notes
+    assert "contests with rows in more than one file: 1" in notes
     write(tmp_path / "t", "contest,player,rank", "1,ann,2", name="b.csv")
     assert refusal(tmp_path / "t") == (
         "b.csv, contest 1, row 1 (line 2): player 'ann' is listed twice; --duplicates best or last keeps one row "

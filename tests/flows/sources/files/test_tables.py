@@ -382,10 +382,10 @@ def test_a_csv_without_a_table_of_results_always_stops(tmp_path: Path, raw: byte
 ROWS = {
     # the error, the rule, the contest that is left out
     "without contest": (b",x,1", "the row names no contest", "the row names no contest", ""),
-    "too short": (b"b,x", "Expected 3 columns, got 2", "expected 3 columns, got 2", ""),
-    "too long": (b"b,x,1,1", "Expected 3 columns, got 4", "expected 3 columns, got 4", ""),
-    "a player not UTF-8": (b"b,\xff,1", "invalid UTF8", "'player' is not UTF-8: b'\\xff', byte 0xff", "b"),
-    "a contest not UTF-8": (b"\xff,x,1", "invalid UTF8", "'contest' is not UTF-8: b'\\xff', byte 0xff", ""),
+    "too short": (b"b,x", "header has 3 columns, the row 2", "header has 3 columns, the row 2", ""),
+    "too long": (b"b,x,1,1", "header has 3 columns, the row 4", "header has 3 columns, the row 4", ""),
+    "a player not UTF-8": (b"b,\xff,1", "is not UTF-8", "'player' is not UTF-8: b'\\xff', byte 0xff", "b"),
+    "a contest not UTF-8": (b"\xff,x,1", "is not UTF-8", "'contest' is not UTF-8: b'\\xff', byte 0xff", ""),
 }
 
 

@@ -239,14 +239,14 @@ LINE = b"x" * (2 * BLOCK_BYTES + 2)
         ("games.parquet", JUNK, "cannot be read"),
         ("games.pgn.zst", JUNK, "cannot be read"),
         ("games.pgn.zst", pa.compress(PGN, "zstd", asbytes=True)[:-9], "cannot be read: Truncated"),
-        ("games.pgn.gz", gzip.compress(PGN)[:-9], "cannot be read"),
-        ("games.csv", HEAD + GAME + b"ann,bob,1-0\n", "Expected 4 columns, got 3"),
+        ("games.pgn.gz", gzip.compress(PGN, mtime=0)[:-9], "cannot be read"),
+        ("games.csv", HEAD + GAME + b"ann,bob,1-0\n", "the header has 4 columns, the row 3"),
         ("games.csv", HEAD + b"ann,bob,1-0,2024-02-30\n", "a time must be"),
         ("games.csv", b"white,white,black,result,time\na,b,c,1-0,2024-01-01\n", "there are two columns 'white'"),
         (
             "games.csv",
             HEAD + "änn,bob,1-0,2024-01-01\n".encode("latin-1"),
-            "invalid UTF8 data in column 'white'; give its --encoding, as latin-1 or cp1252",
+            "the text in column 'white' is not UTF-8; name its encoding, for example with --encoding latin-1",
         ),
     ],
 )
