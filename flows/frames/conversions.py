@@ -32,8 +32,13 @@ def arrow_as_pandas(table: pa.Table) -> pd.DataFrame:
     return frame
 
 
-def column_as_arrow(column: pd.Series[Any], name: str) -> pa.ChunkedArray:
+def column_as_arrow(column: pd.Series[Any], name: str, mixed: bool = False) -> pa.ChunkedArray:
     """A column of a pandas frame as Arrow.
+
+    Parameters
+    ----------
+    mixed
+        Numbers beside text, as spreadsheets have them, become text.
 
     Raises
     ------
@@ -42,6 +47,8 @@ def column_as_arrow(column: pd.Series[Any], name: str) -> pa.ChunkedArray:
     """
     if isinstance(column.dtype, pd.SparseDtype):
         column = pd.Series(column.to_numpy(), column.index)
+    if mixed and pd.api.types.infer_dtype(column) in ("mixed", "mixed-integer"):
+        column = column.where(column.isna(), column.map(str))
     try:
         array = pa.Array.from_pandas(column)
         return plain_column(array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array]))

@@ -10,6 +10,7 @@ import pandas as pd
 from ..common.arguments import checked
 from ..common.configuration.presets import choose_preset, display_of_preset
 from ..common.configuration.system_names import SystemName
+from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from .beliefs import HasBeliefs
@@ -38,6 +39,7 @@ def rate_history(
     skip_uninformative: bool | None = None,
     on_error: OnError = "stop",
     duplicates: Duplicates = "error",
+    absent: Absent = "error",
     **hyperparameters: Any,
 ) -> pd.DataFrame: ...
 
@@ -61,6 +63,7 @@ def rate_history(
     skip_uninformative: bool | None = None,
     on_error: OnError = "stop",
     duplicates: Duplicates = "error",
+    absent: Absent = "error",
     **hyperparameters: Any,
 ) -> tuple[pd.DataFrame, pd.DataFrame]: ...
 
@@ -84,6 +87,7 @@ def rate_history(
     skip_uninformative: bool | None = None,
     on_error: OnError = "stop",
     duplicates: Duplicates = "error",
+    absent: Absent = "error",
     **hyperparameters: Any,
 ) -> pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame]:
     """Rate a whole history of contests.
@@ -131,6 +135,9 @@ def rate_history(
         ``stop`` at a contest with invalid rows, or ``skip`` it, with a warning.
     duplicates
         What to do with a player who is in a contest twice: ``error``, or keep the ``best`` or the ``last`` row.
+    absent
+        What to do with participants without a place (``DNF``, missing, a rank of 0 or below): ``error``; ``last``, one
+        tie behind all others; ``drop``, left out. ``none`` takes every number as a place, also ranks from 0.
 
     Returns
     -------
@@ -138,6 +145,7 @@ def rate_history(
         One row per participation in rating order: ``round_index, contest, player, lo, hi, perf, mu_prior, sigma_prior,
         mu, sigma, n_before``, ``contest`` and ``player`` as given; ``attrs["skipped"]`` counts contests skipped,
         ``attrs["reasons"]`` by reason, ``attrs["left_out"]`` lists the faults under ``on_error="skip"``,
+        ``attrs["absent"]`` counts the rows without a place,
         ``attrs["violations"]`` violated invariants of the system, with counts. With a column of teams also ``team``;
         ``lo`` and ``hi`` are then places of teams, and ``perf`` is what the team's result shows of the member.
         With a column ``rated``, ``rated_above`` or ``rated_below`` also ``rated``: an unrated participant has a
@@ -156,10 +164,10 @@ def rate_history(
     Warns
     -----
     UserWarning
-        Times go back, contests were left out, or no player has beliefs.
+        Times go back, contests were left out, ranks count from 0, or no player has beliefs.
     """
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-    table = Results.read(results, names, on_error, duplicates, limits=True)
+    table = Results.read(results, names, on_error, duplicates, absent, limits=True)
     chosen, settings = choose_preset(preset, system, hyperparameters)
     rated = rate_results(
         table, chosen, settings,

@@ -42,8 +42,8 @@ class Frame(Protocol):
     names: list[str]
     index_names: list[str]
 
-    def arrow(self, names: Sequence[str] | None = None) -> pa.Table:
-        """Some columns as Arrow; by default all."""
+    def arrow(self, names: Sequence[str] | None = None, mixed: Collection[str | None] = ()) -> pa.Table:
+        """Some columns as Arrow; by default all. Columns ``mixed`` become text if they hold numbers and text."""
 
     def take(self, name: str, rows: Rows) -> pd.Series[Any]:
         """Some rows of a column, as they were given."""
@@ -68,9 +68,9 @@ class PandasFrame:
         self.frame, self.kind, self.names = frame, kind, [str(name) for name in frame.columns]
         self.index_names = [str(name) for name in frame.index.names if name is not None]
 
-    def arrow(self, names: Sequence[str] | None = None) -> pa.Table:
+    def arrow(self, names: Sequence[str] | None = None, mixed: Collection[str | None] = ()) -> pa.Table:
         names = self.names if names is None else names
-        columns = [column_as_arrow(self.frame.iloc[:, self.names.index(name)], name) for name in names]
+        columns = [column_as_arrow(self.frame.iloc[:, self.names.index(name)], name, name in mixed) for name in names]
         return pa.table(columns, names=list(names))
 
     def take(self, name: str, rows: Rows) -> pd.Series[Any]:
@@ -97,7 +97,7 @@ class ArrowFrame:
         self.table, self.kind, self.names = plain(table), kind, list(table.column_names)
         self.index_names: list[str] = []
 
-    def arrow(self, names: Sequence[str] | None = None) -> pa.Table:
+    def arrow(self, names: Sequence[str] | None = None, mixed: Collection[str | None] = ()) -> pa.Table:
         names = self.names if names is None else names
         return self.table.select([self.names.index(name) for name in names])
 

@@ -106,6 +106,7 @@ class RatedResults:
             "skipped": int(np.count_nonzero(self.reasons)),
             "reasons": count_reasons(self.reasons),
             "left_out": self.results.left_out,
+            "absent": self.results.n_absent,
             "violations": self.beliefs.system.violations(rounds, outcome),
         }
 

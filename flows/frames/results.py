@@ -15,6 +15,7 @@ from ranklake.rating_kernels import Rounds
 
 from ..common.configuration.hyperparameters import near_names
 from ..common.text import count, described
+from ..sources.absences import Absent, counted_from_zero
 from ..sources.base import OnError, SourceError
 from ..sources.column_names import KEYS, OTHER_KEYS, Columns
 from ..sources.options import Duplicates, ReadOptions
@@ -48,6 +49,10 @@ class Results:
         What is wrong with each contest that was left out.
     limits : float64[r, 2]
         The range of ratings at entry that each contest rates; infinite for no limit.
+    n_absent : int
+        Rows without a place, tied behind all others or left out.
+    absent : str
+        Treatment of such rows in further results: ``none`` if ranks are places from 0.
     """
 
     frame: Frame
@@ -57,6 +62,8 @@ class Results:
     players: list[Any]
     left_out: list[str]
     limits: npt.NDArray[np.float64]
+    n_absent: int = 0
+    absent: Absent = "error"
 
     @classmethod
     def read(
@@ -65,10 +72,11 @@ class Results:
         columns: Mapping[str, str] | None = None,
         on_error: OnError = "stop",
         duplicates: Duplicates = "error",
+        absent: Absent = "error",
         *,
         limits: bool = False,
     ) -> Results:
-        """Read a frame of any kind. Warns of times that go back and of contests that are left out.
+        """Read a frame of any kind. Warns of times that go back, of places from 0 and of contests that are left out.
 
         Parameters
         ----------
@@ -83,25 +91,30 @@ class Results:
         frame = open_frame(results)
         of_teams, columns = _split_teams(columns, duplicates)
         named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items())
-        options = ReadOptions(columns=named, on_error=on_error, duplicates=duplicates)
+        options = ReadOptions(columns=named, on_error=on_error, duplicates=duplicates, absent=absent)
         try:
             found = named.find(frame.names, "results", frame=True)
             if "time" not in found and "time" not in named.named and _has_date_column(frame):
                 found["time"] = "date"
             found = {key: column for key, column in found.items() if key in _READ}
             found |= _find_teams(of_teams, frame)
-            table = frame.arrow(list(dict.fromkeys(found.values())))
-            rounds, rows, first_row, faults, ranges = rounds_from_results(table, found, options=options)
+            table = frame.arrow(list(dict.fromkeys(found.values())), [found.get("rank"), found.get("score")])
+            read_rounds = rounds_from_results(table, found, options=options)
         except SourceError as error:
             raise ValueError(_labelled(error, frame) + _hidden_in_index(frame, named)) from None
+        rounds, rows, first_row, faults, ranges, n_absent, from_zero = read_rounds
+        if from_zero:
+            warn_user(f"{found['rank']}: {counted_from_zero(frame=True)}")
         back = int(np.count_nonzero(np.diff(rounds.time_seconds) < 0))
         if back:
             warn_user(f"time goes back at {count(back, 'contest')}; the order was kept as given")
         left_out = [_labelled(error, frame) for error in faults]
         if left_out:
-            warn_user(f"left out {count(len(left_out), 'contest')}: {left_out[0]}")
+            n_rows = sum(error.participations for error in faults)
+            warn_user(f"left out {count(len(left_out), 'contest')}, {count(n_rows, 'participation')}: {left_out[0]}")
         players = frame.take(found["player"], first_row).tolist()
-        read = cls(frame, found, rounds, rows, players, left_out, ranges)
+        of_more: Absent = "none" if from_zero and not n_absent else absent
+        read = cls(frame, found, rounds, rows, players, left_out, ranges, n_absent, of_more)
         if not limits and len(limited := np.flatnonzero(np.isfinite(ranges).any(1))):
             raise ValueError(read._limits_fault(int(limited[0])))
         return read

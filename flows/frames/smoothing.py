@@ -21,6 +21,7 @@ from ..common.configuration.settings import convert_fields
 from ..common.skipping import Skipping, count_reasons
 from ..compilation.compile import compile_parts
 from ..execution.smoothing import smooth_rounds
+from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from .rating import open_given_engine
@@ -46,13 +47,14 @@ def smooth_history(
     skip_uninformative: bool = True,
     on_error: OnError = "stop",
     duplicates: Duplicates = "error",
+    absent: Absent = "error",
     **hyperparameters: Any,
 ) -> pd.DataFrame:
     """Smooth a whole history of contests: skills at every contest, given all contests before and after.
 
     Parameters
     ----------
-    results, columns, contest, player, rank, score, time, engine, workers, on_error, duplicates
+    results, columns, contest, player, rank, score, time, engine, workers, on_error, duplicates, absent
         As for :func:`ranklake.rate_history`, teams included. Participations whose ``rated`` is false are left out, and
         ``rated_above`` and ``rated_below`` are refused: ``Ratings.rate(results).smooth()`` decides them.
     skip_uninformative
@@ -70,7 +72,8 @@ def smooth_history(
         smooth_sigma, cavity_mu, cavity_sigma``, ``contest`` and ``player`` as given. ``smooth_mu`` and
         ``smooth_sigma`` are the mean and standard deviation of the skill at this contest, given all contests, and the
         cavity's the same without this contest. ``perf`` is the performance against the cavities of the others.
-        With a column of teams also ``team``. ``attrs`` has ``sweeps``, ``skipped``, ``reasons`` and ``left_out``.
+        With a column of teams also ``team``. ``attrs`` has ``sweeps``, ``skipped``, ``reasons``, ``left_out`` and
+        ``absent``.
 
     Raises
     ------
@@ -80,7 +83,7 @@ def smooth_history(
         The sweeps did not converge, or a performance was not found; the message names the contest.
     """
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-    table = Results.read(results, names, on_error, duplicates)
+    table = Results.read(results, names, on_error, duplicates, absent)
     params = Smoothing(**convert_fields(Smoothing, hyperparameters, "smoothing"))
     if not table.timed:
         check_times(Smoothing, chosen_of(params, hyperparameters), NO_TIMES)
@@ -139,6 +142,7 @@ class SmoothedResults:
             "skipped": int(np.count_nonzero(self.reasons)),
             "reasons": count_reasons(self.reasons),
             "left_out": self.results.left_out,
+            "absent": self.results.n_absent,
         }
 
 

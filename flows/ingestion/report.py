@@ -110,7 +110,7 @@ class FilesReport(SourceReport):
 
     def line(self) -> str:
         """The counts in one line."""
-        return super().line() + (f"; {self.moved:,} of them moved" if self.moved else "")
+        return super().line() + (f"; {self.moved:,} of them moved" if self.moved else "") + self.read.skipped()
 
     def details(self) -> list[str]:
         """Everything to report beside the counts, one line each."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ..common.arguments import check_names
 from ..frames.kinds import Frame
+from ..sources.absences import Absent
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
 from ..sources.options import Duplicates, ReadOptions
@@ -23,6 +24,7 @@ def standings_from_frame(
     frame: Frame,
     columns: Mapping[str, str | None] | None = None,
     duplicates: Duplicates = "error",
+    absent: Absent = "error",
     entrants: Iterable[Any] = (),
     time_seconds: int | None = None,
 ) -> Standings:
@@ -38,14 +40,15 @@ def standings_from_frame(
     try:
         found = named.find(frame.names, "standings", frame=True)
         found = {key: column for key, column in found.items() if key not in ("name", "url")}
-        table = frame.arrow(list(dict.fromkeys(found.values())))
+        table = frame.arrow(list(dict.fromkeys(found.values())), [found.get("rank"), found.get("score")])
         keys = found
         if "contest" not in found:
             table, keys = with_contest(table, found, "of the preview")
-        options = ReadOptions(columns=named, duplicates=duplicates)
-        rounds, rows, _, _, limits = rounds_from_results(table, keys, "standings", options)
+        options = ReadOptions(columns=named, duplicates=duplicates, absent=absent)
+        read = rounds_from_results(table, keys, "standings", options)
     except SourceError as error:
         raise ValueError(str(error)) from None
+    rounds, rows, limits = read.rounds, read.rows, read.limits
     if len(rounds) != 1:
         raise ValueError(f"standings: a preview takes one contest, got {len(rounds):,}")
     players, entrants = frame.take(found["player"], rows).tolist(), list(entrants)

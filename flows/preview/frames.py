@@ -34,6 +34,7 @@ from ..frames.kinds import as_kind, open_frame
 from ..frames.results import named_columns
 from ..frames.warning import warn_user
 from ..results.display import Display
+from ..sources.absences import Absent
 from ..sources.options import Duplicates
 from .frame_standings import standings_from_frame
 from .preview import Preview, Rules, preview_round
@@ -51,6 +52,7 @@ def preview(
     entrants: Iterable[Any] = (),
     columns: Mapping[str, str] | None = None,
     duplicates: Duplicates = "error",
+    absent: Absent = "error",
     time: Any = None,
     titles: Titles | str | None = None,
     deviations: float | None = None,
@@ -71,7 +73,7 @@ def preview(
         :func:`ranklake.rate_history`; ``contest`` may be missing.
     entrants
         All entrants. Those without a row in the standings count in the field: they share the place after all others.
-    columns, duplicates
+    columns, duplicates, absent
         As for :func:`ranklake.rate_history`; ``columns`` names those of teams, too.
     time
         End of the contest: UTC seconds, a date or a datetime; default: the time in the standings, else the end of the
@@ -107,7 +109,7 @@ def preview(
     """
     frame = open_frame(standings, "standings")
     seconds = None if time is None else parse_time(time, "time")
-    read = standings_from_frame(frame, named_columns(columns), duplicates, entrants, seconds)
+    read = standings_from_frame(frame, named_columns(columns), duplicates, absent, entrants, seconds)
     choice = parse_titles(titles) if isinstance(titles, str) else titles
     if isinstance(ratings, StoredRun):
         if system is not None or hyperparameters:

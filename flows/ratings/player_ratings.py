@@ -20,6 +20,7 @@ from ..frames.prediction import Prediction, predict
 from ..frames.warning import warn_user
 from ..preview.frames import preview
 from ..results.display import Display
+from ..sources.absences import Absent
 from ..sources.options import Duplicates
 from .figures import distribution_of
 from .leaderboard import board_of, groups_of, leaderboard_of
@@ -185,6 +186,7 @@ class PlayerRatings(Generic[FrameT]):
         entrants: Iterable[Any] = (),
         columns: Mapping[str, str] | None = None,
         duplicates: Duplicates = "error",
+        absent: Absent = "error",
         time: Any = None,
         titles: str | None = None,
         deviations: float | None = None,
@@ -192,8 +194,8 @@ class PlayerRatings(Generic[FrameT]):
         """Preview a contest: the rating changes from its standings; see :func:`ranklake.preview`."""
         return preview(
             self, standings,
-            entrants=entrants, columns=columns, duplicates=duplicates, time=time, titles=titles,
-            deviations=self._factor(deviations),
+            entrants=entrants, columns=columns, duplicates=duplicates, absent=absent, time=time,
+            titles=titles, deviations=self._factor(deviations),
         )  # fmt: skip
 
     def plot_distribution(self) -> Figure:

@@ -14,6 +14,7 @@ from ..frames.kinds import SUFFIX
 from ..frames.rating import RatedResults, rate_results
 from ..frames.results import Results
 from ..results.display import Display
+from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.column_names import Columns
 from ..sources.options import Duplicates
@@ -36,7 +37,7 @@ class Reading:
     ----------
     columns : dict of str to str
         The names of columns of the frame, by key.
-    on_error, duplicates, skip_uninformative
+    on_error, duplicates, skip_uninformative, absent
         As for :func:`ranklake.rate_history`.
     """
 
@@ -44,10 +45,11 @@ class Reading:
     on_error: OnError = "stop"
     duplicates: Duplicates = "error"
     skip_uninformative: bool | None = None
+    absent: Absent = "error"
 
     def read(self, results: Any) -> Results:
         """The contests of a frame."""
-        return Results.read(results, self.columns, self.on_error, self.duplicates, limits=True)
+        return Results.read(results, self.columns, self.on_error, self.duplicates, self.absent, limits=True)
 
     def found(self, history: pd.DataFrame) -> dict[str, str]:
         """The names of the history's columns with weights, ceilings, teams and shares, by key, of those that it has.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -25,6 +25,7 @@ from ..frames.kinds import as_kind, open_frame, to_pandas
 from ..frames.results import named_columns
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
+from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from . import stored
@@ -99,6 +100,7 @@ class Ratings(PlayerRatings[FrameT]):
         skip_uninformative: bool | None = None,
         on_error: OnError = "stop",
         duplicates: Duplicates = "error",
+        absent: Absent = "error",
         **hyperparameters: Any,
     ) -> Self:
         """Rate a whole history of contests.
@@ -108,8 +110,10 @@ class Ratings(PlayerRatings[FrameT]):
         Dask.
         """
         named = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-        reading = Reading(named, on_error, duplicates, skip_uninformative)
-        rated = reading.rate(reading.read(results), system, hyperparameters, engine, workers, beliefs)
+        reading = Reading(named, on_error, duplicates, skip_uninformative, absent)
+        read = reading.read(results)
+        reading = replace(reading, absent=read.absent)
+        rated = reading.rate(read, system, hyperparameters, engine, workers, beliefs)
         return cls(rated.beliefs, len(rated.results.rounds), rated.results.frame.kind, reading, history_of(rated))
 
     @classmethod
@@ -217,11 +221,14 @@ class Ratings(PlayerRatings[FrameT]):
         return rows
 
     @checked
-    def update(self, results: Any, *, engine: Any = "threads", workers: int | None = None) -> Self:
+    def update(
+        self, results: Any, *, engine: Any = "threads", workers: int | None = None, absent: Absent | None = None
+    ) -> Self:
         """Rate further contests, after all others; returns new ratings, to the bit those of the whole history at once.
 
         ``results`` have the same names of columns as before, and may be a frame of another kind. After a run with
         contests of teams they have the columns ``team`` and ``share``, as its history; both may be empty.
+        Participants without a place are treated as before, unless ``absent`` says how.
 
         Raises
         ------
@@ -230,16 +237,17 @@ class Ratings(PlayerRatings[FrameT]):
             types; or as for :meth:`rate`.
         """
         beliefs, history = self._parts()
-        table, last_time = self._reading.read(results), beliefs.facts.last_time
+        reading = self._reading if absent is None else replace(self._reading, absent=absent)
+        table, last_time = reading.read(results), beliefs.facts.last_time
+        reading = replace(reading, absent=table.absent)
         if again := [name for name in table.contests().tolist() if history.has(name)]:
             raise ValueError(f"contest {again[0]!r} is rated already; update takes further contests only")
         if last_time != 0 and "time" not in table.columns:
             raise ValueError("results have no column time, which the contests before them have (time=... names it)")
         before = beliefs.of_players(table.players)
-        rated = self._reading.rate(table, None, {}, engine, workers, before)
-        updated = type(self)(
-            rated.beliefs, self.n_contests + len(table.rounds), self._kind, self._reading, shown=self._shown
-        )
+        rated = reading.rate(table, None, {}, engine, workers, before)
+        n_contests = self.n_contests + len(table.rounds)
+        updated = type(self)(rated.beliefs, n_contests, self._kind, reading, shown=self._shown)
         updated._growing = beliefs.with_rated(rated.beliefs), history.with_rated(history_of(rated, self.n_contests))
         del updated._beliefs  # those of the participants alone
         return updated

@@ -27,6 +27,7 @@ from ..evaluation.search.proposals import open_proposals
 from ..evaluation.search.spaces import chosen_in
 from ..evaluation.search.trials import RUNGS, History, Trial, held_out_scores, run_trial
 from ..frames.results import NO_TIMES, Results, named_columns
+from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 
@@ -55,12 +56,13 @@ def search(
     time: str | None = None,
     on_error: OnError = "stop",
     duplicates: Duplicates = "error",
+    absent: Absent = "error",
 ) -> pd.DataFrame:
     """Try hyperparameters on the first contests, and test the best ones on the others.
 
     Parameters
     ----------
-    results, columns, contest, player, rank, score, time, on_error, duplicates
+    results, columns, contest, player, rank, score, time, on_error, duplicates, absent
         As for :func:`ranklake.rate_history`, teams included, except with ``em``.
     space
         For each hyperparameter the values to try, or a range as ``--space`` takes it, such as ``"0.1:2:log"``; by
@@ -102,7 +104,7 @@ def search(
     rating_system = find_system(system)
     proposals = open_proposals(method, rating_system, _spelled(space or {}), metric, seed, trials)
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-    read = Results.read(results, names, on_error, duplicates)
+    read = Results.read(results, names, on_error, duplicates, absent)
     if not read.timed:
         check_times(rating_system.params, chosen_in(rating_system, _spelled(space or {})), NO_TIMES)
     rounds = read.rounds

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from ..common.finite import finite_rows
+from ..common.text import quoted
 from ..published.run import PublishedRun
+from ..sources.absences import is_absence
 from ..sources.base import SourceError
 from .answers.problems import Problem
 from .previews import MOST_PREVIEWED, Placed, Previews, standings_of
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["PreviewForm", "changes", "read_form", "read_standings"]
 
 _MOST_FIELDS = 10
-_PLACED = re.compile(r"(\d{1,9})[.):]?\s+(\S.*)").fullmatch
+_PLACED = re.compile(r"(?:=|[Tt]-?)?(\d{1,9})(?:[.):=]|st|nd|rd|th)?\s+(\S.*)").fullmatch
 _TABLE = re.compile(r"[\t,;|]")
 
 
@@ -77,7 +79,7 @@ def read_standings(text: str, entrants: str, teams: bool = False) -> Standings:
     Problem
         There is no name, the table has a fault, or there are too many participants.
     ValueError
-        A player is listed twice, or a place is below 1.
+        A player is listed twice, a place is below 1, or a participant has none.
     """
     lines, waiting = _lines(text), _lines(entrants)
     if not lines:
@@ -96,10 +98,20 @@ def _lines(text: str) -> list[str]:
 
 
 def _places(lines: Sequence[str]) -> list[Placed]:
-    """Names with their places; without places the first line is the best."""
+    """Names with their places; without places the first line is the best.
+
+    Raises
+    ------
+    ValueError
+        Some lines begin with a place, and all others with a word such as ``DNF``.
+    """
     placed = [_PLACED(line) for line in lines]
     if all(placed):
         return [Placed(found[2], int(found[1])) for found in placed if found]
+    if any(placed) and all(found or is_absence(line.split()[0]) for found, line in zip(placed, lines, strict=True)):
+        at = placed.index(None)
+        remedy = "leave the participant out, or enter the name among the entrants, who share the last place"
+        raise ValueError(f"line {at + 1}: {quoted(lines[at])} has no place; {remedy}")
     return [Placed(line, place) for place, line in enumerate(lines, 1)]
 
 
@@ -114,5 +126,5 @@ def _from_file(text: str, entrants: Sequence[str], teams: bool) -> Standings:
             columns = ["team=team"] if teams and path.suffix == ".csv" else []
             return standings_from_file(path, ReadOptions.parse(columns), entrants)
         except SourceError as error:
-            text = str(error).partition("; add --column")[0]  # an option of the command
+            text = re.split("; (?:add )?--", str(error))[0]  # options of the command
             raise Problem(400, text.replace(str(path), "the standings")) from None

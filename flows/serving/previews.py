@@ -13,6 +13,7 @@ import numpy as np
 
 from ranklake.storage import Lake, LakeError
 
+from ..common.text import quoted
 from ..common.times import parse_time
 from ..published.run import PublishedRun
 from .answers.problems import Problem
@@ -132,7 +133,9 @@ def standings_of(placed: Sequence[Placed], entrants: Sequence[str], **more: Any)
     from ..preview.standings import Standings
 
     if not all(1 <= row.place < 1 << 31 for row in placed):
-        raise ValueError("places must be from 1 to 2,147,483,647")
+        row = next(row for row in placed if not 1 <= row.place < 1 << 31)
+        rule = f"places must be from 1 to 2,147,483,647, got {row.place} of {quoted(row.handle)}"
+        raise ValueError(f"{rule}; leave out participants without a place, or list them as entrants")
     rows, lo, hi = _tie_groups(placed)
     if all(row.members is None and row.shares is None for row in rows):
         return Standings.of([row.handle for row in rows], lo, hi, entrants=entrants, **more)

@@ -51,6 +51,8 @@ class SourceError(Exception):
         The lines of a text file, from 1, at which these rows begin; empty if the file has no lines.
     labels
         The labels of these rows in the index of a data frame; empty without an index.
+    participations
+        The number of all rows of the contest; 0 if it is unknown.
     """
 
     def __init__(
@@ -62,11 +64,13 @@ class SourceError(Exception):
         rows: Sequence[int] = (),
         lines: Sequence[int] = (),
         labels: Sequence[object] = (),
+        participations: int = 0,
     ) -> None:
         # All values go to the base class by position: pickle passes them to the constructor in another process.
-        super().__init__(rule, source, contest, member, rows, lines, labels)
+        super().__init__(rule, source, contest, member, rows, lines, labels, participations)
         self.rule, self.source, self.contest, self.member = rule, source, contest, member
         self.rows, self.lines, self.labels = rows, lines, labels
+        self.participations = participations
 
     def __str__(self) -> str:
         # The source may have chosen both, at any length.
@@ -112,6 +116,8 @@ class IngestReport:
         Read so far.
     left_out : list[LeftOut]
         Contests without participants, and under ``on_error="skip"`` those with a fault.
+    not_read : dict[str, int]
+        Participations of each of these contests; 0 if they are unknown.
     duplicates : list[Duplicate]
         Contests dropped under ``dedupe=True``.
     time_goes_back : int
@@ -125,6 +131,7 @@ class IngestReport:
     contests: int = 0
     participations: int = 0
     left_out: list[LeftOut] = field(default_factory=list)
+    not_read: dict[str, int] = field(default_factory=dict)
     duplicates: list[Duplicate] = field(default_factory=list)
     time_goes_back: int = 0
     other_files: int = 0
@@ -133,14 +140,26 @@ class IngestReport:
     def lines(self) -> list[str]:
         """The report in lines: one of counts, then one for each unusual finding."""
         lines = [f"read {count(self.contests, 'contest')}, {count(self.participations, 'participation')}"]
+        lines[0] += self.skipped()
         if self.time_goes_back:
             lines.append(f"time goes back at {count(self.time_goes_back, 'contest')}; the order was kept as given")
         if self.other_files:
             lines.append(f"{count(self.other_files, 'other file')} ignored")
         lines += self.notes
         lines += [f"duplicate dropped: contest {contest} repeats {same_as}" for contest, same_as in self.duplicates]
-        lines += [f"left out: {reason}" for _, reason in self.left_out]
+        for contest, reason in self.left_out:
+            n = self.not_read.get(contest)
+            lines.append(f"left out: {reason}" + (f"; the contest has {count(n, 'participation')}" if n else ""))
         return lines
+
+    def skipped(self) -> str:
+        """The counts of what was left out, to follow other counts; empty if nothing was."""
+        if not self.left_out:
+            return ""
+        contests = sum(bool(one.contest) for one in self.left_out)
+        n_rows = sum(self.not_read.values())
+        counts = {"contest": contests, "record": len(self.left_out) - contests, "participation": n_rows}
+        return "; left out " + ", ".join(count(n, noun) for noun, n in counts.items() if n)
 
 
 def filter_contests(
@@ -190,6 +209,7 @@ def _filtered(
             if on_error == "stop" and not isinstance(item, EmptyContestError):
                 raise item
             report.left_out.append(LeftOut(item.contest, str(item)))
+            report.not_read[item.contest] = item.participations
             continue
         if dedupe:
             # The digest covers the contest id, and a repetition has another id.

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from .absences import Absent
 from .base import OnError, Order
 from .column_names import Columns
 from .limits import Limits
@@ -36,6 +37,9 @@ class ReadOptions:
     duplicates
         Treatment of players that a contest of a table lists twice: ``error``, or keep the ``best`` place or the
         ``last`` row. Tables with ``lo`` and ``hi`` always fail, because their places cannot be computed again.
+    absent
+        Treatment of participants without a place: ``error``; ``last``, one tie group behind all others; ``drop``; or
+        ``none``, every number is a place or score, and anything else an error.
     input_format
         One of ``FORMATS``; None takes it from the ending of the file's name. Standard input is ``csv`` by default.
     delimiter
@@ -60,6 +64,7 @@ class ReadOptions:
     on_error: OnError = "stop"
     dedupe: bool = False
     duplicates: Duplicates = "error"
+    absent: Absent = "error"
     input_format: str | None = None
     delimiter: str | None = None
     encoding: str = "utf-8"
@@ -72,6 +77,7 @@ class ReadOptions:
             ("order", self.order, get_args(Order)),
             ("on_error", self.on_error, get_args(OnError)),
             ("duplicates", self.duplicates, get_args(Duplicates)),
+            ("absent", self.absent, get_args(Absent)),
             ("input_format", self.input_format, FORMATS),
         )
         for name, value, known in choices:

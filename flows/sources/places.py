@@ -11,7 +11,9 @@ from ranklake.rating_kernels.core.standings import StandingsError, check_places
 
 from .columns import Bools, Longs
 
-__all__ = ["Ints", "check_standings", "dropped_rows", "places_of", "ranks_of_scores", "repeated_rows"]
+__all__ = ["WITHOUT_PLACE", "Ints", "check_standings", "dropped_rows", "places_of", "ranks_of_scores", "repeated_rows"]
+
+WITHOUT_PLACE = "a participant without a place shares the last places, or has no row"
 
 Ints = npt.NDArray[np.int32]
 
@@ -80,7 +82,6 @@ def check_standings(lo: npt.NDArray[np.integer], hi: npt.NDArray[np.integer]) ->
         outside = np.flatnonzero((place < 0) | (place >= len(place)))
         if len(outside):
             row = int(outside[0])
-            raise StandingsError(
-                f"{name} = {place[row]} is outside the field, whose places are 0 to {len(place) - 1}", 0, row
-            )
+            rule = f"{name} = {place[row]} is outside the field, whose places are 0 to {len(place) - 1}"
+            raise StandingsError(rule + (f"; {WITHOUT_PLACE}" if place[row] < 0 else ""), 0, row)
     check_places(lo, hi)

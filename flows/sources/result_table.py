@@ -20,7 +20,7 @@ from .base import Order, SourceError, contest_number
 from .column_names import plain_name
 from .columns import Bools, Longs, as_flags, as_names, as_numbers, is_blank
 from .options import ReadOptions
-from .places import Ints, check_standings, dropped_rows, places_of, ranks_of_scores, repeated_rows
+from .places import WITHOUT_PLACE, Ints, check_standings, dropped_rows, places_of, repeated_rows
 from .time_columns import as_seconds
 
 __all__ = ["ResultTable", "encode"]
@@ -73,6 +73,7 @@ class ResultTable:
         sequence = np.argsort(seconds[first] if order == "time" else numbers, kind="stable")
         self.contest_of: Longs = np.argsort(sequence)[contest_of]
         self.first_row: Longs = first[sequence]
+        self.sizes: Longs = np.bincount(self.contest_of)
         self.ids: list[str] = ids.take(pa.array(sequence)).to_pylist()
         if len(nameless):
             self.faults[int(self.contest_of[nameless[0]])] = unknown
@@ -119,7 +120,8 @@ class ResultTable:
     def reject(self, contest: int, rule: str, rows: Sequence[int]) -> None:
         """Note a contest's first fault; rows from 0."""
         if contest not in self.faults:
-            self.faults[contest] = SourceError(rule, self.source, self.ids[contest], rows=[int(r) + 1 for r in rows])
+            numbers, n = [int(r) + 1 for r in rows], int(self.sizes[contest])
+            self.faults[contest] = SourceError(rule, self.source, self.ids[contest], rows=numbers, participations=n)
 
     def reject_rows(self, bad: Bools, word: Callable[[int], tuple[str, Sequence[int]]]) -> None:
         """Reject each contest that has bad rows, for its first one."""
@@ -229,30 +231,39 @@ class ResultTable:
             )
         return not len(differs)
 
-    def places(self, players: pa.StringArray, player_of: Ints) -> tuple[Longs, Ints, Ints]:
-        """The kept rows by contest, best first, and ``lo`` and ``hi`` of each."""
-        earlier = repeated_rows(self.contest_of, player_of)
+    def places(
+        self, players: pa.StringArray, player_of: Ints, rank: npt.NDArray[Any] | None, dropped: Bools | None = None
+    ) -> tuple[Longs, Ints, Ints]:
+        """The kept rows by contest, best first, and ``lo`` and ``hi`` of each.
+
+        Parameters
+        ----------
+        rank
+            The rank of each row; None takes the places of the table.
+        dropped
+            Mask of the rows that are not kept.
+        """
+        counted = player_of if dropped is None else np.where(dropped, -1, player_of).astype(np.int32)
+        earlier = repeated_rows(self.contest_of, counted)
         duplicates = "error" if self.options is None else self.options.duplicates
-        ranked = "rank" in self.columns or "score" in self.columns
-        if duplicates == "error" or not ranked:
+        if duplicates == "error" or rank is None:
             hint = "duplicates='best' or 'last'" if self.frame else "--duplicates best or last"
-            known = ranked and self.options is not None
+            known = rank is not None and self.options is not None
             self.reject_repeats(players, player_of, earlier, f"; {hint} keeps one row" if known else "")
-        if not ranked:
+        if rank is None:
             lo, hi = self.int32("lo"), self.int32("hi")
             rows = np.lexsort((lo, self.contest_of))
             return rows, lo[rows], hi[rows]
-        rank = self.ranks()
-        dropped = None
         repeated = bool((earlier >= 0).any())
         del earlier  # frees memory for the sorting
         if duplicates != "error" and repeated:
-            dropped = dropped_rows(self.contest_of, player_of, rank if duplicates == "best" else None)
-            n_contests = len(np.unique(self.contest_of[dropped]))
+            twice = dropped_rows(self.contest_of, counted, rank if duplicates == "best" else None)
+            n_contests = len(np.unique(self.contest_of[twice]))
             self.notes.append(
-                f"duplicates: kept the {duplicates} row of each player; rows dropped: {np.count_nonzero(dropped):,}, "
+                f"duplicates: kept the {duplicates} row of each player; rows dropped: {np.count_nonzero(twice):,}, "
                 f"contests concerned: {n_contests:,}"
             )
+            dropped = twice if dropped is None else dropped | twice
         return places_of(self.contest_of, rank, dropped)
 
     def reject_repeats(self, players: pa.StringArray, player_of: Ints, earlier: Longs, hint: str = "") -> None:
@@ -263,19 +274,11 @@ class ResultTable:
 
         self.reject_rows(earlier >= 0, message)
 
-    def ranks(self) -> npt.NDArray[Any]:
-        """The rank of each row, lower is better."""
-        key = "rank" if "rank" in self.columns else "score"
-        values, missing = as_numbers(self.column(key), key, self.source)
-        bad = missing | np.isinf(values)
-        self.reject_values(key, bad, f"a {'place' if key == 'rank' else 'score'} must be a finite number")
-        return values if key == "rank" else ranks_of_scores(np.where(bad, 0, values))
-
     def int32(self, key: str) -> Ints:
         """The whole numbers of a column; rejects the contests of others."""
         values, missing = as_numbers(self.column(key), key, self.source)
         bad = missing | ~((values >= INT32.min) & (values <= INT32.max)) | (np.floor(values) != values)
-        self.reject_values(key, bad, "a place must be a whole number that fits an int32")
+        self.reject_values(key, bad, "a place must be a whole number that fits an int32", f"; {WITHOUT_PLACE}")
         return np.where(bad, 0, values).astype(np.int32)
 
 

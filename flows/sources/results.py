@@ -23,6 +23,7 @@ from .columns import Bools, Longs, as_names
 from .limits import Limits, are_short, check_contest, check_participants, rule_of_rated
 from .options import ReadOptions
 from .places import Ints, repeated_rows
+from .ranks import Ranks, ranks_of
 from .result_table import ResultTable, encode
 from .teams import Teams
 
@@ -70,7 +71,7 @@ def contests_from_results(
         A fault of the whole table: no rows, a column of a wrong type, a row that names no contest.
     """
     results, players, player_of = _open(table, columns, source, order, options, faults)
-    rows, lo, hi, of_rows = _places(results, players, player_of)
+    rows, lo, hi, of_rows, _ = _places(results, players, player_of)
     weights, ceilings = results.weights(), results.perf_ceilings()
     names, urls = results.texts("name"), results.texts("url")
     rated, limits_of = results.rated(), results.rating_limits()
@@ -114,6 +115,8 @@ def contests_from_results(
                 rated_below=limits_of[i][1],
             )
             fault = check_contest(contest, source, rows=rows[first:end] + 1, short_handles=short_handles)
+            if fault is not None:
+                fault.participations = len(contest)
             yield fault or contest
         start = stop
 
@@ -133,6 +136,10 @@ class ResultRounds(NamedTuple):
         The fault of each contest that was left out.
     limits : float64[r, 2]
         The range of ratings at entry that each contest rates, ``rated_above`` and ``rated_below``.
+    n_absent : int
+        Rows without a place.
+    from_zero : bool
+        Whether ranks were read as places from 0.
     """
 
     rounds: Rounds
@@ -140,6 +147,8 @@ class ResultRounds(NamedTuple):
     first_row: Longs
     left_out: list[SourceError]
     limits: npt.NDArray[np.float64]
+    n_absent: int
+    from_zero: bool
 
 
 def rounds_from_results(
@@ -161,7 +170,7 @@ def rounds_from_results(
         The first fault, unless contests with a fault are left out; or all contests have a fault.
     """
     results, players, player_of = _open(table, columns, source, "given", options, frame=True)
-    rows, lo, hi, of_rows = _places(results, players, player_of)
+    rows, lo, hi, of_rows, ranks = _places(results, players, player_of)
     teams = None if of_rows is None else of_rows.ragged(rows)
     weights, ceilings = results.weights(), results.perf_ceilings()
     rated, limits = results.rated(), np.array(results.rating_limits())
@@ -184,7 +193,8 @@ def rounds_from_results(
         rows, rounds, limits = rows[np.repeat(good, np.diff(offsets))], rounds.keep(good), limits[good]
         rounds = replace(rounds, event=count_events(rounds.time_seconds))
     numbers, first_row = _renumber(rounds.player, rows, len(player_of))
-    return ResultRounds(replace(rounds, player=numbers), rows, first_row, faults, limits)
+    rounds = replace(rounds, player=numbers)
+    return ResultRounds(rounds, rows, first_row, faults, limits, ranks.n_absent, ranks.from_zero)
 
 
 def with_contest(table: pa.Table, columns: Mapping[str, str], contest_id: str) -> tuple[pa.Table, dict[str, str]]:
@@ -204,15 +214,20 @@ def _reject_rated(results: ResultTable, rounds: Rounds, limits: npt.NDArray[np.f
             results.reject(i, rule, ())
 
 
-def _places(results: ResultTable, players: pa.StringArray, player_of: Ints) -> tuple[Longs, Ints, Ints, Teams | None]:
-    """The rows by contest, best first, the ``lo`` and ``hi`` of each, and the teams of the table."""
-    if "team" not in results.columns:
-        return *results.places(players, player_of), None
-    results.reject_repeats(players, player_of, repeated_rows(results.contest_of, player_of))
-    teams = Teams(results)
-    if "lo" in results.columns:
-        return *teams.given_places(results.int32("lo"), results.int32("hi")), teams
-    return *teams.places(results.ranks()), teams
+def _places(
+    results: ResultTable, players: pa.StringArray, player_of: Ints
+) -> tuple[Longs, Ints, Ints, Teams | None, Ranks]:
+    """The rows by contest, best first, the ``lo`` and ``hi`` of each, the teams of the table, and its ranks."""
+    teams = None
+    if "team" in results.columns:
+        results.reject_repeats(players, player_of, repeated_rows(results.contest_of, player_of))
+        teams = Teams(results)
+    ranks = Ranks(None) if "lo" in results.columns else ranks_of(results, None if teams is None else teams.unit)
+    if teams is None:
+        return *results.places(players, player_of, ranks.rank, ranks.dropped), None, ranks
+    if ranks.rank is None:
+        return *teams.given_places(results.int32("lo"), results.int32("hi")), teams, ranks
+    return *teams.places(ranks.rank, ranks.dropped), teams, ranks
 
 
 def _open(

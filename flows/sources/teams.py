@@ -16,7 +16,7 @@ from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.storage.datasets.tables.teams import Teams as StoredTeams
 
 from ..common.text import quoted
-from .columns import Longs, as_names, as_numbers
+from .columns import Bools, Longs, as_names, as_numbers
 from .places import Ints, places_of
 from .result_table import ResultTable, encode
 
@@ -49,18 +49,21 @@ class Teams:
         self.unit: Longs = first[inverse]
         self.share = self._shares()
 
-    def places(self, rank: npt.NDArray[np.generic]) -> tuple[Longs, Ints, Ints]:
+    def places(self, rank: npt.NDArray[np.generic], dropped: Bools | None = None) -> tuple[Longs, Ints, Ints]:
         """The rows by contest, best first and team by team, and ``lo`` and ``hi`` of each.
 
         Parameters
         ----------
         rank
             Of all rows, lower is better; the same for all members of a team.
+        dropped
+            Mask of the rows to leave out, of all members of a team.
         """
         self._reject_differing(rank, next(key for key in ("rank", "score") if key in self._results.columns))
-        firsts = np.flatnonzero(self.unit == np.arange(len(self.unit)))
+        own = self.unit == np.arange(len(self.unit))
+        firsts = np.flatnonzero(own if dropped is None else own & ~dropped)
         order, lo, hi = places_of(self._results.contest_of[firsts], rank[firsts])
-        rows, sizes = self._members(firsts[order])
+        rows, sizes = self._members(firsts[order], dropped)
         return rows, np.repeat(lo, sizes), np.repeat(hi, sizes)
 
     def given_places(self, lo: Ints, hi: Ints) -> tuple[Longs, Ints, Ints]:
@@ -73,12 +76,13 @@ class Teams:
         rows, _ = self._members(firsts)
         return rows, lo[rows], hi[rows]
 
-    def _members(self, firsts: Longs) -> tuple[Longs, Longs]:
+    def _members(self, firsts: Longs, dropped: Bools | None = None) -> tuple[Longs, Longs]:
         """The rows team by team, and the number of rows of each team, given the first row of each."""
+        rows = np.arange(len(self.unit)) if dropped is None else np.flatnonzero(~dropped[self.unit])
         position = np.empty(len(self.unit), dtype=np.int64)
         position[firsts] = np.arange(len(firsts))
-        team = position[self.unit]
-        return np.argsort(team, kind="stable"), np.bincount(team, minlength=len(firsts))
+        team = position[self.unit[rows]]
+        return rows[np.argsort(team, kind="stable")], np.bincount(team, minlength=len(firsts))
 
     def ragged(self, rows: Longs) -> Ragged | None:
         """The shares of each team's members, given the rows of :meth:`places`; None if no team has two members."""

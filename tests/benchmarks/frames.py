@@ -116,7 +116,7 @@ def _results(n_contests: int) -> pd.DataFrame:
         {
             "contest": contest,
             "player": [f"player {i}" for i in players],
-            "rank": np.tile(np.arange(SIZE), n_contests),
+            "rank": np.tile(np.arange(1, SIZE + 1), n_contests),
             "time": 1_600_000_000 + 3600 * contest,
         }
     )

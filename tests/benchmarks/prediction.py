@@ -90,7 +90,7 @@ def previews(options: Options) -> Iterator[Result]:
         n = min(options.least(PREVIEWED), len(handles))
         players = handles.take(pa.array(np.random.default_rng(0).permutation(len(handles))[:n])).to_pylist()
         path = Path(folder, "standings.csv")
-        csv.write_csv(pa.table({"player": players, "rank": np.arange(n)}), path)
+        csv.write_csv(pa.table({"player": players, "rank": np.arange(1, n + 1)}), path)
         words = (invoke(), "preview", path, "--run", RUN, "--titles", "codeforces", "--format", "csv")
         turns = [run_command(*words, "--lake", lake) for _ in range(options.repeats(3))]
         done = min(turns, key=lambda command: command.seconds)

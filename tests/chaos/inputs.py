@@ -270,6 +270,7 @@ OPTIONS: dict[str, list[Any]] = {
     "order": ["number", "time", "given"],
     "dedupe": [True],
     "duplicates": ["best", "last"],
+    "absent": ["last", "drop", "none"],
     "time_format": ["unix", "iso", "yyyymmdd", "%d/%m/%Y"],
     "encoding": ["latin-1", "utf-16", "cp1252", "utf-7"],
     "delimiter": [";", "tab"],

@@ -106,7 +106,7 @@ def _history(rng: np.random.Generator, illegal: bool) -> tuple[pd.DataFrame, lis
             "perf_ceiling": float(rng.choice(ceilings)),
             "time_seconds": time,
         }
-        frames.append(pd.DataFrame({"contest": f"c{contest}", "player": players, "rank": places, **facts}))
+        frames.append(pd.DataFrame({"contest": f"c{contest}", "player": players, "rank": places + 1, **facts}))
         time = min(time + step, int(TIME_SECONDS.high))
     results = pd.concat(frames, ignore_index=True)
     faults = []

@@ -66,7 +66,7 @@ def test_contributing__a_rating_system_rates(install: Any, monkeypatch: pytest.M
     history = rate_history(RESULTS, system="place-share", k=40.0, engine="serial")
     assert history["mu"].tolist() == [1520.0, 1490.0, 1490.0, 1510.0, 1500.0]
     assert np.isnan(history["perf"]).all()
-    crowd = pd.DataFrame({"contest": 1, "player": range(101), "rank": range(101)})  # more than ``small``
+    crowd = pd.DataFrame({"contest": 1, "player": range(101), "rank": range(1, 102)})  # more than ``small``
     large = rate_history(crowd, system="place-share", k=40.0, engine="serial")
     assert large["mu"].tolist() == np.linspace(1520.0, 1480.0, 101).tolist()
     with pytest.raises(ValueError, match="k must be"):

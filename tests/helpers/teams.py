@@ -85,7 +85,7 @@ def team_frame(contests: Contests) -> pd.DataFrame:
     """The same contests for ``rate_history``."""
     return pd.DataFrame(
         [
-            (str(number), f"team {at}", f"p{member}", lo, time, weight, ceiling, share)
+            (str(number), f"team {at}", f"p{member}", lo + 1, time, weight, ceiling, share)
             for number, (standings, time, weight, ceiling) in enumerate(contests)
             for at, (lo, _, members, shares) in enumerate(standings)
             for member, share in zip(members, shares or [math.nan] * len(members), strict=True)

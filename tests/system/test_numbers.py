@@ -58,7 +58,7 @@ def rate_with(lake: Lake, params: Elo, engine: Any = None, run: str = "run", **m
 
 def table_of(weight: object) -> str:
     rows = "".join(f"{name},{place},{player},{weight if name == 'b' else 1}\n"
-                   for name in "abc" for place, player in enumerate(["ada", "grace", "alan"]))  # fmt: skip
+                   for name in "abc" for place, player in enumerate(["ada", "grace", "alan"], start=1))  # fmt: skip
     return f"contest,rank,player,weight\n{rows}"
 
 

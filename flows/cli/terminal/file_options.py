@@ -46,6 +46,9 @@ _RESULT_OPTIONS = (
     click.option("--duplicates", type=click.Choice(["error", "best", "last"]), default="error", show_default=True,
                  help="For a player with two rows in a contest: refuse the contest, or keep the best place or "
                  "the last row."),
+    click.option("--absent", type=click.Choice(["error", "last", "drop", "none"]), default="error", show_default=True,
+                 help="For participants without a place, as DNF, empty, 0 or -1 in a column rank: refuse the contest, "
+                 "tie them behind all others, or leave them out; none: every number is a place."),
     click.option("--limit", "limits", multiple=True, metavar="KEY=NUMBER", help="Raise a limit for large files, as "
                  "expanded=100GB: KEY is expanded, document, members, rows, table or participants. Repeatable."),
 )  # fmt: skip
@@ -88,14 +91,14 @@ def contest_options(command: F) -> F:
 
 
 def result_options(command: F) -> F:
-    """Options for results from any source: ``columns, time_format, duplicates, limits``."""
+    """Options for results from any source: ``columns, time_format, duplicates, absent, limits``."""
     for option in reversed(_RESULT_OPTIONS):
         command = option(command)
     return command
 
 
 def table_options(command: F) -> F:
-    """Options for tables: ``columns, time_format, duplicates, input_format, delimiter, encoding, limits``."""
+    """Options for tables: those of :func:`result_options`, and ``input_format, delimiter, encoding``."""
     for option in reversed(_TEXT_OPTIONS):
         command = option(command)
     return result_options(command)

@@ -87,7 +87,8 @@ class QueryResult:
         names = [self.table[self.columns["player"]][row - 1].as_py() for row in error.rows[:_NAMED]]
         who = ", ".join(map(quoted, names)) + (", ..." if len(error.rows) > _NAMED else "")
         noun = "player" if len(error.rows) == 1 else "players"
-        return SourceError(f"{error.rule} ({noun} {who})" if names else error.rule, error.source, error.contest)
+        rule = f"{error.rule} ({noun} {who})" if names else error.rule
+        return SourceError(rule, error.source, error.contest, participations=error.participations)
 
 
 def read_query(

@@ -164,4 +164,6 @@ def _placed(error: SourceError, parts: list[tuple[str, TablePart]], offsets: lis
     if first != last:
         begins = parts[first][1].rows([error.rows[0] - offsets[first]])[0]
         rule += f" (the contest begins in {parts[first][0]}, row {begins})"
-    return SourceError(rule, name, error.contest, error.member, part.rows(rows), part.lines(part.rows(rows)))
+    rows = part.rows(rows)
+    n = error.participations
+    return SourceError(rule, name, error.contest, error.member, rows, part.lines(rows), participations=n)

@@ -86,6 +86,9 @@ class CodeforcesTeams(Codeforces):
         empty = next((at for at, row in enumerate(rows) if not row.party.members), None)
         if empty is not None:
             return fault("a party has no members", empty)
+        low = next((at for at, row in enumerate(rows) if row.rank < 1), None)
+        if low is not None:
+            return fault(f"rank = {rows[low].rank}; ranks count from 1", low)
         handles = [member.handle for row in rows for member in row.party.members]
         rosters = [(name, len(row.party.members)) for name, row in zip(_team_names(rows), rows, strict=True)]
         url, end, ranks = f"{HOME}contest/{contest_id}/standings", facts.start + facts.duration, [r.rank for r in rows]

@@ -346,7 +346,7 @@ def test_ingest__invalid_contests_can_be_skipped_and_are_listed(invoke: Command,
     url = str(tmp_path / "lake")
     answer = invoke("ingest", "files", folder, "--dataset", "games", "--on-error", "skip", "--lake", url)
     assert answer.code == 0
-    assert answer.out == "read 2 contests, 6 participations\ndata set games: 2 new contests\n"
+    assert answer.out == "read 2 contests, 6 participations; left out 2 contests\ndata set games: 2 new contests\n"
     first, second = answer.err.splitlines()
     assert first.startswith("left out: games, contest 1 (1.json): not JSON")
     assert second.startswith("left out: games, contest 2 (2.json): the standings are empty")

@@ -91,7 +91,7 @@ def test_faults__are_named_by_the_index() -> None:
 
 def test_faults__may_be_left_out_with_a_warning() -> None:
     bad = PLAIN.assign(rank=[1, 2, np.nan, 1, 2, 3], player=list("dbcbca"))
-    with pytest.warns(UserWarning, match="left out 1 contest: .*contest 1, row 3"):
+    with pytest.warns(UserWarning, match="left out 1 contest, 3 participations: .*contest 1, row 3"):
         history, beliefs = rate_history(bad, on_error="skip", return_beliefs=True)
     assert history["contest"].unique().tolist() == [2]
     assert len(history.attrs["left_out"]) == 1

@@ -130,7 +130,7 @@ def test_history__ranks_of_any_scale_are_places() -> None:
     expected = rate_history(FRAME)
     for rank in (FRAME["lo"], FRAME["hi"] * 2.5 - 100, FRAME["lo"].astype(str)):
         by_rank = FRAME.drop(columns=["lo", "hi"]).assign(rank=rank)
-        history = rate_history(by_rank)
+        history = rate_history(by_rank, absent="none")
         assert bits(history) == bits(expected)
         assert history["player"].tolist() == expected["player"].tolist()
 

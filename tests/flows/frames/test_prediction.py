@@ -89,7 +89,7 @@ def test_outcomes__equal_the_ratings_of_that_round(name: str, contests: list[Con
         others = sorted((one for one in FIELD if one != player), key=lambda one: -mu[one])
         for place, row in enumerate(outcomes.to_dict("records"), start=1):
             order = [*others[: place - 1], player, *others[place - 1 :]]
-            results = pd.DataFrame({"contest": "next", "player": order, "rank": range(len(order))})
+            results = pd.DataFrame({"contest": "next", "player": order, "rank": range(1, len(order) + 1)})
             results["time_seconds"], results["weight"] = later, 0.7
             rated = rate_history(results, system=name, engine="serial", beliefs=beliefs)
             assert isinstance(rated, pd.DataFrame)

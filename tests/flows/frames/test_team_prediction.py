@@ -60,7 +60,7 @@ def test_outcome__of_a_member_is_its_rating_after_the_round(system: str) -> None
     others = prediction.table().drop("d+e").sort_values("mu", ascending=False, kind="stable").index.tolist()
     for place in (1, 3):
         teams = [*others[: place - 1], "d+e", *others[place - 1 :]]
-        rows = [(3, team, player, rank) for rank, team in enumerate(teams) for player in team.split("+")]
+        rows = [(3, team, player, rank) for rank, team in enumerate(teams, start=1) for player in team.split("+")]
         last = pd.DataFrame(rows, columns=["contest", "team", "player", "rank"])
         history = rate_history(pd.concat([RESULTS, last]), system, columns={"team": "team"}, engine="serial")
         after = history[history["contest"] == 3].set_index("player").loc["e"]

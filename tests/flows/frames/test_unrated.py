@@ -96,7 +96,7 @@ def test_evaluate_history__leaves_unrated_participants_out() -> None:
 
 
 def test_flags__are_as_if_the_others_had_not_taken_part() -> None:
-    flagged = FRAME.drop(columns=[*NO_LIMITS, "lo", "hi"]).assign(rank=FRAME["lo"])
+    flagged = FRAME.drop(columns=[*NO_LIMITS, "lo", "hi"]).assign(rank=FRAME["lo"] + 1)
     alone = flagged[flagged["rated"]]
     history = rate_history(flagged, "elo")
     wanted = rate_history(alone.drop(columns="rated"), "elo")

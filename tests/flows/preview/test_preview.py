@@ -29,7 +29,7 @@ def contests() -> list[Contest]:
 def drawn(rng: np.random.Generator, n: int, time_seconds: int, **more: Any) -> pd.DataFrame:
     """Standings with ties, of rated players and of newcomers."""
     names = rng.permutation([f"player {i}" for i in range(40)] + [f"new {i}" for i in range(n)])[:n]
-    ranks = np.sort(rng.integers(0, max(2, n // 2), n))
+    ranks = np.sort(rng.integers(0, max(2, n // 2), n)) + 1
     ranks[-1] = ranks[0] + n  # never all tied
     return pd.DataFrame({"player": names, "rank": ranks, "time_seconds": time_seconds, **more})
 
@@ -82,7 +82,7 @@ def test_preview__has_the_official_changes_of_codeforces() -> None:
     """Contest 1326 with 10,630 participants, as the site rated it."""
     rows = json.loads(gzip.decompress(sample("codeforces/round-1326.json.gz").read_bytes()))
     frame = pd.DataFrame(rows, columns=["player", "points", "penalty", "old", "official"])
-    frame["rank"] = frame.groupby([-frame["points"], frame["penalty"]]).ngroup()
+    frame["rank"] = frame.groupby([-frame["points"], frame["penalty"]]).ngroup() + 1
     old = dict(zip(frame["player"], frame["old"], strict=True))
     found = preview(old, frame[["player", "rank"]], system="codeforces", titles="codeforces").set_index("player")
     assert (found["change"].loc[frame["player"]].to_numpy() == frame["official"].to_numpy()).all()

@@ -74,7 +74,7 @@ def test_needed_places__of_members_are_those_of_all_rounds(system: str, hyperpar
     """A member needs the worst place of its team, alone at it, after which a rating of all these rounds is enough."""
     names, sizes = [f"player {i}" for i in range(9)], [3, 1, 2, 2, 1]
     lo = [0, 1, 1, 3, 4]
-    order = pd.DataFrame({"player": names, "team": np.repeat(list("abcde"), sizes), "rank": np.repeat(lo, sizes)})
+    order = pd.DataFrame({"player": names, "team": np.repeat(list("abcde"), sizes), "rank": np.repeat(lo, sizes) + 1})
     before = {name: 1300.0 + 70.0 * i for i, name in enumerate(names)}
     titles = Titles(
         "all", tuple(Title(str(low), low, "#123456") for low in (-math.inf, *np.arange(1000.0, 3000.0, 25.0).tolist()))
@@ -99,7 +99,7 @@ def test_needed_places__of_members_are_those_of_all_rounds(system: str, hyperpar
 
 def test_needed_places__of_more_than_100_members_are_unknown() -> None:
     names = [f"player {i}" for i in range(102)]
-    order = pd.DataFrame({"player": names, "team": np.arange(102) // 2, "rank": np.arange(102) // 2})
+    order = pd.DataFrame({"player": names, "team": np.arange(102) // 2, "rank": np.arange(102) // 2 + 1})
     table = preview(None, order, columns={"team": "team"}, titles="codeforces")
     assert table["next_title"].notna().all()
     assert table[["next_title_place", "next_title_chance"]].isna().all(axis=None)
@@ -119,7 +119,7 @@ def test_frame__with_teams_and_shares_is_the_rating_of_the_history() -> None:
     assert alone["mu"].tolist() == history["mu"].reindex(alone.index).tolist()
     assert alone["place"].tolist() == [1, 2, 2, 3, 3]
     with pytest.raises(ValueError, match="differs inside team"):
-        preview(None, order.assign(rank=range(5)), columns={"team": "team"})
+        preview(None, order.assign(rank=range(1, 6)), columns={"team": "team"})
     with pytest.raises(ValueError, match="name the column of the teams, too"):
         preview(None, order, columns={"share": "hours"})
 

@@ -50,7 +50,8 @@ def test_limits__decide_as_when_the_contest_is_rated(tmp_path: Path) -> None:
     names = [*sorted(ratings)[:9], "newcomer"]
     bound = float(np.median([ratings[name] for name in names[:9]]))
     path = tmp_path / "next.csv"
-    path.write_text("player,rank,rated_below\n" + "".join(f"{name},{i},{bound!r}\n" for i, name in enumerate(names)))
+    rows = [f"{name},{i},{bound!r}\n" for i, name in enumerate(names, start=1)]
+    path.write_text("player,rank,rated_below\n" + "".join(rows))
     standings = standings_from_file(path, entrants=[*names, "late"], time_seconds=9_000_000)
     placed = dataclasses.replace(standings_from_file(path, time_seconds=9_000_000), rated_below=bound)
     preview = RunPreview.open(lake, "run")

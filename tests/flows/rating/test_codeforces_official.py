@@ -27,7 +27,7 @@ def read(path: Path) -> pd.DataFrame:
         columns = {"handle": "player", "rank": "rank", "oldRating": "old", "newRating": "new"}
         return pd.DataFrame(rows)[list(columns)].rename(columns=columns)
     frame = pd.DataFrame(rows, columns=["player", "points", "penalty", "old", "change"])
-    rank = frame.groupby([-frame["points"], frame["penalty"]]).ngroup()  # numbers the groups in their order
+    rank = frame.groupby([-frame["points"], frame["penalty"]]).ngroup() + 1  # numbers the groups in their order
     return frame.assign(rank=rank, new=frame["old"] + frame["change"])
 
 

@@ -94,7 +94,7 @@ def test_files__have_their_own_names_in_errors(races: Ratings, tmp_path: Path) -
 def test_evaluate__uses_the_system_and_the_weights() -> None:
     order = np.random.default_rng(3)
     orders = [order.permutation(40) for _ in range(4)]
-    contests = pd.DataFrame({"player": np.concatenate(orders), "rank": np.tile(np.arange(40), 4)})
+    contests = pd.DataFrame({"player": np.concatenate(orders), "rank": np.tile(np.arange(1, 41), 4)})
     contests["contest"] = np.repeat(np.arange(4), 40)
     share = contests["contest"] % 3 + 0.5
     ratings = Ratings.rate(contests.assign(share=share), rho=2.0, columns={"weight": "share"})
@@ -122,6 +122,7 @@ def test_arguments__are_refused_with_a_reason(races: Ratings) -> None:
 
 def test_search__reads_results_as_rate_does() -> None:
     frame = frame_of(synthetic(12, spice=False)).drop(columns="hi").rename(columns={"lo": "rank"})
+    frame["rank"] += 1
     expected = search(frame, "elo", {"k": [10, 40]}, method="grid", trials=None, filter="everyone")
     races = pd.concat([frame, frame[:1]]).rename(columns={"contest": "race", "time_seconds": "day"})
     found = search(

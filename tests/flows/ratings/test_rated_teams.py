@@ -74,7 +74,7 @@ def test_evaluate__of_teams_has_one_row_a_team(ratings: Ratings) -> None:
 
 def test_column__of_teams_that_is_not_named_has_no_teams() -> None:
     frame = FRAME.assign(team=FRAME["crew"]).drop(columns="share")
-    frame["rank"] = frame.groupby("contest").cumcount()
+    frame["rank"] = frame.groupby("contest").cumcount() + 1
     alone = Ratings.rate(frame, "elo-mmx", engine="serial")
     without = Ratings.rate(frame.drop(columns="team"), "elo-mmx", engine="serial")
     for name in ("evaluate", "smooth"):

@@ -254,6 +254,7 @@ def test_update__kaggle_is_read_when_one_of_its_files_changed(
         ({"source": "codeforces", "file_options": {"mirror": True}}, "mirror: an option of files"),
         ({"source": "files", "path": "x", "file_options": {"colour": 1}}, "files have no option 'colour'"),
         ({"source": "files", "path": "x", "file_options": {"order": "size"}}, "order must be one of number, time"),
+        ({"source": "files", "path": "x", "file_options": {"absent": "first"}}, "absent must be one of error, last"),
         ({"source": "files", "path": "x", "file_options": {"columns": ["rank"]}}, "KEY=COLUMN|key=column"),
     ],
     ids=lambda one: "" if isinstance(one, str) else "-".join(map(str, one)),

@@ -189,6 +189,9 @@ def test_preview__is_that_of_the_function(client: TestClient, lake: Lake) -> Non
 def test_preview__refuses_a_wrong_contest(client: TestClient, body: bytes) -> None:
     response = client.post(f"{RUN}/preview", content=body)
     assert (response.status_code, response.headers["content-type"]) == (400, "application/problem+json"), response.text
+    if b'["a", 0]' in body:
+        rule = "got 0 of 'a'; leave out participants without a place, or list them as entrants"
+        assert response.json()["detail"].endswith(rule)
 
 
 def test_preview__has_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,6 +124,7 @@ def post(client: TestClient, **form: str) -> Any:
 @pytest.mark.parametrize(
     "text",
     ["1 =1+1\n2 player 3\n2 newcomer", " 1. =1+1\r\n\r\n2) player 3\r\n2: newcomer\r\n",
+     "T2 player 3\n1st =1+1\n2= newcomer",
      "rank,player\n2,player 3\n1,=1+1\n2,newcomer\n", "player\trank\nnewcomer\t2\nplayer 3\t2\n=1+1\t1"],
 )  # fmt: skip
 def test_preview__of_pasted_standings_is_that_of_the_api(pages: TestClient, text: str) -> None:
@@ -149,6 +150,8 @@ def test_preview__names_without_places_are_best_first(pages: TestClient) -> None
 @pytest.mark.parametrize(
     ("standings", "message"),
     [("", "at least one name"), ("player 1\nold one", "listed twice"), ("0 a\n1 b", "places must be"),
+     ("1 a\nDNF b", "has no place; leave the participant out"),
+     ("player,rank\na,1\nb,DNF\n", "got rank = &#39;DNF&#39;"),
      ("name;points\na;1\n", "standings"), ("{", "standings"), ("[" * 100_000, "standings"), ("1 a\n1 a", "twice")],
 )  # fmt: skip
 def test_preview__keeps_the_text_and_names_the_fault(pages: TestClient, standings: str, message: str) -> None:

@@ -108,6 +108,6 @@ def test_command__smooths_the_mean_of_members_only(lake: Lake, invoke: Command) 
 
 def test_frame__of_teams_and_of_unrated_participants_is_refused() -> None:
     frame = team_frame(HISTORY)
-    frame["rated"] = (frame["contest"] != "5") | (frame["rank"] > 0)
+    frame["rated"] = (frame["contest"] != "5") | (frame["rank"] > 1)
     with pytest.raises(ValueError, match="contests of teams and with unrated participants cannot be smoothed together"):
         smooth_history(frame, columns={"team": "team", "share": "share", "rated": "rated"})

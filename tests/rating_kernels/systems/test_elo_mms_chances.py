@@ -80,7 +80,7 @@ def test_predict__asks_for_a_round_of_as_many_as_there_are() -> None:
 
     names = [f"p{i}" for i in range(30)]
     _, beliefs = rate_history(
-        pd.DataFrame({"contest": "one", "player": names, "rank": range(30)}), system="elo-mms", return_beliefs=True
+        pd.DataFrame({"contest": "one", "player": names, "rank": range(1, 31)}), system="elo-mms", return_beliefs=True
     )
     few, many = (predict(beliefs, names[:n], system="elo-mms") for n in (2, 30))
     assert 0.5 < many.chance("p0", "p1") < few.chance("p0", "p1")

@@ -449,7 +449,8 @@ def test_a_contest_of_more_participants_than_allowed_is_refused_before_it_is_dec
         "set.zip, contest 1 (1.json): 11 participants, at most 10 are allowed; --limit participants=... allows more"
     )
     assert len(list(read_contests(path, options=ReadOptions.parse(limits=["participants=11"])))) == 2
-    (tmp_path / "t.csv").write_text("contest,player,rank\n" + "".join(f"a,p{i},{i}\n" for i in range(11)) + "b,p,1\n")
+    rows = "".join(f"a,p{i},{i}\n" for i in range(1, 12))
+    (tmp_path / "t.csv").write_text(f"contest,player,rank\n{rows}b,p,1\n")
     assert "11 participants, at most 10" in refusal(tmp_path / "t.csv", limits=["participants=10"]).rule
     options = ReadOptions.parse(limits=["participants=10"], on_error="skip")
     assert [c.contest_id for c in read_contests(tmp_path / "t.csv", options=options)] == ["b"]

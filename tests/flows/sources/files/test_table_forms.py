@@ -317,7 +317,7 @@ def test_a_line_is_that_of_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, "contest,player,rank", "", '1,"a', 'b",1', "1,c,x")
     assert refusal(path).startswith("results.csv, contest 1, row 2 (line 5): a place must be")
     path = write(tmp_path, '{"contest":1,"player":"a","rank":1}', "", '{"contest":1,"player":"b"}', name="t.jsonl")
-    assert refusal(path).startswith("t.jsonl, contest 1, row 2 (line 3): a place must be a finite number, got rank = N")
+    assert refusal(path).startswith("t.jsonl, contest 1, row 2 (line 3): a place must be a finite number, got rank = e")
     path = write(tmp_path, '{"contest":1,"player":true,"rank":1}', name="t.jsonl")
     assert refusal(path) == "t.jsonl, line 1: column 'player' must be text or a number, got True"
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"contest,player,rank\n1,a,1\n\n1,b,x\n"))

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files.contests import Columns, read_contests
+from ranklake.flows.sources.options import ReadOptions
 from ranklake.flows.sources.results import contests_from_results
 from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage.datasets.tables.contests import Contest
@@ -110,7 +111,7 @@ def test_any_valid_results_are_read_back_from_csv_and_parquet(
     for c, p, r in entries:
         expected.setdefault(c, []).append((p, r))
     for write in WRITERS.values():
-        read = list(read_contests(write(tmp_path_factory.mktemp("any"), table)))
+        read = list(read_contests(write(tmp_path_factory.mktemp("any"), table), options=ReadOptions(absent="none")))
         assert [c.contest_id for c in read] == list(expected)
         for contest in read:
             field = expected[contest.contest_id]
@@ -122,7 +123,7 @@ def test_many_contests_are_the_same_as_single_ones(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("ranklake.flows.sources.results.CHUNK_ROWS", 7)
     sizes = [1, 3, 20, 2, 2, 7, 8, 1]
     contest = [f"c{i}" for i, size in enumerate(sizes) for _ in range(size)]
-    table = {"contest": contest, "player": list(range(44)), "rank": [p % 5 for p in range(44)]}
+    table = {"contest": contest, "player": list(range(44)), "rank": [1 + p % 5 for p in range(44)]}
     read = list(read_contests(write_parquet(tmp_path, table)))
     for one in read:
         alone = {
@@ -159,7 +160,7 @@ NAMES = [
 
 @both
 def test_names_stay_as_they_are(tmp_path: Path, write: Any) -> None:
-    table = {"contest": ["NA"] * len(NAMES), "player": NAMES, "rank": list(range(len(NAMES)))}
+    table = {"contest": ["NA"] * len(NAMES), "player": NAMES, "rank": list(range(1, len(NAMES) + 1))}
     (read,) = read_contests(write(tmp_path, table))
     assert (read.contest_id, read.handles.to_pylist()) == ("NA", NAMES)
 
@@ -290,11 +291,12 @@ def test_a_fault_names_file_contest_and_rows_and_can_be_skipped(
     report = IngestReport()
     assert [c.contest_id for c in read_contests(path, on_error="skip", report=report)] == ["a", "c"]
     assert [contest for contest, _ in report.left_out] == ["b"]
+    assert report.lines()[0] == "read 2 contests, 2 participations; left out 1 contest, 3 participations"
 
 
 def test_text_in_place_of_a_number_is_in_the_message(tmp_path: Path) -> None:
-    error = refusal(text(tmp_path, "contest,player,rank", "a,x,1", "a,y,DNF"))
-    assert str(error) == "results.csv, contest a, row 2 (line 3): a place must be a finite number, got rank = 'DNF'"
+    error = refusal(text(tmp_path, "contest,player,rank", "a,x,1", "a,y,two"))
+    assert str(error) == "results.csv, contest a, row 2 (line 3): a place must be a finite number, got rank = 'two'"
 
 
 @pytest.mark.parametrize("blank", [None, " ", "\u200b"])

@@ -68,6 +68,7 @@ def test_parties__out_of_competition_are_left_out() -> None:
     [
         ((("red", 1, ["a", "b"]), ("blue", 2, ["b", "c"])), "player 'b' is listed twice"),
         ((("red", 1, ["a", "b"]), ("blue", 2, [])), "a party has no members"),
+        ((("red", 1, ["a", "b"]), ("blue", 0, ["c"])), "rank = 0; ranks count from 1"),
         ((("red", 1, ["a", ""]),), "a player needs a name"),
     ],
 )
