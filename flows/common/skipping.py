@@ -18,6 +18,7 @@ from ranklake.rating_kernels.core.standings import OUTSIDE
 from ranklake.storage import Dataset
 
 from .adapters import ContestFacts
+from .text import count
 
 __all__ = [
     "ALL_TIED",
@@ -29,6 +30,8 @@ __all__ = [
     "Skipping",
     "count_reasons",
     "differ",
+    "reasons_of",
+    "skipped_text",
 ]
 
 ONE_PARTICIPANT, ALL_TIED, TWO_TIED, NOBODY_RATED = 1, 2, 3, 4
@@ -128,6 +131,21 @@ ANY_SYSTEM = Skipping()  # for comparisons: every system rates all other contest
 def count_reasons(reasons: npt.NDArray[np.uint8]) -> dict[str, int]:
     """Number of skipped contests by the text of the reason, given ``Skipping.reasons``."""
     return {text: n for reason, text in REASONS.items() if (n := int(np.count_nonzero(reasons == reason)))}
+
+
+def skipped_text(counts: Mapping[str, int]) -> str:
+    """What was skipped, given the number of contests by reason: each follows a semicolon."""
+    return "".join(f"; {count(n, 'contest')} skipped: {reason}" for reason, n in counts.items())
+
+
+def reasons_of(dataset: Dataset, rule: Skipping, stop: int) -> npt.NDArray[np.uint8]:
+    """As ``Skipping.reasons`` for the first ``stop`` contests of a data set; reads their standings.
+
+    Participants whom a range of ratings excludes count as rated.
+    """
+    facts = ContestFacts.of(dataset.contests, np.ones(dataset.contests.num_rows, dtype=np.bool_))
+    reasons = (rule.reasons(facts.rounds(part)) for part in dataset.standings(0, stop))
+    return np.concatenate([np.empty(0, np.uint8), *reasons])
 
 
 def differ(dataset: Dataset, one: Skipping, other: Skipping) -> bool:

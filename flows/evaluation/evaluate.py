@@ -26,6 +26,7 @@ from ..common.configuration.settings import build_params, find_system
 from ..common.finite import finite_json, finite_rows
 from ..common.text import count
 from ..compilation.compile import compile_parts
+from ..results.leaderboard import check_rated
 from .game_facts import GameFacts
 from .game_scores import summary
 from .pieces import PieceScorer, split
@@ -171,6 +172,7 @@ def evaluate(
     lake = lake if isinstance(lake, Lake) else Lake.open(lake)
     run = Run.open(lake, name)
     chain = run.segments()
+    check_rated(run, chain)
     if first_round >= chain.stop_round:
         raise LakeError(
             f"run {name} has {count(chain.stop_round, 'round')}, and the first {first_round:,} are skipped: none is "

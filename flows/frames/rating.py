@@ -18,7 +18,7 @@ from ranklake.rating_kernels import Beliefs, ConvergenceError, Outcome, Rounds, 
 from ..common.adapters import places_among_rated
 from ..common.configuration.needed_times import check_first_times, check_times, chosen_of
 from ..common.ignored_columns import IN_PYTHON, count_ignored, ignored_lines
-from ..common.skipping import Skipping, count_reasons
+from ..common.skipping import Skipping, count_reasons, skipped_text
 from ..common.text import described
 from ..common.times import spelled
 from ..compilation.compile import compile_kernels
@@ -165,6 +165,8 @@ def rate_results(
         rated, columns = _with_recovery(rating_system, params, store, opened_engine, rate_all)
     for line in ignored_lines(rating_system, count_ignored(rating_system, rated[1]), IN_PYTHON):
         warn_user(line)
+    if rated[0].all():
+        warn_user(f"no contest was rated{skipped_text(count_reasons(rated[0]))}")
     last = int(rounds.event[-1]) + 1, int(rounds.time_seconds[-1])
     final = PlayerBeliefs(rating_system.name, params, players, columns, *last)
     return RatedResults(results, *rated, final)

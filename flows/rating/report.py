@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..common.skipping import skipped_text
 from ..common.text import count, with_reasons
 
 __all__ = ["Progress", "RateReport"]
@@ -84,7 +85,7 @@ class RateReport:
         text += f" (they {self.rounding})" if self.rounding else ""
         text += f"{', ' if text else ''}{rated} {count(self.rated, 'round')}"
         text += f" with {count(self.rows, 'participation')} {took}"
-        text += "".join(f"; {count(n, 'contest')} skipped: {reason}" for reason, n in self.reasons.items())
+        text += skipped_text(self.reasons)
         text += f"; {self.excluded:,} of them excluded" if self.excluded else ""
         text += "".join(f"; {what}: {n:,}" for what, n in self.violations.items())
         text += f"; recoveries from lost workers: {self.recoveries}" if self.recoveries else ""

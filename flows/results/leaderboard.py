@@ -10,8 +10,11 @@ import pyarrow.compute as pc
 
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 from ranklake.storage.datasets.tables.games import GAMES_KIND
+from ranklake.storage.lake.layout import run_file
 from ranklake.storage.runs.segments import Segment
 
+from ..common.skipping import ALL_TIED, NOBODY_RATED, Skipping, count_reasons, reasons_of, skipped_text
+from ..common.text import count
 from ..common.titles import Titles, TitlesChoice
 from .board_table import board_table
 from .display import Display
@@ -149,7 +152,31 @@ def check_rated(run: Run, chain: Chain) -> None:
     Raises
     ------
     LakeError
-        The run has no rated rounds; the message names the remedy.
+        The run has no rated rounds; the message says why, and names the remedy.
     """
     if not any(segment.n_rows for segment in chain.segments):
-        raise LakeError(f"run {run.name} has no rated rounds yet; `ranklake rate --run {run.name}` makes them")
+        why = _why_none(run, chain.stop_round)
+        raise LakeError(f"run {run.name} has no rated rounds{why}", path=run_file(run.name))
+
+
+def _why_none(run: Run, n: int) -> str:
+    """Why none of the first ``n`` contests of a run was rated, and the remedies."""
+    dataset, rate = Dataset.open(run.lake, run.config["dataset"]), f"`ranklake rate --run {run.name}"
+    n_contests = dataset.contests.num_rows
+    if not n or n > n_contests:
+        return f" yet; {rate}` makes them" if n_contests else f": data set {dataset.name} has no contests"
+    ids, left_out = dataset.contests.column("contest_id").slice(0, n), run.config.get("exclude", [])
+    excluded = pc.is_in(ids, pa.array(left_out, pa.string())).to_numpy()
+    counts, remedies = {}, []
+    if dataset.kind != GAMES_KIND:
+        found = reasons_of(dataset, Skipping.from_json(run.config), n)
+        found[(found == 0) & ~excluded] = NOBODY_RATED  # by a range of ratings
+        counts = count_reasons(found[~excluded])
+        if ALL_TIED in found[~excluded]:
+            remedies.append(f"{rate} --replace --keep-uninformative` rates ties")
+    if n_excluded := int(np.count_nonzero(excluded)):
+        counts["excluded"] = n_excluded
+        remedies.append(f"{rate} --include CONTEST` includes one again")
+    if n < n_contests:
+        remedies.append(f"{rate}` rates the other {count(n_contests - n, 'contest')}")
+    return f"{skipped_text(counts)}{'; ' if remedies else ''}{', '.join(remedies)}"

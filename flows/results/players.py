@@ -13,7 +13,7 @@ from ranklake.storage.lake.schemas import ROUNDS
 
 from ..common.titles import TitlesChoice
 from .display import Display
-from .leaderboard import rated_contests
+from .leaderboard import check_rated, rated_contests
 from .player_names import PlayerHistory, alias_note, candidate_names
 from .rating_format import RatingFormat
 from .run_titles import titles_of
@@ -53,6 +53,7 @@ def player_history(
     players = candidate_names(dataset, handle)
     wanted = pa.array(players.values(), pa.int32())
     chain = run.segments()
+    check_rated(run, chain)
     parts = [_rows_of(table, wanted) for _, table in run.iter_segments(chain=chain)]
     rows = pa.concat_tables([ROUNDS.append(_OPPONENT).empty_table(), *parts])
     rated = set(rows.column("player").unique().to_pylist())

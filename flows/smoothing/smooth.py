@@ -29,6 +29,7 @@ from ..engines.protocols import Engine
 from ..execution.smoothing import Checkpoint, smooth_rounds
 from ..rating.config import RunConfig, check_dataset_times
 from ..rating.plan import Plan
+from ..results.leaderboard import check_rated
 from ..results.smoothed import smoothing_digest
 from .params import params_of
 
@@ -176,9 +177,7 @@ def _rows(run: Run, chain: Chain) -> pa.Table:
     """The places of all rounds of a run."""
     names = ["round_index", "contest_id", "player", "lo", "hi"]
     tables = [run.read_segment(segment).select(names) for segment in chain.segments]
-    if not sum(table.num_rows for table in tables):
-        command = f"`ranklake rate --run {run.name}`"
-        raise LakeError(f"run {run.name} has no rated rounds; {command} first", path=layout.run_file(run.name))
+    check_rated(run, chain)
     return pa.concat_tables(tables)
 
 

@@ -209,6 +209,7 @@ def test_history__does_not_change_its_input() -> None:
     assert all(np.array_equal(a, b) for a, b in zip(cells, beliefs["history_perf"], strict=True))
 
 
+@pytest.mark.filterwarnings("ignore:no contest was rated")
 def test_history__uninformative_contests_are_skipped_or_kept() -> None:
     frame = small(rank=[1, 1, 1, 1, 2, 3])
     history = rate_history(frame)
@@ -259,7 +260,7 @@ def test_history__hyperparameters_may_be_texts_or_numbers() -> None:
 # Beliefs
 
 
-@pytest.mark.filterwarnings("ignore:no player of beliefs")
+@pytest.mark.filterwarnings("ignore:no player of beliefs", "ignore:no contest was rated")
 @repeatable(60)
 @given(histories(max_rounds=6), elo_mmr_params(), st.data())
 def test_history__in_two_parts_with_beliefs_passed_on_is_the_same(

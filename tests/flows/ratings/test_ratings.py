@@ -157,6 +157,7 @@ def test_update__takes_further_contests_of_the_same_columns_only() -> None:
         Ratings.rate(SMALL[3:]).update(SMALL[:3])
 
 
+@pytest.mark.filterwarnings("ignore:no contest was rated")
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
 @pytest.mark.parametrize("names", ["text", "numbers"])
 def test_update__contest_by_contest_is_the_whole_history(kind: str, names: str) -> None:
