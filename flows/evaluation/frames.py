@@ -84,6 +84,9 @@ def evaluate_history(
     mu = np.array(rows["mu_prior"], dtype=np.float64)
     if not np.isfinite(mu).all():
         raise ValueError("history: mu_prior must be finite")
+    if not (rows["lo"] >= 0).all():
+        row = rows.index[~(rows["lo"] >= 0)][0]
+        raise ValueError(f"history: lo must be a place from 0, got {rows['lo'][row]!r} in row {row!r}")
     compile_parts([SCORES])
     lo, n_before = (np.array(rows[name], dtype=np.int32) for name in ("lo", "n_before"))
     found = params = None

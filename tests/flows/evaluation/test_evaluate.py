@@ -103,8 +103,10 @@ def test_evaluate_history__has_the_scores_of_the_same_rounds_in_a_lake(lake: Lak
         (lambda frame: frame.drop(columns="mu_prior"), "mu_prior is missing"),
         (lambda frame: frame[::-1], "must be in rating order"),
         (lambda frame: frame.assign(mu_prior=math.inf), "mu_prior must be finite"),
+        (lambda frame: frame.assign(lo=-1), "lo must be a place from 0, got .*-1.* in row 0"),
+        (lambda frame: frame.assign(lo=math.nan), "lo must be a place from 0, got .*nan.* in row 0"),
     ],
-    ids=["column", "order", "infinity"],
+    ids=["column", "order", "infinity", "negative place", "missing place"],
 )
 def test_evaluate_history__refuses_invalid_histories(lake: Lake, change: Any, said: str) -> None:
     history = Run.open(lake, "run").read_rounds().to_pandas()
