@@ -129,7 +129,9 @@ def counted_from_zero(frame: bool) -> str:
 
 
 def _in_words(value: object) -> str:
-    """A value for a message; numbers as text have no quotes."""
+    """A value for a message; numbers as text have no quotes, whole numbers no point."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     text = "" if value is None else str(value).strip()
     if not text:
         return "empty"

@@ -59,7 +59,8 @@ def ranks_of(results: ResultTable, unit: Longs | None = None) -> Ranks:
         absent = np.zeros_like(bad)
     member = np.zeros_like(bad) if unit is None else unit != np.arange(len(unit))  # beside the first of its team
     low = (values <= 0) & ~absent & ~bad if key == "rank" and fate != "none" else np.zeros_like(bad)
-    from_zero = bool(low.any()) and counts_from_zero(results.contest_of, values, absent | bad | member)
+    heard = results.options is not None and bool(low.any())  # sites have no option, and nobody to read a note
+    from_zero = heard and counts_from_zero(results.contest_of, values, absent | bad | member)
     if from_zero and fate != "error":  # something has no place: the words, or the zeros
         from_zero = bool(absent.any())
     if from_zero:
@@ -94,7 +95,7 @@ def _refuse(results: ResultTable, key: str, absent: Bools, low: Bools) -> None:
     groups = _by_contest(results, absent)
     several = len(groups) > 1 and (results.options is None or results.options.on_error == "stop")
     n_rows = count(int(np.count_nonzero(absent)), "row")
-    whole = f" ({n_rows} of {len(groups):,} contests in all)" if several else ""
+    whole = f" ({n_rows} of {count(len(groups), 'contest')} in all)" if several else ""
     for rows in groups:
         rule = f"a {_NOUNS[key]} must be {'a number from 1' if low[rows].any() else 'a finite number'}"
         rule += f", got {results.columns[key]} = {_values(results, key, rows)}{whole}"

@@ -67,6 +67,23 @@ def test_teams__of_one_name_have_their_ids_and_those_without_a_name_are_ids(fold
     assert contest.lo.tolist() == [0, 0, 1, 1, 1, 2, 2]
 
 
+def test_rank__of_zero_is_a_fault_of_its_competition(folder: Path) -> None:
+    ranks = {
+        "alone,2,1": "alone,2,0",
+        "trio,1,2": "trio,1,1",
+        "trio,9,3": "trio,9,2",
+        "a,1,1": "a,1,0",
+        "b,1,2": "b,1,1",
+    }
+    teams = FILES["Teams.csv"]
+    for old, new in ranks.items():
+        teams = teams.replace(old, new)
+    (folder / "Teams.csv").write_text(teams, "utf-8")
+    for fault in read_meta_kaggle(folder, 2_000_000_000):
+        assert isinstance(fault, SourceError)
+        assert fault.rule.partition(" (")[0] == "a place must be a number from 1, got rank = 0"
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
