@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from helpers.commands import Command
+from helpers.data import shared
 from helpers.documents import ROOT, blocks_of
 
 FOLDER = ROOT / "docs" / "ingest"
@@ -38,3 +40,16 @@ def test_lake_tables__are_read_by_the_examples(
     for command in ("rate", "--dataset", "club"), ("publish", "--run", "club-elo-mmr"):
         assert invoke(*command, "--lake", "lake").code == 0
     assert "read 1 contest, 2 participations" in invoke(*again).out
+
+
+def test_files__are_read_by_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Command) -> None:
+    board, reddit = (shlex.split(line)[1:] for line in blocks_of(page("files"), "sh"))
+    monkeypatch.chdir(tmp_path)
+    Path("reddit.tar.xz").symlink_to(shared("elo-datasets/reddit.tar.xz"))
+    Path(board[2]).parent.mkdir()
+    rows = [{"team_id": "7", "rank": 1}, {"team_id": "8", "rank": 2}]
+    Path(board[2]).write_text(json.dumps({"state": {"ended": "2024-06-25T14:00:00Z"}, "rows": rows}), "utf-8")
+    assert "read 1 contest, 2 participations" in invoke(*board).out
+    answer = invoke(*reddit)
+    (expected,) = blocks_of(page("files"), "text")
+    assert sorted((answer.out + answer.err).split("\n")) == sorted(expected.split("\n"))

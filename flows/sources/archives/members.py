@@ -16,7 +16,7 @@ from typing import IO, NamedTuple
 from ..base import IngestReport, SourceError, contest_number
 from ..limits import Limits, byte_count
 
-__all__ = ["CHUNK_BYTES", "Member", "Members", "damage_in_words", "read_all"]
+__all__ = ["CHUNK_BYTES", "Member", "Members", "contest_named", "damage_in_words", "read_all"]
 
 CHUNK_BYTES = 2**20
 
@@ -58,6 +58,11 @@ class Member(NamedTuple):
         return contest_number(self.stem)
 
 
+def contest_named(stem: str, folder: str) -> str:
+    """The id of the contest in a file: its name, or that of its folder for names that contest systems give."""
+    return folder if stem in ("scoreboard", "results") and folder else stem
+
+
 class Members(list[Member]):
     """The contest files of one folder or archive, in the order in which they are added.
 
@@ -74,6 +79,7 @@ class Members(list[Member]):
     def __init__(self, path: Path, report: IngestReport, limits: Limits) -> None:
         super().__init__()
         self.source, self.limits, self._report = path.name, limits, report
+        self._folder = path.absolute().name if path.is_dir() else ""
         self.size = 0 if path.is_dir() else path.stat().st_size
         self.most_bytes = limits.expanded_from(self.size)
 
@@ -119,7 +125,9 @@ class Members(list[Member]):
             with damage_in_words(self.source, name):
                 return read()
 
-        self.append(Member(name, read_checked))
+        inside = PurePosixPath(self._folder, name)
+        stem = inside.name[: -len(".json")]
+        self.append(Member(name, read_checked, contest_named(stem, inside.parent.name) if stem == "scoreboard" else ""))
 
     def too_many(self) -> SourceError:
         """The error of an archive or folder with too many files."""

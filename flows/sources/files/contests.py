@@ -21,6 +21,7 @@ from ..options import ReadOptions
 from .inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
 from .json_tables import contests_in
 from .reference import parse_reference, reference_time
+from .scoreboards import as_reference
 from .tables import Columns, read_tables
 
 __all__ = ["Columns", "ReadOptions", "read_contests"]
@@ -200,11 +201,12 @@ def _read_reference(
 
 
 def _read(member: Member, source: str) -> bytes | bytearray:
-    """The bytes of a member; damage is a fault of its contest, so that other contests can still be read."""
+    """A member in the reference format; damage is a fault of its contest, so that other contests can still be read."""
     try:
-        return member.read()
+        raw = member.read()
     except SourceError as error:
         raise SourceError(error.rule, source, member.stem, member.name) from error.__cause__
+    return as_reference(raw, member.stem, source, member.name) or raw
 
 
 def _in_order(members: list[Member], order: Order, source: str) -> tuple[list[Member], list[SourceError]]:

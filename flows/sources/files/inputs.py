@@ -85,6 +85,11 @@ class Input:
         return name
 
     @property
+    def folder(self) -> str:
+        """The name of the file's folder."""
+        return Path(os.path.abspath(self.path)).parent.name
+
+    @property
     def folder_values(self) -> dict[str, str | None]:
         """The columns in the names of the folders directly above, as ``contest=spring``; null for Hive's default."""
         above = map(os.path.basename, map(str, Path(os.path.abspath(self.path)).parents))

@@ -10,13 +10,14 @@ import msgspec
 import pyarrow as pa
 
 from ...common.text import quoted
-from ..archives.members import Member
+from ..archives.members import Member, contest_named
 from ..archives.spool import Spool
 from ..base import IngestReport, SourceError
 from ..options import ReadOptions
 from .inputs import Input
 from .json_items import fault_of, items_of, place_of
 from .parts import Reading, TablePart
+from .scoreboards import as_reference, events_of_year, refuse_other
 
 __all__ = ["contests_in", "read_json"]
 
@@ -49,11 +50,19 @@ def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> li
     for number, raw in items_of(source, reading):
         try:
             value = _keys(raw, number, source)
-            if "standings" not in value:
+            events = events_of_year(value)
+            if events is not None:
+                return [Member(source.name, spool.add(event), called) for called, event in events.items()]
+            called = contest_named(source.stem, source.folder) if number == 0 else ""
+            board = as_reference(raw, called, source.name)
+            if "standings" not in value and board is None:
                 if not members:
+                    refuse_other(value, source.name)
                     return None
                 raise fault_of("has no standings, the contests before it do", number, source)
-            called = source.stem if number == 0 else _id_of(value, number, source)
+            called = called if board is not None else source.stem if number == 0 else ""
+            called = called or _id_of(value, number, source)
+            raw = raw if board is None else board
         except SourceError as error:
             reading.leave_out(error)
             continue

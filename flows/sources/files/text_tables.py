@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from ..archives.members import contest_named
 from ..base import SourceError
 from ..limits import byte_count
 from .inputs import Input
@@ -74,9 +75,10 @@ def read_text(source: Input, reading: Reading) -> TablePart:
     delimiter = options.delimiter or head.delimiter("\t" if source.form == "tsv" else "", names)
     # One thread: only then does Arrow know the row of an error.
     one_thread = pacsv.ReadOptions(
-        use_threads=False, block_size=BLOCK_BYTES, encoding="utf8" if utf8 else options.encoding, skip_rows=skipped
-    )
-    lines = Lines(source, "utf-8-sig" if utf8 else options.encoding, delimiter, skipped)
+        use_threads=False, block_size=BLOCK_BYTES, encoding="utf8" if utf8 else options.encoding, skip_rows=skipped,
+        column_names=head.columns or None,
+    )  # fmt: skip
+    lines = Lines(source, "utf-8-sig" if utf8 else options.encoding, delimiter, skipped - bool(head.columns))
     present: list[str] = []
     left_out: list[int] = []
 
@@ -110,7 +112,9 @@ def read_text(source: Input, reading: Reading) -> TablePart:
             present = stream.schema.names
         if marked and any(has_marks(name) for name in present):
             raise SourceError(f"cannot be read: the header is not UTF-8; {_encodings(utf8)}", source.name)
-        columns, used = reading.find(present, source)
+        named = [name for name in ("contest",) if head.columns and name not in source.folder_values]
+        columns, used = reading.find([*present, *named], source)
+        used = [name for name in used if name not in named]
         # All columns are read as text: type detection would change the player 007 to 7 and the player NA to null.
         converting = pacsv.ConvertOptions(
             include_columns=used,
@@ -126,6 +130,9 @@ def read_text(source: Input, reading: Reading) -> TablePart:
                 batches.append(without_marks(batch, n_rows, faults, _encodings(utf8)) if marked else batch)
                 n_rows += batch.num_rows
             table = pa.Table.from_batches(batches, stream.schema)
+        for name in named:
+            contest = contest_named(source.stem, source.folder)
+            table = table.append_column(name, pa.repeat(pa.scalar(contest, pa.string()), len(table)))
     except UnicodeError as error:
         rule = f"the text is not {options.encoding}: {error}"
         if isinstance(error, UnicodeDecodeError):
