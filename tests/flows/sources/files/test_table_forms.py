@@ -512,9 +512,7 @@ def test_rate_history_takes_the_same_columns(change: Callable[[pd.DataFrame], pd
     )
     expected = rate_history(frame, "glicko", engine="serial", period_days=30.0)
     assert rate_history(change(frame), "glicko", engine="serial", period_days=30.0).equals(expected)
-    assert not rate_history(frame.drop(columns="time_seconds"), "glicko", engine="serial", period_days=30.0).equals(
-        expected
-    )
+    assert not rate_history(frame.drop(columns="time_seconds"), "glicko", engine="serial").equals(expected)
 
 
 def test_rate_history_refuses_times_in_other_units_and_suggests_names() -> None:
