@@ -18,7 +18,7 @@ from ..common.configuration.settings import build_contest_params, find_system, p
 from ..common.text import described
 from ..execution.rater import BeliefColumns
 from .kinds import to_pandas
-from .warning import warn_user
+from .notebook import warn_user
 
 __all__ = [
     "HasBeliefs",

@@ -110,7 +110,8 @@ def rate_history(
         hyperparameter of this name.
     columns
         What the frame calls its columns, by key: ``contest, player, rank, score, lo, hi, time, weight, perf_ceiling,
-        rated, rated_above, rated_below, team, share``, as ``--column`` of the command; an empty name means that no
+        rated, rated_above, rated_below, team, share``, as ``--column`` of the command, or ``winner, loser, draw`` of a
+        frame with a row for each game of two; an empty name means that no
         column is used. Columns of teams are read only if they are named here: ``team`` has the team of a row, ``share``
         the member's share in it. The rows of a contest with one team are its members: they have one rank, and places
         count teams. A row without a team is a participant of its own. Shares are positive numbers, of which only the

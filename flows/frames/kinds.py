@@ -19,7 +19,7 @@ from ..common.arrow_types import plain
 from ..common.text import described
 from .conversions import arrow_as_pandas, column_as_arrow, polars_as_arrow
 
-__all__ = ["SUFFIX", "ArrowFrame", "Frame", "PandasFrame", "as_kind", "concat", "open_frame", "to_pandas"]
+__all__ = ["SUFFIX", "ArrowFrame", "Frame", "PandasFrame", "as_kind", "concat", "free_name", "open_frame", "to_pandas"]
 
 SUFFIX = "_results"  # of a column whose name a new column has
 Rows = npt.NDArray[np.integer]
@@ -36,11 +36,14 @@ class Frame(Protocol):
         The names of all columns, in order.
     index_names : list of str
         The names of the index; empty for frames without index.
+    copies : int
+        How often each row of the results is in this frame: once, or twice if it has two players.
     """
 
     kind: str
     names: list[str]
     index_names: list[str]
+    copies: int
 
     def arrow(self, names: Sequence[str] | None = None, mixed: Collection[str | None] = ()) -> pa.Table:
         """Some columns as Arrow; by default all. Columns ``mixed`` become text if they hold numbers and text."""
@@ -50,6 +53,9 @@ class Frame(Protocol):
 
     def labels(self, rows: Sequence[int]) -> list[Any]:
         """The labels of some rows in the index; empty for frames without index."""
+
+    def doubled(self, player: str, of: tuple[str, str], columns: Mapping[str, npt.NDArray[Any]]) -> Frame:
+        """A frame with every row twice and further columns: ``player`` is of two columns in turn."""
 
     def extend(
         self, rows: Rows, columns: Mapping[str, npt.NDArray[Any] | pd.Series[Any]], replaced: Mapping[str, str]
@@ -67,6 +73,7 @@ class PandasFrame:
     def __init__(self, frame: pd.DataFrame, kind: str = "pandas") -> None:
         self.frame, self.kind, self.names = frame, kind, [str(name) for name in frame.columns]
         self.index_names = [str(name) for name in frame.index.names if name is not None]
+        self.copies = 1
 
     def arrow(self, names: Sequence[str] | None = None, mixed: Collection[str | None] = ()) -> pa.Table:
         names = self.names if names is None else names
@@ -78,6 +85,15 @@ class PandasFrame:
 
     def labels(self, rows: Sequence[int]) -> list[Any]:
         return list(self.frame.index[list(rows)].tolist())
+
+    def doubled(self, player: str, of: tuple[str, str], columns: Mapping[str, npt.NDArray[Any]]) -> Frame:
+        rows = np.arange(len(self.frame))
+        both = pd.concat([self.take(name, rows) for name in of], ignore_index=True).iloc[_in_turn(len(rows))]
+        frame = self.frame.iloc[np.repeat(rows, 2)]
+        new = pd.DataFrame({player: both.array, **columns}, index=frame.index)
+        doubled = PandasFrame(pd.concat([frame, new], axis=1), self.kind)
+        doubled.copies = 2
+        return doubled
 
     def extend(self, rows: Rows, columns: Mapping[str, Any], replaced: Mapping[str, str]) -> Any:
         index = self.frame.index.take(rows)
@@ -96,6 +112,7 @@ class ArrowFrame:
     def __init__(self, table: pa.Table, kind: str) -> None:
         self.table, self.kind, self.names = plain(table), kind, list(table.column_names)
         self.index_names: list[str] = []
+        self.copies = 1
 
     def arrow(self, names: Sequence[str] | None = None, mixed: Collection[str | None] = ()) -> pa.Table:
         names = self.names if names is None else names
@@ -108,6 +125,16 @@ class ArrowFrame:
     def labels(self, rows: Sequence[int]) -> list[Any]:
         return []
 
+    def doubled(self, player: str, of: tuple[str, str], columns: Mapping[str, npt.NDArray[Any]]) -> Frame:
+        both = concat([self.arrow([name]).rename_columns([player]) for name in of])
+        table = self.table.take(pa.array(np.repeat(np.arange(len(self.table)), 2)))
+        table = table.append_column(player, both.column(0).take(pa.array(_in_turn(len(self.table)))))
+        for name, values in columns.items():
+            table = table.append_column(name, pa.array(values))
+        doubled = ArrowFrame(table, self.kind)
+        doubled.copies = 2
+        return doubled
+
     def extend(self, rows: Rows, columns: Mapping[str, Any], replaced: Mapping[str, str]) -> Any:
         arrays = {name: _as_arrow(column) for name, column in columns.items()}
         others = _kept(self.names, columns, replaced.values())
@@ -117,6 +144,17 @@ class ArrowFrame:
             if name in columns and replaced.get(name) == name:
                 arrays[name] = self.table.column(self.names.index(name)).take(pa.array(rows))
         return as_kind(pa.table(arrays), self.kind)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """This name of a new column, or the name with a suffix if it is taken."""
+    return name if name not in taken else free_name(name + SUFFIX, taken)
+
+
+def _in_turn(n: int) -> Rows:
+    """The order that takes rows 0 to n - 1 and n to 2 n - 1 in turn."""
+    order: Rows = np.arange(2 * n).reshape(2, n).T.ravel()
+    return order
 
 
 def _kept(names: Sequence[str], columns: Collection[str], replaced: Collection[str]) -> dict[int, str]:

@@ -52,8 +52,7 @@ from .beliefs import (
     warn_of_lost_record,
 )
 from .entrants import Entrants, members_of
-from .html import titled_table
-from .warning import warn_user
+from .notebook import titled_table, warn_user
 
 __all__ = ["Prediction", "predict"]
 

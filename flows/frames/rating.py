@@ -39,9 +39,9 @@ from .beliefs import (
     read_beliefs,
     warn_of_lost_record,
 )
+from .notebook import warn_user
 from .rated_order import RatedRounds, rate_in_order
 from .results import NO_TIMES, Results
-from .warning import warn_user
 
 __all__ = ["RatedResults", "open_given_engine", "rate_results"]
 

@@ -21,7 +21,8 @@ from ..sources.column_names import KEYS, OTHER_KEYS, Columns
 from ..sources.options import Duplicates, ReadOptions
 from ..sources.results import rounds_from_results
 from .kinds import Frame, open_frame
-from .warning import warn_user
+from .notebook import warn_user
+from .winners import OF_WINNERS, double_winners
 
 __all__ = ["NO_TIMES", "Results", "named_columns"]
 
@@ -75,11 +76,16 @@ class Results:
         absent: Absent = "error",
         *,
         limits: bool = False,
+        first: int = 1,
     ) -> Results:
         """Read a frame of any kind. Warns of times that go back, of places from 0 and of contests that are left out.
 
+        A row of a frame of winners and losers is a contest of two.
+
         Parameters
         ----------
+        first
+            Number of the first contest of winners and losers without a column of contests.
         limits
             Whether contests may have ``rated_above`` or ``rated_below``.
 
@@ -90,6 +96,10 @@ class Results:
         """
         frame = open_frame(results)
         of_teams, columns = _split_teams(columns, duplicates)
+        try:
+            frame, columns = double_winners(frame, columns, first)
+        except SourceError as error:
+            raise ValueError(_labelled(error, frame)) from None
         named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items())
         options = ReadOptions(columns=named, on_error=on_error, duplicates=duplicates, absent=absent)
         try:
@@ -161,10 +171,11 @@ def named_columns(columns: Mapping[str, str] | None, **keywords: str | None) -> 
     if not isinstance(columns, Mapping | None):
         raise TypeError(f"columns must be a mapping such as {{'contest': 'race_id'}}, got {described(columns)}")
     named = {key: name for key, name in (columns or {}).items() if name is not None}
+    keys = (*KEYS, *OF_WINNERS)
     for key, name in named.items():
-        if key not in (*KEYS, *OTHER_KEYS):
-            near = near_names(key, KEYS) if isinstance(key, str) else []
-            meant = f"did you mean {near[0]!r}?" if near else f"keys are {', '.join(KEYS)}"
+        if key not in (*keys, *OTHER_KEYS):
+            near = near_names(key, keys) if isinstance(key, str) else []
+            meant = f"did you mean {near[0]!r}?" if near else f"keys are {', '.join(keys)}"
             raise ValueError(f"columns={{{key!r}: {name!r}}}: there is no key {key!r}; {meant}")
         if not isinstance(name, str):
             raise TypeError(f"columns: the column of {key!r} must be a text, got {described(name)}")
@@ -205,8 +216,10 @@ def _hidden_in_index(frame: Frame, named: Columns) -> str:
 
 
 def _labelled(error: SourceError, frame: Frame) -> str:
-    labels = frame.labels([row - 1 for row in error.rows])
-    return str(SourceError(error.rule, error.source, error.contest, error.member, error.rows, error.lines, labels))
+    rows = list(dict.fromkeys((row - 1) // frame.copies for row in error.rows))
+    labels = frame.labels([row * frame.copies for row in rows])
+    rows = [row + 1 for row in rows]
+    return str(SourceError(error.rule, error.source, error.contest, error.member, rows, error.lines, labels))
 
 
 def _has_date_column(frame: Frame) -> bool:

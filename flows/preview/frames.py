@@ -31,8 +31,8 @@ from ..frames.beliefs import (
     read_beliefs,
 )
 from ..frames.kinds import as_kind, open_frame
+from ..frames.notebook import warn_user
 from ..frames.results import named_columns
-from ..frames.warning import warn_user
 from ..results.display import Display
 from ..sources.absences import Absent
 from ..sources.options import Duplicates

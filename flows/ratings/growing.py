@@ -165,6 +165,14 @@ class GrowingHistory:
         """Its last rows, at least one if it has any."""
         return next((frame for frame in reversed(self.frames) if len(frame)), self.frames[0])
 
+    @property
+    def last_number(self) -> int:
+        """The name of the last contest if it is a whole number, as games without names have; 0 otherwise."""
+        column = self.last["contest"]
+        last = column[len(column) - 1] if isinstance(column, pa.ChunkedArray) else column.iloc[-1] if len(column) else 0
+        last = last.as_py() if isinstance(last, pa.Scalar) else last
+        return int(last) if isinstance(last, int | np.integer) else 0
+
     def has(self, contest: Any) -> bool:
         """Whether a contest of this name is rated."""
         return any(contest in names for names in self.contests)

@@ -16,8 +16,8 @@ from ..common.configuration.settings import params_to_json
 from ..common.times import parse_time
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
+from ..frames.notebook import warn_user
 from ..frames.prediction import Prediction, predict
-from ..frames.warning import warn_user
 from ..preview.frames import preview
 from ..results.display import Display
 from ..sources.absences import Absent

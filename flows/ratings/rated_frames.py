@@ -47,9 +47,10 @@ class Reading:
     skip_uninformative: bool | None = None
     absent: Absent = "error"
 
-    def read(self, results: Any) -> Results:
-        """The contests of a frame."""
-        return Results.read(results, self.columns, self.on_error, self.duplicates, self.absent, limits=True)
+    def read(self, results: Any, first: int = 1) -> Results:
+        """The contests of a frame; games of winners and losers without names are numbered from ``first``."""
+        how = self.on_error, self.duplicates, self.absent
+        return Results.read(results, self.columns, *how, limits=True, first=first)
 
     def found(self, history: pd.DataFrame) -> dict[str, str]:
         """The names of the history's columns with weights, ceilings, teams and shares, by key, of those that it has.

@@ -20,8 +20,8 @@ from ..common.text import count
 from ..common.titles import NONE
 from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
-from ..frames.html import titled_table
 from ..frames.kinds import as_kind, open_frame, to_pandas
+from ..frames.notebook import titled_table
 from ..frames.results import named_columns
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
@@ -238,7 +238,7 @@ class Ratings(PlayerRatings[FrameT]):
         """
         beliefs, history = self._parts()
         reading = self._reading if absent is None else replace(self._reading, absent=absent)
-        table, last_time = reading.read(results), beliefs.facts.last_time
+        table, last_time = reading.read(results, history.last_number + 1), beliefs.facts.last_time
         reading = replace(reading, absent=table.absent)
         if again := [name for name in table.contests().tolist() if history.has(name)]:
             raise ValueError(f"contest {again[0]!r} is rated already; update takes further contests only")

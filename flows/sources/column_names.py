@@ -208,6 +208,9 @@ class Columns:
             return rule + (f"; name it with columns={offered!r}" if offered else "")
         if len(present) == 1 and (marks := re.findall(r"[,;\t|]", present[0])):
             return rule + f"; --delimiter {'tab' if marks[0] == chr(9) else repr(marks[0])}?"
+        folded = {column.strip().casefold() for column in present}
+        if {"winner", "loser"} <= folded or {"white", "black"} <= folded:
+            return f"{rule}; for tables with one game a row use `ranklake ingest games`"
         if offered:
             for key in missing:
                 if key not in offered and not (key == "rank" and "score" in offered):

@@ -128,3 +128,9 @@ def test_games__of_which_none_is_rated_say_why(invoke: Command, games: Path, tmp
     result = invoke("ingest", "games", games, "--dataset", "chess", "--lake", tmp_path / "lake")
     assert result.code == 1
     assert "no game that can be rated; nothing was ingested; left out: 1 game, unfinished (first: games" in result.err
+
+
+def test_files__of_games_are_told_from_results(invoke: Command, games: Path, tmp_path: Path) -> None:
+    result = invoke("ingest", "files", games, "--dataset", "chess", "--lake", tmp_path / "lake")
+    assert result.code == 1
+    assert "for tables with one game a row use `ranklake ingest games`" in result.err

@@ -1,0 +1,95 @@
+"""Frames with a winner and a loser in each row, as frames with a row for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..common.text import quoted
+from ..sources.base import SourceError
+from ..sources.columns import as_flags, is_blank
+from .kinds import Frame, free_name
+
+__all__ = ["OF_WINNERS", "double_winners"]
+
+OF_WINNERS = ("winner", "loser", "draw")
+"""The keys of the columns of such a frame."""
+
+
+def double_winners(frame: Frame, columns: dict[str, str], first: int) -> tuple[Frame, dict[str, str]]:
+    """A frame of winners and losers with a row for each of them, and its columns by key; any other frame as it is.
+
+    It is one if its columns are named, or if it has ``winner`` and ``loser`` and no ``player``.
+
+    Parameters
+    ----------
+    columns
+        Names of columns by key. In the result, players, ranks and contests take the place of winners, losers and draws.
+    first
+        Number of the first game, if there is no column of contests.
+
+    Raises
+    ------
+    SourceError
+        A column is missing, a draw is neither true nor false, or two rows have one contest.
+    """
+    named = {key: columns[key] for key in OF_WINNERS if columns.get(key)}
+    folded: dict[str, list[str]] = {}
+    for name in dict.fromkeys(frame.names):
+        folded.setdefault(name.strip().casefold(), []).append(name)
+    usual = {key: folded[key] for key in OF_WINNERS if key in folded and key not in columns}
+    found = {key: key if key in names else names[0] for key, names in usual.items()} | named
+    columns = {key: name for key, name in columns.items() if key not in OF_WINNERS}
+    if not named and ("player" in (*folded, *columns) or not {"winner", "loser"} <= found.keys()):
+        return frame, columns
+    for key, names in usual.items():
+        if len(names) > 1:
+            alike = " and ".join(map(repr, names))
+            raise SourceError(
+                f"the columns {alike} differ in case only; name one with columns={{{key!r}: ...}}", "results"
+            )
+    for key in ("winner", "loser", *found):
+        if frame.names.count(found.get(key, "")) != 1:
+            fault = "there are two columns" if found.get(key) in frame.names else "there is no column"
+            listed = ", ".join(map(repr, frame.names))
+            remedy = f"name it with columns={{{key!r}: ...}}"
+            raise SourceError(
+                f"{fault} {found.get(key, key)!r} ({key}) among the columns {listed}; {remedy}", "results"
+            )
+    table = frame.arrow(list(found.values())).rename_columns(list(found))
+    rank = np.tile([1, 2], len(table))
+    if "draw" in found:
+        rank[np.repeat(_drawn(table.column("draw")), 2)] = 1
+    wanted = ("player", "rank") if _has_contests(frame, columns) else ("player", "rank", "contest")
+    added = {key: free_name(key, frame.names) for key in wanted}
+    values = {added["rank"]: rank}
+    if "contest" in added:
+        values[added["contest"]] = np.repeat(np.arange(first, first + len(table)), 2)
+    return frame.doubled(added["player"], (found["winner"], found["loser"]), values), columns | added
+
+
+def _has_contests(frame: Frame, columns: Mapping[str, str]) -> bool:
+    """Whether a frame of winners and losers has a column of contests, in which each row has one of its own."""
+    name = columns.get("contest", "contest")
+    if name not in frame.names:
+        return False
+    contests = frame.arrow([name]).column(0)
+    again = contests.to_pandas().duplicated().to_numpy()
+    if again.any():
+        row = int(np.argmax(again))
+        rule = f"{name} {quoted(contests[row].as_py())} is in two rows, and a row with winner and loser is a contest"
+        raise SourceError(f"{rule}; leave the column out with columns={{'contest': ''}}", "results", rows=[row + 1])
+    return True
+
+
+def _drawn(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    """Which games are draws; blank is none."""
+    flags, bad = as_flags(column, "draw", "results")
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise SourceError(f"draw must be true or false, got {quoted(column[row].as_py())}", "results", rows=[row + 1])
+    drawn: npt.NDArray[np.bool_] = flags & ~is_blank(column)
+    return drawn
