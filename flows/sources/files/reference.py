@@ -88,8 +88,10 @@ def parse_reference(
         Not UTF-8, not JSON, a wrong type, invalid standings, or a limit is exceeded; names the rows.
     """
 
+    size = 0  # participations, once they are known
+
     def fault(rule: str, *rows: int) -> SourceError:
-        return SourceError(rule, source, contest_id, member, rows)
+        return SourceError(rule, source, contest_id, member, rows, participations=size)
 
     limits = limits or Limits()
     check_participants(_count_rows(raw, limits.participants), limits, source, contest_id, member)
@@ -102,6 +104,7 @@ def parse_reference(
             raise fault(f"{name} must be {allowed.rule}, got {getattr(contest, name)}")
     rosters = None if all(row.members is None and row.shares is None for row in rows) else Rosters(rows, fault)
     names = [row.handle for row in rows] if rosters is None else rosters.members
+    size = len(names)
     check_participants(len(names), limits, source, contest_id, member)
     if len(set(names)) < len(names):
         first: dict[str, int] = {}
@@ -121,7 +124,7 @@ def parse_reference(
     try:
         check_standings(lo, hi)
     except StandingsError as error:
-        raise SourceError(error.rule, source, contest_id, member, range(error.first_row, error.last_row + 1)) from None
+        raise fault(error.rule, *range(error.first_row, error.last_row + 1)) from None
     unrated = set(contest.unrated)
     if strange := sorted(unrated.difference(names)):
         raise fault(f"the unrated player {quoted(strange[0])} is not in the standings")
