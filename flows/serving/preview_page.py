@@ -25,6 +25,7 @@ __all__ = ["PreviewForm", "changes", "read_form", "read_standings"]
 
 _MOST_FIELDS = 10
 _PLACED = re.compile(r"(?:=|[Tt]-?)?(\d{1,9})(?:[.):=]|st|nd|rd|th)?\s+(\S.*)").fullmatch
+_REMEDY = "leave such participants out, or enter their names among the entrants, who share the last place"
 _TABLE = re.compile(r"[\t,;|]")
 
 
@@ -110,8 +111,7 @@ def _places(lines: Sequence[str]) -> list[Placed]:
         return [Placed(found[2], int(found[1])) for found in placed if found]
     if any(placed) and all(found or is_absence(line.split()[0]) for found, line in zip(placed, lines, strict=True)):
         at = placed.index(None)
-        remedy = "leave the participant out, or enter the name among the entrants, who share the last place"
-        raise ValueError(f"line {at + 1}: {quoted(lines[at])} has no place; {remedy}")
+        raise ValueError(f"line {at + 1}: {quoted(lines[at])} has no place; {_REMEDY}")
     return [Placed(line, place) for place, line in enumerate(lines, 1)]
 
 
@@ -126,5 +126,6 @@ def _from_file(text: str, entrants: Sequence[str], teams: bool) -> Standings:
             columns = ["team=team"] if teams and path.suffix == ".csv" else []
             return standings_from_file(path, ReadOptions.parse(columns), entrants)
         except SourceError as error:
-            text = re.split("; (?:add )?--", str(error))[0]  # options of the command
+            text, *options = re.split("; (?:add )?--", str(error))  # options of the command
+            text += f"; {_REMEDY}" if any(option.startswith("absent") for option in options) else ""
             raise Problem(400, text.replace(str(path), "the standings")) from None

@@ -64,7 +64,8 @@ def as_places(column: pa.ChunkedArray, noun: str, source: str) -> tuple[npt.NDAr
         return values, missing, np.isinf(values)
     text = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
     words = pa.array((*_WORDS, *_LETTERS) if noun == "rank" else _WORDS, pa.large_string())
-    absent = is_blank(column) | pc.is_in(pc.utf8_lower(text), value_set=words).to_numpy()
+    plain = pc.utf8_lower(pc.replace_substring(text, ".", ""))  # D.N.F., and the point alone of statistics programs
+    absent = is_blank(column) | pc.is_in(plain, value_set=words).to_numpy()
     text = pc.if_else(absent, None, text)  # null, so that whole numbers stay exact
     if noun == "rank":
         text = pc.replace_substring_regex(text, _PLACE, r"\1")
@@ -74,7 +75,7 @@ def as_places(column: pa.ChunkedArray, noun: str, source: str) -> tuple[npt.NDAr
 
 def is_absence(text: str) -> bool:
     """Whether a text says that a participant has no place, as ``DNF``."""
-    return text.casefold() in _WORDS
+    return text.replace(".", "").lower() in _WORDS
 
 
 def counts_from_zero(contest_of: Longs, rank: npt.NDArray[Any], without: Bools) -> bool:

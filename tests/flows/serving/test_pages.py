@@ -150,8 +150,8 @@ def test_preview__names_without_places_are_best_first(pages: TestClient) -> None
 @pytest.mark.parametrize(
     ("standings", "message"),
     [("", "at least one name"), ("player 1\nold one", "listed twice"), ("0 a\n1 b", "places must be"),
-     ("1 a\nDNF b", "has no place; leave the participant out"),
-     ("player,rank\na,1\nb,DNF\n", "got rank = &#39;DNF&#39;"),
+     ("1 a\nDNF b", "has no place; leave such participants out"),
+     ("player,rank\na,1\nb,DNF\n", "got rank = &#39;DNF&#39;; leave such"),
      ("name;points\na;1\n", "standings"), ("{", "standings"), ("[" * 100_000, "standings"), ("1 a\n1 a", "twice")],
 )  # fmt: skip
 def test_preview__keeps_the_text_and_names_the_fault(pages: TestClient, standings: str, message: str) -> None:

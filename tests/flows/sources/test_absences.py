@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ranklake import Ratings, preview, rate_history, search, smooth_history
 from ranklake.flows.cli.main import cli
@@ -70,7 +72,8 @@ def read(path: Path, report: IngestReport | None = None, columns: Sequence[str] 
 @pytest.mark.parametrize(
     ("absent", "got", "numbers"),
     [((0, 0), "0", True), ((-1, -2), "-1, -2", True), (("DNF", "dsq"), "'DNF', 'dsq'", False),
-     ((None, None), "empty", False), (("\\N", "-"), "'\\\\N', '-'", False), ((-1, "NC"), "-1, 'NC'", False)],
+     ((None, None), "empty", False), (("\\N", "-"), "'\\\\N', '-'", False), ((-1, "NC"), "-1, 'NC'", False),
+     (("D.N.F.", "."), "'D.N.F.', '.'", False)],
 )  # fmt: skip
 def test_files__refuse_absences_or_read_them(
     tmp_path: Path, write: Any, absent: tuple[Any, Any], got: str, numbers: bool
@@ -186,6 +189,35 @@ def test_skip__leaves_out_the_contest_names_it_and_counts_its_rows(tmp_path: Pat
     assert lines[-1].startswith("left out: t.csv, contest x, row 4 (line 5): ")
     assert lines[-1].endswith("; the contest has 4 participations")
     assert len(read(path, on_error="skip", absent="last")[0]) == 4
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    fields=st.lists(st.lists(st.sampled_from([1, 2, 3, "T3", "DNF", None, 0, -1]), min_size=1, max_size=6), max_size=4)
+)
+def test_any_table__counts_each_row_once(tmp_path_factory: pytest.TempPathFactory, fields: list[list[Any]]) -> None:
+    """Those with a place are as without the others, which are behind, left out, or reported with their contest."""
+    fields = [[1, 3, "DNF"], [1, 2], *fields]  # so that no table looks as if it began at 0, and one contest is whole
+    frame = pd.DataFrame(
+        [(f"c{at}", f"p{i}", value) for at, field in enumerate(fields) for i, value in enumerate(field)],
+        columns=["contest", "player", "rank"],
+    ).astype({"rank": object})  # fmt: skip
+    path = as_csv(tmp_path_factory.mktemp("any"), frame)
+    placed = frame[frame["rank"].isin([1, 2, 3, "T3"])]
+    alone = read(as_csv(path.parent / "placed", placed))
+    report = IngestReport()
+    dropped = read(path, report, absent="drop", on_error="skip")
+    assert dropped == alone
+    empty = len(frame) - frame["contest"].isin(placed["contest"]).sum()
+    assert (report.participations, sum(report.not_read.values())) == (len(placed), empty)
+    last = read(path, absent="last", on_error="skip")
+    assert sum(map(len, last)) == len(frame) - empty
+    for finishers, everybody in zip(alone, last, strict=True):
+        n, m = len(finishers), len(everybody)
+        assert everybody == finishers | dict.fromkeys(everybody.keys() - finishers.keys(), (n, m - 1))
+    report = IngestReport()
+    read(path, report, on_error="skip")
+    assert report.participations + sum(report.not_read.values()) == len(frame)
 
 
 def test_duplicates__count_the_rows_with_a_place(tmp_path: Path) -> None:
