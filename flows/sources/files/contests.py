@@ -12,11 +12,11 @@ from typing import Any
 from ranklake.storage.datasets.tables.contests import Contest
 
 from ...common.text import count
+from ..absences import Absent
 from ..archives.archive import ARCHIVES, open_members
 from ..archives.members import Member
 from ..base import IngestReport, OnError, Order, SourceError, filter_contests
 from ..lake_tables import is_delta
-from ..limits import Limits
 from ..options import ReadOptions
 from .inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
 from .json_tables import contests_in
@@ -170,16 +170,16 @@ def _from_members(
             raise ValueError(
                 f"the setting {name} applies to tables only; {source} holds contests of the reference format"
             )
-    return _read_reference(opening, source, options.order or "number", report, options.limits)
+    return _read_reference(opening, source, options, report)
 
 
 def _read_reference(
     opening: Callable[[], AbstractContextManager[list[Member]]],
     source: str,
-    order: Order,
+    options: ReadOptions,
     report: IngestReport,
-    limits: Limits,
 ) -> Iterator[Contest | SourceError]:
+    order = options.order or "number"
     with opening() as members:
         if not members:
             rule = "no contests: there is no .json file in it; tables in an archive must be unpacked first"
@@ -187,12 +187,12 @@ def _read_reference(
         _check_stems(members, source)
         if order == "number":
             _note_gaps(sorted(m.number for m in members if m.number is not None), report)
-        ordered, faults = _in_order(members, order, source)
+        ordered, faults = _in_order(members, order, source, options.absent)
         yield from faults
         for member in ordered:
             try:
-                raw = _read(member, source)
-                item = parse_reference(raw, member.stem, source=source, member=member.name, limits=limits)
+                raw = _read(member, source, options.absent)
+                item = parse_reference(raw, member.stem, source=source, member=member.name, limits=options.limits)
                 del raw
             except SourceError as error:
                 yield error
@@ -200,16 +200,18 @@ def _read_reference(
                 yield item
 
 
-def _read(member: Member, source: str) -> bytes | bytearray:
+def _read(member: Member, source: str, absent: Absent) -> bytes | bytearray:
     """A member in the reference format; damage is a fault of its contest, so that other contests can still be read."""
     try:
         raw = member.read()
     except SourceError as error:
         raise SourceError(error.rule, source, member.stem, member.name) from error.__cause__
-    return as_reference(raw, member.stem, source, member.name) or raw
+    return as_reference(raw, member.stem, source, member.name, absent) or raw
 
 
-def _in_order(members: list[Member], order: Order, source: str) -> tuple[list[Member], list[SourceError]]:
+def _in_order(
+    members: list[Member], order: Order, source: str, absent: Absent
+) -> tuple[list[Member], list[SourceError]]:
     """Members in rated order, and a fault for each member without a place in this order."""
     if order == "given":
         return members, []
@@ -219,7 +221,7 @@ def _in_order(members: list[Member], order: Order, source: str) -> tuple[list[Me
         number = member.number
         if order == "time":
             try:
-                raw = _read(member, source)
+                raw = _read(member, source, absent)
                 time = reference_time(raw, member.stem, source=source, member=member.name)
             except SourceError as error:
                 faults.append(error)

@@ -54,7 +54,7 @@ def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> li
             if events is not None:
                 return [Member(source.name, spool.add(event), called) for called, event in events.items()]
             called = contest_named(source.stem, source.folder) if number == 0 else ""
-            board = as_reference(raw, called, source.name)
+            board = as_reference(raw, called, source.name, absent=options.absent)
             if "standings" not in value and board is None:
                 if not members:
                     refuse_other(value, source.name)

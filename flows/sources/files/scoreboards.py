@@ -6,13 +6,15 @@ Sources: the contest API of CLICS (ccs-specs.icpc.io), which DOMjudge implements
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from ..absences import Absent, absences_in_words, remedy_for
 from ..base import SourceError
 
 __all__ = ["as_reference", "events_of_year", "refuse_other"]
@@ -27,7 +29,7 @@ class _State(msgspec.Struct):
 
 class _Row(msgspec.Struct):
     team_id: str | int
-    rank: int
+    rank: int | None = None
 
 
 class _Board(msgspec.Struct):
@@ -38,7 +40,7 @@ class _Board(msgspec.Struct):
 
 class _Position(msgspec.Struct):
     team: str | int
-    pos: int
+    pos: int | None = None
     lastAccept: float | None = None
 
 
@@ -48,7 +50,7 @@ class _Feed(msgspec.Struct):
 
 class _Score(msgspec.Struct):
     team_id: str | int
-    place: int
+    place: int | None = None
 
 
 class _Event(msgspec.Struct):
@@ -60,8 +62,15 @@ class _Event(msgspec.Struct):
 _KEYS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def as_reference(raw: bytes | bytearray, contest: str, source: str = "", member: str = "") -> bytes | None:
+def as_reference(
+    raw: bytes | bytearray, contest: str, source: str = "", member: str = "", absent: Absent = "error"
+) -> bytes | None:
     """A scoreboard in the reference format; None for other documents.
+
+    Parameters
+    ----------
+    absent
+        Treatment of teams without a place, as in a table.
 
     Raises
     ------
@@ -82,15 +91,16 @@ def as_reference(raw: bytes | bytearray, contest: str, source: str = "", member:
         if "rows" in value and value.keys() & {"state", "contest_time", "time"}:
             board = msgspec.json.decode(raw, type=_Board)
             ended = board.state.ended if board.state else None
-            return _reference(contest, _seconds(ended or board.time), [(row.team_id, row.rank) for row in board.rows])
+            rows = [(row.team_id, row.rank) for row in board.rows]
+            return _reference(contest, _seconds(ended or board.time), rows, absent)
         if bytes(value.get("standings", b""))[1:].lstrip()[:1] == b"{":
             feed = msgspec.json.decode(raw, type=_Feed)
             time = max((row.lastAccept or 0 for row in feed.standings), default=0)
-            return _reference(contest, int(time), [(row.team, row.pos) for row in feed.standings])
+            return _reference(contest, int(time), [(row.team, row.pos) for row in feed.standings], absent)
         if value.keys() >= {"title", "time", "scores"}:
             event = msgspec.json.decode(raw, type=_Event)
             rows = [(score.team_id, score.place) for score in event.scores]
-            return _reference(event.title, int(event.time), rows, f"{_EVENT_URL}{contest}")
+            return _reference(event.title, int(event.time), rows, absent, f"{_EVENT_URL}{contest}")
     except (msgspec.DecodeError, ValueError, OverflowError) as error:
         reason = str(error).replace("`", "").replace("$.", "")
         raise SourceError(f"a scoreboard that cannot be read: {reason}", source, contest, member) from None
@@ -125,12 +135,20 @@ def _are_events(value: Mapping[str, msgspec.Raw]) -> bool:
     return bool(value) and all(key.isdecimal() and b'"scores"' in bytes(raw) for key, raw in value.items())
 
 
-def _reference(name: str, time: int, rows: Iterable[tuple[str | int, int]], url: str = "") -> bytes:
+def _reference(
+    name: str, time: int, rows: Sequence[tuple[str | int, int | None]], absent: Absent, url: str = ""
+) -> bytes:
     """A contest of the reference format from the places of its teams, from 1, equal ones tied."""
-    ordered = sorted(rows, key=lambda row: row[1])
+    behind = sys.maxsize
+    places = [(team, place if place is not None and place >= 1 else behind) for team, place in rows]
+    without = [at for at, (_, place) in enumerate(places) if place == behind]
+    if without and absent not in ("last", "drop"):
+        got = absences_in_words(rows[at][1] for at in without)
+        raise ValueError(f"places are from 1, got {got} in row {without[0] + 1}{remedy_for(False, False)}")
+    if without and len(without) == len(rows):
+        raise ValueError("nobody has a place")
+    ordered = sorted((row for row in places if absent == "last" or row[1] < behind), key=lambda row: row[1])
     sizes = Counter(place for _, place in ordered)
-    if any(place < 1 for place in sizes):
-        raise ValueError(f"places are from 1, got {min(sizes)}")
     standings: list[list[object]] = []
     lo: dict[int, int] = {}
     for at, (team, place) in enumerate(ordered):

@@ -67,9 +67,15 @@ def test_clics__a_scoreboard_is_a_contest(tmp_path: Path, name: str) -> None:
 def test_clics__a_fault_names_the_row(tmp_path: Path) -> None:
     rows: list[Any] = BOARD["rows"]  # type: ignore[assignment]
     path = write(tmp_path / "a.json", BOARD | {"rows": [rows[0], rows[1] | {"rank": None}]})
-    assert "a scoreboard that cannot be read: Expected int, got null - at rows[1].rank" in refusal(path)
+    remedy = "--absent last ties such participants behind all others, --absent drop leaves them out"
+    assert f"a scoreboard that cannot be read: places are from 1, got empty in row 2; {remedy}" in refusal(path)
+    path = write(tmp_path / "a.json", BOARD | {"rows": [*rows, rows[0] | {"rank": 0, "team_id": 5}]})
+    assert f"a scoreboard that cannot be read: places are from 1, got 0 in row 4; {remedy}" in refusal(path)
+    assert read(path, absent="drop")[0][2:] == (["7", "8", "9"], [1, 1, 3])
+    assert read(path, absent="last")[0][2:] == (["7", "8", "9", "5"], [1, 1, 3, 4])
     path = write(tmp_path / "a.json", BOARD | {"rows": [rows[0] | {"rank": 0}]})
-    assert "a scoreboard that cannot be read: places are from 1, got 0" in refusal(path)
+    with pytest.raises(SourceError, match="a scoreboard that cannot be read: nobody has a place"):
+        read(path, absent="last")
     assert "the standings are empty" in refusal(write(tmp_path / "a.json", BOARD | {"rows": []}))
 
 
