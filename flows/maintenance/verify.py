@@ -156,7 +156,7 @@ class Verifier:
             parts += [f"the published tables of {count(self.published, 'run')}"]
         if self.sites:
             parts += [f"{count(self.responses, 'response')} of {count(self.sites, 'site')}"]
-        return ", ".join(parts) or "the lake is empty"
+        return ", ".join(parts) or f"{self.lake.url} has no data set and no run"
 
     def _note_writer(self, folder: str) -> None:
         if (by := lease_holder(self.lake, folder)) is not None:

@@ -107,7 +107,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
                 temporary.unlink()
             raise
     except OSError as error:
-        raise OSError(error.errno, f"{error.strerror or error}; nothing was written to {path}") from error
+        raise OSError(f"{error.strerror or error}; nothing was written to {path}") from error
 
 
 def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import socket
 import sys
@@ -84,6 +85,15 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        raise LakeError(
-            f"cannot listen on {host} port {port}: {error.strerror or error}; choose another --port"
-        ) from error
+        reason = (error.strerror or str(error)).partition(" (while")[0]  # Python repeats the address
+        raise LakeError(f"cannot listen on {host} port {port}: {reason}; {_remedy(error)}") from error
+
+
+def _remedy(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "end the program that listens there, or choose another --port"
+    if isinstance(error, PermissionError):
+        return "ports below 1024 need privileges: choose another --port"
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return "--host is a name or an address of this machine: 127.0.0.1 for this machine alone, 0.0.0.0 for all"
+    return "choose another --host or --port"

@@ -97,6 +97,7 @@ def smooth_run(
         There are no workers, or they were lost too often. The last checkpoint stays.
     """
     began = time.perf_counter()
+    Run.open(lake, run)  # before a lease makes its folder
     with hold_lease(lake, layout.run_folder(run), f"smooth {run}", steal=steal) as lease:
         opened = Run.open(lake, run)
         config = RunConfig.of(opened)

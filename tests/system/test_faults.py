@@ -14,6 +14,7 @@ from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 
 pytestmark = pytest.mark.slow
 
+REMEDIES = {"ENOSPC": "to free some: `ranklake", "EACCES": "grant this user the right", "EIO": "correct this and run"}
 WORDS = {"ENOSPC": "No space left on device", "EACCES": "Permission denied", "EIO": "Input/output error"}
 
 
@@ -25,11 +26,9 @@ def assert_reported_or_harmless(ended: Ended, how: str, step: Step, lake: Path) 
     assert ended.code == 1, ended.err
     assert ended.err.startswith("Error: "), ended.err
     assert ended.err.count("\n") == 1, ended.err
-    words = WORDS[how if how in ERRORS else "ENOSPC"]
-    assert words in ended.err, ended.err
-    assert ("to free some: `ranklake" if words == WORDS["ENOSPC"] else "correct this and run again") in ended.err, (
-        ended.err
-    )
+    kind = how if how in ERRORS else "ENOSPC"
+    assert WORDS[kind] in ended.err, ended.err
+    assert REMEDIES[kind] in ended.err, ended.err
 
 
 def fail(command_server: CommandServer, step: Step, lake: Path, at: int, how: str) -> Ended:

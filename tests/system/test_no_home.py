@@ -151,7 +151,7 @@ def test_commands__of_a_user_without_a_home_or_a_name_work(
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     done = nobody(str(lake), "rate --run run", **environment)
     assert "Error: runs/run/lease-" in done.stderr
-    assert "Permission denied; correct this and run again\n" in done.stderr
+    assert "Permission denied; grant this user the right, or run the command as another user\n" in done.stderr
     open_to_all(lake)
     done = nobody(str(lake), *WRITES, **environment)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr

@@ -59,8 +59,14 @@ def export(
     """
     from ...publication.export import atomic_file, export_rows, write_export
 
-    form = form or _SUFFIXES.get(Path(output).suffix.lower(), "csv")
+    suffix = Path(output).suffix.lower()
     with usage():
+        if form is None and suffix not in ("", *_SUFFIXES):
+            known = ", ".join(_SUFFIXES)
+            raise ValueError(
+                f"--output {output}: the extension must be one of {known}; or give the --format of the file"
+            )
+        form = form or _SUFFIXES.get(suffix, "csv")
         check_safe(safe, form)
         if output == "-" and form == "parquet" and sys.stdout.isatty():
             raise ValueError("cannot write Parquet to a terminal; give --output FILE, or a pipe")

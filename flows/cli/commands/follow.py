@@ -108,9 +108,15 @@ def follow(
         if len(sources) > 1 and (path or dataset or names or base_url):
             raise ValueError("--path, --dataset, --run and --base-url need a single --source; use a command for each")
         for source in sources:
+            if source == FILES and path is None:
+                raise ValueError("--source files needs --path: a folder, an archive or a table")
+            if source == SQL and not url:
+                raise ValueError(
+                    "--source sql needs --url, the address of a database as postgresql://USER@HOST/DATABASE"
+                )
             check_source(source, **where)
         if dataset is None and {FILES, SQL} & set(sources):
-            raise ValueError("files need a --dataset" if FILES in sources else "sql needs a --dataset")
+            raise ValueError(f"--source {FILES if FILES in sources else SQL} needs a --dataset")
         choose_engine(engine, workers, scheduler)
         notifier = Notifier(Webhook.from_environment(on_change) if on_change is not None else None, command)
         try:

@@ -25,6 +25,8 @@ from ..terminal.terminal import (
 )
 
 if TYPE_CHECKING:
+    from ranklake.storage import Lake
+
     from ...maintenance.verify import Verifier
 
 __all__ = ["compact", "delete", "runs", "verify"]
@@ -80,6 +82,7 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeA
         _check_one(run, dataset)
         first, last = _parse_rounds(run, replay) if replay is not None else (0, None)
     verifier = Verifier(lake.open())
+    _check_there(verifier.lake, run, dataset)
     n_problems = _print_each(_problems(verifier, run, dataset))
     again = ""
     if run is not None and replay is not None and n_problems == 0:
@@ -123,14 +126,17 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
     def on_removed(path: str) -> None:
         print_line(f"{path}: damaged or of other rounds, removed", err=True)
 
-    errors = []
+    errors, n_done = [], 0
     how: dict[str, Any] = {"steal": steal, "on_wait": print_wait, "on_removed": on_removed}
     for result in compact_lake(lake.open(), run, dataset, rows, **how):
+        n_done += 1
         if isinstance(result, Compaction):
             files = "standings files" if result.kind == "data set" else "segments"
             print_line(f"{result.kind} {result.name}: {files}: {result.before:,} before, now {result.after:,}")
         else:
             errors.append(result)
+    if not n_done:
+        print_line(f"{lake} has no data set and no run; nothing to merge")
     for error in errors[:-1]:
         print_line(f"Error: {error}", err=True)
     if errors:
@@ -208,6 +214,21 @@ def _print_each(problems: Iterator[str]) -> int:
 def _check_one(run: str | None, dataset: str | None) -> None:
     if run is not None and dataset is not None:
         raise ValueError("give --run or --dataset, not both")
+
+
+def _check_there(lake: Lake, run: str | None, dataset: str | None) -> None:
+    """Raise for a run or data set that does not exist. Damage is found later."""
+    from ranklake.storage import Dataset, LakeError, MissingError, Run
+
+    try:
+        if run is not None:
+            Run.open(lake, run)
+        elif dataset is not None:
+            Dataset.open(lake, dataset)
+    except MissingError:
+        raise
+    except LakeError:
+        return
 
 
 def _parse_rounds(run: str | None, text: str) -> tuple[int, int | None]:

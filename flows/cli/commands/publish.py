@@ -127,6 +127,10 @@ def serve(runs: tuple[str, ...], host: str, port: int, root_path: str, lake: Lak
             raise ValueError(f"--root-path must begin with / and not end with it, got {root_path!r}")
 
     def started(address: str, names: list[str]) -> None:
-        print_line(f"serving {', '.join(names) or 'no run yet'} at {address}/")
+        none = "no run yet (`ranklake publish` adds them)"
+        print_line(f"serving {', '.join(names) or none} at {address}/")
 
-    serve_runs(lake.open(), runs, host, port, root_path, on_start=started)
+    try:
+        serve_runs(lake.open(), runs, host, port, root_path, on_start=started)
+    except KeyboardInterrupt:  # the way to end a server
+        print_line("stopped")

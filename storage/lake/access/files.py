@@ -252,7 +252,7 @@ class LakeFiles:
         return self._connection
 
     def _lake_errors(self, action: str, path: str) -> AbstractContextManager[None]:
-        return lake_errors(action, path, self._bucket, self._root if self.local else "")
+        return lake_errors(action, path or self.url, self._bucket, self._root if self.local else "")
 
     def _retried(self, act: Callable[[], T]) -> T:
         return self._disk.retry(act) if self.local else act()
@@ -324,7 +324,7 @@ def find_lake(url: str | os.PathLike[str], *, create: bool = False) -> tuple[fss
     if create and not bucket:
         with lake_errors("make the lake", url, disk=root if isinstance(filesystem, LocalFileSystem) else ""):
             if filesystem.isfile(root):
-                raise AddressError(f"{url}: is a file, and a lake is a folder; choose another name")
+                raise AddressError(f"{url}: is a file, where a folder is needed; choose another name")
             filesystem.makedirs(root, exist_ok=True)
         return filesystem, root, url
     with lake_errors("open the lake", url, bucket):

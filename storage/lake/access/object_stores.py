@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,9 @@ __all__ = ["Conditional", "bucket_of", "connect", "lake_errors"]
 
 _TRIES = 3
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
+_HOW_TO_GET_RIGHTS = "grant this user the right, or run the command as another user" + (
+    ", or close the program that has the file open" if os.name == "nt" else ""
+)
 _EXTRAS = {"s3": "s3", "s3a": "s3"}  # extras of this package, by protocol
 
 # By default a client requests a file's size before it reads the file, and lists the folder of a missing file.
@@ -178,4 +182,7 @@ def lake_errors(action: str, path: str, bucket: str = "", disk: str = "") -> Ite
             raise NoSpaceError(
                 f"{path}: cannot {action}: {reason} ({free_space(disk)}); {HOW_TO_FREE_SPACE}", path=path
             ) from error
-        raise LakeError(f"{path}: cannot {action}: {reason}; correct this and run again", path=path) from error
+        remedy = (
+            _HOW_TO_GET_RIGHTS if isinstance(error, PermissionError) and not bucket else "correct this and run again"
+        )
+        raise LakeError(f"{path}: cannot {action}: {reason}; {remedy}", path=path) from error

@@ -202,8 +202,9 @@ def test_verify__of_a_run_or_a_data_set_reads_nothing_else(lake: Path, invoke: C
     participations = f"{sum(rows.column('n_players').to_pylist())} participations"
     assert (dataset.code, f"1 data set with 60 contests and {participations}" in dataset.err) == (1, True)
     assert "not both" in invoke.refuses("verify", "--run", "run", "--dataset", "games", "--lake", lake, code=2)
-    result = invoke("verify", "--run", "other", "--lake", lake)
-    assert (result.code, "no run 'other'" in result.out) == (1, True)
+    for what in ("run", "dataset"):
+        refused = invoke.refuses("verify", f"--{what}", "other", "--lake", lake)
+        assert re.match("no (run|data set) 'other' in .*; there are: ", refused)
 
 
 def test_verify__a_run_behind_its_data_set_is_a_note(lake: Path, invoke: Command) -> None:
@@ -420,7 +421,11 @@ def test_runs__names_a_missing_file_of_a_data_set_and_the_runs_over_it(
 def test_runs__of_an_empty_lake_are_none(tmp_path: Path, invoke: Command) -> None:
     Lake.open(tmp_path, create=True)
     assert json.loads(invoke("runs", "--lake", tmp_path, "--format", "json").out) == {"datasets": [], "runs": []}
-    assert "the lake is empty" in invoke("verify", "--lake", tmp_path).out
+    assert f"{tmp_path} has no data set and no run" in invoke("verify", "--lake", tmp_path).out
+    assert invoke("compact", "--lake", tmp_path).out == f"{tmp_path} has no data set and no run; nothing to merge\n"
+    for command in ("verify --run x", "verify --dataset x", "compact --run x", "smooth --run x"):
+        assert "it has none yet; `ranklake" in invoke.refuses(*command.split(), "--lake", tmp_path)
+    assert list(tmp_path.iterdir()) == []  # no lease either
 
 
 def test_rate__with_only_the_name_of_a_run_uses_its_configuration(tmp_path: Path, invoke: Command) -> None:

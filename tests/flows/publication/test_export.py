@@ -220,6 +220,8 @@ def test_command__refuses_parquet_on_a_terminal(invoke: Command, lake: Lake, mon
         (("--what", "players", "--run", "run"), 2, "'players' is not one of 'ratings', 'leaderboard'"),
         (("--what", "ratings", "--run", "run", "--output", "/nowhere/x.csv"), 2, "there is no folder /nowhere"),
         (("--what", "ratings", "--run", "run", "--output", "/tmp"), 2, "is a folder; name a file in it"),
+        (("--what", "ratings", "--run", "run", "--output", "x.xlsx"), 2, "the extension must be one of .csv, .parquet"),
+        (("--what", "ratings", "--run", "run", "--output", "x.csv.gz"), 2, "or give the --format of the file"),
     ],
 )  # fmt: skip
 def test_command__reports_wrong_use_in_one_line(

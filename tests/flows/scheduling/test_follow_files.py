@@ -284,8 +284,8 @@ def test_command__follows_a_folder(lake: Lake, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--source", "files", "--path", "x"], "files need a --dataset"),
-        (["--source", "files", "--dataset", "games"], "source files needs the path"),
+        (["--source", "files", "--path", "x"], "--source files needs a --dataset"),
+        (["--source", "files", "--dataset", "games"], "--source files needs --path: a folder"),
         (["--source", "codeforces", "--mirror"], "mirror: an option of files, not of codeforces"),
         (["--source", "codeforces", "--source", "ctftime", "--dataset", "x"], "need a single --source"),
     ],

@@ -53,7 +53,7 @@ def test_follow__closes_the_loop(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--source", "sql", "--query", QUERY], "source sql needs the address of a database"),
+        (["--source", "sql", "--query", QUERY], "--source sql needs --url, the address of a database"),
         (["--source", "sql", "--url", "sqlite:///x.db"], "source sql needs a query"),
         (["--source", "sql", "--url", "sqlite:///x.db", "--query", QUERY], "sql needs a --dataset"),
         (["--source", "sql", "--url", "sqlite:///x.db", "--query", QUERY, "--path", "x"], "leave the others out"),

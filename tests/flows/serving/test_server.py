@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import socket
 import threading
 from itertools import count
 from pathlib import Path
@@ -159,3 +161,22 @@ def test_serve__errors_name_the_remedy(lake: Lake) -> None:
     assert "`ranklake publish --run other` publishes it" in str(result.exception)
     result = CliRunner().invoke(cli, ["serve", "--lake", lake.url, "--root-path", "x"])
     assert (result.exit_code, "--root-path must begin with /" in result.output) == (2, True)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        wrong = [("--port", str(taken.getsockname()[1]), "already in use; end the program that listens there, or")]
+        wrong.append(("--host", "192.0.2.1", "--host is a name or an address of this machine"))
+        for option, value, remedy in wrong:
+            result = CliRunner().invoke(cli, ["serve", "--lake", lake.url, option, value])
+            assert remedy in str(result.exception)
+            assert "attempting" not in str(result.exception)
+
+
+def test_serve__ends_with_ctrl_c_as_a_success(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(server: object, sockets: list[socket.socket]) -> None:
+        for listener in sockets[1:]:
+            listener.close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("uvicorn.Server.run", interrupted)
+    result = CliRunner().invoke(cli, ["serve", "--lake", lake.url, "--port", "0"])
+    assert result.exit_code == 0
+    assert re.fullmatch(r"serving run at http://127\.0\.0\.1:\d+/\nstopped\n", result.output)

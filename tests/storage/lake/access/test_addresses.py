@@ -118,8 +118,22 @@ def test_open__of_a_file_is_an_error(tmp_path: Path, create: bool, below: str) -
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(LakeError) as caught:
         Lake.open(f"file{below}", create=create)
-    assert ("is a file, and a lake is a folder" in str(caught.value)) == (not below)
+    assert ("file: is a file, " in str(caught.value)) == (not below)
     assert "\n" not in str(caught.value)
+
+
+def test_errors__of_missing_rights_name_the_lake_and_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Lake.open(tmp_path)
+
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "listdir", denied)
+    with pytest.raises(LakeError) as caught:
+        lake.list("")
+    assert str(caught.value).startswith(f"{tmp_path}: cannot list: Permission denied; grant this user the right")
 
 
 @pytest.mark.parametrize(
