@@ -136,7 +136,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
         "next_title_place": [1, None], "next_title_chance": [0.5, None],
     }  # fmt: skip
     teams = {"team": [name, None]}
-    form = {"text": "a\nb", "entrants": "", "teams": True, "rows": changes, "error": name}
+    form = {"text": "a\nb", "entrants": "", "teams": True, "rows": changes, "error": name, "notes": [name]}
     server = {}
     if isinstance(links, ServerLinks):
         error = {"title": "Not found", "detail": name, "near": [(name, links.player(name))]}
