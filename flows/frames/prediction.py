@@ -124,7 +124,8 @@ def predict(
         Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
         entrants, columns, time_seconds, events, weight, perf_ceiling,
     )  # fmt: skip
-    for note in prediction.notes:
+    met = getattr(beliefs, "__ranklake_pools__", None)  # Ratings know who met whom
+    for note in (*prediction.notes, *filter(None, [met(names) if met else ""])):
         warn_user(note)
     return prediction
 

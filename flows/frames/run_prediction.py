@@ -11,6 +11,7 @@ from ranklake.storage import Dataset, Lake, Run
 
 from ..common.configuration.needed_times import check_to_come
 from ..execution.selection import select_beliefs
+from ..published.current import pool_note
 from ..results.display import Display
 from ..results.player_names import candidate_names
 from .prediction import Prediction
@@ -45,6 +46,7 @@ def predict_run(
     n_rounds = np.asarray(state.columns["n_rounds"])
     names: dict[str, str] = {}
     rows: list[int] = []
+    called: list[str] = []  # the player of each row
     players: list[Any] = []
     for entrant in handles:
         members = members_of(state.dataset, entrant)
@@ -54,6 +56,7 @@ def predict_run(
             names[handle] = next(rated, next(iter(known)))
             rows.append(known[names[handle]])
         team = [names[handle] for handle in members]
+        called += team
         names[entrant] = "+".join(team)
         players.append(team if len(team) > 1 else team[0])
     players += [f"newcomer {i + 1}" for i in range(newcomers)]
@@ -63,7 +66,9 @@ def predict_run(
     check_to_come(display.params, time_seconds, state.last_time, latest)
     at = np.array(rows + [-1] * newcomers, dtype=np.int64)
     selected = select_beliefs(display.system, display.params, state.columns, at)
-    return Prediction(display, players, selected, time_seconds, state.n_events, weight), names
+    apart = pool_note(lake, run_name, rows, called)
+    notes = [apart] if apart else []
+    return Prediction(display, players, selected, time_seconds, state.n_events, weight, notes=notes), names
 
 
 def members_of(dataset: Dataset, entrant: str) -> list[str]:

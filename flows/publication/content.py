@@ -20,6 +20,7 @@ from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
+from ..common.pools import Pools
 from ..common.titles import CODEFORCES, TitlesChoice
 from ..results.attributes import player_attributes
 from ..results.display import Display
@@ -118,6 +119,10 @@ class Content:
         of_teams = self.has_teams(start, stop)
         for columns in self._rows(start, stop):
             yield pa.record_batch(columns | ({"team": self._team_names(columns)} if of_teams else {}))
+
+    def pools(self) -> tuple[int, ...]:
+        """Number of players of each pool, largest first."""
+        return Pools.of_run(self._run, self._dataset, self._chain).sizes
 
     def unrated(self) -> pa.Table:
         """The rows of unrated participants of all rounds, in order: ``UNRATED``, with their display ratings."""

@@ -91,6 +91,8 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
         The rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such file.
     state : dict
         Digests that show which rounds a later publish has in common; see ``Content.state``.
+    pools : tuple of int or None
+        Number of players of each pool, largest first, as ``Pools.sizes``. Earlier releases wrote none.
     previous : tuple of str
         Names of the files of the manifest before that are not in this one.
     """
@@ -119,6 +121,7 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
     groups: IndexFile | None = None
     games: bool = False
     unrated: IndexFile | None = None
+    pools: tuple[int, ...] | None = None
 
     @property
     def files(self) -> tuple[IndexFile, ...]:

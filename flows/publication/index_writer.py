@@ -60,7 +60,7 @@ class IndexWriter:
         manifest = IndexManifest(
             version=version, content=content, time_seconds=time_seconds, parts=parts, leaderboard=leaderboard,
             contests=contests, aliases=aliases, state=state, previous=previous, attributes=attributes,
-            groups=groups, unrated=unrated, **facts,
+            groups=groups, unrated=unrated, pools=self._content.pools(), **facts,
         )  # fmt: skip
         self._lease.check()
         self._lease.replace_bytes(index_path(self._run_name), msgspec.json.encode(manifest), self._stored)

@@ -5,6 +5,7 @@ Both ways give the same values to the bit. The index needs no kernel.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 import pyarrow as pa
@@ -14,14 +15,17 @@ from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.lake.layout import smoothing_folder
 from ranklake.storage.lake.schemas import ROUNDS
 
+from ..common.pools import Pools
+from ..common.times import count_until
 from ..common.titles import Titles, TitlesChoice
-from ..publication.index_manifest import read_manifest, source_digest
+from ..publication.index_manifest import IndexManifest, read_manifest, source_digest
+from ..results.leaderboard import rated_contests
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
 from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
 from .tables import PublishedTables
 
-__all__ = ["leaderboard", "player_history"]
+__all__ = ["leaderboard", "player_history", "pool_note", "pool_sizes"]
 
 
 def leaderboard(
@@ -95,6 +99,46 @@ def player_history(
     raise LakeError(f"player {handle!r} has no rated rounds in run {run_name}")
 
 
+def pool_sizes(lake: Lake, run_name: str, at: int | None = None, most_rows: int | None = None) -> tuple[int, ...]:
+    """Number of players of each pool of a run, largest first: from its index, or else from its rounds.
+
+    Parameters
+    ----------
+    at
+        Only contests that had ended by this time, UTC seconds.
+    most_rows
+        The most participations to read; without an index a run with more has one pool.
+    """
+    if at is None and (known := _published_sizes(lake, run_name)) is not None:
+        return known
+    run = Run.open(lake, run_name)
+    dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
+    if most_rows is not None and sum(segment.n_rows for segment in chain.segments) > most_rows:
+        return ()
+    stop = None
+    if at is not None:
+        stop = count_until(rated_contests(chain, dataset).column("time_seconds").fill_null(0).to_numpy(), at)
+    return Pools.of_run(run, dataset, chain, stop).sizes if stop != 0 else ()
+
+
+def pool_note(lake: Lake, run_name: str, rows: Sequence[int], names: Sequence[str]) -> str:
+    """A line if some players of a run, given by their indices and names, are of different pools; else empty."""
+    known = _published_sizes(lake, run_name)
+    if len(rows) < 2 or (known is not None and len(known) < 2):
+        return ""
+    run = Run.open(lake, run_name)
+    return Pools.of_run(run, Dataset.open(lake, run.config["dataset"])).note(rows, names)
+
+
+def _published_sizes(lake: Lake, run_name: str) -> tuple[int, ...] | None:
+    """The pools that an index has which is up to date; None without one."""
+    with suppress(LakeError):
+        manifest = read_manifest(lake, run_name)
+        if manifest is not None and manifest.pools is not None and _Current.of(lake, run_name, manifest):
+            return manifest.pools
+    return None
+
+
 class _Current:
     """A run with an index that is up to date."""
 
@@ -109,6 +153,11 @@ class _Current:
             return None
         if deviations is not None and deviations != manifest.deviations:
             return None
+        return cls.of(lake, run_name, manifest)
+
+    @classmethod
+    def of(cls, lake: Lake, run_name: str, manifest: IndexManifest) -> _Current | None:
+        """None if the index has another state of the run."""
         run = Run.open(lake, run_name)
         newest, dataset = run.newest_segment(), Dataset.open(lake, manifest.dataset)
         if newest is None or manifest.source != source_digest(run, dataset, newest):

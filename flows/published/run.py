@@ -49,6 +49,7 @@ class PublishedRun(PublishedTables):
             "attributes": list(self.attributes),
             "n_rounds": manifest.n_rounds,
             "n_players": len(self.handles),
+            "pools": None if manifest.pools is None else list(manifest.pools),
             "last_time_seconds": next((time for time in reversed(times.to_pylist()) if time is not None), None),
         }
 

@@ -13,6 +13,7 @@ from ranklake.storage.names.hints import hint, near_names, unknown_names
 
 from ..common.arguments import check_names, checked
 from ..common.configuration.settings import params_to_json
+from ..common.pools import Pools, pools_line
 from ..common.times import parse_time
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
@@ -215,12 +216,26 @@ class PlayerRatings(Generic[FrameT]):
         self, min_rounds: int, since: Any, at: Any, among: Collection[Any] | None, deviations: float | None
     ) -> pd.DataFrame:
         board = self._board(self._display(deviations), None if at is None else parse_time(at, "at"))
+        if at is None and self._pools is not None and (line := pools_line(self._pools.sizes)):
+            warn_user(line)
         if among is not None:
             check_names(among)
             rated = set(board["player"])
             if unknown := [player for player in among if player not in rated]:
                 warn_user(f"among has players without a rating: {unknown_names(unknown, rated)}")
         return leaderboard_of(board, min_rounds, None if since is None else parse_time(since, "since"), among)
+
+    @property
+    def _pools(self) -> Pools | None:
+        """Who met whom, by the order of the players of the beliefs; None if it is not known."""
+        return None
+
+    def __ranklake_pools__(self, players: Sequence[Any]) -> str:
+        """A line if some of these players never met, not even through others; else empty."""
+        if self._pools is None or len(self._pools.sizes) < 2:
+            return ""
+        row = {player: row for row, player in enumerate(self._beliefs.players)}
+        return self._pools.note([row.get(player, -1) for player in players], players)
 
     def _board(self, display: Display, at: int | None) -> pd.DataFrame:
         """All rated players; those until a time need the history."""

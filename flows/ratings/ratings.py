@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import numpy as np
 import pandas as pd
 
 from ranklake.rating_kernels.metrics.metrics import SCALE
@@ -16,6 +17,7 @@ from ranklake.storage import Lake, Run
 from ..common.arguments import checked
 from ..common.configuration.settings import params_to_json
 from ..common.configuration.system_names import SystemName
+from ..common.pools import Pools
 from ..common.text import count
 from ..common.titles import NONE
 from ..evaluation.frames import evaluate_history
@@ -262,6 +264,23 @@ class Ratings(PlayerRatings[FrameT]):
         if self._growing is None:
             self._growing = GrowingBeliefs.of(self._beliefs), GrowingHistory.of(self.history, self._kind)
         return self._growing
+
+    @property
+    def pools(self) -> tuple[int, ...]:
+        """Number of players of each pool, largest first: no player of one met a player of another, even through others.
+
+        Ratings of different pools do not compare; :meth:`leaderboard` and :meth:`predict` warn of them.
+        """
+        return self._pools.sizes
+
+    @cached_property
+    def _pools(self) -> Pools:
+        if self._source is not None:
+            return self._source.pools()
+        history = to_pandas(self.history)
+        row = pd.Index(self._beliefs.players).get_indexer(pd.Index(history["player"]))
+        index = history["round_index"].to_numpy()
+        return Pools.find(len(self._beliefs.players), np.flatnonzero(np.diff(index, prepend=-1)), row.astype(np.int32))
 
     @checked
     def evaluate(

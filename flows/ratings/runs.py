@@ -13,6 +13,7 @@ from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.datasets.tables.teams import Teams
 
+from ..common.pools import Pools
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.run_state import RunState
 from ..results.display import Display
@@ -54,6 +55,11 @@ class RunHistory:
         others = [name for name in table.column_names if name not in (*_FIRST, *last)]
         history: pd.DataFrame = table.select([*_FIRST, *others, *last]).to_pandas()
         return history if teams is None else history.assign(share=teams.share)
+
+    def pools(self) -> Pools:
+        """Who met whom in the run."""
+        run = Run.open(Lake.open(self.lake), self.run)
+        return Pools.of_run(run, Dataset.open(run.lake, run.config["dataset"]))
 
     def _teams(self, table: pa.Table, contests: pa.Table, dataset: Dataset) -> Teams:
         """The team of each row."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..common.pools import pools_line
 from ..common.times import AGES, parse_span
 from ..published.leaderboard import Group
 from ..published.run import PublishedRun
@@ -48,7 +49,8 @@ def facts(run: PublishedRun) -> RunFacts:
     known = run.facts()
     form = RatingFormat(run.titles, known["decimals"])
     counts = known["n_players"], known["n_rounds"], known["last_time_seconds"] or 0
-    return RunFacts(run.name, known["system"], known["dataset"], *counts, form, run.attributes)
+    pools = pools_line(known["pools"] or ())
+    return RunFacts(run.name, known["system"], known["dataset"], *counts, form, run.attributes, pools)
 
 
 def leaderboard(run: PublishedRun, page: int, group: Group | None = None, active: str = "") -> dict[str, Any]:

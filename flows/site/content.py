@@ -17,6 +17,7 @@ import pyarrow as pa
 from ranklake.storage import Lake
 from ranklake.storage.datasets.round_teams import RoundTeams
 
+from ..common.pools import Pools, pools_line
 from ..common.titles import TitlesChoice
 from ..publication.prefix_digests import digest_of_rows
 from ..results.attributes import COUNTRY, attribute_names, player_attributes, values_of
@@ -105,6 +106,10 @@ class SiteContent:
             for round_index, low, high in zip(range(first, last), edges[:-1], edges[1:], strict=True):
                 if low < high:
                     yield round_index, {name: array[low:high] for name, array in arrays.items()}
+
+    def pools(self) -> str:
+        """A line about pools of players who never met; empty if there is one pool."""
+        return pools_line(Pools.of_run(self._run, self._dataset, self._chain).sizes)
 
     def has_teams(self, start: int, stop: int) -> bool:
         """Whether any of the rounds from ``start`` to ``stop - 1`` has teams."""

@@ -48,6 +48,8 @@ class RunFacts:
         Titles and decimals of the ratings.
     attributes : tuple of str
         The attributes of the players, which make groups.
+    pools : str
+        A line about pools of players who never met; empty if there is one pool, or if it is not known.
     """
 
     name: str
@@ -58,6 +60,7 @@ class RunFacts:
     last_time_seconds: int
     format: RatingFormat
     attributes: tuple[str, ...] = ()
+    pools: str = ""
 
     @cached_property
     def minima(self) -> list[float]:

@@ -124,7 +124,8 @@ class SiteParts:
         content = self._content
         last = max((time or 0 for time in content.contests["time_seconds"]), default=0)
         names = (content.run, content.system, content.dataset)
-        return RunFacts(*names, board.num_rows, content.n_rounds, last, content.format, self._attributes)
+        counts = board.num_rows, content.n_rounds, last
+        return RunFacts(*names, *counts, content.format, self._attributes, content.pools())
 
     def _timeless(self) -> RunFacts:
         """Facts for pages that do not change with new rounds."""

@@ -6,6 +6,7 @@ import dataclasses
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compact", "delete", "runs", "verify"]
 
+_MOST_ROWS = 1_000_000  # participations of a run without an index that are read to find its pools
+
 some_run_option = click.option("--run", type=RUN, help="Only this run.")
 some_dataset_option = click.option("--dataset", type=DATASET, help="Only this data set.")
 
@@ -42,10 +45,15 @@ some_dataset_option = click.option("--dataset", type=DATASET, help="Only this da
 def runs(form: str, lake: LakeAddress) -> None:
     """List the data sets and runs of a lake: progress, size on disk, and the current writer."""
     without_pandas()
+    from ranklake.storage import LakeError
+
+    from ...common.pools import pools_line
     from ...maintenance.freshness import update_command
     from ...maintenance.status import status
+    from ...published.current import pool_sizes
 
-    found = status(lake.open())
+    opened = lake.open()
+    found = status(opened)
     if form == "json":
         write_json(dataclasses.asdict(found), 2)
         return
@@ -57,6 +65,10 @@ def runs(form: str, lake: LakeAddress) -> None:
     for problem in filter(None, problems):
         print_line(problem)
     for run in found.runs:
+        if run.participations and not run.problem:
+            with suppress(LakeError):
+                if line := pools_line(pool_sizes(opened, run.run, most_rows=_MOST_ROWS)):
+                    print_line(f"run {run.run}: {line}")
         if run.stale_because:
             command = update_command(run.run, run.dataset, lake)
             print_line(f"run {run.run} is {run.state} ({run.stale_because}): `{command}` brings it up to date")

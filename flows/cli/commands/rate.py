@@ -156,8 +156,10 @@ def smooth(
     interruption.
     """
     from ...common.configuration.settings import parse_settings
+    from ...common.pools import pools_line
     from ...engines.factory import open_engine
     from ...engines.protocols import DistributedEngine
+    from ...published.current import pool_sizes
     from ...smoothing.smooth import smooth_run
 
     with usage():
@@ -172,3 +174,5 @@ def smooth(
 
         report = smooth_run(opened, run, opened_engine, parsed, steal=steal, on_sweep=on_sweep)
     print_line(f"run {run}: {report.line()}")
+    if line := pools_line(pool_sizes(opened, run)):
+        print_line(f"run {run}: {line}", err=True)

@@ -69,7 +69,9 @@ def leaderboard(
 ) -> None:
     """Show the players of a run, best first."""
     without_pandas()
+    from ...common.pools import pools_line
     from ...published.current import leaderboard as of_run
+    from ...published.current import pool_sizes
 
     with usage():
         check_safe(safe, form)
@@ -107,6 +109,8 @@ def leaderboard(
             table = where(table, values, value)
     if attribute is not None:
         table = group_table(table, board_values(dataset, attribute, table))
+    if line := pools_line(pool_sizes(opened, run, at)):
+        print_line(line, err=True)
     shown = table if everybody else table.slice(0, top)
     if form == "table":
         from ..terminal.show import all_time_table, groups_table, leaderboard_table

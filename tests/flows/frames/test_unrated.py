@@ -114,6 +114,7 @@ def test_limits__are_refused_where_nothing_is_rated_in_order(read: Any) -> None:
         read(FRAME)
 
 
+@pytest.mark.filterwarnings("ignore:no contest was rated")
 def test_faults__are_named() -> None:
     two = pd.DataFrame({"contest": [1, 1], "player": ["a", "b"], "rank": [1, 2]})
     with pytest.raises(ValueError, match="contest 1: rated_above = 5 is not less than rated_below = 5: no rating"):
@@ -128,6 +129,7 @@ def test_faults__are_named() -> None:
     assert rate_history(two.assign(rated=False)).attrs["reasons"] == {"no rated participant": 1}
 
 
+@pytest.mark.filterwarnings("ignore:no contest was rated")
 def test_limits__are_compared_with_the_display_rating_of_a_preset() -> None:
     """DMOJ shows a newcomer one deviation below mu, the system elo-mmr three."""
     two = pd.DataFrame({"contest": [1, 1], "player": ["a", "b"], "rank": [1, 2], "rated_above": 1001.0})

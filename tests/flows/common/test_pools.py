@@ -1,0 +1,139 @@
+"""Players who never met, not even through others: found, and said wherever ratings are compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from helpers.commands import Command
+from helpers.lakes import contest, ingest, lake_of, rate_run
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ranklake
+from ranklake.flows.common.pools import Pools, pools_line
+from ranklake.flows.publication.publish import publish
+from ranklake.flows.published.current import pool_note, pool_sizes
+from ranklake.flows.published.run import open_published
+from ranklake.flows.serving import views
+from ranklake.flows.site.publish import publish_site
+from ranklake.storage import Dataset, Lake, Run
+
+Ints = npt.NDArray[np.int32]
+TWO = [
+    contest("1", "ann", "bob", time_seconds=86_400),
+    contest("2", "bob", "cid", time_seconds=172_800),
+    contest("3", "dot", "eva", time_seconds=259_200),
+    contest("4", "flo", time_seconds=345_600),  # skipped
+]
+LINE = "2 pools of players never met: 3 and 2 players; ratings of different pools do not compare"
+APART = "'ann' and 'eva' never met, not even through others: their ratings do not compare"
+
+
+def rows(rounds: list[list[int]]) -> tuple[npt.NDArray[np.int64], Ints]:
+    sizes = [len(one) for one in rounds]
+    first = np.cumsum([0, *sizes])[:-1].astype(np.int64)
+    return first, np.array([player for one in rounds for player in one], np.int32)
+
+
+@given(st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=4).map(list), max_size=9))
+def test_pools__are_those_of_the_naive_closure(rounds: list[list[int]]) -> None:
+    found = Pools.find(12, *rows(rounds))
+    pools: list[set[int]] = []
+    for one in rounds:
+        apart = [pool for pool in pools if pool.isdisjoint(one)]
+        pools = [*apart, set(one).union(*(pool for pool in pools if not pool.isdisjoint(one)))]
+    expected = np.full(12, -1)
+    for pool in pools:
+        expected[list(pool)] = min(pool)
+    assert found.of.tolist() == expected.tolist()
+    assert found.sizes == tuple(sorted(map(len, pools), reverse=True))
+
+
+@pytest.mark.parametrize("shape", ["crowds", "chain"])
+def test_pools__of_a_large_history_are_found_at_once(shape: str) -> None:
+    rng, n = np.random.default_rng(3), 100_000
+    if shape == "crowds":
+        player, first = rng.permutation(np.tile(np.arange(n), 10)).astype(np.int32), np.arange(0, 10 * n, 500)
+    else:
+        order = rng.permutation(n)
+        player, first = np.stack([order[:-1], order[1:]], 1).ravel().astype(np.int32), np.arange(0, 2 * n - 2, 2)
+    began = process_time()
+    assert Pools.find(n, first, player).sizes == (n,)
+    assert process_time() - began < 1.0
+
+
+def test_line__names_the_largest_pools() -> None:
+    assert pools_line([]) == pools_line([7]) == ""
+    assert pools_line([5000, 12]).startswith("2 pools of players never met: 5,000 and 12 players; ")
+    assert ": 9, 5 and 2 players; " in pools_line([9, 5, 2])
+    assert pools_line([9, 5, 3, 2, 2]).startswith("5 pools of players never met: 9, 5, 3 and 2 smaller pools; ")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    lake = lake_of(tmp_path / "lake", TWO)
+    rate_run(lake)
+    return lake
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_command__says_that_pools_never_met(lake: Lake, invoke: Command, published: bool) -> None:
+    if published:
+        publish(lake, "run")
+        assert open_published(lake, "run").facts()["pools"] == [3, 2]
+    words = ("--run", "run", "--lake", lake.url)
+    assert invoke("leaderboard", *words).err == f"{LINE}\n"
+    assert invoke("leaderboard", "--at", "1970-01-03", *words).err == ""  # bob met ann, and nobody else played
+    assert f"run run: {LINE}\n" in invoke("runs", "--lake", lake.url).out
+    assert invoke("smooth", *words).err.endswith(f"run run: {LINE}\n")
+    assert invoke("predict", "ann", "cid", *words).err == ""
+    assert invoke("predict", "ann", "cid", "eva", *words).err == f"{APART}\n"
+    assert invoke("predict", "ann", "flo", *words).err == ""  # a newcomer
+    assert APART in invoke("predict", "ann+bob", "eva+dot", *words).err
+
+
+def test_leaderboard_page__says_that_pools_never_met(lake: Lake, tmp_path: Path) -> None:
+    publish(lake, "run")
+    publish_site(lake, "run", str(tmp_path / "site"))
+    assert views.facts(open_published(lake, "run")).pools == LINE
+    assert LINE in (tmp_path / "site" / "index.html").read_text("utf-8")
+
+
+def test_pools__that_meet_are_one(lake: Lake, invoke: Command) -> None:
+    publish(lake, "run")
+    ingest(lake, [contest("5", "ann", "dot", time_seconds=432_000)])
+    rate_run(lake)
+    assert pool_sizes(lake, "run") == (5,)  # the index is of earlier rounds
+    publish(lake, "run")
+    assert (pool_sizes(lake, "run"), pool_note(lake, "run", [0, 4], ["ann", "eva"])) == ((5,), "")
+    assert invoke("leaderboard", "--run", "run", "--lake", lake.url).err == ""
+
+
+def test_unrated_participants__connect_nobody(tmp_path: Path) -> None:
+    guest = contest("5", "ann", "guest", "bob", time_seconds=1, rated=np.array([True, False, True]))
+    other = contest("6", "dot", "guest", "eva", time_seconds=2, rated=np.array([True, False, True]))
+    lake = lake_of(tmp_path / "lake", [guest, other])
+    rate_run(lake)
+    run = Run.open(lake, "run")
+    assert Pools.of_run(run, Dataset.open(lake, "games")).sizes == (2, 2)
+
+
+def test_notebook__says_that_pools_never_met(lake: Lake) -> None:
+    frame = pd.DataFrame(
+        {"contest": list("112233"), "player": ["ann", "bob", "bob", "cid", "dot", "eva"], "rank": [1, 2] * 3}
+    )
+    for ratings in (ranklake.Ratings.rate(frame), ranklake.Ratings.open(lake.url, "run")):
+        assert ratings.pools == (3, 2)
+        with pytest.warns(UserWarning, match=LINE):
+            ratings.leaderboard()
+        for predict in (ratings.predict, lambda players, of=ratings: ranklake.predict(of, players)):
+            with pytest.warns(UserWarning, match=APART):
+                predict(["ann", "cid", "eva"])
+            predict(["ann", "cid"])
+    joined = pd.DataFrame({"contest": "9", "player": ["ann", "eva"], "rank": [1, 2]})
+    assert ranklake.Ratings.rate(frame).update(joined).pools == (5,)
