@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import copy
 import io
+import re
 import shutil
 import stat
 import zipfile
@@ -88,7 +89,8 @@ def unpacked(path: Path, folder: Path, limits: Limits) -> Iterator[tuple[str, Pa
                 raise SourceError("packed by another method than Deflate; unpack it first", path.name, member=name)
             if (left := left - info.file_size) < 0:
                 raise members.too_large()
-            copy_path = folder / f"{number}-{parts[-1][-100:]}"
+            endings = re.sub(r"[^\w.]", "", "".join(PurePosixPath(name).suffixes[-2:]))
+            copy_path = folder / f"{number}{endings}"
             with archive.open(info) as stream, copy_path.open("wb") as out:
                 shutil.copyfileobj(stream, out, CHUNK_BYTES)
             yield name, copy_path

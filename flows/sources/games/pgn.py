@@ -20,6 +20,7 @@ from ...common.text import quoted
 from ..base import OnError, SourceError
 from ..columns import Bools, Longs
 from ..files.inputs import Input
+from ..files.text_head import read_head
 from .batch import SCHEMA, GamesReport, Verdicts, check_games
 from .dates import NO_DATE, days_of
 from .pgn_lines import PgnLines, Tags
@@ -53,6 +54,7 @@ def read_pgn(
     SourceError
         A result is unknown, or a name is invalid, unless ``on_error`` is ``skip``; names the line of the game.
     """
+    read_head(source, encoding)  # refuses UTF-16
     lines, waiting = PgnLines(report, source.name), _Games.empty()
     for block in _blocks(source, block_bytes, encoding):
         games = waiting.join(lines.read(block), report, source.name)

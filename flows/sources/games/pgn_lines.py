@@ -146,7 +146,7 @@ class PgnLines:
     @staticmethod
     def _moves(lines: pa.BinaryArray, moves: Bools, first: npt.NDArray[np.uint8], inside: Bools) -> Bools:
         """The plain lines that have moves or a result outside of comments."""
-        unclear = (first == ord("{")) | (first == ord(" ")) | (first == ord("\t"))
+        unclear = (first == ord("{")) | (first <= ord(" "))
         found = _matching(lines, moves & inside, _MOVES_AFTER_COMMENT)
         found |= moves & ~inside & ~unclear
         found |= _matching(lines, moves & ~inside & unclear, _MOVES)

@@ -14,7 +14,7 @@ __all__ = ["Scanned", "TagPair", "scan_line"]
 _COMMENT_OR_BLANK = re.compile(rb"\s+|\{[^}]*\}")
 _TAG = re.compile(rb'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 # Many programs do not escape quotation marks. The length is bounded, or a line of brackets would take hours.
-_UNESCAPED_TAG = re.compile(rb'\[\s*(\w+)\s+"(.{0,2000}?)"\s*\](?=\s*(?:$|[\[{;]))')
+_UNESCAPED_TAG = re.compile(rb'\[\s*(\w+)\s+"(.{0,300}?)"\s*\](?=\s*(?:$|[\[{;]))')
 _COMMAND = re.compile(rb"\[%[^\]]*\]?")  # such as [%clk 0:03:00], which belongs into a comment
 _BROKEN_TAG = re.compile(rb"\[[^\]]*\]?")
 _WITHOUT_BRACKET = re.compile(rb'\s*"?\w+\s+"[^"]*"\s*\]\s*$')

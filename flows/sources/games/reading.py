@@ -125,11 +125,14 @@ def read_periods(
     with tempfile.TemporaryDirectory(prefix="ranklake-") as folder:
         spool = Spool(Path(folder), options.period)
         for source in (source for file in files for source in _inputs(file, options, report, Path(folder))):
+            before = report.games + report.n_left_out
             with damage_of(source.name):
                 for games in _batches(source, options, report):
                     if games.num_rows:
                         spool.add(games)
                     on_batch(report.games)
+            if report.games + report.n_left_out == before:
+                report.note("file", "without a game", 1, source.name)
         for period in spool.periods():
             yield period if options.advantage is None else _with_advantage(period, options.advantage)
 

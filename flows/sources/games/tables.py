@@ -169,7 +169,7 @@ def _weights(columns: Mapping[str, pa.ChunkedArray], n: int, source: str) -> Flo
 def _times(columns: Mapping[str, pa.ChunkedArray], verdicts: Verdicts, source: str, form: str) -> tuple[Longs, str]:
     """UTC seconds, and the format of times. Games without a full date are left out; an unknown clock is midnight."""
     column = decoded(columns["time"])
-    if is_text(column.type) and form == "auto":
+    if is_text(column.type) and form in ("auto", "iso"):
         column = iso_or_null(column.cast(pa.string()))
     known = ~is_blank(column)
     verdicts.leave_out(~known, NO_DATE)

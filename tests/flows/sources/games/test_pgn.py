@@ -223,6 +223,8 @@ def test_text__of_another_encoding_is_an_error_that_names_the_option(tmp_path: P
     assert (found, report.n_left_out) == (GAMES[1:], 1)
     with pytest.raises(SourceError, match="the text is not ascii: byte 0xf6"):
         read(tmp_path, data, encoding="ascii")
+    with pytest.raises(SourceError, match="UTF-16, not UTF-8; --encoding utf-16 reads it"):
+        read(tmp_path, CAT.encode("utf-16"))
 
 
 def mutated(text: bytes, draw: np.random.Generator) -> bytes:

@@ -103,6 +103,22 @@ def test_dates__of_any_usual_form_are_read_and_unknown_ones_counted(tmp_path: Pa
     assert report.lines() == lines
 
 
+def test_dates__of_one_form_are_read_in_every_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ranklake.flows.sources.games.tables._BATCH_ROWS", 1)
+    games = {"white": ["ann"] * 3, "black": ["bob"] * 3, "result": ["1-0"] * 3, "date": ["1970.01.11", "", "1970/1/11"]}
+    pq.write_table(pa.table(games), tmp_path / "games.parquet", row_group_size=1)
+    found, report = read_games(tmp_path / "games.parquet")
+    assert (found, report.n_left_out) == ([(ANN[0][0], ANN[0][1] * 2)], 1)
+
+
+def test_files__without_a_game_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(HEAD + "ann,bob,1-0,1970-01-11\n")
+    (tmp_path / "b.csv").write_text(HEAD)
+    (tmp_path / "c.pgn").write_text("1. e4 e5 1-0\n")
+    found, report = read_games(tmp_path / "*")
+    assert (found, report.lines()) == (ANN, ["2 files without a game (first: b.csv)"])
+
+
 def test_clocks__that_are_unknown_are_midnight(tmp_path: Path) -> None:
     head = "white,black,result,utcdate,utctime\n"
     rows = [f"ann,bob,1-0,1970.01.11,{clock}\n" for clock in ("??:??:??", "", "00:00:07")]
