@@ -129,6 +129,7 @@ def rate_results(
     display
         Numbers of the display rating, which decides about limits, in place of those of the system.
     """
+    results.refuse_columns_in(hyperparameters or {})
     initial = read_beliefs(beliefs)
     rating_system, params = choose_system(system, hyperparameters or {}, initial)
     if not results.timed:

@@ -129,6 +129,19 @@ class Results:
             raise ValueError(read._limits_fault(int(limited[0])))
         return read
 
+    def refuse_columns_in(self, hyperparameters: Mapping[str, Any]) -> None:
+        """Refuse the name of a column that is given as a hyperparameter, such as ``team="club"``.
+
+        Raises
+        ------
+        ValueError
+            Names the argument for columns.
+        """
+        for key, value in hyperparameters.items():
+            if key in KEYS and isinstance(value, str) and value in self.frame.names:
+                rule = f"{key}={value!r} is a hyperparameter, and results have a column {value!r}"
+                raise ValueError(f"{rule}; columns={{{key!r}: {value!r}}} names a column")
+
     @property
     def says_rated(self) -> bool:
         """Whether the frame has a column about unrated participants."""

@@ -84,6 +84,7 @@ def smooth_history(
     """
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
     table = Results.read(results, names, on_error, duplicates, absent)
+    table.refuse_columns_in(hyperparameters)
     params = Smoothing(**convert_fields(Smoothing, hyperparameters, "smoothing"))
     if not table.timed:
         check_times(Smoothing, chosen_of(params, hyperparameters), NO_TIMES)

@@ -118,7 +118,8 @@ def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str
 
         log = _open(lake, dataset).log()
         rows = [entry for entry in log.entries if entry.kind == "alias" and log.in_force(entry)]
-        print_table(log_table(f"aliases of {dataset}", [(entry, "") for entry in rows]))
+        table = log_table(f"aliases of {dataset}", [(entry, "") for entry in rows])
+        print_table(table, f"data set {dataset} has no aliases; `ranklake alias` records them")
         return
     from ...results.player_names import new_names
 
@@ -158,7 +159,8 @@ def log(dataset: str, form: str, safe: bool, lake: LakeAddress) -> None:
     if form == "table":
         from ..terminal.show import log_table
 
-        print_table(log_table(f"corrections of {dataset}", [(entry, _state(found, entry)) for entry in found.entries]))
+        table = log_table(f"corrections of {dataset}", [(entry, _state(found, entry)) for entry in found.entries])
+        print_table(table, f"data set {dataset} has no manual corrections")
     else:
         write_rows(found.table, form, safe)
 

@@ -116,9 +116,16 @@ def leaderboard(
         from ..terminal.show import all_time_table, groups_table, leaderboard_table
 
         show = all_time_table if all_time else leaderboard_table if attribute is None else groups_table
-        print_table(show(shown, table.num_rows, form_of_ratings))
+        print_table(show(shown, table.num_rows, form_of_ratings), _without_rows(run, active, conditions, attribute))
     else:
         write_rows(shown, form, safe)
+
+
+def _without_rows(run: str, active: int | None, conditions: tuple[str, ...], attribute: str | None) -> str:
+    """Why a leaderboard has no rows: what was asked for."""
+    asked = ["a contest in the time of --active"] if active is not None else []
+    asked += [*conditions, *([f"a value of {attribute}"] if attribute is not None else [])]
+    return f"run {run} has no rated player{' with ' if asked else ''}{' and '.join(asked)}"
 
 
 @click.command()

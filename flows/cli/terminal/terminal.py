@@ -168,10 +168,19 @@ def print_wait(by: LeaseHolder) -> None:
     print_line(f"waiting for {by.owner} to end", err=True)
 
 
-def print_table(table: Any) -> None:
-    """Print a table of rich, fitted to the terminal; in full elsewhere, or with ``--wide``."""
+def print_table(table: Any, empty: str = "") -> None:
+    """Print a table of rich, fitted to the terminal; in full elsewhere, or with ``--wide``.
+
+    Parameters
+    ----------
+    empty
+        A line that is printed in place of a table without rows: why it has none.
+    """
     from .tables import print_fitted
 
+    if empty and not table.rows:
+        print_line(empty)
+        return
     context = click.get_current_context(silent=True)
     print_fitted(table, wide=context is not None and context.meta.get(_WIDE, False))
 

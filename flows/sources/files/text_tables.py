@@ -154,6 +154,8 @@ def error_of(error: str, source: str, present: list[str], utf8: bool, lines: Lin
     reason = reason.replace(row[0], "") if row else reason
     if sizes := re.match(r"Expected (\d+) columns, got (\d+)", reason):
         reason = f"the header has {sizes[1]} columns, the row {sizes[2]}{reason[sizes.end() :]}"
+    if "Empty CSV" in reason:
+        return SourceError("the file is empty", source)
     if "straddling" in reason:
         reason = f"a row of more than {byte_count(BLOCK_BYTES)}, the limit; is a quotation mark never closed?"
     if "invalid UTF8" in reason:

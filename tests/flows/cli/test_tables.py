@@ -6,6 +6,7 @@ import io
 import os
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from helpers.commands import Answer, Command
@@ -192,3 +193,26 @@ def test_fit__keeps_the_width_and_every_number(drawn: list, width: int, random: 
 
 def _heading(column: object) -> list[str]:
     return str(getattr(column, "header", "")).split()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            ("leaderboard", "--run", "run", "--active", "1d", "--at", "2090-01-01"),
+            "a contest in the time of --active",
+        ),
+        (("log", "--dataset", "games"), "data set games has no manual corrections"),
+        (("alias", "--list", "--dataset", "games"), "data set games has no aliases"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_table__without_rows_is_a_sentence(
+    command: tuple[str, ...], said: str, invoke: Command, tmp_path: Path
+) -> None:
+    lake = lake_of(tmp_path / "lake", synthetic(3), "games")
+    rate_run(lake, dataset="games", run="run", system="elo")
+    answer = invoke(*command, "--lake", lake.url)
+    assert answer.code == 0
+    assert said in answer.out
+    assert len(answer.out.splitlines()) == 1
