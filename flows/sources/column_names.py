@@ -130,7 +130,7 @@ class Columns:
             A required column is missing or exists twice; lists the table's columns, and suggests those with similar
             names.
         """
-        columns = {key: column for key in KEYS if (column := self._match(key, present, source))}
+        columns = {key: column for key in KEYS if (column := self._match(key, present, source, frame))}
         required = {"player", *self._places(columns)} | (set() if self.single else {"contest"})
         missing = [key for key in KEYS if key not in columns and (key in required or self._requires(key))]
         if missing:
@@ -156,7 +156,7 @@ class Columns:
     def _requires(self, key: str) -> bool:
         return key in self.named and bool(getattr(self, key))
 
-    def _match(self, key: str, present: Sequence[str], source: str) -> str | None:
+    def _match(self, key: str, present: Sequence[str], source: str, frame: bool) -> str | None:
         """The column of a key: with exactly this name, or else the only one that differs in case and blanks alone."""
         expected = getattr(self, key)
         names = [expected] if key in self.named else [expected, *OWN.get(key, ())]
@@ -168,7 +168,8 @@ class Columns:
                     raise SourceError(f"the table has two columns {matches[0]!r}", source)
                 similar = ", ".join(map(repr, matches))
                 rule = f"the columns {similar} have similar names; name the column of the {key}"
-                raise SourceError(f"{rule}: {_option(key, '...')}", source)
+                option = f"columns={{{key!r}: {matches[0]!r}}}" if frame else _option(key, "...")
+                raise SourceError(f"{rule}: {option}", source)
             if matches:
                 return matches[0]
         return None

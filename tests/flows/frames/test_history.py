@@ -357,6 +357,7 @@ def beliefs_frame(**columns: Any) -> pd.DataFrame:
         (None, {}, "results must be .* got None"),
         (small(contest=...), {}, "results: there is no column contest among the columns 'player', 'rank'"),
         (small(player=...), {}, "there is no column player among the columns 'contest', 'rank'"),
+        (small(rank=..., Rank=[1] * 6, RANK=[1] * 6), {}, r"'Rank', 'RANK' have .*: columns=\{'rank': 'Rank'\}"),
         (small(rank=...), {}, "there is no column rank .or lo and hi, or score. among"),
         (small(rank=..., lo=[0, 1, 1, 0, 1, 2]), {}, "there is no column hi among"),
         (small()[:0], {}, "no contests: the table has no rows"),
