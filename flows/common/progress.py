@@ -1,6 +1,6 @@
-"""Progress of long work as lines of a log: an early one, and then one at every tenth of the work.
+"""Progress of long work in words: amounts, rate and remaining time, and the lines of a log that have them.
 
-A terminal redraws one line, a log keeps all of them. Commands without a terminal and Prefect flows use this module.
+A terminal redraws one line. A log keeps all of them: an early one, and then one at every tenth of the work.
 """
 
 from __future__ import annotations
@@ -9,14 +9,73 @@ import math
 import time
 from collections.abc import Callable
 
-__all__ = ["ProgressCallback", "ProgressLog", "time_left"]
+__all__ = ["Pace", "ProgressCallback", "ProgressLog", "in_parts", "not_shown", "time_left"]
 
 ProgressCallback = Callable[[int, int | None, str], None]
 """Called with the finished amount, the total amount (None if unknown), and a message."""
 
+
+def not_shown(done: int, total: int | None, message: str) -> None:
+    """Progress that is not shown."""
+
+
+def in_parts(on_progress: ProgressCallback, number: int, n_parts: int) -> ProgressCallback:
+    """The progress of part ``number`` of work in parts of about equal amounts, shown as that of the whole work."""
+
+    def report(done: int, total: int | None, message: str) -> None:
+        if total is not None:
+            on_progress(number * total + done, n_parts * total, message)
+
+    return report
+
+
 FIRST_SECONDS = 5.0  # before the first line and between two lines; shorter work has no line
 SILENT_SECONDS = 300.0  # maximum time between two lines
 STEPS = 10  # lines of work with a known amount
+
+
+class Pace:
+    """The words about the progress of long work: finished and total amount, rate, remaining time.
+
+    A decreasing count, a changed amount or other units begin a new phase, with a rate and a remaining time of its own.
+
+    Parameters
+    ----------
+    units
+        Plural noun of the counted units.
+    clock
+        Function that returns a time in seconds.
+    """
+
+    def __init__(self, units: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._units, self._clock = units, clock
+        self._began = clock()
+        self._first: int | None = None
+        self._done = 0
+        self._total: int | None = None
+
+    def take(self, done: int, total: int | None, units: str | None = None) -> bool:
+        """Note the amounts of this point of the work, and their units; returns whether they begin a new phase."""
+        units = units or self._units
+        begins = self._first is None or total != self._total or done < self._done or units != self._units
+        if begins:
+            self._units = units
+            self._first, self._total, self._began = done, total, self._clock()
+        self._done = done
+        return begins
+
+    def words(self, message: str, *, rate: bool = True) -> str:
+        """The progress at the last point, with or without the rate, and a message about the current step."""
+        done, total, parts = self._done, self._total, list[str]()
+        if total:
+            parts = [f"{done:,} of {total:,} {self._units} ({100 * done // total} %)"]
+        elif done or not message:
+            parts = [f"{done:,} {self._units}"]
+        seconds, finished = self._clock() - self._began, done - (self._first or 0)
+        if finished > 0 and seconds > 0.0:
+            parts += [f"{_rate(finished / seconds)} a second"] if rate else []
+            parts += [f"{time_left(seconds * (total - done) / finished)} left"] if total else []
+        return ", ".join([*parts, message] if message else parts)
 
 
 class ProgressLog:
@@ -24,28 +83,22 @@ class ProgressLog:
 
     Work of a known amount has a line after :data:`FIRST_SECONDS`, at each 10 %, and :data:`SILENT_SECONDS` after the
     last line. Work of an unknown amount has a line after each increase of its duration by a tenth, but no sooner than
-    :data:`FIRST_SECONDS` and no later than :data:`SILENT_SECONDS` after the last line. A decreasing count or a changed
-    amount begins a new phase, with a rate and a remaining time of its own.
+    :data:`FIRST_SECONDS` and no later than :data:`SILENT_SECONDS` after the last line.
 
     Parameters
     ----------
     what
         Name of the work, the first words of each line.
-    units
-        Plural noun of the counted units.
-    clock
-        Function that returns a time in seconds.
+    units, clock
+        As for :class:`Pace`.
     """
 
     def __init__(self, what: str, units: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._what, self._units, self._clock = what, units, clock
-        self._began = self._phase_began = self._logged = clock()
-        self._first: int | None = None
-        self._done = 0
-        self._total: int | None = None
+        self._what, self._pace, self._clock = what, Pace(units, clock), clock
+        self._began = self._logged = clock()
         self._step = 0
 
-    def line(self, done: int, total: int | None, message: str) -> str | None:
+    def line(self, done: int, total: int | None, message: str, units: str | None = None) -> str | None:
         """The line for this point of the work, or None.
 
         Parameters
@@ -54,13 +107,13 @@ class ProgressLog:
             Finished and total amount; ``total`` is None if unknown.
         message
             Text about the current step.
+        units
+            Other units, of this phase and the next ones.
         """
         now = self._clock()
-        if self._first is None or total != self._total or done < self._done:
-            self._first, self._total, self._phase_began = done, total, now
-            self._step = STEPS * done // total if total else 0
-        self._done = done
         step = STEPS * done // total if total else 0
+        if self._pace.take(done, total, units):
+            self._step = step
         since = now - self._logged
         if since < FIRST_SECONDS:
             return None
@@ -71,19 +124,7 @@ class ProgressLog:
         if not due:
             return None
         self._logged, self._step = now, step
-        return self._words(done, total, message, now)
-
-    def _words(self, done: int, total: int | None, message: str, now: float) -> str:
-        amount = (
-            f"{done:,} of {total:,} {self._units} ({100 * done // total} %)" if total else f"{done:,} {self._units}"
-        )
-        parts = [f"{self._what}: {amount}"]
-        seconds, finished = now - self._phase_began, done - (self._first or 0)
-        if finished > 0 and seconds > 0.0:
-            parts.append(f"{_rate(finished / seconds)} a second")
-            if total:
-                parts.append(f"{time_left(seconds * (total - done) / finished)} left")
-        return ", ".join([*parts, message] if message else parts)
+        return f"{self._what}: {self._pace.words(message)}"
 
 
 def time_left(seconds: float) -> str:

@@ -8,6 +8,7 @@ end with this process, however it ends.
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import threading
 import time
@@ -22,9 +23,10 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.core import cache_folder
-from ranklake.rating_kernels.warm import PARTS, is_warm, report_compiled, warm_part
+from ranklake.rating_kernels.warm import PARTS, SCORES, SMOOTHING, is_warm, report_compiled, warm_part
 
 from ..common.cpus import available_cpus
+from ..common.progress import time_left
 from . import child_processes as children
 
 __all__ = [
@@ -40,16 +42,24 @@ __all__ = [
 log = logging.getLogger("ranklake.kernels")
 
 
+_KERNELS = {"elo-mmr.small": 45, "elo-mms.small": 40, "elo-mmx.small": 40, "elo-r.small": 30} | dict.fromkeys(
+    (SCORES, SMOOTHING), 25
+)  # about, by part
+_OTHERS = 15  # kernels of another part, about
+_SECONDS = 0.4  # about, of a kernel on two cores
+
+
 class CompileCallback(Protocol):
-    """Called when a compilation begins (0 kernels), and after each kernel."""
+    """Called when a compilation begins (0 kernels), and after each kernel; ``total`` is about the number of all."""
 
-    def __call__(self, systems: Sequence[str], kernels: int) -> None: ...
+    def __call__(self, systems: Sequence[str], kernels: int, total: int) -> None: ...
 
 
-def announce(systems: Sequence[str], kernels: int) -> None:
-    """One line on the standard error when a compilation begins."""
+def announce(systems: Sequence[str], kernels: int, total: int) -> None:
+    """One line on the standard error when a compilation begins, with about the time that it takes."""
     if kernels == 0:
-        print(f"compiling {', '.join(systems)} (once per machine)", file=sys.stderr, flush=True)
+        seconds = f", about {time_left(10.0 * math.ceil(_SECONDS * total / 10.0))}" if total > 1 else ""
+        print(f"compiling {', '.join(systems)}{seconds} (once per machine)", file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -63,7 +73,7 @@ def announce_compilation(system: str, on_compile: CompileCallback = announce) ->
         nonlocal announced
         if not announced:
             announced = True
-            on_compile([system], 0)
+            on_compile([system], 0, 1)
 
     with notify(on_start):
         yield
@@ -98,7 +108,12 @@ def compile_parts(parts: Sequence[str], on_compile: CompileCallback = announce, 
         return 0.0
     began = time.perf_counter()
     systems = list(dict.fromkeys(part.partition(".")[0] for part in missing))
-    on_compile(systems, 0)
+    expected = sum(_KERNELS.get(part, _OTHERS) for part in missing)
+
+    def report(kernels: int) -> None:
+        on_compile(systems, kernels, max(expected, kernels + 1))
+
+    report(0)
     workers = workers or available_cpus()
     helpful = []
     if workers > len(missing):  # where another process can compile the last steps while one compiles small rounds
@@ -109,13 +124,13 @@ def compile_parts(parts: Sequence[str], on_compile: CompileCallback = announce, 
         children.discard()
         rest = missing
     else:
-        rest = _Children(workers).compile(missing, helpful, lambda kernels: on_compile(systems, kernels))
+        rest = _Children(workers).compile(missing, helpful, report)
     kernels = 0
 
     def count(name: str) -> None:
         nonlocal kernels
         kernels += 1
-        on_compile(systems, kernels)
+        report(kernels)
 
     with report_compiled(count):
         for part in rest:

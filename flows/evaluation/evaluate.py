@@ -25,7 +25,7 @@ from ..common.arguments import checked
 from ..common.configuration.settings import build_params, find_system
 from ..common.finite import finite_json, finite_rows
 from ..common.text import count
-from ..compilation.compile import compile_parts
+from ..compilation.compile import CompileCallback, announce, compile_parts
 from ..results.leaderboard import check_rated
 from .game_facts import GameFacts
 from .game_scores import summary
@@ -146,6 +146,7 @@ def evaluate(
     workers: int = 1,
     scale: float = SCALE,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_compile: CompileCallback = announce,
 ) -> Evaluation:
     """Score the rounds of a run from ``first_round`` on.
 
@@ -187,7 +188,7 @@ def evaluate(
     system = find_system(run.config["system"])
     params = build_params(system, run.config["params"])
     pieces = list(split(chain, first_round, _PIECE_ROWS))
-    compile_parts([SCORES])
+    compile_parts([SCORES], on_compile)
     scorer = PieceScorer(run, system, params, first_round, division, weight, teams, games, scale)
     scored = []
     with ThreadPoolExecutor(workers, thread_name_prefix="ranklake-score") as pool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,8 @@ def ingest_contests(
 
     The iterator of contests fills ``report.read``.
     """
-    began = time.monotonic()
+    began, read = time.monotonic(), report.read
+    read.on_reading = partial(on_progress, 0, None)
     changing = Dataset.ingest(
         lake, report.dataset, order=order, mirror=mirror, rewrite=rewrite, steal=steal, on_wait=on_wait
     )
@@ -120,7 +122,7 @@ def ingest_contests(
         with changing as adding:
             for contest in contests:
                 report.count(adding.add(contest))
-                on_progress(report.read.contests, None, f"{report.read.participations:,} participations")
+                on_progress(read.contests, read.there, f"{read.participations:,} participations")
             for left_out in report.read.left_out:
                 if mirror and not left_out.contest:
                     rule = "a mirror needs every record: the contest of a skipped record is unknown"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
@@ -12,10 +15,14 @@ from ranklake.storage.leases.holder import lease_holder
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
+from ..common.progress import ProgressCallback, not_shown
 from ..common.text import count
 from ..engines.protocols import Engine
 from ..ingestion.response_archive import ResponseArchive
 from .freshness import Freshness, update_command
+
+if TYPE_CHECKING:
+    from ..compilation.compile import CompileCallback
 
 __all__ = ["Verifier", "replay"]
 
@@ -28,11 +35,15 @@ class Verifier:
 
     Attributes
     ----------
+    on_progress
+        Called with the number of files that are read, of all, and what they belong to. The files of a run's segments
+        count twice: they are compared with the run, and with its data set.
     notes : list of str
         Remarks that are not faults.
     """
 
     lake: Lake
+    on_progress: ProgressCallback = not_shown
     notes: list[str] = field(default_factory=list)
     datasets: int = 0
     contests: int = 0
@@ -44,10 +55,13 @@ class Verifier:
     published: int = 0
     sites: int = 0
     responses: int = 0
+    _files: int = 0
+    _total: int = 0
 
     def everything(self) -> Iterator[str]:
         """The faults in the lake: a line each, with the file and the remedy."""
         datasets, runs = Dataset.names(self.lake), Run.names(self.lake)
+        self._total = sum(map(self._dataset_files, datasets)) + sum(map(self._run_files, runs))
         for name in datasets:
             yield from self.dataset(name)
         for name in runs:
@@ -80,7 +94,8 @@ class Verifier:
         self.datasets += 1
         self.contests += dataset.contests.num_rows
         self.participations += sum(dataset.contests.column("n_players").to_pylist())
-        for problem in verify_dataset(dataset):
+        self._total = self._total or self._dataset_files(name)
+        for problem in verify_dataset(dataset, partial(self._begin_file, f"data set {name}")):
             yield remedies_for_sources(self.lake, problem, problem.partition(": ")[0])
         if n_leftover := dataset.n_leftover():
             left = "an interrupted command left"
@@ -93,7 +108,7 @@ class Verifier:
             from ..publication.verification import verify_published
 
             self.published += 1
-            yield from verify_published(self.lake, name, self.notes)
+            yield from verify_published(self.lake, name, self.notes, partial(self._begin_file, f"published/{name}"))
 
     def _run(self, name: str) -> Iterator[str]:
         from ..rating.config import RunConfig  # verifying data sets needs no kernels
@@ -110,7 +125,9 @@ class Verifier:
         self.rounds += chain.stop_round
         self.segments += len(chain.segments)
         self.snapshots += len(run.snapshots())
-        yield from verify_run(run)
+        self._total = self._total or self._run_files(name)
+        begin_file = partial(self._begin_file, f"run {name}")
+        yield from verify_run(run, begin_file)
         stored = StoredSmoothing(self.lake, name)
         yield from stored.problems()
         if n_leftover := stored.n_leftover:
@@ -129,7 +146,7 @@ class Verifier:
             why = plan.why.removeprefix(f"round {plan.holds}, ")
             fresh = Freshness(plan.n_rounds, chain.stop_round, plan.holds, why)
             self.notes += filter(None, [fresh.line(name, dataset.name, self.lake.url)])
-        yield from verify_rows(run, dataset, plan.holds)
+        yield from verify_rows(run, dataset, plan.holds, begin_file)
 
     def site(self, source: str) -> Iterator[str]:
         """The faults of the responses of a site."""
@@ -138,10 +155,29 @@ class Verifier:
         try:
             for _, wrong in ResponseArchive(self.lake, source).verify():
                 self.responses += 1
+                self._begin_file(f"responses of {source}")
                 if wrong:
                     yield wrong
         except LakeError as error:
             yield str(error)
+
+    def _begin_file(self, what: str) -> None:
+        self._files += 1
+        self._total = max(self._total, self._files)
+        self.on_progress(self._files - 1, self._total, what)
+
+    def _dataset_files(self, name: str) -> int:
+        """The files of a data set that are read; 0 if it cannot be opened."""
+        with suppress(LakeError):
+            return len(Dataset.open(self.lake, name).contests.column("file").unique())
+        return 0
+
+    def _run_files(self, name: str) -> int:
+        """The files of a run that are read, without published ones that only a manifest lists."""
+        with suppress(LakeError):
+            run = Run.open(self.lake, name)
+            return 2 * len(run.segments().segments) + len(run.snapshots())
+        return 0
 
     def line(self) -> str:
         """The counts in one line."""
@@ -169,10 +205,20 @@ class Verifier:
             self.notes.append(f"{folder}: {left}; {command} removes them")
 
 
-def replay(lake: Lake, name: str, first: int, last: int, engine: Engine, notes: list[str]) -> Iterator[str]:
+def replay(
+    lake: Lake,
+    name: str,
+    first: int,
+    last: int,
+    engine: Engine,
+    notes: list[str],
+    on_progress: ProgressCallback = not_shown,
+    on_compile: CompileCallback | None = None,
+) -> Iterator[str]:
     """Rate rounds ``first`` to ``last`` of a run again, from the nearest snapshot on.
 
     A difference by rounding is expected of rounds that another kind of machine rated: it is added to ``notes``.
+    ``on_progress`` is called with the number of rounds that are rated, of all from the snapshot on.
 
     Yields
     ------
@@ -185,7 +231,7 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine, notes: 
         The run or its data set cannot be read, or round ``last`` is not valid any more.
     """
     from ..common.configuration.settings import find_system
-    from ..compilation.compile import compile_kernels
+    from ..compilation.compile import announce, compile_kernels
     from ..rating.config import RunConfig
     from ..rating.plan import Plan
     from ..rating.rating_pass import RatingPass
@@ -203,10 +249,14 @@ def replay(lake: Lake, name: str, first: int, last: int, engine: Engine, notes: 
         )
     system = find_system(config.system)
     rating_pass = RatingPass(run, dataset, system, config.params, plan.skipping, engine, plan.excluded)
-    compile_kernels(config.system, plan.sizes(dataset, 0, last + 1))
+    compile_kernels(config.system, plan.sizes(dataset, 0, last + 1), on_compile or announce)
     start = rating_pass.restore(run, first, plan.digests)
     expected = []
-    for difference in rating_pass.differences(run, start, last + 1, _NUMBERS):
+
+    def on_round(reached: int) -> None:
+        on_progress(reached - start, last + 1 - start, f"run {name}")
+
+    for difference in rating_pass.differences(run, start, last + 1, _NUMBERS, on_round):
         if difference.elsewhere and difference.is_rounding:
             expected.append(difference)
             continue

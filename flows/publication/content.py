@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from hashlib import blake2b
@@ -21,11 +21,12 @@ from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
 from ..common.pools import Pools
+from ..common.progress import ProgressCallback, in_parts, not_shown
 from ..common.titles import CODEFORCES, TitlesChoice
 from ..results.attributes import player_attributes
 from ..results.display import Display
 from ..results.groups import groups_of
-from ..results.leaderboard import LeaderboardBuilder, open_rated, rated_contests
+from ..results.leaderboard import LeaderboardBuilder, iter_shown, open_rated, rated_contests
 from ..results.run_titles import titles_of
 from ..results.smoothed import SKILLS, RunSmoothing
 from .index_manifest import source_digest
@@ -48,6 +49,10 @@ class Content:
     ----------
     deviations, titles
         See :func:`ranklake.flows.results.leaderboard.leaderboard`.
+    on_progress
+        Called with the participations that are read, of all of the run for each part of ``shown``.
+    shown
+        What all rounds are read for, in this order.
 
     Attributes
     ----------
@@ -60,11 +65,20 @@ class Content:
         The run does not exist or has no ratings.
     """
 
-    def __init__(self, lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        run_name: str,
+        deviations: float | None = None,
+        titles: TitlesChoice = None,
+        on_progress: ProgressCallback = not_shown,
+        shown: Sequence[str] = ("ratings", "leaderboard", "index"),
+    ) -> None:
         self._run, self._dataset, self._chain = open_rated(lake, run_name)
         self._display, self._deviations = Display.of(self._run, deviations), deviations
         self._titles = titles_of(self._run, self._dataset, self._display.params.mu_init, titles)
         self._contests = rated_contests(self._chain, self._dataset)
+        self._on_progress, self._shown = on_progress, shown
         self._digests: dict[tuple[str, int], str] = {}
         self._groups: pa.Table | None = None
         self.n_rounds = self._chain.stop_round
@@ -93,7 +107,7 @@ class Content:
         years, handles = _years(times), self._dataset.handles()
         smoothed = self.smoothing.read().select(["round_index", *SKILLS]) if self.smoothing.digest else None
         at = 0 if smoothed is None else int(np.searchsorted(smoothed.column("round_index").to_numpy(), start))
-        for columns in self._rows(start, unrated=True):
+        for columns in self._rows(start, None, "ratings", unrated=True):
             index, rated = columns["round_index"], columns["rated"]
             n = rated.true_count
             skills = _skills(smoothed, at, n)
@@ -117,7 +131,7 @@ class Content:
         If any of these rounds has teams, the rows have the column ``team``.
         """
         of_teams = self.has_teams(start, stop)
-        for columns in self._rows(start, stop):
+        for columns in self._rows(start, stop, "index"):
             yield pa.record_batch(columns | ({"team": self._team_names(columns)} if of_teams else {}))
 
     def pools(self) -> tuple[int, ...]:
@@ -129,7 +143,7 @@ class Content:
         tables = [UNRATED.empty_table()]
         for segment in self._chain.segments:
             if any(segment.unrated):
-                for columns in self._rows(segment.first_round, segment.stop_round, unrated=True):
+                for columns in self._rows(segment.first_round, segment.stop_round, "unrated", unrated=True):
                     rows = pa.table(columns)
                     rows = rows.filter(pc.invert(rows.column("rated")))
                     handle = self._dataset.handles().take(rows.column("player").combine_chunks())
@@ -140,9 +154,9 @@ class Content:
         """Whether any of the rounds from ``start`` to ``stop - 1`` has teams."""
         return self._teams.any(start, stop)
 
-    def _rows(self, start: int, stop: int | None = None, unrated: bool = False) -> Iterator[dict[str, pa.Array]]:
+    def _rows(self, start: int, stop: int | None, what: str, unrated: bool = False) -> Iterator[dict[str, pa.Array]]:
         names = [*_RATED, "rated"] if unrated else _RATED
-        for _, rows in self._run.iter_segments(start, stop, names, chain=self._chain, unrated=unrated):
+        for _, rows in iter_shown(self._run, self._chain, start, stop, names, self._report, what, unrated):
             columns = {name: rows.column(name).combine_chunks() for name in rows.column_names}
             if unrated:
                 columns["rated"] = columns["rated"].fill_null(True)
@@ -151,12 +165,17 @@ class Content:
             columns["rating"] = pa.array(self._display.rating(mu, sigma, n_before + moved))
             yield columns
 
+    def _report(self, done: int, total: int | None, what: str) -> None:
+        if what in self._shown:
+            in_parts(self._on_progress, self._shown.index(what), len(self._shown))(done, total, what)
+
     def leaderboard(self, before: pa.Table | None = None, start: int = 0) -> pa.Table:
         """The leaderboard; with ``before``, the leaderboard before round ``start``, only later rounds are read."""
         builder = LeaderboardBuilder(self._dataset.n_players, self._contests, self._display)
         if before is not None:
             builder.restore(before)
-        for _, rows in self._run.iter_segments(start, None, LeaderboardBuilder.columns, chain=self._chain):
+        columns = LeaderboardBuilder.columns
+        for _, rows in iter_shown(self._run, self._chain, start, None, columns, self._report, "leaderboard"):
             builder.update(rows)
         return builder.table(self._dataset.handles(), self._titles)
 

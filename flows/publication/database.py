@@ -19,6 +19,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 from ranklake.storage.leases.acquire import hold_lease
 
+from ..common.progress import ProgressCallback, not_shown
 from ..common.titles import TitlesChoice
 from ..databases.address import DatabaseAddress
 from ..databases.connection import connect
@@ -43,6 +44,7 @@ def publish_to_database(
     *,
     steal: bool = False,
     rebuild: bool = False,
+    on_progress: ProgressCallback = not_shown,
 ) -> PublishReport:
     """Publish the current state of a run into a database.
 
@@ -58,6 +60,8 @@ def publish_to_database(
         Take the lease over from a writer that is certainly dead.
     rebuild
         First drop the tables of an earlier publish.
+    on_progress
+        As for :class:`ranklake.flows.publication.content.Content`.
 
     Raises
     ------
@@ -81,9 +85,10 @@ def publish_to_database(
             if before.get(_RUN, run_name) != run_name:
                 rule = f"the tables have the run {before[_RUN]}"
                 raise DatabaseError(address.shown, f"{rule}; {tables.elsewhere()}, or replace them with --afresh")
-            content = Content(lake, run_name, deviations, titles)
+            content = Content(lake, run_name, deviations, titles, on_progress, ("ratings", "leaderboard"))
             publisher = _Publisher(tables, content, before)
             kept, added, new = publisher.publish()
+            on_progress(0, None, "indexes")
             tables.index()
             if new:
                 tables.store({_RUN: run_name, **publisher.states})

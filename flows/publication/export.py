@@ -22,6 +22,7 @@ from ranklake.storage.lake.access.disk import sync
 from ranklake.storage.lake.schemas import PUBLISHED
 
 from ..common.finite import finite_rows
+from ..common.progress import ProgressCallback, not_shown
 from ..common.text import json_visible, spreadsheet, visible
 from ..common.titles import TitlesChoice
 from .content import Content
@@ -34,7 +35,12 @@ _CHUNK_ROWS = 1 << 16  # rows in memory at a time, and in a row group of Parquet
 
 
 def export_rows(
-    lake: Lake, run: str, what: str, deviations: float | None = None, titles: TitlesChoice = None
+    lake: Lake,
+    run: str,
+    what: str,
+    deviations: float | None = None,
+    titles: TitlesChoice = None,
+    on_progress: ProgressCallback = not_shown,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a published table of a run: ratings in order of rounds, the leaderboard best first.
 
@@ -43,7 +49,7 @@ def export_rows(
     LakeError
         The run does not exist or has no ratings.
     """
-    content = Content(lake, run, deviations, titles)
+    content = Content(lake, run, deviations, titles, on_progress, [what])
     if what == "leaderboard":
         return _chunks(content.leaderboard().to_batches())
     return _chunks(content.ratings(0))
@@ -54,7 +60,6 @@ def write_export(
     what: str,
     form: str,
     sink: IO[bytes],
-    on_progress: Callable[[int], None] = lambda done: None,
     safe: bool = False,
 ) -> int:
     """Write rows of ``PUBLISHED[what]`` to an open file in one of ``FORMATS``; returns their number.
@@ -74,7 +79,6 @@ def write_export(
         for batch in rows:
             write(finite_rows(batch))
             done += batch.num_rows
-            on_progress(done)
     return done
 
 

@@ -29,6 +29,7 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
 
 from ..common.extras import need
+from ..common.progress import ProgressCallback, not_shown
 from ..common.text import count
 from ..common.titles import TitlesChoice
 from .content import Content
@@ -90,6 +91,7 @@ def publish(
     rebuild: bool = False,
     titles: TitlesChoice = None,
     index: bool = True,
+    on_progress: ProgressCallback = not_shown,
 ) -> PublishReport:
     """Publish the current state of a run.
 
@@ -106,6 +108,8 @@ def publish(
     index
         Also write the index for commands and the server; see ``ranklake.flows.publication.index_manifest``. False
         deletes an existing one.
+    on_progress
+        As for :class:`ranklake.flows.publication.content.Content`.
 
     Raises
     ------
@@ -125,19 +129,18 @@ def publish(
     ) as lease:
         if rebuild:
             delete_published(lake, run_name, lease)
-        return _Publisher(lake, run_name, deviations, lease, titles, index).publish(maintain)
+        content = Content(lake, run_name, deviations, titles, on_progress)
+        return _Publisher(lake, run_name, content, lease, index).publish(maintain)
 
 
 class _Publisher:
-    def __init__(
-        self, lake: Lake, run_name: str, deviations: float | None, lease: Lease, titles: TitlesChoice, index: bool
-    ) -> None:
+    def __init__(self, lake: Lake, run_name: str, content: Content, lease: Lease, index: bool) -> None:
         from .delta_table import PublishedTable
 
         self._began = time.perf_counter()
         self._lake, self._lease, self._folder = lake, lease, layout.published_folder(run_name)
         self._run_name, self._index = run_name, index
-        self._content = Content(lake, run_name, deviations, titles)
+        self._content = content
         self._tables = {
             name: PublishedTable(lake, f"{self._folder}/{name}", schema, ("year",) if name == "ratings" else (), lease)
             for name, schema in (PUBLISHED | OF_ATTRIBUTES).items()

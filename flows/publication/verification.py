@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ranklake.storage import Lake, LakeError, MissingError
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["verify_published"]
 
 
-def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[str]:
+def verify_published(
+    lake: Lake, run_name: str, notes: list[str], on_file: Callable[[], None] = lambda: None
+) -> Iterator[str]:
     """The faults of the published tables of a run: a line each, with the file and the remedy.
 
     Each live file of a Delta table must have the size in its log, and the plain leaderboard the recorded digest.
     Three states are not faults and are added to ``notes``: tables of an earlier state of the run, a first publish that
     was interrupted, and a missing Delta library, without which only the plain leaderboard is checked. If the store does
-    not answer, there is only this line.
+    not answer, there is only this line. ``on_file`` is called before each table and each file of the index.
     """
     folder = layout.published_folder(run_name)
     there = _there(lake, folder)
@@ -48,6 +50,7 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
         for name, schema in schemas.items():
             if interrupted and not there.get(name):
                 continue
+            on_file()
             try:
                 tables[name] = _open(lake, f"{folder}/{name}", schema)
             except UnreachableError as error:
@@ -59,7 +62,7 @@ def verify_published(lake: Lake, run_name: str, notes: list[str]) -> Iterator[st
         completes = shlex.join(["ranklake", "publish", "--run", run_name, "--lake", lake.url])
         notes.append(f"{folder}: its first publish was interrupted; `{completes}` completes it")
         return
-    yield from _verify_index(lake, run_name)
+    yield from _verify_index(lake, run_name, on_file)
     recorded = _read_json(lake, f"{folder}/{LATEST_OF}")
     if not tables or "leaderboard" not in tables or _is_latest(recorded, tables["leaderboard"]):
         yield from _verify_latest(lake, folder, recorded)
@@ -115,7 +118,7 @@ def _verify_latest(lake: Lake, folder: str, recorded: dict[str, Any]) -> Iterato
         yield str(damaged(path, f"does not match {LATEST_OF}"))
 
 
-def _verify_index(lake: Lake, run_name: str) -> Iterator[str]:
+def _verify_index(lake: Lake, run_name: str, on_file: Callable[[], None]) -> Iterator[str]:
     """The faults of the index; a run published by an early release, or without the index, has none."""
     try:
         manifest = read_manifest(lake, run_name)
@@ -124,6 +127,7 @@ def _verify_index(lake: Lake, run_name: str) -> Iterator[str]:
         return
     for file in () if manifest is None else manifest.files:
         path = index_path(run_name, file.name)
+        on_file()
         try:
             data = lake.read_bytes(path)
         except MissingError as error:

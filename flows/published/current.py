@@ -16,6 +16,7 @@ from ranklake.storage.lake.layout import smoothing_folder
 from ranklake.storage.lake.schemas import ROUNDS
 
 from ..common.pools import Pools
+from ..common.progress import ProgressCallback, not_shown
 from ..common.times import count_until
 from ..common.titles import Titles, TitlesChoice
 from ..publication.index_manifest import IndexManifest, read_manifest, source_digest
@@ -34,6 +35,7 @@ def leaderboard(
     deviations: float | None = None,
     titles: TitlesChoice = None,
     at: int | None = None,
+    on_progress: ProgressCallback = not_shown,
 ) -> tuple[pa.Table, RatingFormat]:
     """The leaderboard of a run and the format of its ratings; as ``results.leaderboard``.
 
@@ -50,7 +52,9 @@ def leaderboard(
         from ..results.as_of import leaderboard_at
         from ..results.display import rating_format
 
-        return leaderboard_at(lake, run_name, at, deviations, titles), rating_format(lake, run_name, titles)
+        return leaderboard_at(lake, run_name, at, deviations, titles, on_progress), rating_format(
+            lake, run_name, titles
+        )
     with suppress(LakeError):
         if (current := _Current.open(lake, run_name, deviations)) is not None:
             form = current.format(titles)
@@ -58,7 +62,7 @@ def leaderboard(
     from ..results.display import rating_format
     from ..results.leaderboard import leaderboard as of_rounds
 
-    return of_rounds(lake, run_name, deviations, titles), rating_format(lake, run_name, titles)
+    return of_rounds(lake, run_name, deviations, titles, on_progress), rating_format(lake, run_name, titles)
 
 
 def player_history(

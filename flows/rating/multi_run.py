@@ -35,7 +35,8 @@ class ManyProgress:
         """The sum over all started runs."""
         runs = list(self.runs.values())
         seconds = max((run.seconds for run in runs), default=0.0)
-        return Progress(sum(p.rounds for p in runs), sum(p.n_rounds for p in runs), sum(p.rows for p in runs), seconds)
+        rounds, n_rounds = sum(run.rounds for run in runs), sum(run.n_rounds for run in runs)
+        return Progress(rounds, n_rounds, sum(run.rows for run in runs), sum(run.n_rows for run in runs), seconds)
 
 
 def rate_many(

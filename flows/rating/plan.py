@@ -126,6 +126,13 @@ class Plan:
         n_players: npt.NDArray[np.int32] = dataset.contests.column("n_players").to_numpy()[start:stop]
         return n_players[~self.excluded[start:stop]]
 
+    def rows_from_kept(self, dataset: Dataset) -> npt.NDArray[np.int64]:
+        """Participations before each round, and before the end, of the rounds that are not kept or excluded."""
+        n_players = dataset.contests.column("n_players").to_numpy()[: self.n_rounds]
+        counts = np.where(self.excluded[: self.n_rounds], 0, n_players)
+        counts[: self.kept] = 0
+        return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+
     def of_teams(self, dataset: Dataset, start: int, stop: int) -> npt.NDArray[np.bool_]:
         """Mask of the rounds of teams from ``start`` to ``stop - 1``, of those that are not excluded."""
         n_teams = dataset.contests.column("n_teams").slice(start, stop - start)

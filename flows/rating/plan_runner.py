@@ -101,14 +101,15 @@ class PlanRunner:
             replayed = self._resume(rating_pass)
             start = plan.kept
             schedule = SnapshotSchedule(contests, start, plan.n_rounds, start - replayed - 1, self._policy)
+            rows = plan.rows_from_kept(self._dataset)
             pass_began = time.perf_counter()
             with SegmentWriter(run, self._contest_ids, plan.digests, self._policy) as writer:
                 for stop in schedule.stops:
                     for batch in rating_pass.rate(start, stop):
                         writer.add(batch)
                         self._counters.add(batch)
-                        seconds = time.perf_counter() - began
-                        on_progress(Progress(batch.stop, plan.n_rounds, self._counters.rows, seconds))
+                        done, n_rows = int(rows[batch.stop]), int(rows[-1])
+                        on_progress(Progress(batch.stop, plan.n_rounds, done, n_rows, time.perf_counter() - began))
                     writer.close()
                     if schedule.due(stop, time.perf_counter() - pass_began):
                         writer.snapshot(stop - 1, self._snapshot(rating_pass.rater, stop - 1), schedule)

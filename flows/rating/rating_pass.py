@@ -171,13 +171,22 @@ class RatingPass:
                 return last_round + 1
         return 0
 
-    def differences(self, run: Run, start: int, stop: int, names: Sequence[str]) -> Iterator[Difference]:
+    def differences(
+        self,
+        run: Run,
+        start: int,
+        stop: int,
+        names: Sequence[str],
+        on_round: Callable[[int], None] = lambda reached: None,
+    ) -> Iterator[Difference]:
         """Rate stored rounds again; yields each column of a segment that has other numbers.
 
         Parameters
         ----------
         names
             Numeric columns of the rounds table.
+        on_round
+            Called with the first round that is not rated yet, after each batch.
         """
         rating, reached, elsewhere = self.rate(start, stop), start, ""
         ahead = {name: np.empty(0) for name in names}  # rated, not compared yet
@@ -188,6 +197,7 @@ class RatingPass:
                 rated = next(rating)
                 outcomes.append(rated.outcome)
                 reached = rated.stop
+                on_round(reached)
             for name in names:
                 again = np.concatenate([ahead[name], *(getattr(outcome, name) for outcome in outcomes)])
                 again, ahead[name] = again[: table.num_rows], again[table.num_rows :]

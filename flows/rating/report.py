@@ -12,12 +12,27 @@ __all__ = ["Progress", "RateReport"]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a rating: ``rounds`` of ``n_rounds`` rated, participations, and seconds since the start."""
+    """The progress of a rating.
+
+    Attributes
+    ----------
+    rounds, n_rounds : int
+        Finished rounds, and all rounds.
+    rows, n_rows : int
+        Participations of the finished rounds that were not kept, and of all of these; the time is in proportion.
+    seconds : float
+        Since the start.
+    """
 
     rounds: int
     n_rounds: int
     rows: int
+    n_rows: int
     seconds: float
+
+    def shown(self) -> tuple[int, int, str]:
+        """Finished and total participations, and the rounds: what a :data:`.ProgressCallback` takes."""
+        return self.rows, self.n_rows, f"{self.rounds:,} of {self.n_rounds:,} contests"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,24 @@ from ranklake.rating_kernels.core.limits import TIME_SECONDS
 from ranklake.rating_kernels.core.system import check_value
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
+from ..common.progress import ProgressCallback, not_shown
 from ..common.times import count_until, spelled
 from ..common.titles import TitlesChoice
 from .display import Display
 from .idle import idle_rating
-from .leaderboard import LeaderboardBuilder, check_rated, rated_contests
+from .leaderboard import LeaderboardBuilder, check_rated, iter_shown, rated_contests
 from .run_titles import titles_of
 
 __all__ = ["leaderboard_at"]
 
 
 def leaderboard_at(
-    lake: Lake, run_name: str, at: int, deviations: float | None = None, titles: TitlesChoice = None
+    lake: Lake,
+    run_name: str,
+    at: int,
+    deviations: float | None = None,
+    titles: TitlesChoice = None,
+    on_progress: ProgressCallback = not_shown,
 ) -> pa.Table:
     """The leaderboard of a run at a time: all players rated until then, best first.
 
@@ -55,7 +61,8 @@ def leaderboard_at(
     stop = count_until(ends, at)
     builder = LeaderboardBuilder(dataset.n_players, contests, display)
     latest = np.zeros(dataset.n_players, dtype=np.int64)  # clocks of sources may go back, those of kernels do not
-    for _, rounds in run.iter_segments(0, stop, LeaderboardBuilder.columns, chain=chain) if stop else ():
+    columns = LeaderboardBuilder.columns
+    for _, rounds in iter_shown(run, chain, 0, stop, columns, on_progress, f"run {run_name}") if stop else ():
         builder.update(rounds)
         np.maximum.at(latest, rounds.column("player").to_numpy(), ends[rounds.column("round_index").to_numpy()])
     players = np.flatnonzero(builder.n_rounds)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.runs.segments import Segment
 
+from ..common.progress import ProgressCallback, not_shown
 from ..common.skipping import ALL_TIED, NOBODY_RATED, Skipping, count_reasons, reasons_of, skipped_text
 from ..common.text import count
 from ..common.titles import Titles, TitlesChoice
@@ -20,7 +22,7 @@ from .board_table import board_table
 from .display import Display
 from .run_titles import titles_of
 
-__all__ = ["LeaderboardBuilder", "check_rated", "leaderboard", "open_rated", "rated_contests"]
+__all__ = ["LeaderboardBuilder", "check_rated", "iter_shown", "leaderboard", "open_rated", "rated_contests"]
 
 
 class LeaderboardBuilder:
@@ -76,7 +78,13 @@ class LeaderboardBuilder:
         return board_table(players, handles.take(pa.array(players)), state, titles)
 
 
-def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> pa.Table:
+def leaderboard(
+    lake: Lake,
+    run_name: str,
+    deviations: float | None = None,
+    titles: TitlesChoice = None,
+    on_progress: ProgressCallback = not_shown,
+) -> pa.Table:
     """The leaderboard of a run: all rated players, best first.
 
     Parameters
@@ -100,7 +108,7 @@ def leaderboard(lake: Lake, run_name: str, deviations: float | None = None, titl
     run, dataset, chain = open_rated(lake, run_name)
     display = Display.of(run, deviations)
     builder = LeaderboardBuilder(dataset.n_players, rated_contests(chain, dataset), display)
-    for _, rounds in run.iter_segments(0, None, LeaderboardBuilder.columns, chain=chain):
+    for _, rounds in iter_shown(run, chain, 0, None, LeaderboardBuilder.columns, on_progress, f"run {run_name}"):
         builder.update(rounds)
     return builder.table(dataset.handles(), titles_of(run, dataset, display.params.mu_init, titles))
 
@@ -144,6 +152,31 @@ def _rated_among_others(segment: Segment) -> Iterator[int | None]:
     """The number of rated participants of each round; None for rounds without unrated ones."""
     unrated = segment.unrated or (0,) * len(segment.rows)
     return (n if others else None for n, others in zip(segment.rows, unrated, strict=True))
+
+
+def iter_shown(
+    run: Run,
+    chain: Chain,
+    start: int,
+    stop: int | None,
+    columns: Sequence[str] | None,
+    on_progress: ProgressCallback,
+    what: str,
+    unrated: bool = False,
+) -> Iterator[tuple[Segment, pa.Table]]:
+    """As ``Run.iter_segments``; progress is of the whole run, so that it begins at the rows before ``start``.
+
+    Parameters
+    ----------
+    what
+        What the rows are read for.
+    """
+    ends = dict(zip((s.first_round for s in chain.segments), accumulate(s.n_rows for s in chain.segments), strict=True))
+    total = max(ends.values(), default=0)
+    for segment, table in run.iter_segments(start, stop, columns, chain=chain, unrated=unrated):
+        on_progress(ends[segment.first_round] - segment.n_rows, total, what)
+        yield segment, table
+        on_progress(ends[segment.first_round], total, what)
 
 
 def check_rated(run: Run, chain: Chain) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from ranklake.storage import Lake, Run
 
 from ..common.extras import need
+from ..common.progress import ProgressCallback
 from ..common.text import count
 from ..engines.protocols import Engine
 from ..ingestion.report import SourceReport
@@ -24,7 +25,7 @@ from ..publication.publish import PublishReport
 from ..publication.publish import publish as publish_run
 from ..rating.config import RunConfig
 from ..rating.rate import rate
-from ..rating.report import Progress, RateReport
+from ..rating.report import RateReport
 
 __all__ = [
     "FollowReport",
@@ -40,7 +41,6 @@ __all__ = [
     "rate_shown",
 ]
 
-ProgressCallback = Callable[[int, int | None, str], None]
 Show = Callable[[str, str], AbstractContextManager[ProgressCallback]]  # the work, and the units of its progress
 
 
@@ -197,14 +197,8 @@ def catch_up(
 
 def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unseen) -> RateReport:
     """As :func:`~ranklake.flows.rating.rate.rate`, with its progress shown."""
-    with show(f"rating {config.run}", "contests") as update_progress:
-
-        def on_progress(progress: Progress) -> None:
-            update_progress(
-                progress.rounds, progress.n_rounds, f"{progress.rows / max(progress.seconds, 1e-9):,.0f} rows/s"
-            )
-
-        return rate(lake, config, engine, on_progress=on_progress)
+    with show(f"rating {config.run}", "participations") as update_progress:
+        return rate(lake, config, engine, on_progress=lambda progress: update_progress(*progress.shown()))
 
 
 def publish_rated(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
 from ..common.times import AGES, parse_span
 from ..results.attributes import attribute_names, values_of
@@ -46,7 +47,6 @@ MAX_CONTESTS = 20_000  # the newest ones have pages
 SERVER_FILES = ("preview.js",)  # of pages that only the server has
 SHELLS = ("player.html", "compare.html", "contest.html")  # pages that a script fills
 
-Progress = Callable[[int, int | None, str], None]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -59,7 +59,14 @@ class SiteParts:
         Digest of the templates, scripts and style sheets.
     """
 
-    def __init__(self, content: SiteContent, files: SiteFiles, templates: Templates) -> None:
+    def __init__(
+        self,
+        content: SiteContent,
+        files: SiteFiles,
+        templates: Templates,
+        on_progress: ProgressCallback = not_shown,
+    ) -> None:
+        self._on_progress, self._done = on_progress, 0
         self._content, self._files, self._templates = content, files, templates
         statics = {name: data for name, data in static_files().items() if name not in SERVER_FILES}
         self._statics = statics | {"titles.css": title_styles(content.format.titles).encode()}
@@ -73,13 +80,13 @@ class SiteParts:
         for name, data in self._statics.items():
             self._files.put(f"{self._assets}{name}", partial(bytes, data))
 
-    def rounds(self, on_progress: Progress) -> tuple[pa.Table, list[str], list[int]]:
+    def rounds(self) -> tuple[pa.Table, list[str], list[int]]:
         """Read all rounds: the leaderboard, the page of each contest, and the most players known after each round."""
         content = self._content
         builder, pages, most = content.builder(), [""] * content.n_rounds, np.zeros(content.n_rounds, np.int64)
         columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
         for index, everyone in content.rounds(0, content.n_rounds, columns, unrated=True):
-            on_progress(index + 1, content.n_rounds, "")
+            self._advance(int(content.rows[index]), "contests")
             rated = everyone["rated"]
             rows = {name: everyone[name] if rated.all() else everyone[name][rated] for name in columns}
             player = rows["player"]
@@ -140,10 +147,13 @@ class SiteParts:
             folder = f"data/histories/{content.level_key(start, stop, n_players[stop - 1])}/"
             written.append({"folder": folder, "shards": shards, "start": start, "stop": stop})
             known = [files.has(f"{folder}{number:04}.json.gz") for number in range(shards)]
+            rows = int(content.rows[start:stop].sum())
             if all(known):
+                self._advance(rows, "histories")
                 continue
             for number, players in history_shards(content, start, stop, shards):
                 files.put(f"{folder}{number:04}.json.gz", partial(_packed, players))
+                self._advance(rows * (number + 1) // shards - rows * number // shards, "histories")
         return written
 
     def contests(self, pages: list[str], facts: RunFacts) -> str:
@@ -173,6 +183,7 @@ class SiteParts:
             links = SiteLinks(f"{self._files.version}{path}", self._files.version, self._assets)
             html = self._board_page(page, number, number, facts, links, "", len(pages))
             self._files.page(path, html, packed=number < PACKED_PAGES)
+            self._advance(len(page["rating"]), "leaderboard")
         return {"rows": PAGE_ROWS, "files": keys, "first": [page["rating"][0] for page in pages]}
 
     def index(self, board: pa.Table, facts: RunFacts) -> str:
@@ -250,6 +261,7 @@ class SiteParts:
             data = encode(rows)
             index[prefix] = key = digest(prefix, data)
             self._files.put(f"data/search/{key}.json.gz", partial(compress, data))
+            self._advance(len(rows["handle"]) if len(prefix) > 1 else 0, "search")
         lists = [self._named(f"data/players-{i:02}", rows) for i, rows in enumerate(search_lists(handles, ratings))]
         return {"search": self._named("data/search", index), "players_by_rating": lists}
 
@@ -262,6 +274,12 @@ class SiteParts:
             SHELLS[1]: render("compare", timeless, links[1], players=[], pairs=[]),
             SHELLS[2]: render("contest", timeless, links[2], contest=None),
         }
+
+    def _advance(self, rows: int, what: str) -> None:
+        """Report progress: each participation is read for contests and histories, each player for two lists."""
+        self._done += rows
+        total = 2 * int(self._content.rows.sum()) + 2 * len(self._content.handles)
+        self._on_progress(self._done, max(total, self._done), what)
 
     def _named(self, stem: str, value: Any) -> str:
         """Write data under a name with its digest; returns the path."""

@@ -12,11 +12,12 @@ from ranklake.storage.leases.acquire import hold_lease
 
 from ..common.adapters import refuse_games
 from ..common.extras import need
+from ..common.progress import ProgressCallback, not_shown
 from ..common.text import byte_size, count
 from ..common.titles import TitlesChoice
 from .content import SiteContent, digest
 from .pages import Templates
-from .parts import Progress, SiteParts
+from .parts import SiteParts
 from .shards import encode
 from .writer import SiteFiles
 
@@ -69,7 +70,7 @@ def publish_site(
     titles: TitlesChoice = None,
     steal: bool = False,
     rebuild: bool = False,
-    on_progress: Progress = lambda done, total, text: None,
+    on_progress: ProgressCallback = not_shown,
 ) -> SiteReport:
     """Write the current state of a run as a site of static files.
 
@@ -83,6 +84,8 @@ def publish_site(
         Take the lease over from a writer that is certainly dead.
     rebuild
         Write every file again, and replace the site of another run.
+    on_progress
+        Called with the rows that are written, of all: participations and players, each for two kinds of pages.
 
     Raises
     ------
@@ -109,15 +112,17 @@ def publish_site(
             return _write(content, files, rebuild, on_progress, began)
 
 
-def _write(content: SiteContent, files: SiteFiles, rebuild: bool, on_progress: Progress, began: float) -> SiteReport:
+def _write(
+    content: SiteContent, files: SiteFiles, rebuild: bool, on_progress: ProgressCallback, began: float
+) -> SiteReport:
     """Write a new version, unless the newest one shows the current state."""
-    parts = SiteParts(content, files, Templates.shared())
+    parts = SiteParts(content, files, Templates.shared(), on_progress)
     state = digest(FORMAT, content.state(), parts.look)
     if files.manifest().get("state") == state and not rebuild:
         return SiteReport(content.n_rounds, files.previous.rstrip("/"))
     files.start(content.run)
     parts.statics()
-    board, contests, n_players = parts.rounds(on_progress)
+    board, contests, n_players = parts.rounds()
     facts = parts.facts(board)
     manifest = {
         "format": FORMAT,

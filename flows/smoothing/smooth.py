@@ -24,7 +24,7 @@ from ranklake.storage.runs.smoothing import StoredSmoothing
 from ..common.adapters import ContestFacts, concat_rounds, to_ragged
 from ..common.configuration.settings import params_to_json
 from ..common.text import count
-from ..compilation.compile import compile_parts
+from ..compilation.compile import CompileCallback, announce, compile_parts
 from ..engines.protocols import Engine
 from ..execution.smoothing import Checkpoint, smooth_rounds
 from ..rating.config import RunConfig, check_dataset_times
@@ -76,6 +76,7 @@ def smooth_run(
     *,
     steal: bool = False,
     on_sweep: OnSweep = lambda sweep, mean_move, spread: None,
+    on_compile: CompileCallback = announce,
 ) -> SmoothReport:
     """Smooth the committed rounds of a run, or continue where an earlier call was interrupted. The run stays as it is.
 
@@ -114,7 +115,7 @@ def smooth_run(
         table = _rows(opened, chain)
         rounds, index = _rounds(table, dataset, opened.name)
         if engine.on_this_machine:
-            compile_parts([SMOOTHING])
+            compile_parts([SMOOTHING], on_compile)
         checkpoint = _checkpoint(stored, digest, rounds.n_rows)
         facts = digest, chain.stop_round, values
 

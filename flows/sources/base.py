@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
@@ -126,6 +126,10 @@ class IngestReport:
         Files beside the contests that were ignored.
     notes : list[str]
         Further messages.
+    there : int or None
+        The contests of the source, as soon as it is known how many it has.
+    on_reading
+        Called with the progress in words, while the source is read before its first contest.
     """
 
     contests: int = 0
@@ -136,6 +140,13 @@ class IngestReport:
     time_goes_back: int = 0
     other_files: int = 0
     notes: list[str] = field(default_factory=list)
+    there: int | None = None
+    on_reading: Callable[[str], None] | None = field(default=None, repr=False, compare=False)
+
+    def reading(self, words: str) -> None:
+        """Report the progress of reading."""
+        if self.on_reading is not None:
+            self.on_reading(words)
 
     def lines(self) -> list[str]:
         """The report in lines: one of counts, then one for each unusual finding."""

@@ -6,7 +6,7 @@ without the header.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ def contests_from_results(
     options: ReadOptions | None = None,
     notes: list[str] | None = None,
     faults: Mapping[int, str] | None = None,
+    on_count: Callable[[int], None] = lambda n_contests: None,
 ) -> Iterator[Contest | SourceError]:
     """Contests of a table of results, in rated order; a contest with a fault is its error, as a value.
 
@@ -64,6 +65,8 @@ def contests_from_results(
         Receives lines about the reading of the table.
     faults
         Faults of rows, numbered from 0, that the reader of the file found.
+    on_count
+        Called with the number of contests, those with a fault included, before the first one.
 
     Raises
     ------
@@ -72,6 +75,7 @@ def contests_from_results(
     """
     results, players, player_of = _open(table, columns, source, order, options, faults)
     rows, lo, hi, of_rows, _ = _places(results, players, player_of)
+    on_count(len(results.ids))
     weights, ceilings = results.weights(), results.perf_ceilings()
     names, urls = results.texts("name"), results.texts("url")
     rated, limits_of = results.rated(), results.rating_limits()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -28,17 +28,18 @@ from .games import counted_games, games_problems
 __all__ = ["verify_dataset", "verify_rows", "verify_run"]
 
 
-def verify_run(run: Run) -> Iterator[str]:
+def verify_run(run: Run, on_file: Callable[[], None] = lambda: None) -> Iterator[str]:
     """Problems of a run, one line each with the file and its remedy; empty if there are none.
 
     Every segment's bytes are compared with the digest in its manifest, and its rows with the rounds in the manifest;
     every snapshot is compared with its own digests and with the run's chain, every file of ratings at entry with its
-    digest.
+    digest. ``on_file`` is called before each segment and snapshot.
     """
     chain = run.segments()
     if chain.rest:
         yield chain.reason
     for segment in chain.segments:
+        on_file()
         path = run.path_of(segment)
         try:
             table = run.read_segment(segment)
@@ -53,6 +54,7 @@ def verify_run(run: Run) -> Iterator[str]:
             yield str(error)
     digests = [digest for segment in chain.segments for digest in segment.digests]
     for last_round in run.snapshots():
+        on_file()
         try:
             _, digest = run.read_snapshot(last_round)
         except LakeError as error:
@@ -62,10 +64,14 @@ def verify_run(run: Run) -> Iterator[str]:
             yield str(damaged(run.path_of_snapshot(last_round), "belongs to other rounds than those of the run"))
 
 
-def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
-    """Segments before ``stop`` whose rated players or places differ from those in the data set, one line each."""
+def verify_rows(run: Run, dataset: Dataset, stop: int, on_file: Callable[[], None] = lambda: None) -> Iterator[str]:
+    """Segments before ``stop`` whose rated players or places differ from those in the data set, one line each.
+
+    ``on_file`` is called before each segment.
+    """
     limits = RatingLimits(run, dataset)
     for segment in run.segments().segments:
+        on_file()
         last = min(segment.stop_round, stop)
         if segment.first_round >= last:
             return
@@ -92,11 +98,11 @@ def verify_rows(run: Run, dataset: Dataset, stop: int) -> Iterator[str]:
                 break
 
 
-def verify_dataset(dataset: Dataset) -> Iterator[str]:
+def verify_dataset(dataset: Dataset, on_file: Callable[[], None] = lambda: None) -> Iterator[str]:
     """Problems of a data set, one line each with the file and its remedy; empty if there are none.
 
     Each contest's digest is computed again from the stored standings, as given by its source and after corrections.
-    Handles are compared with the index of players.
+    Handles are compared with the index of players. ``on_file`` is called before each file of standings or games.
     """
     table = layout.contests_file(dataset.name)
     rows = list(rows_of(dataset.contests).values())
@@ -122,6 +128,7 @@ def verify_dataset(dataset: Dataset) -> Iterator[str]:
         files.setdefault(row.file, []).append(row)
     sound = True
     for file, members in files.items():
+        on_file()
         path = layout.standings_file(dataset.name, file)
         try:
             data = dataset.lake.read_bytes(path)

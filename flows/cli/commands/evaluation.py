@@ -21,6 +21,7 @@ from ..terminal.terminal import (
     print_line,
     print_table,
     progress,
+    show_compilation,
     usage,
     wide_option,
     write_json,
@@ -115,7 +116,8 @@ def evaluate(
     with progress("scoring") as update:
         for run, skip in zip(runs, skips, strict=True):
             on_progress = partial(_report, update, run)
-            evaluation = score_run(opened, run, skip, workers=n_threads, scale=scale, on_progress=on_progress)
+            how: dict[str, Any] = {"on_progress": on_progress, "on_compile": show_compilation(update)}
+            evaluation = score_run(opened, run, skip, workers=n_threads, scale=scale, **how)
             if evaluation.damage:
                 last = skip + len(evaluation) - 1
                 print_line(f"run {run}: scored up to round {last:,}; {evaluation.damage}", err=True)
@@ -205,7 +207,7 @@ def search(
         proposals = config.proposals()
         task_pool = open_task_pool(workers, scheduler)
     with task_pool, progress("searching", "trials") as update:
-        report = run_search(lake.open(), config, task_pool, proposals, best, update)
+        report = run_search(lake.open(), config, task_pool, proposals, best, update, show_compilation(update))
     failed = [trial for trial in report.trials if trial.error]
     stopped = sum(trial.stopped for trial in report.trials)
     print_table(search_table(report, config.metric))

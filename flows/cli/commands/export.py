@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ...common.progress import not_shown
 from ...common.text import count
 from ..terminal.parameters import LakeAddress
 from ..terminal.terminal import (
@@ -74,14 +76,16 @@ def export(
             raise ValueError(f"--output {output} is a folder; name a file in it")
         if output != "-" and not Path(output).absolute().parent.is_dir():
             raise ValueError(f"--output {output}: there is no folder {Path(output).parent}")
-    rows = export_rows(lake.open(), run, what, deviations, titles)
-    if output == "-":
-        try:
-            write_export(rows, what, form, sys.stdout.buffer, safe=safe)
-            sys.stdout.buffer.flush()
-        except BrokenPipeError:  # the reader has closed the pipe
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return
-    with progress("exporting", "rows") as update, atomic_file(Path(output)) as file:
-        n = write_export(rows, what, form, file, lambda done: update(done, None, what), safe)
+    opened, on_terminal = lake.open(), output == "-" and sys.stdout.isatty()
+    with nullcontext(not_shown) if on_terminal else progress("exporting", "participations") as update:
+        rows = export_rows(opened, run, what, deviations, titles, update)
+        if output == "-":
+            try:
+                write_export(rows, what, form, sys.stdout.buffer, safe)
+                sys.stdout.buffer.flush()
+            except BrokenPipeError:  # the reader has closed the pipe
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return
+        with atomic_file(Path(output)) as file:
+            n = write_export(rows, what, form, file, safe)
     print_line(f"wrote {output}: {count(n, 'row')}, {Path(output).stat().st_size / 1e6:,.1f} MB")

@@ -19,6 +19,8 @@ from ..terminal.terminal import (
     print_line,
     print_table,
     print_wait,
+    progress,
+    show_compilation,
     steal_option,
     usage,
     wide_option,
@@ -93,9 +95,11 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeA
     with usage():
         _check_one(run, dataset)
         first, last = _parse_rounds(run, replay) if replay is not None else (0, None)
-    verifier = Verifier(lake.open())
-    _check_there(verifier.lake, run, dataset)
-    n_problems = _print_each(_problems(verifier, run, dataset))
+    opened = lake.open()
+    _check_there(opened, run, dataset)
+    with progress("verifying", "files") as update:
+        verifier = Verifier(opened, update)
+        n_problems = _print_each(_problems(verifier, run, dataset))
     again = ""
     if run is not None and replay is not None and n_problems == 0:
         stop = Run.open(verifier.lake, run).segments().stop_round
@@ -104,8 +108,9 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeA
             if not first <= last < stop:
                 raise ValueError(f"run {run} has rounds 0 to {stop - 1}, got --replay {replay}")
         expected: list[str] = []
-        with open_engine() as engine:
-            n_problems = _print_each(compute_again(verifier.lake, run, first, last, engine, expected))
+        with open_engine() as engine, progress("rating again", "rounds") as update:
+            shown: dict[str, Any] = {"on_progress": update, "on_compile": show_compilation(update)}
+            n_problems = _print_each(compute_again(opened, run, first, last, engine, expected, **shown))
         verifier.notes += expected
         differ = "differ by rounding alone" if expected else "have the same bits"
         again = f"; rounds {first} to {last}, computed again, {differ}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -87,9 +87,9 @@ def publish(
         with usage():
             DatabaseAddress.parse(database)
         opened = lake.open()
-        stored = publish_to_database(
-            opened, run, database, schema, prefix, deviations, titles, steal=steal, rebuild=rebuild
-        )
+        with progress(f"publishing {run}", "participations") as on_progress:
+            how: dict[str, Any] = {"steal": steal, "rebuild": rebuild, "on_progress": on_progress}
+            stored = publish_to_database(opened, run, database, schema, prefix, deviations, titles, **how)
         print_freshness(opened, run)
         print_line(f"run {run}: {stored.line()}")
         return
@@ -97,7 +97,7 @@ def publish(
         from ...site.publish import publish_site
 
         opened = lake.open()
-        with progress(f"site of {run}", "rounds") as on_progress:
+        with progress(f"site of {run}", "rows") as on_progress:
             report = publish_site(opened, run, site, deviations, titles, steal, rebuild, on_progress)
         print_freshness(opened, run)
         print_line(f"run {run}: {report.line()}")
@@ -105,7 +105,8 @@ def publish(
     from ...publication.publish import publish as publish_run
 
     opened = lake.open()
-    published = publish_run(opened, run, deviations, maintain, steal, rebuild, titles, not no_index)
+    with progress(f"publishing {run}", "participations") as on_progress:
+        published = publish_run(opened, run, deviations, maintain, steal, rebuild, titles, not no_index, on_progress)
     print_freshness(opened, run)
     print_line(f"run {run}: {published.line()}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +19,7 @@ from ..terminal.terminal import (
     progress,
     replace_option,
     run_option,
+    show_compilation,
     steal_option,
     usage,
 )
@@ -94,7 +94,6 @@ def rate(
     keep_freed_memory()  # before pyarrow is imported
     without_pandas()
 
-    from ...compilation.compile import announce
     from ...engines.factory import open_engine
     from ...engines.protocols import DistributedEngine
     from ...rating.multi_run import rate_many
@@ -108,27 +107,20 @@ def rate(
     beside: dict[str, Any] = {"exclude": exclude, "include": include, "titles": titles}
     configs = [dataclasses.replace(config, accept_rounding=accept_rounding, **beside) for config in configs]
     sys.setswitchinterval(SWITCH_SECONDS)
-    with opened_engine, progress("rating") as update:
+    with opened_engine, progress("rating", "participations") as update:
         if isinstance(opened_engine, DistributedEngine):
             print_line(opened_engine.describe(), err=True)
 
         def on_progress(runs: ManyProgress) -> None:
-            total = runs.total
-            update(total.rounds, total.n_rounds, f"{total.rows / max(total.seconds, 1e-9):,.0f} rows/s")
-
-        def on_compile(systems: Sequence[str], kernels: int) -> None:
-            if sys.stderr.isatty():
-                update(0, None, f"compiling {', '.join(systems)} (once per machine): {kernels} kernels")
-            else:
-                announce(systems, kernels)
+            update(*runs.total.shown())
 
         for config, report in rate_many(
-            opened, configs, opened_engine, max_rounds, on_progress, steal, dry_run, start, on_compile
+            opened, configs, opened_engine, max_rounds, on_progress, steal, dry_run, start, show_compilation(update)
         ):
             print_line(f"run {config.run}: {report.line()}")
             for warning in report.warnings:
                 print_line(f"run {config.run}: {warning}", err=True)
-            if report.phases:
+            if report.phases and click.get_current_context().find_root().params["debug"]:
                 print_line(report.phases_line(), err=True)
 
 
@@ -155,6 +147,8 @@ def smooth(
     The result is the table runs/RUN/smoothing/smoothed-*.parquet of the lake. The same command continues after an
     interruption.
     """
+    from ranklake.rating_kernels.smoothing.sweeps import MEAN_MOVE, SPREAD
+
     from ...common.configuration.settings import parse_settings
     from ...common.pools import pools_line
     from ...engines.factory import open_engine
@@ -170,9 +164,12 @@ def smooth(
             print_line(opened_engine.describe(), err=True)
 
         def on_sweep(sweep: int, mean_move: float, spread: float) -> None:
-            update(sweep, None, f"moves {mean_move:.2f} and {spread:.2f} points" if sweep > 1 else "filter")
+            moves = f"a round's mean moves by {mean_move:.2f} points (until {MEAN_MOVE:g}), "
+            moves += f"two players apart by {spread:.2f} (until {SPREAD:g})"
+            update(sweep, None, moves if sweep > 1 else "the first one")
 
-        report = smooth_run(opened, run, opened_engine, parsed, steal=steal, on_sweep=on_sweep)
+        shown: dict[str, Any] = {"on_sweep": on_sweep, "on_compile": show_compilation(update)}
+        report = smooth_run(opened, run, opened_engine, parsed, steal=steal, **shown)
     print_line(f"run {run}: {report.line()}")
     if line := pools_line(pool_sizes(opened, run)):
         print_line(f"run {run}: {line}", err=True)

@@ -16,6 +16,7 @@ from ..terminal.terminal import (
     print_freshness,
     print_line,
     print_table,
+    progress,
     run_option,
     safe_option,
     titles_option,
@@ -92,7 +93,8 @@ def leaderboard(
 
         table, form_of_ratings = all_time_leaderboard(opened, run, deviations), rating_format(opened, run, titles)
     else:
-        table, form_of_ratings = of_run(opened, run, deviations, titles, at)
+        with progress(f"reading {run}", "participations") as update:
+            table, form_of_ratings = of_run(opened, run, deviations, titles, at, update)
     if active is not None:
         from ...results.ranks import active as active_players
 
@@ -176,6 +178,7 @@ def compare(before: str, after: str, top: int, form: str, safe: bool, lake: Lake
     distributions.
     """
     from ...common.finite import finite_rows
+    from ...common.progress import in_parts
     from ...published.current import leaderboard
     from ...results.migration.comparison import compare_boards
 
@@ -185,9 +188,14 @@ def compare(before: str, after: str, top: int, form: str, safe: bool, lake: Lake
             raise ValueError(f"two different runs are compared, got {before} twice")
     opened = lake.open()
     print_freshness(opened, before, after)
-    boards = [leaderboard(opened, run) for run in (before, after)]
-    found = compare_boards((before, after), boards[0][0], boards[1][0])
-    correlation = found.rank_correlation()
+    with progress("comparing", "participations") as update:
+        boards = [
+            leaderboard(opened, run, on_progress=in_parts(update, number, 2))
+            for number, run in enumerate((before, after))
+        ]
+        update(0, None, "common players")
+        found = compare_boards((before, after), boards[0][0], boards[1][0])
+        correlation = found.rank_correlation()
     if form == "csv":
         write_rows(found.players, form, safe)
     elif form == "json":

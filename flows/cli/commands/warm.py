@@ -34,8 +34,8 @@ def warm(systems: tuple[str, ...]) -> None:
         raise OSError("no writable folder for compiled kernels; set NUMBA_CACHE_DIR to one")
     with progress("compiling", "kernels") as update:
 
-        def on_compile(systems: Sequence[str], kernels: int) -> None:
-            update(kernels, None, f"of {', '.join(systems)}" if len(systems) <= 3 else f"of {len(systems)} systems")
+        def on_compile(systems: Sequence[str], kernels: int, total: int) -> None:
+            update(kernels, total, f"of {', '.join(systems)}" if len(systems) <= 3 else f"of {len(systems)} systems")
 
         seconds = compile_parts(missing, on_compile)
     done = {part.partition(".")[0] for part in missing}

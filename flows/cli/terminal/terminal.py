@@ -6,13 +6,13 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from ...common.progress import ProgressLog
+from ...common.progress import Pace, ProgressLog
 from ...common.text import json_visible, message, visible
 from .parameters import DATASET, FINITE, LAKE, RUN, TITLES
 
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from ranklake.storage import Lake
     from ranklake.storage.leases.holder import LeaseHolder
 
+    from ...compilation.compile import CompileCallback
+
 
 __all__ = [
     "SWITCH_SECONDS",
+    "Shown",
     "check_safe",
     "dataset_option",
     "deviations_option",
@@ -39,6 +42,7 @@ __all__ = [
     "rewrite_option",
     "run_option",
     "safe_option",
+    "show_compilation",
     "steal_option",
     "titles_option",
     "usage",
@@ -117,23 +121,53 @@ def usage() -> Iterator[None]:
         raise click.UsageError(str(error)) from error
 
 
+class Shown(Protocol):
+    """As :data:`.ProgressCallback`; ``units`` are those of this phase, if it has others than the work."""
+
+    def __call__(self, done: int, total: int | None, text: str, units: str = ...) -> None: ...
+
+
+def show_compilation(update: Shown) -> CompileCallback:
+    """A function that shows a compilation in the bar of the work that waits for it; one line in a log."""
+    from ...compilation.compile import announce
+
+    def on_compile(systems: Sequence[str], kernels: int, total: int) -> None:
+        if sys.stderr.isatty():
+            update(kernels, total, f"compiling {', '.join(systems)} (once per machine)", "kernels")
+        else:
+            announce(systems, kernels, total)
+
+    return on_compile
+
+
 @contextmanager
-def progress(what: str, units: str = "contests") -> Iterator[Callable[[int, int | None, str], None]]:
-    """A function that shows the progress of long work: a bar on a terminal, lines in a log."""
+def progress(what: str, units: str = "contests") -> Iterator[Shown]:
+    """A function that shows the progress of long work: a bar on a terminal, lines in a log.
+
+    Lines that are printed meanwhile are above the bar; those on stdout stay there if it is no terminal.
+    """
     if sys.stderr.isatty():
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         texts = (TextColumn(visible(what), markup=False), TextColumn("{task.description}", markup=False))
-        columns = (texts[0], BarColumn(), MofNCompleteColumn(), texts[1])
-        with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("", total=None)
-            yield lambda done, total, text: bar.update(task, completed=done, total=total, description=visible(text))
+        columns = (texts[0], BarColumn(20), TimeElapsedColumn(), texts[1])
+        console, on_terminal = Console(stderr=True), sys.stdout.isatty()
+        with Progress(*columns, console=console, transient=True, redirect_stdout=on_terminal) as bar:
+            task, pace = bar.add_task("", total=None), Pace(units)
+
+            def show(done: int, total: int | None, text: str, units: str = units) -> None:
+                pace.take(done, total, units)
+                bar.tasks[0].total = total  # of an unknown amount, too
+                bar.update(task, completed=done, description=visible(pace.words(text, rate=False)))
+                bar.tasks[0].finished_time = None  # the clock goes on in the next phase
+
+            yield show
         return
     log = ProgressLog(what, units)
 
-    def update(done: int, total: int | None, text: str) -> None:
-        if line := log.line(done, total, text):
+    def update(done: int, total: int | None, text: str, units: str = units) -> None:
+        if line := log.line(done, total, text, units):
             print_line(line, err=True)
 
     yield update

@@ -20,10 +20,10 @@ from ranklake.storage import Dataset, Lake, LakeError
 from ranklake.storage.lake.access.lake import digest_of
 
 from ...common.configuration.settings import find_system
-from ...common.progress import ProgressCallback
+from ...common.progress import ProgressCallback, not_shown
 from ...common.skipping import Skipping
 from ...common.text import count
-from ...compilation.compile import compile_parts, parts_for
+from ...compilation.compile import CompileCallback, announce, compile_parts, parts_for
 from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
 from ...rating.config import check_dataset_times
@@ -80,7 +80,8 @@ def search(
     task_pool: TaskPool,
     proposals: Proposals,
     best: int = 3,
-    on_progress: ProgressCallback = lambda *_: None,
+    on_progress: ProgressCallback = not_shown,
+    on_compile: CompileCallback = announce,
 ) -> SearchReport:
     """Run the proposed trials that are not stored yet; test the best ones.
 
@@ -112,12 +113,12 @@ def search(
     train = history.first(first_round)
     _check_scored(config, train, n_train)
     began = time.perf_counter()
-    trials, n_new = _try_all(config, task_pool, proposals, record, train, on_progress)
+    trials, n_new = _try_all(config, task_pool, proposals, record, train, on_progress, on_compile)
     seconds = time.perf_counter() - began
     found, digest = [], _digest(dataset, n_contests) + draws
     with open_engine() as engine:
-        for trial in _ranked(trials, config.metric)[:best]:
-            on_progress(len(trials), proposals.total, "testing the best")
+        for number, trial in enumerate(tested := _ranked(trials, config.metric)[:best], start=1):
+            on_progress(len(trials), proposals.total, f"testing the best, {number} of {len(tested)}")
             test = record.tests.get((key := settings_key(trial.settings)) + digest)
             if test is None:
                 try:
@@ -138,6 +139,7 @@ def _try_all(
     record: SearchRecord,
     train: History,
     on_progress: ProgressCallback,
+    on_compile: CompileCallback,
 ) -> tuple[list[Trial], int]:
     trials: list[Trial] = []
     n_new = 0
@@ -148,7 +150,7 @@ def _try_all(
         missing = [at for at in range(len(asked)) if at not in done]
         n_new += len(missing)
         if missing:
-            compile_parts([*parts_for(config.system, np.diff(train.rounds.offsets)), SCORES])
+            compile_parts([*parts_for(config.system, np.diff(train.rounds.offsets)), SCORES], on_compile)
             limits = _limits(trials, config.metric) if config.prune else None
             jobs = [(config.system, asked[at], config.metric, config.filter, limits) for at in missing]
             saved = time.monotonic()

@@ -84,11 +84,11 @@ def compare_boards(names: tuple[str, str], before: pa.Table, after: pa.Table) ->
     LakeError
         They have no player in common.
     """
-    both = np.intersect1d(*(board.column("handle").to_numpy(zero_copy_only=False) for board in (before, after)))
-    if not len(both):
+    handles = before.column("handle").combine_chunks()
+    handles = handles.filter(pc.is_in(handles, value_set=after.column("handle").combine_chunks()))
+    if not len(handles):
         raise LakeError(f"runs {names[0]} and {names[1]} have no player in common; compare runs over the same players")
-    only = before.num_rows - len(both), after.num_rows - len(both)
-    handles = pa.array(both, pa.string())
+    only = before.num_rows - len(handles), after.num_rows - len(handles)
     one, other = (among(board, pc.is_in(board.column("handle"), handles).to_numpy()) for board in (before, after))
     one = one.take(pc.index_in(other.column("handle"), value_set=one.column("handle").combine_chunks()))
     columns = {"handle": other.column("handle")}

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
+from ...common.text import byte_size
 from ..base import IngestReport, SourceError
 from ..folders import walk
 from ..limits import BoundedReader, Limits
@@ -27,8 +28,8 @@ __all__ = ["ARCHIVES", "Member", "open_members"]
 
 MAX_HEADER_BYTES = 2**20  # of a long name, or of the attributes of one member of a tar
 
-_TARS: dict[str, Callable[[Path], Any]] = {
-    ".tar": lambda path: path.open("rb"),
+_TARS: dict[str, Callable[[IO[bytes]], Any]] = {
+    ".tar": lambda packed: packed,
     ".tar.gz": gzip.open,
     ".tgz": gzip.open,
     ".tar.xz": lzma.open,
@@ -101,7 +102,8 @@ def _open_tar(path: Path, report: IngestReport, limits: Limits) -> Iterator[list
     with Spool(path.name) as spool:
         with (
             damage_in_words(path.name),
-            BoundedReader(opener(path), members.most_bytes, members.too_large) as stream,
+            path.open("rb") as packed,
+            BoundedReader(opener(packed), members.most_bytes, members.too_large) as stream,
             tarfile.open(fileobj=cast(IO[bytes], stream), mode="r:", tarinfo=_Header) as archive,
         ):
             while (info := archive.next()) is not None:
@@ -114,6 +116,7 @@ def _open_tar(path: Path, report: IngestReport, limits: Limits) -> Iterator[list
                         with damage_in_words(path.name, info.name):
                             raw = read_all(cast(IO[bytes], archive.extractfile(info)), info.size)
                     members.add(info.name, info.size, spool.add(raw))
+                report.reading(f"{byte_size(packed.tell())} of {byte_size(members.size)} read")
             while stream.read(CHUNK_BYTES):  # the checksum is at the end of the stream
                 pass
         yield members

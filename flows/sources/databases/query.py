@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -73,9 +75,10 @@ class QueryResult:
 
     def _items(self, options: ReadOptions, report: IngestReport, source: str) -> Iterator[Contest | SourceError]:
         notes: list[str] = []
-        how = {"order": options.order or "given", "source": source, "options": options, "notes": notes}
+        how: dict[str, Any] = {"order": options.order or "given", "source": source, "options": options, "notes": notes}
+        how["on_count"] = partial(setattr, report, "there")
         try:
-            for item in contests_from_results(self.table, self.columns, faults=self.faults, **how):  # type: ignore[arg-type]
+            for item in contests_from_results(self.table, self.columns, faults=self.faults, **how):
                 report.notes += notes
                 notes.clear()
                 yield self._named(item) if isinstance(item, SourceError) else item

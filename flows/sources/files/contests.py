@@ -185,6 +185,7 @@ def _read_reference(
             rule = "no contests: there is no .json file in it; tables in an archive must be unpacked first"
             raise SourceError(rule, source)
         _check_stems(members, source)
+        report.there = len(members)
         if order == "number":
             _note_gaps(sorted(m.number for m in members if m.number is not None), report)
         ordered, faults = _in_order(members, order, source, options.absent)

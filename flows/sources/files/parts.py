@@ -105,6 +105,7 @@ class Reading:
             A limit is exceeded.
         """
         self._rows, self._bytes = self._rows + rows, self._bytes + n_bytes
+        self._report.reading(f"{self._rows:,} rows read")
         if self._rows > self.limits.rows:
             excess = f"{self._rows:,} rows, at most {self.limits.rows:,} are read as one table"
             key = "rows"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -59,8 +60,9 @@ def read_tables(
     }
     order = options.order or _order_of(table, columns, parts)
     contests = contests_from_results(
-        table, columns, order=order, source=source, options=options, notes=notes, faults=faults
-    )
+        table, columns, order=order, source=source, options=options, notes=notes, faults=faults,
+        on_count=partial(setattr, report, "there"),
+    )  # fmt: skip
     try:
         for contest in contests:
             if notes:

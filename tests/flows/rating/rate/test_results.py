@@ -85,7 +85,9 @@ def test_rate__reports_its_result_and_progress(lake: Lake) -> None:
     assert f"; {alone} contests skipped: one participant only; {tied} contests skipped: all part" in report.line()
     assert [p.rounds for p in result] == sorted({p.rounds for p in result})
     assert {p.n_rounds for p in result} == {60}
-    assert (result[-1].rounds, result[-1].rows) == (60, n_rows)
+    assert {p.n_rows for p in result} == {sum(map(len, CONTESTS_MADE))}
+    assert (result[-1].rounds, result[-1].rows) == (60, result[-1].n_rows)
+    assert result[0].shown() == (result[0].rows, result[0].n_rows, f"{result[0].rounds} of 60 contests")
 
 
 def test_rate__joins_small_files_to_batches_as_large_as_segments(lake: Lake) -> None:
