@@ -23,8 +23,10 @@ __all__ = [
     "AGES",
     "FIRST_SECOND",
     "LAST_SECOND",
+    "SMALLER_FROM",
     "TIME_RULE",
     "NoTimeError",
+    "are_milliseconds",
     "count_until",
     "iso_seconds",
     "parse_span",
@@ -35,11 +37,11 @@ __all__ = [
 ]
 
 AGES = "dwy"  # units of the time since a contest
-FIRST_SECOND, LAST_SECOND = -(10**14), 7_258_118_399  # numbers are seconds until the year 2199
+FIRST_SECOND, LAST_SECOND = -62_135_596_800, 7_258_118_399  # numbers are seconds of the years 1 to 2199
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIME_RULE = "must be a time as 2020-01-31, 2020-01-31T18:00+03:00 or 1580428800"
 _UNITS = {"milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
-_UNITS_FROM = 10**8  # seconds: smaller units are assumed from 1973 on only
+SMALLER_FROM = 10**8  # seconds: smaller units are used from 1973 on only, so that no number fits two units
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_557_600}  # a year of 365.25 days
 
 
@@ -126,11 +128,17 @@ def _number(value: Any) -> int | None:
 
 
 def _unit_hint(number: int) -> str:
-    """A hint if a number is a time of the years 1973 to 2199 in a smaller unit than seconds."""
+    """What is wrong with a number that is too large: perhaps it is a time in a smaller unit than seconds."""
     for unit, divisor in _UNITS.items():
-        if _UNITS_FROM <= number // divisor <= LAST_SECOND:
+        if SMALLER_FROM <= abs(number) // divisor <= LAST_SECOND:
             return f"; divide {unit} by {divisor:,}"
-    return ", as seconds of the years until 2199"
+    return ", as seconds of the years 1 to 2199"
+
+
+def are_milliseconds(times: npt.NDArray[np.int64]) -> bool:
+    """Whether all times of a column of seconds would be of the years 1973 to 2199 as milliseconds."""
+    seconds = times // 1_000
+    return bool(((seconds >= SMALLER_FROM) & (seconds <= LAST_SECOND)).all())
 
 
 def _calendar_seconds(value: Any) -> int | None:

@@ -15,18 +15,19 @@ from ranklake.rating_kernels import Rounds
 
 from ..common.configuration.hyperparameters import near_names
 from ..common.text import count, described
+from ..common.times import are_milliseconds
 from ..sources.absences import Absent, counted_from_zero
 from ..sources.base import OnError, SourceError
-from ..sources.column_names import KEYS, OTHER_KEYS, Columns
+from ..sources.column_names import KEYS, OTHER_KEYS, Columns, near_column
 from ..sources.options import Duplicates, ReadOptions
 from ..sources.results import rounds_from_results
 from .kinds import Frame, open_frame
 from .notebook import warn_user
 from .winners import OF_WINNERS, double_winners
 
-__all__ = ["NO_TIMES", "Results", "named_columns"]
+__all__ = ["NO_TIMES", "Results", "find_times", "named_columns"]
 
-NO_TIMES = "the results have no times: name their column, as by time='day', or leave it out"
+NO_TIMES = "the results have no times: name their column, as by time='day', or give no such hyperparameter"
 _ABOUT_RATED = ("rated", "rated_above", "rated_below")
 _READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling", *_ABOUT_RATED)
 _OF_TEAMS = ("team", "share")
@@ -104,10 +105,9 @@ class Results:
         options = ReadOptions(columns=named, on_error=on_error, duplicates=duplicates, absent=absent)
         try:
             found = named.find(frame.names, "results", frame=True)
-            if "time" not in found and "time" not in named.named and _has_date_column(frame):
-                found["time"] = "date"
             found = {key: column for key, column in found.items() if key in _READ}
             found |= _find_teams(of_teams, frame)
+            found = find_times(frame, named, found)
             table = frame.arrow(list(dict.fromkeys(found.values())), [found.get("rank"), found.get("score")])
             read_rounds = rounds_from_results(table, found, options=options)
         except SourceError as error:
@@ -118,6 +118,9 @@ class Results:
         back = int(np.count_nonzero(np.diff(rounds.time_seconds) < 0))
         if back:
             warn_user(f"time goes back at {count(back, 'contest')}; the order was kept as given")
+        if are_milliseconds(rounds.time_seconds):
+            last = int(rounds.time_seconds[-1])
+            warn_user(f"{found['time']} = {last} was read as seconds; if these are milliseconds, divide them by 1,000")
         left_out = [_labelled(error, frame) for error in faults]
         if left_out:
             n_rows = sum(error.participations for error in faults)
@@ -235,9 +238,20 @@ def _labelled(error: SourceError, frame: Frame) -> str:
     return str(SourceError(error.rule, error.source, error.contest, error.member, rows, error.lines, labels))
 
 
-def _has_date_column(frame: Frame) -> bool:
-    """Whether the column ``date`` holds dates or datetimes, which can only be times."""
-    if frame.names.count("date") != 1:
-        return False
-    kind = frame.arrow(["date"]).column(0).type
-    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+def find_times(frame: Frame, named: Columns, found: Mapping[str, str]) -> dict[str, str]:
+    """The columns, with ``date`` as that of the times if no other is found and it holds dates or datetimes.
+
+    Warns of another column that is called as times are and is ignored.
+    """
+    if "time" in found or "time" in named.named:
+        return dict(found)
+    kind = frame.arrow(["date"]).column(0).type if frame.names.count("date") == 1 else pa.null()
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return {**found, "time": "date"}
+    ignored = near_column("time", [name for name in frame.names if name not in found.values()])
+    if ignored is not None:
+        warn_user(
+            f"there is no column time, and {ignored!r} is ignored: columns={{'time': {ignored!r}}} uses it, "
+            "columns={'time': ''} ignores it without this warning"
+        )
+    return dict(found)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ..common.arguments import check_names
 from ..frames.kinds import Frame
+from ..frames.results import find_times
 from ..sources.absences import Absent
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
@@ -40,6 +41,7 @@ def standings_from_frame(
     try:
         found = named.find(frame.names, "standings", frame=True)
         found = {key: column for key, column in found.items() if key not in ("name", "url")}
+        found = found if time_seconds is not None else find_times(frame, named, found)
         table = frame.arrow(list(dict.fromkeys(found.values())), [found.get("rank"), found.get("score")])
         keys = found
         if "contest" not in found:

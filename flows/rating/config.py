@@ -113,7 +113,9 @@ class RunConfig:
 def check_dataset_times(dataset: Dataset, kind: type[Any], chosen: Mapping[str, Any]) -> None:
     """Refuse chosen hyperparameters that count days if no contest has a time; see :func:`.needed_times.check_times`."""
     if dataset.contests.num_rows and not dataset.contests.column("time_seconds").to_numpy().any():  # 0 is unknown
-        check_times(kind, chosen, f"data set {dataset.name} has no times: ingest it with them, or leave it out")
+        check_times(
+            kind, chosen, f"data set {dataset.name} has no times: ingest it with them, or give no such hyperparameter"
+        )
 
 
 def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uninformative: bool | None = None) -> str:

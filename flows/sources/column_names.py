@@ -11,7 +11,7 @@ from typing import Any
 from ..common.text import quoted
 from .base import SourceError
 
-__all__ = ["KEYS", "OTHER_KEYS", "Columns", "plain_name"]
+__all__ = ["KEYS", "OTHER_KEYS", "Columns", "near_column", "plain_name"]
 
 MAX_LISTED = 12  # ignored columns in one line
 OTHER_KEYS = {"time_seconds": "time", "contest_name": "name"}  # other names of keys
@@ -147,7 +147,7 @@ class Columns:
             line += f"; ignored: {', '.join(map(plain_name, ignored[:MAX_LISTED]))}{more}"
         offered: set[str] = set()
         for key in ("time", "name", "url", "weight", "perf_ceiling"):
-            near = None if key in columns or key in self.named else _near(key, ignored, offered)
+            near = None if key in columns or key in self.named else near_column(key, ignored, offered)
             if near is not None:
                 offered.add(near)
                 line += f"; to use {plain_name(near)} as {key}: {_option(key, near)}"
@@ -192,7 +192,7 @@ class Columns:
         offered: dict[str, str] = {}
         for key in missing:
             options = (key, "score") if key == "rank" and "rank" not in self.named else (key,)
-            near = next(((k, column) for k in options if (column := _near(k, free, offered.values()))), None)
+            near = next(((k, column) for k in options if (column := near_column(k, free, offered.values()))), None)
             if near is not None:
                 offered[near[0]] = near[1]
         words = ", ".join(
@@ -235,7 +235,7 @@ def _option(key: str, column: str) -> str:
     return f"--column {setting}" if re.fullmatch(r"[\w.=-]+", setting) else f"--column {setting!r}"
 
 
-def _near(key: str, columns: Iterable[str], taken: Iterable[str] = ()) -> str | None:
+def near_column(key: str, columns: Iterable[str], taken: Iterable[str] = ()) -> str | None:
     """A column with one of the common names of a key, or with a name that differs from the key by a typing error."""
     taken = set(taken)
     reduced: dict[str, str] = {}

@@ -94,12 +94,7 @@ class ResultTable:
             return np.zeros(self.table.num_rows, np.int64), ()
         form = "auto" if self.options is None else self.options.time_format
         name = self.columns["time"]
-        # The notes of a data frame are not printed, so numbers are seconds unless they cannot be.
-        guess = not self.frame or name != "time_seconds"
-        times = as_seconds(self.column("time"), name, self.source, form, guess=guess)
-        if self.frame and times.form not in ("unix", "iso"):
-            rule = f"{name} holds {times.kind}; times must be Unix seconds or datetimes (pandas.to_datetime makes them)"
-            raise SourceError(rule, self.source)
+        times = as_seconds(self.column("time"), name, self.source, form, frame=self.frame)
         far = ~TIME_SECONDS.mask(times.seconds)
         faults = (*times.faults, (far, f"a time must be {TIME_SECONDS.rule}"))
         bad = np.logical_or.reduce([mask for mask, _ in faults])
@@ -161,13 +156,13 @@ class ResultTable:
 
     def same(self, key: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Each contest's one value of a column; rejects contests that have several."""
-        leave_out = "" if self.frame else f"; --column {key}= leaves the column out"
+        leave_out = f"columns={{{key!r}: ''}}" if self.frame else f"--column {key}="
         firsts = values[self.first_row]
 
         def words(row: int) -> tuple[str, Sequence[int]]:
             contest = self.contest_of[row]
             rule = f"{self.columns[key]} differs inside the contest: {firsts[contest]} and {values[row]}"
-            return rule + leave_out, (self.first_row[contest], row)
+            return f"{rule}; {leave_out} leaves the column out", (self.first_row[contest], row)
 
         self.reject_rows(values != firsts[self.contest_of], words)
         return firsts

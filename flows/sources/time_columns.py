@@ -1,7 +1,8 @@
 """Times of a table's column as UTC seconds. The format is detected for the whole column, not for single rows.
 
-Numbers are Unix seconds if they lie in the years 1900 to 2200; larger ones are milliseconds, microseconds or
-nanoseconds by their size. The ranges do not overlap, and numbers between them are refused.
+Numbers are Unix seconds if they lie in the years 1 to 2199; larger ones are milliseconds, microseconds or nanoseconds
+by their size. The ranges do not overlap, and numbers between them are refused. Of data frames the messages name
+functions of pandas instead of options of the command, and numbers are seconds or an error.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..common.text import quoted
+from ..common.times import FIRST_SECOND, LAST_SECOND, SMALLER_FROM, iso_seconds
 from .base import SourceError
 from .columns import Bools, Longs, as_names, as_numbers, check_text, decoded, is_blank, is_text, numbers_from_text
 
@@ -28,10 +30,8 @@ MIXED = "the column mixes numbers and dates; most of its times are"
 
 INT64_MAX = 2**63 - 1
 EXACT_FLOAT = 2**53  # larger floats do not distinguish all whole numbers
-_FIRST, _LAST = -2_208_988_800, 7_258_118_399  # the years 1900 to 2199
 _UNITS = {"unix": 1, "unix-ms": 10**3, "unix-us": 10**6, "unix-ns": 10**9}
 _WORDS = {"unix": "seconds", "unix-ms": "milliseconds", "unix-us": "microseconds", "unix-ns": "nanoseconds"}
-_SMALLER_FROM = 10**8  # seconds: smaller units are used from 1973 on only, so that no number fits two units
 _CALENDAR_SHARE = 0.9  # minimum share of dates YYYYMMDD; of random numbers one in thirty is such a date
 _DAYS = (
     "%Y/%m/%d", "%Y.%m.%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y",
@@ -71,7 +71,7 @@ def check_time_format(form: str) -> None:
         raise ValueError(f"{rule}: it has a directive twice") from None
 
 
-def as_seconds(column: pa.ChunkedArray, name: str, source: str, form: str = "auto", *, guess: bool = True) -> Seconds:
+def as_seconds(column: pa.ChunkedArray, name: str, source: str, form: str = "auto", *, frame: bool = False) -> Seconds:
     """Times as UTC seconds.
 
     Timestamps without a zone are UTC and, like dates, are rounded down to the second. A column of dates or timestamps
@@ -83,14 +83,23 @@ def as_seconds(column: pa.ChunkedArray, name: str, source: str, form: str = "aut
         The column, its name in the table, and the origin of the table.
     form
         A time format, see :func:`check_time_format`.
-    guess
-        Whether ``auto`` may read numbers as anything but seconds.
+    frame
+        The column is of a data frame: numbers are seconds, of any size in a column ``time_seconds``.
 
     Raises
     ------
     SourceError
-        A column whose type is no time, text that is not UTF-8, or times that fit two formats; names both.
+        A column whose type is no time, text that is not UTF-8, times that fit two formats, which are named, or numbers
+        of a data frame in another form than seconds.
     """
+    seconds = _read(column, name, source, form, frame)
+    if frame and seconds.form not in ("unix", "iso"):
+        remedy = f"{_remedy(seconds.form, frame)} makes datetimes of them"
+        raise SourceError(f"{name} holds {seconds.kind}; numbers must be Unix seconds: {remedy}", source)
+    return seconds
+
+
+def _read(column: pa.ChunkedArray, name: str, source: str, form: str, frame: bool) -> Seconds:
     column = decoded(column)
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         return _from_type(column)
@@ -101,16 +110,16 @@ def as_seconds(column: pa.ChunkedArray, name: str, source: str, form: str = "aut
     if form == "iso" or "%" in form:
         return _from_text(as_names(column, "time", source), form)
     if form != "auto" or not is_text(column.type):
-        return _from_numbers(numbers, name, source, form, guess)
+        return _from_numbers(numbers, name, source, form, frame)
     numeric = ~pc.is_null(numbers).to_numpy()
     if numeric.all():
-        return _from_numbers(numbers, name, source, form, guess)
+        return _from_numbers(numbers, name, source, form, frame)
     texts = _from_text(column.cast(pa.string()), "iso")
     dated = ~texts.faults[0][0] & ~numeric
     if not numeric.any() and not dated.any():
-        _offer_patterns(column, source)
+        _offer_patterns(column, source, frame)
     if np.count_nonzero(numeric) > np.count_nonzero(dated):
-        read = _from_numbers(numbers, name, source, form, guess)
+        read = _from_numbers(numbers, name, source, form, frame)
         return read._replace(faults=((dated, f"{MIXED} numbers"), *read.faults))
     return texts._replace(faults=((numeric, f"{MIXED} dates"), *texts.faults))
 
@@ -125,15 +134,16 @@ def _from_type(column: pa.ChunkedArray) -> Seconds:
     return Seconds(seconds, ((missing, RULE),), "iso", kind)
 
 
-def _from_numbers(column: pa.ChunkedArray, name: str, source: str, form: str, guess: bool) -> Seconds:
+def _from_numbers(column: pa.ChunkedArray, name: str, source: str, form: str, frame: bool) -> Seconds:
     values, bad = as_numbers(column, "time", source)
     if values.dtype.kind == "f":
         bad = bad | ~((np.floor(values) == values) & (abs(values) <= EXACT_FLOAT))
     elif values.dtype == np.uint64:
         bad = bad | (values > INT64_MAX)
     whole: Longs = np.where(bad, 0, values).astype(np.int64)
+    guess = not (frame and name == "time_seconds")
     if form == "auto":
-        form = _guess(whole, ~bad, name, source) if guess else "unix"
+        form = _guess(whole, ~bad, name, source, frame) if guess else "unix"
         plausible = _plausible(whole, form) if guess else np.ones(len(whole), bool)
     else:
         plausible = np.ones(len(whole), bool)
@@ -141,13 +151,13 @@ def _from_numbers(column: pa.ChunkedArray, name: str, source: str, form: str, gu
         seconds, plausible = _from_calendar(whole)
         faults = ((bad, RULE), (~bad & ~plausible, "a time must be a date of the calendar as YYYYMMDD"))
         return Seconds(seconds, faults, form, "dates YYYYMMDD")
-    rule = f"most times are Unix {_WORDS[form]} of the years 1900 to 2199 (--time-format {form} takes any)"
+    rule = f"most times are Unix {_WORDS[form]} of the years 1 to 2199 ({_remedy(form, frame)} takes any)"
     return Seconds(
         np.floor_divide(whole, _UNITS[form]), ((bad, RULE), (~bad & ~plausible, rule)), form, f"Unix {_WORDS[form]}"
     )
 
 
-def _guess(values: Longs, good: Bools, name: str, source: str) -> str:
+def _guess(values: Longs, good: Bools, name: str, source: str, frame: bool) -> str:
     """The time format of a column of whole numbers.
 
     Raises
@@ -164,29 +174,32 @@ def _guess(values: Longs, good: Bools, name: str, source: str) -> str:
     if np.count_nonzero(calendar) >= _CALENDAR_SHARE * len(known):
         if told_seconds:
             at = int(np.flatnonzero(calendar)[0])
-            raise SourceError(_two(name, int(known[at]), "yyyymmdd", _day(_from_calendar(known[at : at + 1])[0][0])),
-                              source, rows=rows)  # fmt: skip
+            day = _day(_from_calendar(known[at : at + 1])[0][0])
+            raise SourceError(_two(name, int(known[at]), "yyyymmdd", day, frame), source, rows=rows)
         return "yyyymmdd"
     years, months = (known >= 1900) & (known <= 2100), (known // 100 >= 1900) & (known // 100 <= 2100)
     if not told_seconds and years.all():
-        raise SourceError(_two(name, int(known[0]), "%Y", f"the year {known[0]}"), source, rows=rows)
+        raise SourceError(_two(name, int(known[0]), "%Y", f"the year {known[0]}", frame), source, rows=rows)
     if not told_seconds and (months & (known % 100 >= 1) & (known % 100 <= 12)).all():
         month = f"{known[0] // 100}-{known[0] % 100:02}"
-        raise SourceError(_two(name, int(known[0]), "%Y%m", month), source, rows=rows)
+        raise SourceError(_two(name, int(known[0]), "%Y%m", month, frame), source, rows=rows)
     fits = {form: int(np.count_nonzero(_plausible(known, form))) for form in _UNITS}
     form = max(fits, key=lambda one: fits[one])  # of equals the largest unit
     if not fits[form]:
-        rule = f"{name} = {known[0]} is no Unix time of the years 1900 to 2199 in any unit"
-        raise SourceError(f"{rule}; --time-format unix, unix-ms or a pattern such as %Y%m%d%H%M%S", source, rows=rows)
+        rule = f"{name} = {known[0]} is no Unix time of the years 1 to 2199 in any unit"
+        remedy = "--time-format unix, unix-ms or a pattern such as %Y%m%d%H%M%S"
+        if frame:
+            remedy = f"{_remedy('%Y%m%d%H%M%S', frame)} reads a pattern, a column time_seconds has seconds of any year"
+        raise SourceError(f"{rule}; {remedy}", source, rows=rows)
     return form
 
 
 def _plausible(values: Longs, form: str) -> Bools:
-    """Which numbers are times of the years 1900 to 2199 in the unit of a format."""
+    """Which numbers are times of the years 1 to 2199 in the unit of a format, from 1973 on in units below a second."""
     if form not in _UNITS:
         return np.ones(len(values), bool)
-    first = _FIRST if form == "unix" else _SMALLER_FROM
-    return (values >= first * _UNITS[form]) & (values // _UNITS[form] <= _LAST)
+    first = FIRST_SECOND if form == "unix" else SMALLER_FROM
+    return (values >= first * _UNITS[form]) & (values // _UNITS[form] <= LAST_SECOND)
 
 
 def _from_calendar(values: Longs) -> tuple[Longs, Bools]:
@@ -224,15 +237,17 @@ def _iso_stamps(texts: pa.StringArray) -> pa.Int64Array:
 
 
 def _stamp(text: str, form: str) -> int | None:
+    if form == "iso":
+        return iso_seconds(text)
     try:
-        moment = datetime.fromisoformat(text) if form == "iso" else datetime.strptime(text, form)
+        moment = datetime.strptime(text, form)
     except ValueError:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return math.floor(moment.timestamp())
 
 
-def _offer_patterns(column: pa.ChunkedArray, source: str) -> None:
+def _offer_patterns(column: pa.ChunkedArray, source: str, frame: bool) -> None:
     """Raise an error that names the patterns that fit all times of a column, if there are any."""
     texts = [text for text in pc.unique(pc.utf8_trim_whitespace(column)).to_pylist() if text]
     patterns = [day + clock for day in _DAYS for clock in _CLOCKS] if texts else []
@@ -242,16 +257,27 @@ def _offer_patterns(column: pa.ChunkedArray, source: str) -> None:
         return
     row = int(np.flatnonzero(~is_blank(column))[0])
     text = column[row].as_py()
-    readings = " or ".join(f"{_day(_stamp(text.strip(), one) or 0)} (--time-format '{one}')" for one in patterns[:2])
+    readings = " or ".join(f"{_day(_stamp(text.strip(), one) or 0)} ({_remedy(one, frame)})" for one in patterns[:2])
     rule = "could be" if len(patterns) > 1 else "is not ISO 8601; is it"
     raise SourceError(f"the time {quoted(text)} {rule} {readings}", source, rows=(row + 1,))
 
 
-def _two(name: str, value: int, form: str, other: str) -> str:
+def _two(name: str, value: int, form: str, other: str, frame: bool) -> str:
     return (
-        f"{name} = {value} could be {other} (--time-format {form}) or the second {value:,} "
-        f"after the start of 1970 (--time-format unix)"
+        f"{name} = {value} could be {other} ({_remedy(form, frame)}) or the second {value:,} "
+        f"after the start of 1970 ({_remedy('unix', frame)})"
     )
+
+
+def _remedy(form: str, frame: bool) -> str:
+    """What reads times of a form: an option of the command, or a function of pandas for data frames."""
+    if not frame:
+        return f"--time-format {form!r}" if "%" in form else f"--time-format {form}"
+    if form == "unix":
+        return "a column time_seconds"
+    if form in _UNITS:
+        return f"pandas.to_datetime(..., unit={form.removeprefix('unix-')!r})"
+    return f"pandas.to_datetime(..., format={'%Y%m%d' if form == 'yyyymmdd' else form!r})"
 
 
 def _day(seconds: Any) -> str:

@@ -154,7 +154,7 @@ class Dataset:
         ) as lease:
             before = cls._before(lake, name)
             if before is not None and games and before.kind != GAMES_KIND:
-                raise LakeError(f"data set {name} has contests; ingest games into another --dataset")
+                raise LakeError(f"data set {name} has contests; ingest games into another data set")
             games = games if before is None else before.kind == GAMES_KIND
             state = () if before is None else (before.contests, before.handles(), before.log())
             version = read_root(lake, layout.contests_file(name))[1] if before is None else before.version

@@ -65,12 +65,12 @@ class ExpectationMaximisation(Proposals):
             All contests are too small, or some have teams.
         """
         if history.rounds.teams is not None:
-            raise ValueError("an em search cannot use contests of teams; use another --method")
+            raise ValueError("an em search cannot use contests of teams; use another method")
         sizes = np.diff(history.rounds.offsets)
         if not np.any(sizes >= LEAST):
             raise ValueError(
                 f"an em search needs contests of at least {LEAST} participants for training, the largest has "
-                f"{max(sizes, default=0)}; use another --method"
+                f"{max(sizes, default=0)}; use another method"
             )
         self._history = history
 

@@ -48,7 +48,7 @@ def open_proposals(
         return _Grid(points, seed, trials)
     axes = parse_space(system, space or RANGES.get(system.name) or SPACES[system.name])
     if trials is None:
-        raise ValueError(f"a {method} search needs --trials N")
+        raise ValueError(f"a {method} search needs a number of trials")
     return _Random(axes, seed, trials) if method == "random" else _Bayes(axes, seed, trials, metric)
 
 
@@ -83,7 +83,7 @@ class _Bayes(Proposals):
     batch = 8
 
     def __init__(self, space: Space, seed: int, trials: int, metric: str) -> None:
-        optuna = need("optuna", "search", "--method bayes")
+        optuna = need("optuna", "search", "the method bayes")
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.total, self._space, self._metric = trials, space, metric
         sampler = optuna.samplers.TPESampler(seed=seed)

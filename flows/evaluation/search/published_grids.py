@@ -26,7 +26,7 @@ def published_grid(system: str) -> list[Setting]:
     """
     if system not in GRIDS:
         raise ValueError(
-            f"there is no published grid for {system}, only for {', '.join(GRIDS)}; give --space key=a,b,c"
+            f"there is no published grid for {system}, only for {', '.join(GRIDS)}; give values, as k=10,20,40"
         )
     return GRIDS[system]()
 

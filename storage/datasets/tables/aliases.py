@@ -73,5 +73,5 @@ def check_alias(aliases: Mapping[str, Alias], old: str, alias: Alias) -> None:
     if path[-1] == old and timeless:
         raise ValueError(
             f"{' -> '.join(map(repr, path))} is a cycle; undo one of them with `ranklake unalias`, "
-            "or give each alias its time with --since"
+            "or give each alias the time from which it holds"
         )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ranklake.flows.common.times import FIRST_SECOND, NoTimeError, count_until, parse_time, spelled
+from ranklake.flows.common.times import FIRST_SECOND, LAST_SECOND, NoTimeError, count_until, parse_time, spelled
 from ranklake.rating_kernels.core.limits import TIME_SECONDS
 
 DAY = 1_580_428_800  # 2020-01-31
@@ -62,8 +62,9 @@ def test_time__other_values_are_errors_with_the_forms(value: Any) -> None:
         ("1700000000000", "divide milliseconds by 1,000, got '1700000000000'"),
         (1.7e15, "divide microseconds by 1,000,000, got"),
         (np.int64(1_700_000_000 * 10**9), "divide nanoseconds by 1,000,000,000, got"),
-        ("20240131120000", "as seconds of the years until 2199, got"),
-        (-(10**15), "as seconds of the years until 2199, got"),
+        ("20240131120000", "as seconds of the years 1 to 2199, got"),
+        (-1_000_000_000_000, "divide milliseconds by 1,000, got"),
+        (-(7 * 10**10), "as seconds of the years 1 to 2199, got"),
     ],
 )
 def test_time__numbers_in_other_units_are_errors_with_a_hint(value: Any, hint: str) -> None:
@@ -72,7 +73,9 @@ def test_time__numbers_in_other_units_are_errors_with_a_hint(value: Any, hint: s
 
 
 def test_time__of_any_door_is_one_that_contests_may_have() -> None:
-    assert TIME_SECONDS.low == FIRST_SECOND
+    assert TIME_SECONDS.contains(FIRST_SECOND)
+    assert TIME_SECONDS.contains(LAST_SECOND)
+    assert parse_time("0001-01-01") == FIRST_SECOND
     assert [spelled(DAY), spelled(-(10**14))] == ["2020-01-31 00:00:00 UTC", "-100000000000000 s"]
 
 

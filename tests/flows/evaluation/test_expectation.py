@@ -141,7 +141,7 @@ def test_command__refuses_contests_of_teams(monkeypatch, capsys, tmp_path: Path)
     lake = lake_of(tmp_path / "teams", teams)
     words = ("search", "--dataset", "games", "--method", "em", "--train-share", "0.5", "--filter", "everyone")
     said = Command(monkeypatch, capsys).refuses(*words, "--lake", lake.url)
-    assert "an em search cannot use contests of teams; use another --method" in said
+    assert "an em search cannot use contests of teams; use another method" in said
 
 
 def test_command__prints_a_rate_command(monkeypatch, capsys, lake: Lake) -> None:

@@ -409,8 +409,8 @@ def test_command__refuses_an_invalid_space_before_any_work(
     [
         (("--metric", "luck"), 2, "'luck' is not one of 'pair_inversion', 'rank_deviation'"),
         (("--system", "chess"), 2, "system must be one of elo-mmr"),
-        (("--system", "elo", "--method", "random"), 2, "a random search needs --trials N"),
-        (("--method", "random"), 2, "a random search needs --trials N"),
+        (("--system", "elo", "--method", "random"), 2, "a random search needs a number of trials"),
+        (("--method", "random"), 2, "a random search needs a number of trials"),
         (("--train-share", "1"), 2, "1.0 is not in the range"),
         (("--name", "../s"), 2, "the name of a search must be"),
         (("--workers", "2", "--scheduler", "tcp://127.0.0.1:1"), 2, "give one of them"),

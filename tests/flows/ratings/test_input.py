@@ -77,7 +77,7 @@ def test_save__keeps_types_of_objects_text_and_categories(tmp_path: Path) -> Non
         {"player": "string[pyarrow]", "contest": object},
         {"rank": ordered, "day": "category"},
     ):
-        ratings = Ratings.rate(RACES.assign(day=days).astype(types))
+        ratings = Ratings.rate(RACES.assign(day=days).astype(types), columns={"time": ""})
         ratings.save(tmp_path / "ratings.parquet")
         pd.testing.assert_frame_equal(Ratings.load(tmp_path / "ratings.parquet").history, ratings.history)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ranklake import Lake, Ratings, predict, preview, rate_history, search, smoo
 from ranklake.flows.common.configuration.system_names import SystemName
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.core.limits import limits_of
+from ranklake.storage import Dataset
 
 DAY = 86_400
 FIRST, LAST = 1_577_836_800, 1_609_459_200  # the starts of 2020 and 2021
@@ -104,6 +106,51 @@ def test_results__before_the_beliefs_are_said() -> None:
         rate_history(later, beliefs=RATINGS)
 
 
+# Columns of times
+
+
+@pytest.mark.parametrize("times", [[-5_000_000_000, -4_000_000_000], [-62_135_596_800, 0], [5, 7_258_118_399]])
+def test_column__has_seconds_before_1900(times: list[int], invoke: Command, tmp_path: Path) -> None:
+    frame = duels(*times)
+    assert Ratings.rate(frame).history["time_seconds"].drop_duplicates().tolist() == times
+    frame.to_csv(tmp_path / "games.csv", index=False)
+    where = (tmp_path / "games.csv", "--dataset", "games", "--lake", tmp_path / "lake")
+    assert invoke("ingest", "files", *where).code == 0
+    stored = Dataset.open(Lake.open(str(tmp_path / "lake")), "games").contests
+    assert stored.column("time_seconds").to_pylist() == times
+
+
+def test_column__of_milliseconds_is_never_seconds_without_a_word() -> None:
+    milliseconds = duels(FIRST * 1000, LAST * 1000)
+    with pytest.raises(ValueError, match=r"time holds Unix milliseconds; .* pandas.to_datetime\(..., unit='ms'\)"):
+        rate_history(milliseconds)
+    with pytest.warns(UserWarning, match="time_seconds = 1609459200000 was read as seconds; if these are milliseconds"):
+        rate_history(milliseconds.rename(columns={"time": "time_seconds"}))
+
+
+@pytest.mark.parametrize("name", ["date", "day", "Timestamp", "datetime", "end_time", "when"])
+def test_column__that_is_called_as_times_are_is_used_or_named(name: str) -> None:
+    days = duels(FIRST, LAST)
+    texts = pd.to_datetime(days["time"], unit="s").dt.strftime("%Y-%m-%d")
+    named = days.drop(columns="time").assign(**{name: texts})
+    rule = f"there is no column time, and {name!r} is ignored: columns={{'time': {name!r}}} uses it"
+    for door in (rate_history, Ratings.rate, smooth_history):
+        with pytest.warns(UserWarning, match=re.escape(rule)):
+            door(named)
+    with pytest.warns(UserWarning, match=re.escape(rule)):
+        RATINGS.preview(named[2:].drop(columns="contest"))
+    assert Ratings.rate(named, columns={"time": name}).history["time_seconds"].tolist() == days["time"].tolist()
+    assert Ratings.rate(named, columns={"time": ""}).history["time_seconds"].unique().tolist() == [0]
+
+
+def test_column__date_of_datetimes_is_the_time_at_both_doors() -> None:
+    days = duels(FIRST, LAST + DAY)
+    dated = days.assign(time=pd.to_datetime(days["time"], unit="s")).rename(columns={"time": "date"})
+    assert Ratings.rate(dated).history["time_seconds"].tolist() == days["time"].tolist()
+    later = preview(RATINGS, dated[2:].drop(columns="contest"))
+    assert later["sigma"].tolist() == preview(RATINGS, NEXT, time=LAST + DAY)["sigma"].tolist()
+
+
 # Hyperparameters that count days
 
 BY_DAYS = [
@@ -166,7 +213,7 @@ def test_days__are_not_counted_from_1970(door: Any) -> None:
 def test_days__of_a_data_set_without_times_are_refused(tmp_path: Path, invoke: Command) -> None:
     lake = lake_of(tmp_path / "lake", [contest(str(i), PLAYERS) for i in range(8)])
     at = ("--dataset", "games", "--lake", lake.url)
-    rule = "counts the days between contests, and data set games has no times: ingest it with them, or leave it out"
+    rule = "counts the days between contests, and data set games has no times: ingest it with them, or give no"
     for command in (
         ("rate", "--system", "glicko", "--set", "period_days=30", *at),
         ("rate", "--system", "elo-mmr", "--set", "drift_per_day=30", "--dry-run", *at),

@@ -225,7 +225,7 @@ def test_verify__names_a_file_with_another_game(lake: Lake, column: str) -> None
 def test_kinds__are_not_mixed(lake: Lake) -> None:
     ingest(lake, [contest("a", ["x", "y"])], "contests")
     ingest_periods(lake, as_periods(GAMES))
-    with pytest.raises(LakeError, match="data set contests has contests; ingest games into another --dataset"):
+    with pytest.raises(LakeError, match="data set contests has contests; ingest games into another data set"):
         ingest_periods(lake, as_periods(GAMES), "contests")
     with pytest.raises(LakeError, match="data set league has periods of games, contest a is none"):
         ingest(lake, [contest("a", ["x", "y"])], "league")
