@@ -276,6 +276,7 @@ def _confirm(to_delete: list[str], yes: bool) -> None:
     try:
         sure = click.confirm("Delete these permanently?", err=True)
     except click.Abort:
+        print_line("", err=True)  # ends the line of the question
         remedy = "Use --yes to skip the question"
         raise LakeError(f"cannot ask for confirmation without a terminal; nothing was deleted. {remedy}") from None
     if not sure:

@@ -326,7 +326,7 @@ def test_delete__asks_for_confirmation_and_accepts_a_no(
     result = invoke("delete", "--run", "run", "--lake", lake)  # without a terminal
     assert result.code == 1
     assert "run run: 60 rounds" in result.err
-    assert "nothing was deleted" in result.err
+    assert "\nError: cannot ask for confirmation without a terminal; nothing was deleted" in result.err
     monkeypatch.setattr("click.confirm", lambda *_, **__: False)
     assert invoke("delete", "--run", "run", "--lake", lake).code == 1
     assert "give --run or --dataset" in invoke.refuses("delete", "--lake", lake, code=2)
