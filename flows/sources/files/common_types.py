@@ -59,6 +59,9 @@ def _common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     if all(pa.types.is_date(kind) or pa.types.is_timestamp(kind) for kind in (one, other)):
         units = [kind.unit for kind in (one, other) if pa.types.is_timestamp(kind)]
         return pa.timestamp(max(units, key=_UNITS.index), "UTC")
+    decimals = [kind for kind in (one, other) if pa.types.is_decimal(kind)]
+    if decimals and all(pa.types.is_integer(kind) or pa.types.is_decimal(kind) for kind in (one, other)):
+        return pa.decimal256(76, max(kind.scale for kind in decimals))  # Arrow's own choice can be too narrow
     try:
         schemas = [pa.schema([("", kind)]) for kind in (one, other)]
         return pa.unify_schemas(schemas, promote_options="permissive").field(0).type

@@ -185,7 +185,7 @@ def damage_of(name: str) -> Iterator[None]:
         yield
     except MemoryError:  # of Arrow's, too
         raise
-    except (pa.ArrowException, lzma.LZMAError, zlib.error, OSError, EOFError, OverflowError) as error:
+    except (pa.ArrowException, lzma.LZMAError, zlib.error, OSError, EOFError, OverflowError, UnicodeError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise SourceError(f"cannot be read: {reason}", name) from None
 

@@ -85,6 +85,8 @@ def _check_footer(facts: pq.FileMetaData, used: list[str], source: Input, readin
         reading.count(source.name, facts.num_rows, 0)
     for group in range(facts.num_row_groups):
         columns = facts.row_group(group)
+        if columns.total_byte_size <= reading.limits.table:
+            continue  # in a damaged file, Arrow ends the process where facts of a column are asked for
         for number in range(columns.num_columns):
             column = columns.column(number)
             if column.path_in_schema in used and column.total_uncompressed_size > reading.limits.table:
