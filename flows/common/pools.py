@@ -8,6 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranklake.storage import Chain, Dataset, Run
 from ranklake.storage.datasets.tables.games import GAMES_KIND
@@ -28,7 +30,7 @@ class Pools:
     Attributes
     ----------
     of : int32[n]
-        The least index of a player of the pool; -1 for players without a round. Unrated participants connect nobody.
+        The least index of a player of the pool; -1 for players without a round.
     """
 
     of: Ints
@@ -59,15 +61,25 @@ class Pools:
 
     @classmethod
     def of_run(cls, run: Run, dataset: Dataset, chain: Chain | None = None, stop: int | None = None) -> Self:
-        """The pools of a run, or of its first ``stop`` rounds; reads two columns of them."""
-        parts = [table for _, table in run.iter_segments(0, stop, ("round_index", "player"), chain=chain)]
-        index, player = (
-            np.concatenate([np.empty(0, np.int32), *(part.column(name).to_numpy() for part in parts)])
-            for name in ("round_index", "player")
-        )
+        """The pools of a run, or of its first ``stop`` rounds; reads two columns of them.
+
+        Unrated participants connect nobody, unless rated ones compete with them.
+        """
+        chain = chain or run.segments()
+        in_field, ranked = _in_field(dataset, chain), np.zeros(dataset.n_players, np.bool_)
+        parts = [(np.empty(0, np.int32), np.empty(0, np.int32))]
+        for _, table in run.iter_segments(0, stop, ("round_index", "player"), chain=chain, unrated=True):
+            index, player = (table.column(name).to_numpy() for name in ("round_index", "player"))
+            rated = np.ones(len(player), np.bool_)
+            if "rated" in table.column_names:
+                rated = table.column("rated").fill_null(True).to_numpy()
+            ranked[player[rated]] = True
+            met = rated | in_field[index]
+            parts.append((index[met], player[met]))
+        index, player = (np.concatenate(column) for column in zip(*parts, strict=True))
         of_games = dataset.kind == GAMES_KIND  # two rows a game
         first = np.arange(0, len(player), 2) if of_games else np.flatnonzero(np.diff(index, prepend=-1))
-        return cls.find(dataset.n_players, first, player)
+        return cls(np.where(ranked, cls.find(dataset.n_players, first, player).of, np.int32(-1)))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -83,6 +95,14 @@ class Pools:
         if other is None:
             return ""
         return f"{met[0][1]!r} and {other!r} never met, not even through others: their ratings do not compare"
+
+
+def _in_field(dataset: Dataset, chain: Chain) -> npt.NDArray[np.bool_]:
+    """Whether the rated participants of each round compete with unrated ones."""
+    ids = pa.array([contest_id for segment in chain.segments for contest_id in segment.contest_ids], pa.string())
+    at = pc.index_in(ids, value_set=dataset.contests.column("contest_id").combine_chunks())
+    found = dataset.contests.column("field_includes_unrated").combine_chunks().take(at)
+    return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False))
 
 
 def pools_line(sizes: Sequence[int]) -> str:

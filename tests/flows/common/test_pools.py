@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from helpers.commands import Command
+from helpers.games import Game, as_periods, ingest_periods
 from helpers.lakes import contest, ingest, lake_of, rate_run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -114,13 +115,23 @@ def test_pools__that_meet_are_one(lake: Lake, invoke: Command) -> None:
     assert invoke("leaderboard", "--run", "run", "--lake", lake.url).err == ""
 
 
-def test_unrated_participants__connect_nobody(tmp_path: Path) -> None:
-    guest = contest("5", "ann", "guest", "bob", time_seconds=1, rated=np.array([True, False, True]))
-    other = contest("6", "dot", "guest", "eva", time_seconds=2, rated=np.array([True, False, True]))
-    lake = lake_of(tmp_path / "lake", [guest, other])
+@pytest.mark.parametrize(("in_field", "sizes"), [(False, (2, 2)), (True, (4,))])
+def test_unrated_participants__connect_those_who_compete_with_them(
+    tmp_path: Path, in_field: bool, sizes: tuple[int, ...]
+) -> None:
+    facts = {"rated": np.array([True, False, True]), "field_includes_unrated": in_field}
+    met = [contest("5", "ann", "guest", "bob", **facts), contest("6", "dot", "guest", "eva", time_seconds=1, **facts)]
+    lake = lake_of(tmp_path / "lake", met)
     rate_run(lake)
-    run = Run.open(lake, "run")
-    assert Pools.of_run(run, Dataset.open(lake, "games")).sizes == (2, 2)
+    assert Pools.of_run(Run.open(lake, "run"), Dataset.open(lake, "games")).sizes == sizes
+
+
+def test_games__of_a_period_connect_their_two_players(tmp_path: Path) -> None:
+    games = [Game("ann", "bob", 0.5, 1), Game("dot", "eva", 1.0, 2), Game("bob", "cid", 1.0, 3)]
+    lake = Lake.open(str(tmp_path / "lake"), create=True)
+    ingest_periods(lake, as_periods(games), "games")
+    rate_run(lake, system="elo")
+    assert Pools.of_run(Run.open(lake, "run"), Dataset.open(lake, "games")).sizes == (3, 2)
 
 
 def test_notebook__says_that_pools_never_met(lake: Lake) -> None:
