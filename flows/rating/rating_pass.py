@@ -188,7 +188,8 @@ class RatingPass:
         on_round
             Called with the first round that is not rated yet, after each batch.
         """
-        rating, reached, elsewhere = self.rate(start, stop), start, ""
+        rating, reached = self.rate(start, stop), start
+        elsewhere: list[str] = []
         ahead = {name: np.empty(0) for name in names}  # rated, not compared yet
         for segment, table in run.iter_segments(start, stop, names, unrated=True):
             outcomes = []

@@ -26,14 +26,14 @@ class Difference:
     ----------
     points : float
         The largest difference; infinite if only one of two numbers is NaN.
-    elsewhere : str
+    elsewhere : sequence of str
         The other kinds of machine that rated this segment or replayed ones before it; empty if none is recorded.
     """
 
     segment: Segment
     column: str
     points: float
-    elsewhere: str
+    elsewhere: Sequence[str]
 
     @property
     def is_rounding(self) -> bool:
@@ -44,7 +44,7 @@ class Difference:
     def cause(self) -> str:
         """The likely cause, in words."""
         if self.elsewhere:
-            return f"they were rated on {self.elsewhere}, and this machine is {machine()}"
+            return f"they were rated on {' and '.join(self.elsewhere)}, and this machine is {machine()}"
         return "another release or kind of machine wrote them"
 
     def within(self, start: int, stop: int) -> str:
@@ -70,10 +70,9 @@ def largest(differences: Sequence[Difference]) -> str:
     return f"differ by up to {worst.points:.1g} in {worst.column}: {worst.cause}"
 
 
-def machines_elsewhere(segment: Segment, before: str) -> str:
+def machines_elsewhere(segment: Segment, before: Sequence[str]) -> list[str]:
     """The other kinds of machine that rated a segment, after those ``before`` it."""
-    there = [before, segment.machine if segment.machine != machine() else ""]
-    return " and ".join(dict.fromkeys(filter(None, there)))
+    return list(dict.fromkeys([*before, *(kind for kind in segment.machines if kind != machine())]))
 
 
 def largest_difference(again: npt.NDArray[np.float64], stored: npt.NDArray[np.float64]) -> float | None:

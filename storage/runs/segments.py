@@ -20,6 +20,7 @@ __all__ = ["DATA", "MANIFEST", "Chain", "RoundEntry", "Segment", "merged_file", 
 
 DATA = ".parquet"
 MANIFEST = ".json"
+_AND = " and "  # between the kinds of machine of merged segments
 
 
 class RoundEntry(NamedTuple):
@@ -108,13 +109,18 @@ class Segment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_fie
         file = merged_file(first.first_round, segments[-1].stop_round - 1)
         unrated = tuple(chain.from_iterable(segment.unrated or (0,) * len(segment.rows) for segment in segments))
         facts = contest_ids, rows, digests, skipped, first.parent, sum(rows), file
-        machine = " and ".join(dict.fromkeys(segment.machine for segment in segments if segment.machine))
+        machine = _AND.join(dict.fromkeys(chain.from_iterable(segment.machines for segment in segments)))
         return cls(first.first_round, *facts, *written, unrated if any(unrated) else (), machine)
 
     @property
     def stop_round(self) -> int:
         """Index after the last round."""
         return self.first_round + len(self.digests)
+
+    @property
+    def machines(self) -> list[str]:
+        """The kinds of machine that rated the rounds; empty if none is recorded."""
+        return self.machine.split(_AND) if self.machine else []
 
     @property
     def last_digest(self) -> str:

@@ -122,3 +122,10 @@ def test_compact__keeps_the_kinds_of_machines(rated_once: Lake, tmp_path: Path, 
     assert invoke("compact", "--run", "run", "--lake", lake.url).code == 0
     (merged,) = Run.open(lake, "run").segments().segments
     assert merged.machine == f"{machine()} and {ELSEWHERE}"
+    found = invoke("verify", "--run", "run", "--replay", ":", "--lake", lake.url)
+    assert f"rated on {ELSEWHERE}, and this machine is {machine()}; such" in found.err
+    ingest(lake, LATER[60:])
+    assert invoke("rate", "--run", "run", "--lake", lake.url).code == 0
+    assert invoke("compact", "--run", "run", "--lake", lake.url).code == 0
+    (again,) = Run.open(lake, "run").segments().segments
+    assert again.machine == merged.machine
