@@ -1,4 +1,4 @@
-"""The first lines of a text table: its header, its delimiter, and whether it is UTF-16."""
+"""The first lines of a text table: its header, its delimiter, and its encoding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Collection
 from ..base import SourceError
 from .inputs import Input
 
-__all__ = ["Head", "read_head"]
+__all__ = ["Head", "encoding_remedy", "read_head", "undecodable"]
 
 HEAD_BYTES = 2**16
 DELIMITERS = (",", ";", "\t", "|")
@@ -90,3 +90,18 @@ def read_head(source: Input, encoding: str) -> Head:
         rule = f"a table {other[1].decode()} of ICPC's tools has no results; the contest's results.tsv has them"
         raise SourceError(rule, source.name)
     return head
+
+
+def undecodable(error: UnicodeError, encoding: str, source: str) -> SourceError:
+    """The error of a file whose text is not in its encoding."""
+    rule = f"the text is not {encoding}: {error}"
+    if isinstance(error, UnicodeDecodeError):
+        rule = f"the text is not {encoding}: byte 0x{error.object[error.start]:02x}, {error.reason}"
+    return SourceError(f"cannot be read: {rule}; {encoding_remedy(encoding)}", source)
+
+
+def encoding_remedy(encoding: str) -> str:
+    """What to do about text that is not in this encoding."""
+    if codecs.lookup(encoding).name == "utf-8":
+        return "name its encoding, for example with --encoding latin-1 or --encoding cp1252"
+    return "the file has another encoding than that of --encoding"

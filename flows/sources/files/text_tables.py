@@ -18,7 +18,7 @@ from ..base import SourceError
 from ..limits import byte_count
 from .inputs import Input
 from .parts import Reading, TablePart
-from .text_head import read_head
+from .text_head import encoding_remedy, read_head, undecodable
 from .text_marks import MarkedText, has_marks, is_utf8, without_marks
 
 __all__ = ["Lines", "error_of", "read_text"]
@@ -29,10 +29,16 @@ _IN_HEADER = ("contest", "player", "rank", "score", "lo", "hi", "time")
 
 
 class Lines:
-    """The line of the file in which each row of a table begins; computed when it is needed."""
+    """The line of the file in which each row of a table begins; computed when it is needed.
+
+    Attributes
+    ----------
+    above : int
+        Lines with text above the first row, which Arrow counts as rows: the header, and what is skipped before it.
+    """
 
     def __init__(self, source: Input, encoding: str, delimiter: str, skipped: int) -> None:
-        self._source, self._encoding, self._delimiter, self._skipped = source, encoding, delimiter, skipped
+        self._source, self._encoding, self._delimiter, self.above = source, encoding, delimiter, skipped + 1
         self._starts = array("q")
 
     def __call__(self, rows: Sequence[int]) -> list[int]:
@@ -48,7 +54,7 @@ class Lines:
             io.BufferedReader(self._source.open_bytes()), self._encoding, "replace", newline=""
         ) as text:
             reader = csv.reader(text, delimiter=self._delimiter)
-            before, unread = 0, self._skipped + 1  # with the header
+            before, unread = 0, self.above
             try:
                 for row in reader:
                     if row and unread:
@@ -85,10 +91,10 @@ def read_text(source: Input, reading: Reading) -> TablePart:
     def invalid(row: pacsv.InvalidRow) -> str:
         if not reading.skips or row.number is None:
             return "error"
-        rows = [row.number - 1]
+        rows = [row.number - lines.above]
         rule = f"cannot be read: the header has {row.expected_columns} columns, the row {row.actual_columns}"
         reading.leave_out(SourceError(rule, source.name, rows=rows, lines=lines(rows)))
-        left_out.append(row.number - 1)
+        left_out.append(rows[0])
         return "skip"
 
     # An error in the handler cannot be raised, so there is one only if rows may be skipped.
@@ -111,7 +117,9 @@ def read_text(source: Input, reading: Reading) -> TablePart:
         with opened(heading) as stream:
             present = stream.schema.names
         if marked and any(has_marks(name) for name in present):
-            raise SourceError(f"cannot be read: the header is not UTF-8; {_encodings(utf8)}", source.name)
+            raise SourceError(
+                f"cannot be read: the header is not UTF-8; {encoding_remedy(options.encoding)}", source.name
+            )
         named = [name for name in ("contest",) if head.columns and name not in source.folder_values]
         columns, used = reading.find([*present, *named], source)
         used = [name for name in used if name not in named]
@@ -127,30 +135,29 @@ def read_text(source: Input, reading: Reading) -> TablePart:
         with opened(parsing, converting) as stream:
             for batch in stream:
                 reading.count(source.name, batch.num_rows, batch.nbytes)
-                batches.append(without_marks(batch, n_rows, faults, _encodings(utf8)) if marked else batch)
+                batches.append(
+                    without_marks(batch, n_rows, faults, encoding_remedy(options.encoding)) if marked else batch
+                )
                 n_rows += batch.num_rows
             table = pa.Table.from_batches(batches, stream.schema)
         for name in named:
             contest = contest_named(source.stem, source.folder)
             table = table.append_column(name, pa.repeat(pa.scalar(contest, pa.string()), len(table)))
     except UnicodeError as error:
-        rule = f"the text is not {options.encoding}: {error}"
-        if isinstance(error, UnicodeDecodeError):
-            rule = f"the text is not {options.encoding}: byte 0x{error.object[error.start]:02x}, {error.reason}"
-        raise SourceError(f"cannot be read: {rule}; {_encodings(utf8)}", source.name) from None
+        raise undecodable(error, options.encoding, source.name) from None
     except MemoryError:
         raise
     except pa.ArrowException as error:
-        raise error_of(str(error), source.name, present, utf8, lines) from None
+        raise error_of(str(error), source.name, present, options.encoding, lines) from None
     note = "" if delimiter == "," else f"delimiter {WORDS.get(delimiter, repr(delimiter))}"
     return TablePart(table, columns, present, lines, note, left_out, faults)
 
 
-def error_of(error: str, source: str, present: list[str], utf8: bool, lines: Lines) -> SourceError:
+def error_of(error: str, source: str, present: list[str], encoding: str, lines: Lines) -> SourceError:
     """An error of Arrow's reader with the row and the line of the file, and a remedy."""
     reason = error.splitlines()[0].removeprefix("CSV parse error: ")
     row = re.search(r"Row #(\d+): ", reason)
-    rows = [int(row[1]) - 1] if row and int(row[1]) > 1 else []  # Arrow counts the header
+    rows = [int(row[1]) - lines.above] if row and int(row[1]) > lines.above else []
     reason = reason.replace(row[0], "") if row else reason
     if sizes := re.match(r"Expected (\d+) columns, got (\d+)", reason):
         reason = f"the header has {sizes[1]} columns, the row {sizes[2]}{reason[sizes.end() :]}"
@@ -162,10 +169,5 @@ def error_of(error: str, source: str, present: list[str], utf8: bool, lines: Lin
         column = re.search(r"column #(\d+)", reason)
         position_known = column is not None and int(column[1]) < len(present)
         where = f" in column {present[int(column[1])]!r}" if position_known and column is not None else ""
-        reason = f"the text{where} is not UTF-8; {_encodings(utf8)}"
+        reason = f"the text{where} is not UTF-8; {encoding_remedy(encoding)}"
     return SourceError(f"cannot be read: {reason}", source, rows=rows, lines=lines(rows))
-
-
-def _encodings(utf8: bool) -> str:
-    named = "name its encoding, for example with --encoding latin-1 or --encoding cp1252"
-    return named if utf8 else "the file has another encoding than that of --encoding"

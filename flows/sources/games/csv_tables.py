@@ -13,12 +13,12 @@ import pyarrow.csv as pacsv
 from ..base import OnError, SourceError
 from ..columns import Bools, Longs
 from ..files.inputs import Input
-from ..files.text_head import read_head
-from ..files.text_marks import MarkedText, is_utf8, without_marks
+from ..files.text_head import encoding_remedy, read_head
+from ..files.text_marks import MarkedText, has_marks, is_utf8, without_marks
 from ..files.text_tables import Lines, error_of
 from .batch import GamesReport
 from .columns import KEYS
-from .text import BLOCK_BYTES, arrow_encoding, encodings, faults_of_text
+from .text import BLOCK_BYTES, arrow_encoding, faults_of_text
 
 __all__ = ["CsvGames", "Rows"]
 
@@ -73,6 +73,9 @@ class CsvGames:
         self._names: list[str] = []
         with self._faults(), self._open(skip=(lambda row: "skip") if skips else None) as stream:
             self._names = stream.schema.names
+        if self._marked and any(map(has_marks, self._names)):
+            rule = f"cannot be read: the header is not UTF-8; {encoding_remedy(self.encoding)}"
+            raise SourceError(rule, self.source.name)
         return self._names
 
     def batches(self, used: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, Rows]]:
@@ -87,7 +90,7 @@ class CsvGames:
                 if batch.num_rows:
                     faults: dict[int, str] = {}
                     if self._marked:
-                        batch = without_marks(batch, 0, faults, encodings(self.encoding))
+                        batch = without_marks(batch, 0, faults, encoding_remedy(self.encoding))
                     yield batch, self._rows(n, batch.num_rows, faults)
                     n += batch.num_rows
 
@@ -101,7 +104,7 @@ class CsvGames:
         return Rows(self.source.name, number + 1, found, self._lines)
 
     def _leave_out(self, row: pacsv.InvalidRow) -> str:
-        number = row.number - self._head.skipped - 1  # Arrow counts the header
+        number = row.number - self._lines.above
         rule = f"with another number of fields than the header's {row.expected_columns}"
         self.report.leave_out(rule, 1, f"{self.source.name}, row {number}")
         self._left_out.append(number - 1)
@@ -123,6 +126,6 @@ class CsvGames:
 
     def _faults(self) -> Any:
         def of(error: str) -> SourceError:
-            return error_of(error, self.source.name, self._names, self._head.utf8, self._lines)
+            return error_of(error, self.source.name, self._names, self.encoding, self._lines)
 
         return faults_of_text(self.source, self.encoding, of)

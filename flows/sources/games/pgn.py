@@ -20,12 +20,12 @@ from ...common.text import quoted
 from ..base import OnError, SourceError
 from ..columns import Bools, Longs
 from ..files.inputs import Input
-from ..files.text_head import read_head
+from ..files.text_head import encoding_remedy, read_head
 from .batch import SCHEMA, GamesReport, Verdicts, check_games
 from .dates import NO_DATE, days_of
 from .pgn_lines import PgnLines, Tags
 from .scores import judge_results
-from .text import BLOCK_BYTES, SEPARATOR, arrow_encoding, encodings, faults_of_text
+from .text import BLOCK_BYTES, SEPARATOR, arrow_encoding, faults_of_text
 
 __all__ = ["read_pgn"]
 
@@ -219,7 +219,9 @@ def _texts(values: pa.BinaryArray, name: str, verdicts: Verdicts, encoding: str)
             texts.append(None if raw is None else raw.decode())
         except UnicodeDecodeError as error:
             broken[game] = True
-            rule = rule or f"{name} {raw[:40]!r} is not UTF-8, byte 0x{raw[error.start]:02x}; {encodings(encoding)}"
+            rule = (
+                rule or f"{name} {raw[:40]!r} is not UTF-8, byte 0x{raw[error.start]:02x}; {encoding_remedy(encoding)}"
+            )
             texts.append("\ufffd")
     verdicts.refuse(broken, rule)
     return pa.array(texts, pa.string())

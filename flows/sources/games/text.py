@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from ..base import SourceError
 from ..files.inputs import Input
+from ..files.text_head import undecodable
 
-__all__ = ["BLOCK_BYTES", "SEPARATOR", "arrow_encoding", "encodings", "faults_of_text"]
+__all__ = ["BLOCK_BYTES", "SEPARATOR", "arrow_encoding", "faults_of_text"]
 
 BLOCK_BYTES = 2**24  # read at a time; a line must fit
 SEPARATOR = "\x01"  # of the only column of PGN text
@@ -29,10 +30,7 @@ def faults_of_text(source: Input, encoding: str, others: Callable[[str], SourceE
     try:
         yield
     except UnicodeError as error:
-        rule = f"the text is not {encoding}: {error}"
-        if isinstance(error, UnicodeDecodeError):
-            rule = f"the text is not {encoding}: byte 0x{error.object[error.start]:02x}, {error.reason}"
-        raise SourceError(f"cannot be read: {rule}; {encodings(encoding)}", source.name) from None
+        raise undecodable(error, encoding, source.name) from None
     except pa.ArrowInvalid as error:
         faults = _FAULTS | (_PGN_FAULTS if source.form == "pgn" else {})
         for words, fault in faults.items():
@@ -46,8 +44,3 @@ def faults_of_text(source: Input, encoding: str, others: Callable[[str], SourceE
 def arrow_encoding(encoding: str) -> str:
     """The name of an encoding for Arrow, which reads its own ``utf8`` without Python."""
     return "utf8" if codecs.lookup(encoding).name == "utf-8" else encoding
-
-
-def encodings(encoding: str) -> str:
-    """The remedy for text in another encoding."""
-    return "give its --encoding, as latin-1 or cp1252" if arrow_encoding(encoding) == "utf8" else "another --encoding?"

@@ -522,3 +522,20 @@ def test_rate_history_refuses_times_in_other_units_and_suggests_names() -> None:
         rate_history(frame)
     with pytest.raises(ValueError, match=r"columns=\{'contest': 'event'\}"):
         rate_history(frame.rename(columns={"contest": "event"}))
+
+
+@pytest.mark.parametrize("above", ["", "sep=,\n"])
+def test_rows__have_their_lines_below_a_line_with_the_delimiter(tmp_path: Path, above: str) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(f"{above}contest,player,rank\n1,ada,1\n1,ben\n1,cyd,x\n")
+    line = 3 + bool(above)
+    with pytest.raises(SourceError) as raised:
+        list(read_contests([str(path)], report=IngestReport(), options=ReadOptions()))
+    assert str(raised.value).startswith(f"s.csv, row 2 (line {line}): cannot be read: the header has 3 columns")
+    report = IngestReport()
+    with pytest.raises(SourceError, match=r"none can be read|no contest|every contest|all"):
+        list(read_contests([str(path)], report=report, options=ReadOptions(on_error="skip")))
+    assert [reason[: reason.index(":")] for _, reason in report.left_out] == [
+        f"s.csv, row 2 (line {line})",
+        f"s.csv, contest 1, row 3 (line {line + 1})",
+    ]

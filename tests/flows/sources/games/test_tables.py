@@ -140,10 +140,8 @@ def test_rows__keep_their_numbers_after_rows_that_are_skipped(tmp_path: Path) ->
     assert (report.games, report.n_left_out) == (1, 4)
     lines = "\n".join(report.lines())
     assert "2 games, with another number of fields than the header's 4 (first: games.csv, row 2)" in lines
-    assert (
-        "is not UTF-8: b'J\\xf6rg', byte 0xf6; give its --encoding, as latin-1 or cp1252 (first: games.csv, row 4 ("
-        in lines
-    )
+    assert "is not UTF-8: b'J\\xf6rg', byte 0xf6; name its encoding, " in lines
+    assert "cp1252 (first: games.csv, row 4 (line 5))" in lines
     assert "got 'x' (first: games.csv, row 5 (line 6))" in lines
 
 
