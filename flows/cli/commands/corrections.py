@@ -80,14 +80,14 @@ def amend(contest: str, handles: tuple[str, ...], undo: bool, dataset: str, why:
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False), metavar="FILE")
+@click.argument("file", metavar="FILE")
 @dataset_option
 @lake_option
 def attributes(file: str, dataset: str, lake: LakeAddress) -> None:
     """Record attributes of players, such as country and organisation, from a table with a column `handle`.
 
-    FILE is CSV or Parquet and replaces all attributes recorded before. Every other column is an attribute; an empty
-    cell is none. No rating depends on them: `leaderboard --where` and `--by` do.
+    FILE is CSV, Parquet or a Delta table and replaces all attributes recorded before. Every other column is an
+    attribute; an empty cell is none. No rating depends on them: `leaderboard --where` and `--by` do.
     """
     from ...ingestion.attributes import record_attributes
 

@@ -56,7 +56,9 @@ def ingest_files(
                       .json .parquet; all but the last also as .gz .bz2
                       .zst .xz)
       results/*.csv   several tables as one
-      results/        a folder of tables, or of contests N.json
+      results/        a folder of tables, or of contests N.json; a Delta
+                      table
+      scoreboard.json a scoreboard of CLICS, DOMjudge or CTFtime
       archive.tar.xz  an archive of contests N.json (.tar .tar.gz .zip)
       -               a table from standard input
 

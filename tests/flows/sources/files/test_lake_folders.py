@@ -129,6 +129,16 @@ def test_delta__of_a_run_is_read_back(tmp_path: Path, monkeypatch: pytest.Monkey
     )
 
 
+def test_delta__attributes_of_players_are_read_by_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    invoke, place = Command(monkeypatch, capsys), ("--dataset", "d", "--lake", tmp_path / "lake")
+    invoke("ingest", "files", write(tmp_path / "a.csv", "contest,player,rank\nx,ann,1\nx,bob,2\n"), *place)
+    root = write_delta(tmp_path / "people", {"handle": ["bob"], "team": ["a"]}, {"handle": ["ann"], "team": ["b"]})
+    assert "team of 1 player" in invoke("attributes", root, *place).out
+    assert "part of the Delta table people" in invoke.refuses("attributes", next(root.glob("*.parquet")), *place)
+
+
 def test_delta__changes_of_the_log_alone_are_seen(tmp_path: Path) -> None:
     import deltalake
 
