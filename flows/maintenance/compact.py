@@ -12,6 +12,7 @@ from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.layout import dataset_folder, run_folder
 from ranklake.storage.maintenance.compact import ROWS, compact_dataset, compact_run, remove_unusable_snapshots
 
+from ..common.progress import ProgressCallback, not_shown
 from .exclusive import OnWait, hold_for_maintenance
 
 __all__ = ["Compaction", "compact"]
@@ -36,6 +37,7 @@ def compact(
     steal: bool = False,
     on_wait: OnWait = lambda _: None,
     on_removed: Callable[[str], None] = lambda _: None,
+    on_progress: ProgressCallback = not_shown,
 ) -> Iterator[Compaction | NoSpaceError]:
     """Compact one run, one data set, or everything in a lake.
 
@@ -48,12 +50,17 @@ def compact(
         Participations a file.
     on_removed
         Called with the path of each snapshot that was removed because it was damaged or did not match the run.
+    on_progress
+        Called with the number of merged files, of all of a data set or a run.
     """
+
+    def shown(what: str) -> Callable[[int, int], None]:
+        return lambda done, total: on_progress(done, total, what)
 
     def merge_dataset(name: str) -> Compaction:
         Dataset.open(lake, name)  # fails before a lease is made for a data set that does not exist
         with hold_for_maintenance(lake, dataset_folder(name), f"compact {name}", steal, on_wait) as lease:
-            return Compaction("data set", name, *compact_dataset(lake, name, lease, rows))
+            return Compaction("data set", name, *compact_dataset(lake, name, lease, rows, shown(f"data set {name}")))
 
     def merge_run(name: str) -> Compaction:
         Run.open(lake, name)
@@ -63,7 +70,7 @@ def compact(
             opened.lease = lease
             for path in remove_unusable_snapshots(opened):
                 on_removed(path)
-            return Compaction("run", name, *compact_run(opened, rows))
+            return Compaction("run", name, *compact_run(opened, rows, shown(f"run {name}")))
 
     everything = run is None and dataset is None
     tasks = [partial(merge_dataset, name) for name in (Dataset.names(lake) if everything else [dataset]) if name]

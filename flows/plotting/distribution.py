@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from ranklake.storage import Lake
 
+from ..common.progress import ProgressCallback, not_shown
 from ..common.titles import Titles, TitlesChoice
 from ..results.display import Display
-from ..results.leaderboard import LeaderboardBuilder, open_rated, rated_contests
+from ..results.leaderboard import LeaderboardBuilder, iter_shown, open_rated, rated_contests
 from ..results.run_titles import titles_of
 from .figures import SERIES, new_figure, title_bands
 from .plots import dates, histogram, is_dated
@@ -49,10 +50,14 @@ def distribution(lake: Lake, run_name: str, deviations: float | None = None) -> 
 
 
 def distribution_figure(
-    lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None
+    lake: Lake,
+    run_name: str,
+    deviations: float | None = None,
+    titles: TitlesChoice = None,
+    on_progress: ProgressCallback = not_shown,
 ) -> Figure:
     """Quantiles of the ratings over time, and a histogram of all ratings at the end by title."""
-    moments, ratings, ladder = _walk(lake, run_name, deviations, titles)
+    moments, ratings, ladder = _walk(lake, run_name, deviations, titles, on_progress)
     figure, (left, right) = new_figure(10.0, 4.5, columns=2, width_ratios=[3, 2])
     dated = moments.column("time_seconds").null_count == 0
     x = dates(moments.column("time_seconds").to_numpy()) if dated else moments.column("round_index").to_numpy()
@@ -73,7 +78,11 @@ def distribution_figure(
 
 
 def _walk(
-    lake: Lake, run_name: str, deviations: float | None, titles: TitlesChoice = None
+    lake: Lake,
+    run_name: str,
+    deviations: float | None,
+    titles: TitlesChoice = None,
+    on_progress: ProgressCallback = not_shown,
 ) -> tuple[pa.Table, npt.NDArray[np.float64], Titles]:
     """The rows of :func:`distribution`, all ratings at the end, and the titles."""
     run, dataset, chain = open_rated(lake, run_name)
@@ -84,7 +93,8 @@ def _walk(
     builder = LeaderboardBuilder(dataset.n_players, contests, display)
     rows: list[dict[str, Any]] = []
     stops = _stops(ends, dated)
-    for last_round, table in _cut(run.iter_segments(0, None, LeaderboardBuilder.columns, chain=chain), stops):
+    read = iter_shown(run, chain, 0, None, LeaderboardBuilder.columns, on_progress, f"run {run_name}")
+    for last_round, table in _cut(read, stops):
         builder.update(table)
         if last_round in stops and builder.n_rounds.any():
             now = int(ends[: last_round + 1].max())

@@ -172,7 +172,7 @@ def _rate(lake: str, config: RunConfig, engine: str | None, workers: int | None,
 @task(name="publish", cache_policy=NO_CACHE, persist_result=False)
 def _publish(lake: str, run: str, maintain: bool, to: dict[str, str] | None) -> PublishReport | None:
     with plain_errors():
-        report = publish_rated(open_lake(lake), run, maintain, to)
+        report = publish_rated(open_lake(lake), run, maintain, to, _shown)
         _log([f"run {run}: {report.line() if report else 'no ratings yet, nothing to publish'}"])
         return report
 

@@ -192,7 +192,7 @@ def catch_up(
         As for :func:`~ranklake.flows.publication.database.publish_to_database`.
     """
     rated = rate_shown(lake, config, engine, show)
-    return Followed(config.run, rated, publish_rated(lake, config.run, to=to) if publish else None)
+    return Followed(config.run, rated, publish_rated(lake, config.run, to=to, show=show) if publish else None)
 
 
 def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unseen) -> RateReport:
@@ -202,12 +202,15 @@ def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unsee
 
 
 def publish_rated(
-    lake: Lake, run: str, maintain: bool = False, to: Mapping[str, Any] | None = None
+    lake: Lake, run: str, maintain: bool = False, to: Mapping[str, Any] | None = None, show: Show = unseen
 ) -> PublishReport | None:
     """Publish a run into the lake, or into the database ``to``, see :func:`follow`; None if the run has no ratings."""
     if not has_ratings(lake, run):
         return None
-    return publish_run(lake, run, maintain=maintain) if to is None else publish_to_database(lake, run, **to)
+    with show(f"publishing {run}", "participations") as update_progress:
+        if to is None:
+            return publish_run(lake, run, maintain=maintain, on_progress=update_progress)
+        return publish_to_database(lake, run, **to, on_progress=update_progress)
 
 
 def has_ratings(lake: Lake, run: str) -> bool:

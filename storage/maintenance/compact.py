@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -36,10 +36,13 @@ T = TypeVar("T")
 ROWS = 200_000  # participations a file: a few megabytes, and a tenth of a second to rate again if its end is cut off
 
 
-def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
+def compact_run(
+    run: Run, rows: int = ROWS, on_merge: Callable[[int, int], None] = lambda done, total: None
+) -> tuple[int, int]:
     """Merge neighbouring segments until each has about ``rows`` rows.
 
-    The replaced files stay for running readers until the next ``rate`` or ``compact``.
+    The replaced files stay for running readers until the next ``rate`` or ``compact``. ``on_merge`` is called with the
+    number of new files, of all.
 
     Returns
     -------
@@ -62,7 +65,8 @@ def compact_run(run: Run, rows: int = ROWS) -> tuple[int, int]:
     several = [group for group in groups if len(group) > 1]
     needs = run.sizes_of(several)
     chosen = affordable(run.lake, needs)
-    for number in chosen:
+    for done, number in enumerate(chosen):
+        on_merge(done, len(chosen))
         run.merge(several[number])
     run.merge_entry_ratings()
     _check_all(run.lake, layout.run_folder(run.name), needs, chosen)
@@ -85,11 +89,17 @@ def remove_unusable_snapshots(run: Run) -> list[str]:
     return removed
 
 
-def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tuple[int, int]:
+def compact_dataset(
+    lake: Lake,
+    name: str,
+    lease: Lease,
+    rows: int = ROWS,
+    on_merge: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[int, int]:
     """Merge the standings of each year's contests into files of about ``rows`` rows, in rated order.
 
     The commit is the replacement of the table of contests. The replaced files stay for running readers until the next
-    commit.
+    commit. ``on_merge`` is called with the number of new files, of all.
 
     Returns
     -------
@@ -123,7 +133,8 @@ def compact_dataset(lake: Lake, name: str, lease: Lease, rows: int = ROWS) -> tu
         lease.write_bytes(path, data)
 
     try:
-        for group in map(groups.__getitem__, chosen):
+        for done, group in enumerate(map(groups.__getitem__, chosen)):
+            on_merge(done, len(chosen))
             with with_remedies(lake):
                 data = parquet.encode(_gather(dataset, group), dataset.kind or "standings")
             file = standings_name(data, epoch)

@@ -145,13 +145,14 @@ def compact(run: str | None, dataset: str | None, rows: int, steal: bool, lake: 
 
     errors, n_done = [], 0
     how: dict[str, Any] = {"steal": steal, "on_wait": print_wait, "on_removed": on_removed}
-    for result in compact_lake(lake.open(), run, dataset, rows, **how):
-        n_done += 1
-        if isinstance(result, Compaction):
-            files = "standings files" if result.kind == "data set" else "segments"
-            print_line(f"{result.kind} {result.name}: {files}: {result.before:,} before, now {result.after:,}")
-        else:
-            errors.append(result)
+    with progress("compacting", "merged files") as update:
+        for result in compact_lake(lake.open(), run, dataset, rows, on_progress=update, **how):
+            n_done += 1
+            if isinstance(result, Compaction):
+                files = "standings files" if result.kind == "data set" else "segments"
+                print_line(f"{result.kind} {result.name}: {files}: {result.before:,} before, now {result.after:,}")
+            else:
+                errors.append(result)
     if not n_done:
         print_line(f"{lake} has no data set and no run; nothing to merge")
     for error in errors[:-1]:

@@ -14,6 +14,7 @@ from ..terminal.terminal import (
     lake_option,
     print_freshness,
     print_line,
+    progress,
     run_option,
     titles_option,
     usage,
@@ -82,7 +83,8 @@ def distribution(run: str, output: str, deviations: float | None, titles: Titles
 
         from ...plotting.distribution import distribution_figure
 
-        return distribution_figure(lake.open(), run, deviations, titles)
+        with progress(f"reading {run}", "participations") as update:
+            return distribution_figure(lake.open(), run, deviations, titles, update)
 
     _write(lake, [run], output, draw)
 
