@@ -216,8 +216,8 @@ class PlayerRatings(Generic[FrameT]):
         self, min_rounds: int, since: Any, at: Any, among: Collection[Any] | None, deviations: float | None
     ) -> pd.DataFrame:
         board = self._board(self._display(deviations), None if at is None else parse_time(at, "at"))
-        if at is None and self._pools is not None and (line := pools_line(self._pools.sizes)):
-            warn_user(line)
+        if at is None:
+            self._warn_of_pools()
         if among is not None:
             check_names(among)
             rated = set(board["player"])
@@ -229,6 +229,10 @@ class PlayerRatings(Generic[FrameT]):
     def _pools(self) -> Pools | None:
         """Who met whom, by the order of the players of the beliefs; None if it is not known."""
         return None
+
+    def _warn_of_pools(self) -> None:
+        if self._pools is not None and (line := pools_line(self._pools.sizes)):
+            warn_user(line)
 
     def __ranklake_pools__(self, players: Sequence[Any]) -> str:
         """A line if some of these players never met, not even through others; else empty."""

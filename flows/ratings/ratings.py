@@ -269,7 +269,8 @@ class Ratings(PlayerRatings[FrameT]):
     def pools(self) -> tuple[int, ...]:
         """Number of players of each pool, largest first: no player of one met a player of another, even through others.
 
-        Ratings of different pools do not compare; :meth:`leaderboard` and :meth:`predict` warn of them.
+        Ratings of different pools do not compare; :meth:`leaderboard`, :meth:`predict` and
+        :meth:`smooth` warn of them.
         """
         return self._pools.sizes
 
@@ -339,6 +340,7 @@ class Ratings(PlayerRatings[FrameT]):
         ConvergenceError
             The sweeps did not converge, or a performance was not found; the message names the contest.
         """
+        self._warn_of_pools()
         history = to_pandas(self.history)
         frame = smoothed_history(history, self._reading.found(history), self._beliefs, hyperparameters, engine, workers)
         smoothed: FrameT = as_kind(frame, self._kind)

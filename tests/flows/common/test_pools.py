@@ -140,8 +140,9 @@ def test_notebook__says_that_pools_never_met(lake: Lake) -> None:
     )
     for ratings in (ranklake.Ratings.rate(frame), ranklake.Ratings.open(lake.url, "run")):
         assert ratings.pools == (3, 2)
-        with pytest.warns(UserWarning, match=LINE):
-            ratings.leaderboard()
+        for show in (ratings.leaderboard, ratings.smooth):
+            with pytest.warns(UserWarning, match=LINE):
+                show()
         for predict in (ratings.predict, lambda players, of=ratings: ranklake.predict(of, players)):
             with pytest.warns(UserWarning, match=APART):
                 predict(["ann", "cid", "eva"])
