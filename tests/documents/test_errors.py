@@ -22,6 +22,7 @@ FILES = {
     "dates.csv": b"contest,player,rank,time\n1,ada,1,01/02/2024\n1,bob,2,01/02/2024\n",
     "latin.csv": "contest,player,rank\n1,Jérôme,1\n".encode("latin-1"),
     "short.csv": b"contest,player,rank\n1,ada,1\n1,bob\n",
+    "goals.csv": b"white,black,result,date\nada,bob,3-1,2024-01-01\n",
     "club.csv": b"contest,player,rank,time\n1,ada,1,2024-01-01\n1,bob,2,2024-01-01\n",
 }
 
