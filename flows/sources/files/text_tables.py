@@ -162,7 +162,7 @@ def error_of(error: str, source: str, present: list[str], encoding: str, lines: 
     if sizes := re.match(r"Expected (\d+) columns, got (\d+)", reason):
         reason = f"the header has {sizes[1]} columns, the row {sizes[2]}{reason[sizes.end() :]}"
     if "Empty CSV" in reason:
-        return SourceError("the file is empty", source)
+        return SourceError("the file is empty, or has a header alone", source)
     if "straddling" in reason:
         reason = f"a row of more than {byte_count(BLOCK_BYTES)}, the limit; is a quotation mark never closed?"
     if "invalid UTF8" in reason:
