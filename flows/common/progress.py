@@ -42,7 +42,7 @@ class Pace:
     Parameters
     ----------
     units
-        Plural noun of the counted units.
+        Plural noun of the counted units, with an s at its end.
     clock
         Function that returns a time in seconds.
     """
@@ -70,7 +70,7 @@ class Pace:
         if total:
             parts = [f"{done:,} of {total:,} {self._units} ({100 * done // total} %)"]
         elif done or not message:
-            parts = [f"{done:,} {self._units}"]
+            parts = [f"{done:,} {self._units.removesuffix('s') if done == 1 else self._units}"]
         seconds, finished = self._clock() - self._began, done - (self._first or 0)
         if finished > 0 and seconds > 0.0:
             parts += [f"{_rate(finished / seconds)} a second"] if rate else []

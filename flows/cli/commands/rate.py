@@ -166,8 +166,9 @@ def smooth(
         def on_sweep(sweep: int, mean_move: float, spread: float) -> None:
             moves = f"a round's mean moves by {mean_move:.2f} points (until {MEAN_MOVE:g}), "
             moves += f"two players apart by {spread:.2f} (until {SPREAD:g})"
-            update(sweep, None, moves if sweep > 1 else "the first one")
+            update(sweep, None, moves if sweep > 1 else "the next ones say how far skills still move")
 
+        update(0, None, "reading the rounds, then the first sweep")
         shown: dict[str, Any] = {"on_sweep": on_sweep, "on_compile": show_compilation(update)}
         report = smooth_run(opened, run, opened_engine, parsed, steal=steal, **shown)
     print_line(f"run {run}: {report.line()}")

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from ranklake.flows.common.progress import ProgressLog, time_left
+from ranklake.flows.common.progress import Pace, ProgressLog, time_left
 
 
 class Clock:
@@ -78,6 +78,13 @@ def test_progress_log__each_phase_has_its_own_rate() -> None:
     assert all(
         "1,000 a second" in line or "999 a second" in line or line.startswith("codeforces: 0 of") for line in result
     )
+
+
+def test_pace__counts_in_the_singular_and_says_nothing_of_nothing() -> None:
+    pace = Pace("sweeps", Clock())
+    for done, words in ((0, "reading"), (1, "1 sweep, reading"), (2, "2 sweeps, reading")):
+        pace.take(done, None)
+        assert pace.words("reading", rate=False) == words
 
 
 @pytest.mark.parametrize(
