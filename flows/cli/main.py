@@ -102,5 +102,6 @@ def main() -> None:
         if "--debug" in asked or not expected(error):
             print_traceback(error)
             sys.exit(1)
-        print_line(f"Error: {error}", err=True)
+        of_system = isinstance(error, OSError) and error.strerror and error.filename
+        print_line(f"Error: {f'{error.filename}: {error.strerror}' if of_system else error}", err=True)
         sys.exit(getattr(error, "exit_code", 1))

@@ -95,6 +95,8 @@ def _read_csv(path: str) -> tuple[list[str], Rows]:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             head = file.readline()
+            if not head:
+                raise SourceError(f"the file is empty; it needs a header with the column {HANDLE}", path)
             file.seek(0)
             delimiter = max(_DELIMITERS, key=head.count)
             reader = csv.reader(file, delimiter=delimiter, strict=True)
@@ -105,8 +107,11 @@ def _read_csv(path: str) -> tuple[list[str], Rows]:
                     rule = f"the row has {count(len(cells), 'cell')}, the header {len(names)}"
                     raise SourceError(rule, path, rows=[number], lines=[reader.line_num])
                 rows.append((number, dict(zip(names, map(str.strip, cells), strict=True))))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise SourceError(f"cannot be read as CSV in UTF-8: {error}", path) from None
+    except UnicodeDecodeError as error:
+        byte = f"0x{error.object[error.start]:02x}"
+        raise SourceError(f"the text is not UTF-8: byte {byte}; save it as UTF-8", path) from None
+    except csv.Error as error:
+        raise SourceError(f"cannot be read as CSV: {error}", path) from None
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", path) from None
     return [name for name in names if name != HANDLE], rows

@@ -61,8 +61,9 @@ def runs(form: str, lake: LakeAddress) -> None:
         return
     from ..terminal.show import runs_tables
 
-    for table, made_by in zip(runs_tables(found), ("ingest", "rate"), strict=True):
-        print_table(table, f"no {table.title}: `ranklake {made_by}` makes them")
+    datasets, of_runs = runs_tables(found)
+    print_table(datasets, "no data sets: `ranklake ingest` makes them")
+    print_table(of_runs, "no runs: `ranklake rate` makes them")
     problems = [dataset.problem for dataset in found.datasets] + [run.problem for run in found.runs]
     for problem in filter(None, problems):
         print_line(problem)

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from ..terminal.imports import without_pandas
-from ..terminal.parameters import FINITE, TIME, LakeAddress
+from ..terminal.parameters import FINITE, TIME, LakeAddress, handles_in
 from ..terminal.terminal import (
     check_safe,
     deviations_option,
@@ -40,7 +40,9 @@ _LADDER = 25  # maximum number of places in a table
     type=click.File(encoding="utf-8"),
     help="File of further entrants, one handle a line; - is stdin.",
 )
-@click.option("--newcomers", type=click.IntRange(min=0), default=0, help="Number of further entrants without a rating.")
+@click.option(
+    "--newcomers", type=click.IntRange(0, 10_000), default=0, help="Number of further entrants without a rating."
+)
 @click.option("--of", "player", metavar="HANDLE", help="Show this entrant's rating after each place.")
 @click.option("--target", type=FINITE, metavar="RATING", help="Show the place that --of needs for this rating.")
 @click.option("--pairs", is_flag=True, help="Show the chances of every pair, one row a pair.")
@@ -88,8 +90,7 @@ def predict(
             raise ValueError(f"--weight must be {WEIGHT.rule}, got {weight}")
         if time_seconds is not None and not TIME_SECONDS.contains(time_seconds):
             raise ValueError(f"--time must be {TIME_SECONDS.rule}, got {time_seconds}")
-        lines = [] if field is None else [line.rstrip("\r\n") for line in field]
-        named = [*handles, *filter(None, lines)]
+        named = [*handles, *handles_in(field, "--field")]
         if player is not None and not any(player == entrant or player in entrant.split("+") for entrant in named):
             named.append(player)
         if len(named) + newcomers < 2:

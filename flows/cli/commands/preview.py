@@ -8,7 +8,7 @@ import click
 
 from ..terminal.file_options import read_options, table_options
 from ..terminal.imports import without_pandas
-from ..terminal.parameters import TIME, LakeAddress
+from ..terminal.parameters import TIME, LakeAddress, handles_in
 from ..terminal.terminal import (
     check_safe,
     deviations_option,
@@ -37,7 +37,7 @@ __all__ = ["preview"]
               "line. Those without a place count in the field, behind all others.")  # fmt: skip
 @click.option("--time", "time_seconds", type=TIME, help="End of the contest, UTC; by default that in the file, else "
               "the end of the last rated round.")  # fmt: skip
-@click.option("--top", type=click.IntRange(min=1), default=50, show_default=True, help="Rows of the table.")
+@click.option("--top", type=click.IntRange(1, 2**31), default=50, show_default=True, help="Rows of the table.")
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
               help="csv and json have full precision and all participants.")  # fmt: skip
 @table_options
@@ -71,7 +71,7 @@ def preview(
     options = read_options(**reading)
     with usage():
         check_safe(safe, form)
-        names = [] if entrants is None else [name for line in entrants if (name := line.rstrip("\r\n"))]
+        names = handles_in(entrants, "--entrants")
         read = standings_from_file(standings, options, names, time_seconds)
         opened = lake.open()
         print_freshness(opened, run)

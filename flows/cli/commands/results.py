@@ -34,7 +34,7 @@ __all__ = ["compare", "explain", "leaderboard", "player"]
 
 @click.command()
 @run_option
-@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Number of players.")
+@click.option("--top", type=click.IntRange(1, 2**31), default=20, show_default=True, help="Number of players.")
 @click.option("--all", "everybody", is_flag=True, help="All players.")
 @click.option("--all-time", is_flag=True, help="The best level that each player ever had, given all contests before "
               "and after: smooth_mu - 2 smooth_sigma of `ranklake smooth`.")  # fmt: skip
@@ -164,7 +164,7 @@ def player(
 @click.command()
 @click.argument("before", type=RUN, metavar="RUN_A")
 @click.argument("after", type=RUN, metavar="RUN_B")
-@click.option("--top", type=click.IntRange(min=1), default=10, show_default=True,
+@click.option("--top", type=click.IntRange(1, 2**31), default=10, show_default=True,
               help="Number of players who gain, and who lose.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
               help="csv has a row for each common player; json these and the quantiles.")  # fmt: skip

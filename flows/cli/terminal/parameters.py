@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     _ParamType = click.ParamType  # generic for type checkers only
 
-__all__ = ["AGE", "DATASET", "FINITE", "LAKE", "RUN", "SPAN", "TIME", "TITLES", "LakeAddress"]
+__all__ = ["AGE", "DATASET", "FINITE", "LAKE", "RUN", "SPAN", "TIME", "TITLES", "LakeAddress", "handles_in"]
 
 
 class LakeAddress(str):
@@ -112,3 +112,18 @@ class _TitlesType(_ParamType):
 RUN, DATASET = _NameType("run"), _NameType("dataset")
 LAKE, TIME, FINITE, TITLES = _LakeType(), _TimeType(), _FiniteType(), _TitlesType()
 SPAN, AGE = _SpanType("smhd", "90s, 15m, 1h or 1d"), _SpanType(AGES, "90d, 26w or 1y")
+
+
+def handles_in(file: IO[str] | None, option: str) -> list[str]:
+    """The handles in the file of an option, one a line; none without a file.
+
+    Raises
+    ------
+    ValueError
+        The file is not UTF-8.
+    """
+    try:
+        return [handle for line in file or () if (handle := line.rstrip("\r\n"))]
+    except UnicodeDecodeError as error:
+        byte = f"0x{error.object[error.start]:02x}"
+        raise ValueError(f"{option}: the text of the file is not UTF-8: byte {byte}; save it as UTF-8") from None

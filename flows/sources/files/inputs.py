@@ -159,6 +159,8 @@ def files_of(*paths: str) -> list[Path]:
 
 def _matches(path: str) -> list[Path]:
     """The file or folder at a path, or the files that match it as a pattern."""
+    if not path:
+        raise SourceError("the path of a file is empty, got ''")
     if Path(path).exists():
         return [Path(path)]
     if not glob.has_magic(path):

@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from ...common.text import count
 from ..archives.members import contest_named
 from ..base import SourceError
 from ..limits import byte_count
@@ -92,7 +93,8 @@ def read_text(source: Input, reading: Reading) -> TablePart:
         if not reading.skips or row.number is None:
             return "error"
         rows = [row.number - lines.above]
-        rule = f"cannot be read: the header has {row.expected_columns} columns, the row {row.actual_columns}"
+        header = count(row.expected_columns, "column")
+        rule = f"cannot be read: the header has {header}, the row {row.actual_columns}"
         reading.leave_out(SourceError(rule, source.name, rows=rows, lines=lines(rows)))
         left_out.append(rows[0])
         return "skip"
@@ -160,7 +162,7 @@ def error_of(error: str, source: str, present: list[str], encoding: str, lines: 
     rows = [int(row[1]) - lines.above] if row and int(row[1]) > lines.above else []
     reason = reason.replace(row[0], "") if row else reason
     if sizes := re.match(r"Expected (\d+) columns, got (\d+)", reason):
-        reason = f"the header has {sizes[1]} columns, the row {sizes[2]}{reason[sizes.end() :]}"
+        reason = f"the header has {count(int(sizes[1]), 'column')}, the row {sizes[2]}{reason[sizes.end() :]}"
     if "Empty CSV" in reason:
         return SourceError("the file is empty, or has a header alone", source)
     if "straddling" in reason:

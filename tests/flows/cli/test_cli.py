@@ -165,7 +165,7 @@ def test_usage__without_a_command_shows_help_and_ends_with_2(invoke: Command, gr
         ),
         (["rate", "--run", "new", "--system", "elo"], "no run 'new' in the lake; there are: run; give --dataset"),
         (["leaderboard"], "Missing option '--run'"),
-        (["leaderboard", "--run", "run", "--top", "0"], "0 is not in the range x>=1"),
+        (["leaderboard", "--run", "run", "--top", "0"], "0 is not in the range 1<=x<=2147483648"),
         (["leaderboard", "--run", "run", "--format", "xml"], "'xml' is not one of 'table', 'csv', 'json'"),
         (["player", "--run", "run"], "Missing argument 'HANDLE'"),
         (["ingest", "files", FOLDER, "--dataset", "../up"], "the name of a data set must be"),
