@@ -15,6 +15,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.progress import ProgressCallback
+from ..common.text import count
 from ..sources.base import SourceError
 from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
@@ -122,7 +123,7 @@ def ingest_contests(
         with changing as adding:
             for contest in contests:
                 report.count(adding.add(contest))
-                on_progress(read.contests, read.there, f"{read.participations:,} participations")
+                on_progress(read.contests, read.there, count(read.participations, "participation"))
             for left_out in report.read.left_out:
                 if mirror and not left_out.contest:
                     rule = "a mirror needs every record: the contest of a skipped record is unknown"

@@ -32,7 +32,7 @@ class Progress:
 
     def shown(self) -> tuple[int, int, str]:
         """Finished and total participations, and the rounds: what a :data:`.ProgressCallback` takes."""
-        return self.rows, self.n_rows, f"{self.rounds:,} of {self.n_rounds:,} contests"
+        return self.rows, self.n_rows, f"{self.rounds:,} of {count(self.n_rounds, 'contest')}"
 
 
 @dataclass(frozen=True, slots=True)
