@@ -102,6 +102,12 @@ def main() -> None:
         if "--debug" in asked or not expected(error):
             print_traceback(error)
             sys.exit(1)
-        of_system = isinstance(error, OSError) and error.strerror and error.filename
-        print_line(f"Error: {f'{error.filename}: {error.strerror}' if of_system else error}", err=True)
+        print_line(f"Error: {_sentence(error)}", err=True)
         sys.exit(getattr(error, "exit_code", 1))
+
+
+def _sentence(error: Exception) -> str:
+    """The message of an error; of the operating system's without its number, as ``x.csv: Permission denied``."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

@@ -31,7 +31,9 @@ def parse_titles(text: str) -> TitlesChoice:
         return BUILT_IN[text]
     path = Path(text)
     if path.suffix.lower() not in (".json", ".csv"):
-        raise ValueError(f"must be auto, {', '.join(BUILT_IN)}, or a file that ends in .json or .csv, got {text!r}")
+        raise ValueError(
+            f"titles must be auto, {', '.join(BUILT_IN)}, or a file that ends in .json or .csv, got {text!r}"
+        )
     try:
         content = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
