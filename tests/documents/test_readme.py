@@ -305,7 +305,7 @@ def test_readme__follow_works(tmp_path: Path) -> None:
         there = ["--base-url", server.url]
         assert "1 new contest; 2 requests" in run([*ingest, *there], tmp_path)
         assert "1 unchanged contest; 1 request" in run([*ingest, *there], tmp_path)
-    assert "rated 1 rounds with 2 participations" in run(rate, tmp_path)
+    assert "rated 1 round with 2 participations" in run(rate, tmp_path)
     assert "1 unchanged contest; no requests" in run(normalise, tmp_path)
 
 

@@ -112,7 +112,7 @@ def test_maintain__removes_unreferenced_files_after_a_week(lake: Lake) -> None:
         os.utime(path, (time.time() - age_days * 86_400,) * 2)
     report = publish(lake, "run", maintain=True)
     assert report.removed == 1
-    assert report.line().endswith("; 1 old files removed")
+    assert report.line().endswith("; 1 old file removed")
     assert [path.name for path in left.glob("*crash*")] == ["part-00000-left-by-a-crash-6.parquet"]
     assert publish(lake, "run").tables == ()
     assert_published(lake)
