@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,6 +95,17 @@ class Input:
         above = map(os.path.basename, map(str, Path(os.path.abspath(self.path)).parents))
         pairs = [name.partition("=") for name in itertools.takewhile(re.compile("[^=]+=.").match, above)]
         return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, _, value in reversed(pairs)}
+
+    def check_folders(self, used: Collection[str], present: Sequence[str]) -> None:
+        """Raise :class:`SourceError` if a used column is ``present`` in the file and in the name of a folder."""
+        values, folded = self.folder_values, {name.casefold() for name in present}
+        if twice := next((name for name in used if name in values and name.casefold() in folded), None):
+            where = f"in the file and in the name of a folder ({twice}={values[twice]})"
+            raise SourceError(f"the column {quoted(twice)} is {where}; rename the folder, or the column", self.name)
+
+    def folder_column(self, name: str, n: int) -> pa.Array:
+        """A column in the name of a folder, for ``n`` rows, as text."""
+        return pa.repeat(pa.scalar(self.folder_values[name], pa.string()), n)
 
 
 def check_address(path: str) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from ...common.text import quoted
 from ..base import IngestReport, LeftOut, SourceError
 from ..limits import Limits, byte_count
 from ..options import ReadOptions
@@ -80,14 +79,10 @@ class Reading:
         SourceError
             A column is missing, or is in the file and in the name of a folder.
         """
-        values = source.folder_values
-        others = [name for name in values if name not in present]
+        others = [name for name in source.folder_values if name not in present]
         columns = self.options.columns.find([*present, *others], source.name)
         used = sorted(set(columns.values()))
-        folded = {name.casefold() for name in present}
-        if twice := next((name for name in used if name in values and name.casefold() in folded), None):
-            where = f"in the file and in the name of a folder ({twice}={values[twice]})"
-            raise SourceError(f"the column {quoted(twice)} is {where}; rename the folder, or the column", source.name)
+        source.check_folders(used, present)
         return columns, [name for name in used if name not in others]
 
     def leave_out(self, error: SourceError) -> None:

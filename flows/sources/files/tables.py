@@ -110,7 +110,7 @@ def _read(
 def _with_folder_values(table: pa.Table, file: Input, used: Collection[str]) -> pa.Table:
     """The table with the used columns in the names of the file's folders."""
     for name in [name for name in used if name not in table.column_names]:
-        table = table.append_column(name, pa.repeat(pa.scalar(file.folder_values[name], pa.string()), len(table)))
+        table = table.append_column(name, file.folder_column(name, len(table)))
     return table
 
 

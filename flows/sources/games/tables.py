@@ -91,26 +91,26 @@ def _stored(source: Input, chosen: Mapping[str, str]) -> Iterator[_Columns]:
     """Columns of a Parquet file or of a Delta table."""
     if source.form == "delta":
         rows = DeltaRows(source.path, source.name)
-        columns = find_columns(rows.schema.names, chosen, source.name)
-        batches = rows.batches(sorted(set(columns.values())))
+        columns, used = _find(rows.schema.names, chosen, source)
+        batches = rows.batches(used)
     else:
         with pq.ParquetFile(source.path) as file:
             schema = file.schema_arrow
-        columns = find_columns(schema.names, chosen, source.name)
-        batches = _parquet(source, schema, columns)
+        columns, used = _find(schema.names, chosen, source)
+        batches = _parquet(source, schema, used)
     n = 0
     for batch in batches:
-        found = {key: pa.chunked_array([batch.column(name)]) for key, name in columns.items()}
-        yield _Columns(found, Rows(source.name, np.arange(n + 1, n + 1 + batch.num_rows)))
+        rows_of_batch = Rows(source.name, np.arange(n + 1, n + 1 + batch.num_rows))
+        yield _Columns(_by_key(batch, columns, source), rows_of_batch)
         n += batch.num_rows
 
 
-def _parquet(source: Input, schema: pa.Schema, columns: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+def _parquet(source: Input, schema: pa.Schema, used: list[str]) -> Iterator[pa.RecordBatch]:
     # Texts stay dictionary-encoded, as in the file: as plain text a few bytes may become gigabytes.
-    texts = [name for name in columns.values() if is_text(schema.field(name).type)]
+    texts = [name for name in used if is_text(schema.field(name).type)]
     with pq.ParquetFile(source.path, read_dictionary=texts) as file:
         for groups in _row_groups(file.metadata):
-            yield from file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=sorted(set(columns.values())))
+            yield from file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=used)
 
 
 def _row_groups(facts: pq.FileMetaData) -> Iterator[list[int]]:
@@ -127,9 +127,26 @@ def _row_groups(facts: pq.FileMetaData) -> Iterator[list[int]]:
 
 
 def _csv(text: CsvGames, chosen: Mapping[str, str]) -> Iterator[_Columns]:
-    columns = find_columns(text.names(), chosen, text.source.name)
-    for batch, rows in text.batches(sorted(set(columns.values()))):
-        yield _Columns({key: pa.chunked_array([batch.column(name)]) for key, name in columns.items()}, rows)
+    columns, used = _find(text.names(), chosen, text.source)
+    for batch, rows in text.batches(used):
+        yield _Columns(_by_key(batch, columns, text.source), rows)
+
+
+def _find(present: Sequence[str], chosen: Mapping[str, str], source: Input) -> tuple[dict[str, str], list[str]]:
+    """The columns to use by key, in the file or in the names of its folders, and the used ones in the file."""
+    others = [name for name in source.folder_values if name not in present]
+    columns = find_columns([*present, *others], chosen, source.name)
+    source.check_folders(list(columns.values()), present)
+    return columns, sorted(set(columns.values()) - set(others))
+
+
+def _by_key(batch: pa.RecordBatch, columns: Mapping[str, str], source: Input) -> dict[str, pa.ChunkedArray]:
+    there = batch.schema.names
+    found = {
+        key: batch.column(name) if name in there else source.folder_column(name, batch.num_rows)
+        for key, name in columns.items()
+    }
+    return {key: pa.chunked_array([column]) for key, column in found.items()}
 
 
 def _players(columns: Mapping[str, pa.ChunkedArray], verdicts: Verdicts, source: str) -> list[pa.ChunkedArray]:

@@ -42,6 +42,19 @@ def test_winners__and_losers_are_games(tmp_path: Path, ending: str) -> None:
     assert read_games(renamed, columns={"winner": "won", "loser": "lost", "draw": "tie"})[0] == with_draws
 
 
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_folders__have_columns_in_their_names(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / "date=1970-01-11" / f"games{ending}"
+    path.parent.mkdir()
+    games = pa.table({"white": ["ann"], "black": ["bob"], "result": ["1-0"]})
+    write = pq.write_table if ending == ".parquet" else pacsv.write_csv
+    write(games, path)
+    assert read_games(path)[0] == ANN
+    write(games.append_column("date", pa.array(["1970-01-12"])), path)
+    with pytest.raises(SourceError, match=r"'date' is in the file and in the name of a folder \(date=1970-01-11\)"):
+        read_games(path)
+
+
 def test_winners__of_real_matches_are_all_read() -> None:
     found, report = read_games(TENNIS, columns={"time": "start"}, period="year")
     assert (report.games, report.lines()) == (270, [])
