@@ -132,7 +132,7 @@ def show_compilation(update: Shown) -> CompileCallback:
     from ...compilation.compile import announce
 
     def on_compile(systems: Sequence[str], kernels: int, total: int) -> None:
-        if sys.stderr.isatty():
+        if _shows_bars():
             update(kernels, total, f"compiling {', '.join(systems)} (once per machine)", "kernels")
         else:
             announce(systems, kernels, total)
@@ -146,7 +146,7 @@ def progress(what: str, units: str = "contests") -> Iterator[Shown]:
 
     Lines that are printed meanwhile are above the bar; those on stdout stay there if it is no terminal.
     """
-    if sys.stderr.isatty():
+    if _shows_bars():
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -171,6 +171,11 @@ def progress(what: str, units: str = "contests") -> Iterator[Shown]:
             print_line(line, err=True)
 
     yield update
+
+
+def _shows_bars() -> bool:
+    """Whether stderr is a terminal that can write a line again."""
+    return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 def write_utf8() -> None:

@@ -115,7 +115,7 @@ def test_rate__names_the_committed_rounds_when_all_workers_are_killed(
 
     lake = lake_of(tmp_path, CONTESTS)
     strike(three, "resume_summary", kill_all)
-    with pytest.raises(EngineError, match=r"run run: no process is left; its first \d+ rounds are committed"):
+    with pytest.raises(EngineError, match=r"run run: no process is left; \d+ rounds committed"):
         rate_run(lake, engine=three)
     rate_run(lake, engine=Serial())
     assert same_tables(rated(lake), rated(expected))

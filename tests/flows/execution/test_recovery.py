@@ -67,9 +67,7 @@ def test_rate__continues_through_repeated_losses(tmp_path: Path) -> None:
 
 def test_rate__fails_when_every_group_is_lost_and_leaves_a_valid_prefix(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
-    with pytest.raises(
-        EngineError, match=r"run run: .*5 times without a new round; its first \d+ rounds are committed"
-    ):
+    with pytest.raises(EngineError, match=r"run run: .*5 times without a new round; \d+ rounds committed"):
         rate_run(lake, engine=InProcessEngine(2, range(30, 10_000)))
     assert rate_run(lake, engine=Serial()).kept > 0
     other = fresh(tmp_path, CONTESTS)
@@ -78,7 +76,7 @@ def test_rate__fails_when_every_group_is_lost_and_leaves_a_valid_prefix(tmp_path
 
 def test_rate__names_the_committed_rounds_when_no_worker_is_left(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
-    with pytest.raises(EngineError, match=r"run run: the engine has no workers; its first \d+ rounds are committed"):
+    with pytest.raises(EngineError, match=r"run run: the engine has no workers; \d+ rounds committed"):
         rate_run(lake, engine=InProcessEngine(2, {25}, then=[0]))
     assert rate_run(lake, engine=InProcessEngine(2)).kept > 0
 

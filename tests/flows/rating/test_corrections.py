@@ -435,5 +435,5 @@ def test_ingest__mirror_and_order_by_time_are_counted(invoke: Command, tmp_path:
     (folder / "note.json").write_text("{")
     before = files(Path(url))
     answer = invoke(*arguments, "--mirror", "--on-error", "skip")
-    assert (answer.code, "the source has no contests: a mirror of it" in answer.err) == (1, True)
+    assert (answer.code, "no contests: 1 contest left out, the first one because of this" in answer.err) == (1, True)
     assert files(Path(url)) == before

@@ -227,7 +227,7 @@ def test_kinds__are_not_mixed(lake: Lake) -> None:
     ingest_periods(lake, as_periods(GAMES))
     with pytest.raises(LakeError, match="data set contests has contests; ingest games into another data set"):
         ingest_periods(lake, as_periods(GAMES), "contests")
-    with pytest.raises(LakeError, match="data set league has periods of games, contest a is none"):
+    with pytest.raises(LakeError, match="data set league holds periods of games, and contest a is not a period"):
         ingest(lake, [contest("a", ["x", "y"])], "league")
     assert metadata_of(Dataset.open(lake, "contests").contests.schema).get("kind") is None
 

@@ -278,7 +278,7 @@ def test_windows__operation_on_a_file_in_use_is_retried(
     }
     if for_good:
         with pytest.raises(
-            LakeError, match=r"cannot access the file, for 0 s; another program may have it open; correct"
+            LakeError, match=r"cannot access the file, for 0 s; another program may have it open; grant"
         ):
             acts[action]()
     else:
@@ -296,7 +296,7 @@ def test_posix__permission_error_is_not_retried(lake: Lake, monkeypatch: pytest.
         raise refused(errno.EACCES)
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(LakeError, match="f/a: cannot write: Permission denied; correct"):
+    with pytest.raises(LakeError, match="f/a: cannot write: Permission denied; grant"):
         lake.write_bytes("f/a", b"1")
     assert len(times) == 1
 
