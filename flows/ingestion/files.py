@@ -133,7 +133,7 @@ def ingest_contests(
     except MemoryError:
         rule = "not enough memory; nothing was ingested. Use a machine with more, or ingest in parts of whole contests"
         raise SourceError(rule, f"data set {report.dataset}") from None
-    report.removed, report.moved = len(adding.removed), adding.moved
+    report.removed, report.moved, report.alike = len(adding.removed), adding.moved, adding.alike_players()
     report.seconds = time.monotonic() - began
 
 

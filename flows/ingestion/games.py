@@ -41,8 +41,8 @@ class GamesIngested(SourceReport):
     moved: int = 0
 
     def details(self) -> list[str]:
-        """The games that were left out."""
-        return self.read.lines()
+        """The games that were left out, and new players with odd names."""
+        return [*super().details(), *self.read.lines()]
 
     def line(self) -> str:
         """The counts in one line."""
@@ -128,6 +128,6 @@ def _ingest(
         if not report.read.games:
             found = "".join(f"; {line}" for line in report.read.lines()[:3])
             raise SourceError(f"no game that can be rated; nothing was ingested{found}", source)
-    report.moved = adding.moved
+    report.moved, report.alike = adding.moved, adding.alike_players()
     report.seconds = time.monotonic() - began
     return report

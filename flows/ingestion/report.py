@@ -28,6 +28,8 @@ class SourceReport:
         Contests in the list of the site whose response is a 403 or 404.
     rejected : list of (contest_id, reason)
         Contests with a fault and unreadable responses, from this ingestion or an earlier one.
+    alike : str
+        A line about new players with names nearly equal to those of others; empty without any.
     requests : int
         Requests to the site.
     seconds : float
@@ -43,6 +45,7 @@ class SourceReport:
     renamed: int = 0
     absent: int = 0
     rejected: list[tuple[str, str]] = field(default_factory=list)
+    alike: str = ""
     requests: int = 0
     seconds: float = 0.0
 
@@ -65,7 +68,7 @@ class SourceReport:
 
     def details(self) -> list[str]:
         """Everything to report beside the counts, one line each."""
-        return [f"rejected: {reason}" for _, reason in self.rejected]
+        return [*(f"rejected: {reason}" for _, reason in self.rejected), *filter(None, [self.alike])]
 
     def line(self) -> str:
         """The counts in one line."""

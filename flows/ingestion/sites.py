@@ -210,4 +210,5 @@ def ingest_kaggle(
             else:
                 report.count(adding.add(contest))
         before_commit(adding)
+    report.alike = adding.alike_players()
     report.seconds = time.monotonic() - began

@@ -92,7 +92,7 @@ def update_dataset(
             names.rename(adding)
             new.handles, new.aliases = names.handles, names.aliases
         adding.record(path, msgspec.json.encode(new), version)
-    report.renamed = adding.recomputed
+    report.renamed, report.alike = adding.recomputed, adding.alike_players()
     return report
 
 

@@ -16,6 +16,7 @@ from ..lake.parquet import metadata_of
 from ..leases.fence import Writer
 from ..leases.lease import Lease
 from ..leases.roots import begin_epoch, epoch_of
+from ..names.hints import alike_note
 from .correction_editor import CorrectionEditor
 from .garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced, replaced
 from .order import merge_order, n_moved
@@ -184,6 +185,11 @@ class Ingest(CorrectionEditor):
         if contest_id in self._added:
             raise ValueError(f"contest {contest_id} was added to {self._name} in this ingest; leave it out instead")
         super().remove(contest_id, why)
+
+    def alike_players(self) -> str:
+        """A line about new players with names nearly equal to those of others; empty without any."""
+        new = len(self._players) > self._n_players_before
+        return alike_note(self._players.since(0).to_pylist(), self._n_players_before) if new else ""
 
     def _flush(self) -> None:
         """Write the pending contests as one standings file. They stay pending if that fails."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from .search import Search, are_alike
 
-__all__ = ["alike_lines", "hint", "near_names", "unknown_names"]
+__all__ = ["alike_lines", "alike_note", "hint", "near_names", "unknown_names"]
 
 _MOST_SHOWN = 3  # names in a message
 _MOST_LINES = 5
@@ -47,6 +47,18 @@ def alike_lines(names: Iterable[str], search: Search, where: str = "", effect: s
     ]
     more = len(alike) - len(lines)
     return [*lines, *([f"{more:,} more names are nearly equal to those of players"] if more else [])]
+
+
+def alike_note(names: Sequence[str], n_known: int) -> str:
+    """A line about the names from ``n_known`` on that are nearly equal to an earlier one; empty without any."""
+    new = {name: number for number, name in enumerate(names[n_known:], n_known)}
+    found = Search(names).alike(new) if new else {}
+    pairs = [(name, names[rows[0]]) for name, rows in found.items() if rows[0] < new[name]]
+    if not pairs:
+        return ""
+    shown = ", ".join(f"{name!r} beside {_distinct(name, other)}" for name, other in pairs[:_MOST_SHOWN])
+    more = f" and {len(pairs) - _MOST_SHOWN:,} more" if len(pairs) > _MOST_SHOWN else ""
+    return f"new players with names nearly equal to others: {shown}{more}; `ranklake alias` joins two of one player"
 
 
 def unknown_names(names: Sequence[Any], known: Collection[Any]) -> str:

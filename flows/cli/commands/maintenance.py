@@ -83,9 +83,9 @@ def runs(form: str, lake: LakeAddress) -> None:
 @click.option("--replay", metavar="A:B", help="Also compute rounds A to B of the run again, and compare the bits.")
 @lake_option
 def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeAddress) -> None:
-    """Check everything; report each problem in one line, with its remedy.
+    """Check the data sets, runs and published tables of a lake; report each problem in one line, with its remedy.
 
-    The exit code is 1 if there is a problem. Published tables are checked too; tables older than the run are noted.
+    The exit code is 1 if there is a problem. Published tables that are older than the run are noted.
     """
     from ranklake.storage import Run
 

@@ -114,7 +114,9 @@ def publish(
 @click.command()
 @click.option("--run", "runs", type=RUN, multiple=True, help="A published run; repeatable.  [default: all]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0 is all.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="0 takes a free port.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="Port; 0 takes a free one."
+)
 @click.option(
     "--root-path", default="", metavar="PATH", help="Path below which a proxy shows the server, for example /ratings."
 )

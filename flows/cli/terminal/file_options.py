@@ -40,8 +40,8 @@ encoding_option = click.option(
 )  # fmt: skip
 _RESULT_OPTIONS = (
     click.option("--column", "columns", multiple=True, metavar="KEY=COLUMN", help="Name of a column of a table: KEY is "
-                 "contest, player, rank, lo, hi, score, time, weight, perf_ceiling, name, url, rated, rated_above or "
-                 "rated_below. KEY= ignores the column. Repeatable."),
+                 "contest, player, rank, lo, hi, score, time, weight, perf_ceiling, name, url, rated, rated_above, "
+                 "rated_below; team or share for results of teams. KEY= ignores the column. Repeatable."),
     time_format_option,
     click.option("--duplicates", type=click.Choice(["error", "best", "last"]), default="error", show_default=True,
                  help="For a player with two rows in a contest: refuse the contest, or keep the best place or "

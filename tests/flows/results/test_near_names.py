@@ -63,6 +63,22 @@ def test_command__names_who_is_near(invoke: Command, lake: Lake, words: tuple[st
     assert said.endswith(NEAR[name])
 
 
+@pytest.mark.parametrize("kind", ["files", "games"])
+def test_ingest__names_new_players_who_are_nearly_others(invoke: Command, tmp_path: Path, kind: str) -> None:
+    head = "contest,player,rank" if kind == "files" else "white,black,result,date"
+    first, second = ("1,ann,1\n1,bob,2", "2,Ann,1\n2,bob,2") if kind == "files" else (
+        "ann,bob,1-0,2024-01-01", "Ann,bob,1-0,2024-01-02",
+    )  # fmt: skip
+    answers = []
+    for rows in first, second, second:
+        (tmp_path / "table.csv").write_text(f"{head}\n{rows}\n", "utf-8")
+        answers.append(invoke("ingest", kind, tmp_path / "table.csv", "--dataset", "d", "--lake", tmp_path / "lake"))
+    assert [answer.code for answer in answers] == [0, 0, 0]
+    assert ["nearly equal to others: 'Ann' beside 'ann'; `ranklake alias`" in answer.err for answer in answers] == [
+        False, True, False,
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("name", [name for name in NEAR if name != "Old_Petr"])
 def test_published_run__names_who_is_near(lake: Lake, name: str) -> None:
     run = open_published(lake, "run")

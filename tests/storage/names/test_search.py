@@ -9,7 +9,7 @@ from time import process_time
 
 import pytest
 
-from ranklake.storage.names.hints import alike_lines, hint, near_names, unknown_names
+from ranklake.storage.names.hints import alike_lines, alike_note, hint, near_names, unknown_names
 from ranklake.storage.names.search import Search, are_alike, fold
 
 KNOWN = ["ann", "Petr", "tourist", "José", "ann lee", "Ｗide", "ㅤ", "two\nlines", "Zoë"]
@@ -84,3 +84,13 @@ def test_near__is_found_at_once_among_all_players_of_codeforces() -> None:
     began = process_time()
     assert near_names("turist", [*known, "tourist"])[0] == "tourist"
     assert process_time() - began < 0.6  # 0.12 s on an idle machine
+
+
+def test_new_names__nearly_equal_to_earlier_ones_are_one_line() -> None:
+    names = ["ann", "bob", "Ann", "ANN ", "Zoe\u0301", "Zo\u00e9"]
+    assert alike_note(names, 6) == alike_note(names[:2], 0) == ""
+    assert alike_note(names, 5).startswith("new players with names nearly equal to others: 'Zo\u00e9' beside")
+    assert "in another Unicode form; `ranklake alias`" in alike_note(names, 5)
+    assert alike_note(names, 0).count(" beside ") == 3
+    many = [case(f"player {i}") for case in (str, str.upper) for i in range(20)]
+    assert "and 17 more;" in alike_note(many, 0)

@@ -43,6 +43,8 @@ def ingest_checked(
         ingest_contests(opened, contests, taken, order, on_wait=print_wait, on_progress=update, **how)
     for line in report.lines():
         print_line(line, err=line.startswith(("time", "left", "column", "duplicate")))
+    if taken.alike:
+        print_line(taken.alike, err=True)
     kinds = ("new", "corrected", "removed", "unchanged")
     counts = counted({kind: getattr(taken, kind) for kind in kinds}, "contest")
     counts += f"; {taken.moved:,} of them moved" if taken.moved else ""
