@@ -162,13 +162,13 @@ def test_attributes__parquet_is_as_csv(lake: Lake, tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("name,country\nada,GB\n", "has no column handle; it has 'name', 'country'"),
-        ("", "has no column handle; it has none"),
+        ("", "the file is empty; it needs a header with the column handle"),
         ("handle,a,a\nada,1,2\n", "has the column 'a' twice"),
         ("handle,\nada,1\n", "has a column without a name"),
         ("handle,country\nada,GB\nada,US\n", "handle 'ada' is in row 1, too"),
         ("handle,country\n,GB\n", "the handle is empty"),
         ("handle,country\nada\n", "the row has 1 cell, the header 2"),
-        ('handle,country\n"ada,GB\n', "cannot be read as CSV in UTF-8"),
+        ('handle,country\n"ada,GB\n', "cannot be read as CSV: unexpected end of data"),
     ],
 )
 def test_attributes__errors_name_the_row(lake: Lake, tmp_path: Path, text: str, message: str) -> None:
