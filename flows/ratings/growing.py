@@ -188,7 +188,7 @@ class GrowingHistory:
         frames, new = self.frames, _opened(history, self.kind)
         if isinstance(new, pa.Table):
             concat([frame.slice(0, 0) for frame in (*frames, new)])  # checks the types
-        elif all(isinstance(frame.index, pd.RangeIndex) for frame in (*frames, new)):
+        elif all(_is_numbered(frame.index) for frame in (*frames, new)):
             n_rows = sum(map(len, frames))
             frames = (_numbered(frames[0], 0), *frames[1:])
             new = _numbered(new, n_rows)
@@ -203,6 +203,12 @@ def _opened(history: Any, kind: str) -> Any:
 def _contests_of(frame: Any) -> frozenset[Any]:
     column = frame["contest"] if isinstance(frame, pd.DataFrame) else frame.column("contest").to_pandas()
     return frozenset(column.unique().tolist())
+
+
+def _is_numbered(index: pd.Index[Any]) -> bool:
+    """Whether an index counts rows; pandas 2 has no range after a selection of rows in order."""
+    whole = pd.api.types.is_integer_dtype(index.dtype)
+    return isinstance(index, pd.RangeIndex) or (whole and bool((np.diff(index.to_numpy()) == 1).all()))
 
 
 def _numbered(frame: pd.DataFrame, first: int) -> pd.DataFrame:

@@ -129,7 +129,8 @@ def _rated(
         return None if named else f"{case}: names no contest: {error}"
     except ValueError as error:
         named = "c0" in str(error) and "within" in str(error) and any(one in str(error) for one in faults)
-        return None if named else f"{case}: {error}"
+        untimed = not results["time_seconds"].any() and "counts the days between contests" in str(error)
+        return None if named or untimed else f"{case}: {error}"
     if faults:
         return f"{case}: {faults} out of range, and rated"
     columns = ["mu_prior", "sigma_prior", "mu", "sigma", *(["perf"] if system.performs else [])]

@@ -453,7 +453,7 @@ def test_progress__is_logged_at_every_tenth_and_not_with_every_bar(
     first_ingest()
     result = [one["message"] for one in records("first ingest") if "ingesting" in one["message"]]
     assert 10 <= len(result) <= 30
-    assert any("600 of 1,200 responses (50 %), 0.33 a second, 30 min left" in line for line in result)
+    assert any("600 of 1,200 responses (50 %), 0.33 a second, 31 min left" in line for line in result)
 
 
 @pytest.mark.parametrize("names", [("a.b", "a-b"), ("A", "a"), ("x", "x_"), ("run-a", "a")], ids=str)

@@ -118,7 +118,9 @@ def prefect(tmp_path: Path) -> Iterator[Prefect]:
     with prefect.running("server", "server", "start", "--host", "127.0.0.1", "--port", prefect.port):
         until(lambda: httpx.get(f"{prefect.url}/health").is_success, prefect.said)
         prefect.command("work-pool", "create", "ranklake", "--type", "process")
-        with prefect.running("worker", "worker", "start", "--pool", "ranklake", "--type", "process"):
+        # Two runs at a time: each poll otherwise submits all late ones at once, whose writes lock SQLite for minutes.
+        worker = ("worker", "start", "--pool", "ranklake", "--type", "process", "--limit", "2")
+        with prefect.running("worker", *worker):
             until(lambda: prefect.all("work_pools/ranklake/workers"), prefect.said)
             yield prefect
 
