@@ -188,8 +188,9 @@ class Ingest(CorrectionEditor):
 
     def alike_players(self) -> str:
         """A line about new players with names nearly equal to those of others; empty without any."""
-        new = len(self._players) > self._n_players_before
-        return alike_note(self._players.since(0).to_pylist(), self._n_players_before) if new else ""
+        if len(self._players) == self._n_players_before:
+            return ""
+        return alike_note(self._players.since(0).to_pylist(), self._n_players_before)
 
     def _flush(self) -> None:
         """Write the pending contests as one standings file. They stay pending if that fails."""

@@ -6,6 +6,8 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .search import Search, are_alike
 
 __all__ = ["alike_lines", "alike_note", "hint", "near_names", "unknown_names"]
@@ -51,8 +53,9 @@ def alike_lines(names: Iterable[str], search: Search, where: str = "", effect: s
 
 def alike_note(names: Sequence[str], n_known: int) -> str:
     """A line about the names from ``n_known`` on that are nearly equal to an earlier one; empty without any."""
-    new = {name: number for number, name in enumerate(names[n_known:], n_known)}
-    found = Search(names).alike(new) if new else {}
+    search = Search(names)
+    new = {names[row]: row for row in (np.flatnonzero(search.repeated()[n_known:]) + n_known).tolist()}
+    found = search.alike(new) if new else {}
     pairs = [(name, names[rows[0]]) for name, rows in found.items() if rows[0] < new[name]]
     if not pairs:
         return ""

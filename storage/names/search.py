@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 __all__ = ["Search", "are_alike", "fold"]
 
@@ -78,6 +79,14 @@ class Search:
                 if are_alike(name, self.texts[row]):
                     found.setdefault(name, []).append(row)
         return found
+
+    def repeated(self) -> npt.NDArray[np.bool_]:
+        """Whether another text is the same when folded; only such texts can be nearly equal to one."""
+        ends = np.concatenate([[1], self._ends + 1]).astype(np.int64)  # each text with the end of its line
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(self._data)]
+        folded = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(self._ends), buffers)
+        codes = folded.dictionary_encode().indices.to_numpy()
+        return np.asarray(np.bincount(codes)[codes] > 1)
 
     def _equal(self, wanted: Collection[bytes]) -> Iterator[tuple[int, bytes]]:
         """The rows of some folded texts."""
