@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import codecs
 import io
-from typing import Any
+from collections.abc import Iterable
+from typing import IO, Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..base import SourceError
 from .inputs import Input
+from .text_head import encoding_remedy
 
-__all__ = ["MarkedText", "has_marks", "is_utf8", "without_marks"]
+__all__ = ["MarkedText", "check_header", "has_marks", "is_utf8", "open_marked", "without_marks"]
 
 # A byte that is not UTF-8 is replaced by a character of the private use area, counted from this one. Arrow's reader
 # passes a row with too many fields to a callback as text, which must be valid.
@@ -31,6 +34,17 @@ def is_utf8(source: Input) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def open_marked(source: Input) -> pa.PythonFile:
+    """A stream of the file's decompressed bytes for Arrow, with marks."""
+    return pa.PythonFile(cast(IO[bytes], MarkedText(source.open_bytes())), mode="r")
+
+
+def check_header(names: Iterable[str], encoding: str, source: str) -> None:
+    """Raise :class:`SourceError` if the name of a column has marks."""
+    if any(map(has_marks, names)):
+        raise SourceError(f"cannot be read: the header is not UTF-8; {encoding_remedy(encoding)}", source)
 
 
 class MarkedText(io.RawIOBase):

@@ -8,7 +8,7 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import IO, Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -20,7 +20,7 @@ from ..limits import byte_count
 from .inputs import Input
 from .parts import Reading, TablePart
 from .text_head import encoding_remedy, read_head, undecodable
-from .text_marks import MarkedText, has_marks, is_utf8, without_marks
+from .text_marks import check_header, is_utf8, open_marked, without_marks
 
 __all__ = ["Lines", "error_of", "read_text"]
 
@@ -111,17 +111,14 @@ def read_text(source: Input, reading: Reading) -> TablePart:
     marked = reading.skips and utf8 and not is_utf8(source)
 
     def opened(parsing: pacsv.ParseOptions, converting: pacsv.ConvertOptions | None = None) -> Any:
-        file = source.open_bytes()
-        file = pa.PythonFile(cast(IO[bytes], MarkedText(file)), mode="r") if marked else file
+        file = open_marked(source) if marked else source.open_bytes()
         return pacsv.open_csv(file, read_options=one_thread, parse_options=parsing, convert_options=converting)
 
     try:
         with opened(heading) as stream:
             present = stream.schema.names
-        if marked and any(has_marks(name) for name in present):
-            raise SourceError(
-                f"cannot be read: the header is not UTF-8; {encoding_remedy(options.encoding)}", source.name
-            )
+        if marked:
+            check_header(present, options.encoding, source.name)
         named = [name for name in ("contest",) if head.columns and name not in source.folder_values]
         columns, used = reading.find([*present, *named], source)
         used = [name for name in used if name not in named]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from ..base import OnError, SourceError
 from ..columns import Bools, Longs
 from ..files.inputs import Input
 from ..files.text_head import encoding_remedy, read_head
-from ..files.text_marks import MarkedText, has_marks, is_utf8, without_marks
+from ..files.text_marks import check_header, is_utf8, open_marked, without_marks
 from ..files.text_tables import Lines, error_of
 from .batch import GamesReport
 from .columns import KEYS
@@ -73,9 +73,8 @@ class CsvGames:
         self._names: list[str] = []
         with self._faults(), self._open(skip=(lambda row: "skip") if skips else None) as stream:
             self._names = stream.schema.names
-        if self._marked and any(map(has_marks, self._names)):
-            rule = f"cannot be read: the header is not UTF-8; {encoding_remedy(self.encoding)}"
-            raise SourceError(rule, self.source.name)
+        if self._marked:
+            check_header(self._names, self.encoding, self.source.name)
         return self._names
 
     def batches(self, used: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, Rows]]:
@@ -119,9 +118,7 @@ class CsvGames:
             skip_rows=self._head.skipped,
         )
         parse = pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=skip)
-        file = self.source.open_bytes()
-        if self._marked:
-            file = pa.PythonFile(cast(IO[bytes], MarkedText(file)), mode="r")
+        file = open_marked(self.source) if self._marked else self.source.open_bytes()
         return pacsv.open_csv(file, read, parse, convert)
 
     def _faults(self) -> Any:
