@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TypeAlias
 
-__all__ = ["PAGE", "ROOT", "allowed", "imports", "layers", "modules", "package_imports", "table", "write"]
+__all__ = ["PAGE", "ROOT", "allowed", "imports", "layers", "modules", "package_imports", "source_of", "table", "write"]
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
@@ -73,7 +73,7 @@ def _imports(module: str, paths: dict[str, Path]) -> Iterator[str]:
         if isinstance(node, ast.Import):
             names = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
-            source = _source(module, node, paths)
+            source = source_of(module, node, paths)
             names = [f"{source}.{name.name}" if source else name.name for name in node.names]
             names = [name if _known(name) in paths else source for name in names]
         else:
@@ -81,7 +81,7 @@ def _imports(module: str, paths: dict[str, Path]) -> Iterator[str]:
         yield from (_known(name) for name in names if _known(name) in paths and _known(name) != module)
 
 
-def _source(module: str, node: ast.ImportFrom, paths: dict[str, Path]) -> str:
+def source_of(module: str, node: ast.ImportFrom, paths: dict[str, Path]) -> str:
     """The full name of what a module imports from."""
     if not node.level:
         return node.module or ""

@@ -60,7 +60,8 @@ TEMPORARY_PREFIX = ".tmp-"  # followed by no suffix: readers' globs match dot-fi
 _FENCE_PREFIX = "writing-"
 
 _RESERVED = frozenset({RAW, RUNS, PUBLISHED, SEARCHES})
-_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+MAX_NAME = 100  # characters of the name of a data set, run, search or source
+_NAME = re.compile(rf"[A-Za-z0-9_-][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}")
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")  # safe also on disks that ignore case
 # On Windows these are devices, with any suffix and in any folder
 _DEVICES = frozenset({"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)})
