@@ -81,7 +81,7 @@ def fetch(
             on_progress(done, len(due), f"requesting again {request.key.shown}")
             if not fetcher.fetch(request) and not again:
                 break
-        for done, request in enumerate(site.follow_up(archive, fetcher.any_new)):
+        for done, request in enumerate(site.follow_up(archive)):
             if done == MAX_FOLLOW_UPS:
                 rule = f"more than {MAX_FOLLOW_UPS:,} documents beyond its list; earlier responses are kept"
                 raise SourceError(rule, site.name, member=request.path)
@@ -100,7 +100,6 @@ class Fetcher:
         self._saved = client.clock.monotonic()
         self._dirty = False
         self.unreadable: list[SourceError] = []
-        self.any_new = False
         self._in_a_row = 0
 
     def accepts(self, request: DocumentRequest) -> bool:
@@ -149,7 +148,6 @@ class Fetcher:
                     raise self.unreadable[-1] from None
                 return False
             is_new = self._archive.store(document)
-            self.any_new |= is_new
         self._in_a_row = 0
         if self._client.clock.monotonic() - self._saved > SAVE_SECONDS:
             self.save()

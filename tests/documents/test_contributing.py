@@ -91,7 +91,7 @@ def test_contributing__a_site_lists_and_parses(install: Any, monkeypatch: pytest
     assert isinstance(contest, Contest)
     assert contest.time_seconds == 200
     assert contest.handles.to_pylist() == ["grace", "ada"]
-    assert list(site.follow_up(None, False)) == []  # type: ignore[arg-type]
+    assert list(site.follow_up(None)) == []  # type: ignore[arg-type]
 
 
 def test_contributing__a_command_runs(install: Any, lake: Lake) -> None:

@@ -71,12 +71,12 @@ class CTFtime(Site):
             end = int(datetime(year + 1, 1, 1, tzinfo=UTC).timestamp())
             yield DocumentRequest(Key("results", str(year)), f"api/v1/results/{year}/", end, open_ended=year == this)
 
-    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
+    def follow_up(self, responses: Responses) -> Iterator[DocumentRequest]:
         """Further pages of teams, if a run was interrupted there or teams have no name yet; then single teams."""
         pages = sorted(int(key.name) for key in responses.keys("teams"))
         last = self._page(responses.read(Key("teams", str(pages[-1])))) if pages else None
         stopped = last is None or len(last) == PAGE
-        if not stopped and not (any_new and self._nameless(responses)):
+        if not stopped and not self._nameless(responses):
             return
         offset = 0 if last is None else pages[-1] + PAGE * stopped
         while True:

@@ -132,8 +132,8 @@ class Site(ABC):
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Requests for all contests that ended before ``now`` and not before ``since`` (UTC seconds), by time."""
 
-    def follow_up(self, responses: Responses, any_new: bool) -> Iterator[DocumentRequest]:
-        """Requests that depend on the responses, by default none; ``any_new`` is true if any response is new.
+    def follow_up(self, responses: Responses) -> Iterator[DocumentRequest]:
+        """Requests that depend on the responses, by default none.
 
         Each request is sent before the next one is drawn.
         """

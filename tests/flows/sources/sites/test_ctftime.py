@@ -97,6 +97,20 @@ def test_ingest__a_new_event_requests_only_its_new_teams(lake: Lake, site: Serve
     assert [name for name, *_ in standings(lake, "ctftime")["11"]] == ["fresh", "dcua", "late"]
 
 
+def test_ingest__requests_some_teams_now_and_the_others_in_the_next_run(
+    lake: Lake, site: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ctftime, "SINGLE_TEAMS", 1)
+    site[LAST] = {"10": event("First", 3, 404, 405)}
+    for team in (404, 405):
+        site[f"/api/v1/teams/{team}/"] = {"id": team, "name": f"team {team}", "country": ""}
+    requested = []
+    for _ in range(2):
+        follow(lake, site)
+        requested.append([path for path in site.paths if path.startswith("/api/v1/teams/40")])
+    assert requested == [["/api/v1/teams/404/"], ["/api/v1/teams/405/"]]
+
+
 def test_ingest__a_deleted_team_has_its_id_as_name_and_is_requested_once(lake: Lake, site: Server) -> None:
     site[LAST] = {"10": event("First", 3, 1, 404)}
     assert follow(lake, site).new == 1
