@@ -14,7 +14,7 @@ from ranklake.storage import Dataset, Lake
 from ranklake.storage.datasets.tables.attributes import write_attributes
 from ranklake.storage.lake.layout import dataset_folder
 from ranklake.storage.lake.schemas import ATTRIBUTES
-from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.leases.acquire import WAIT_SECONDS, hold_lease
 from ranklake.storage.leases.holder import LeaseHolder
 from ranklake.storage.names.hints import alike_lines
 from ranklake.storage.names.search import Search
@@ -27,7 +27,6 @@ __all__ = ["AttributesReport", "record_attributes"]
 
 HANDLE = "handle"
 _DELIMITERS = ",;\t"
-_WAIT_SECONDS = 600.0  # for a writer of the data set to end
 
 Rows = list[tuple[int, dict[str, str]]]  # number of the line or row, and the cells by column
 
@@ -79,7 +78,7 @@ def record_attributes(
         triples += [(handle, name, row[name]) for name in names if row[name]]
     table = pa.table([list(column) for column in zip(*triples, strict=True)] or [[], [], []], schema=ATTRIBUTES)
     with hold_lease(
-        lake, dataset_folder(dataset), f"attributes {dataset}", wait_seconds=_WAIT_SECONDS, on_wait=on_wait
+        lake, dataset_folder(dataset), f"attributes {dataset}", wait_seconds=WAIT_SECONDS, on_wait=on_wait
     ) as lease:
         opened = Dataset.open(lake, dataset)
         write_attributes(lake, dataset, table, lease)

@@ -12,7 +12,7 @@ from ranklake.storage import Dataset, Ingest, Lake
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.access.naming import check_folder
 from ranklake.storage.lake.errors import MissingError
-from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.leases.acquire import WAIT_SECONDS, hold_lease
 from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.progress import ProgressCallback
@@ -29,7 +29,6 @@ from .update import update_dataset
 __all__ = ["KAGGLE", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
 
 KAGGLE = "kaggle"
-LEASE_TIMEOUT_SECONDS = 600.0  # waiting for another ingestion of the same site
 
 
 def ingest_source(
@@ -97,9 +96,7 @@ def ingest_source(
     start = None if since is None else parse_time(since, "since")
     with client or open_client(site, on_retry) as used_client:
         folder, purpose = layout.raw_folder(source), f"ingest {source}"
-        with hold_lease(
-            lake, folder, purpose, steal=steal, wait_seconds=LEASE_TIMEOUT_SECONDS, on_wait=on_wait
-        ) as lease:
+        with hold_lease(lake, folder, purpose, steal=steal, wait_seconds=WAIT_SECONDS, on_wait=on_wait) as lease:
             archive, before = ResponseArchive(lake, source, lease), used_client.requests
             unreadable = fetch(archive, site, used_client, since=start, again=again, on_progress=on_progress)
             requests = used_client.requests - before

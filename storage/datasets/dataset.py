@@ -15,7 +15,7 @@ from ..lake.access.lake import Lake
 from ..lake.errors import LakeError, MissingError
 from ..lake.parquet import metadata_of
 from ..lake.remedies import damaged, with_remedies
-from ..leases.acquire import hold_lease
+from ..leases.acquire import WAIT_SECONDS, hold_lease
 from ..leases.holder import LeaseHolder
 from ..leases.lease import Lease
 from ..leases.roots import delete_root, names_with_root, read_root
@@ -33,8 +33,6 @@ from .tables.standings import StandingsPart, StoredStandings
 from .tables.stored_games import StoredGames
 
 __all__ = ["Dataset"]
-
-LEASE_TIMEOUT_SECONDS = 600.0
 
 
 class Dataset:
@@ -149,9 +147,7 @@ class Dataset:
         on_wait: Callable[[LeaseHolder], None],
     ) -> Iterator[Ingest]:
         purpose, folder = f"ingest into {name}", layout.dataset_folder(name)
-        with hold_lease(
-            lake, folder, purpose, steal=steal, wait_seconds=LEASE_TIMEOUT_SECONDS, on_wait=on_wait
-        ) as lease:
+        with hold_lease(lake, folder, purpose, steal=steal, wait_seconds=WAIT_SECONDS, on_wait=on_wait) as lease:
             before = cls._before(lake, name)
             if before is not None and games and before.kind != GAMES_KIND:
                 raise LakeError(f"data set {name} has contests; ingest games into another data set")

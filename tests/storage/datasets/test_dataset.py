@@ -34,7 +34,7 @@ def test_ingest__a_missing_data_set_names_the_runs_over_it(lake):
 
 
 def test_ingest__can_take_over_from_a_running_holder(lake, monkeypatch):
-    monkeypatch.setattr("ranklake.storage.datasets.dataset.LEASE_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr("ranklake.storage.datasets.dataset.WAIT_SECONDS", 0.0)
     lost = pytest.raises(LeaseHeldError, match="took over")
     with lost, hold_lease(lake, "games", "ingest into games"), Dataset.ingest(lake, "games", steal=True) as body:
         body.add(contest("a", ["x", "y"]))
