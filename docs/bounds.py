@@ -73,7 +73,7 @@ def _named(tree: ast.Module) -> Iterator[str]:
             return f"{full(node.value)}.{node.attr}"
         if isinstance(node, ast.Constant):
             return str(node.value)
-        return local.get(node.id, "") if isinstance(node, ast.Name) else ""
+        return local.get(node.id, node.id) if isinstance(node, ast.Name) else ""
 
     for node in ast.walk(tree):
         parts = [full(node)]
@@ -104,13 +104,15 @@ def _names_of(module: str) -> dict[str, str]:
 
 
 def _names(tree: ast.Module, module: str = "") -> dict[str, str]:
-    """The full name of each object that a module imports, by its name there."""
-    return {
-        name.asname or name.name: f"{source_of(module, node, _MODULES) if module else node.module}.{name.name}"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for name in node.names
-    }
+    """The full name of each object that a module imports under another one, by its name there."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            source = source_of(module, node, _MODULES) if module else node.module
+            found |= {name.asname or name.name: f"{source}.{name.name}" for name in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {name.asname: name.name for name in node.names if name.asname}
+    return found
 
 
 def table(text: str) -> str:

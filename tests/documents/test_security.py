@@ -17,6 +17,7 @@ def test_limits__equal_the_constants_and_their_tests() -> None:
     written = bounds.table(TEXT)
     assert bounds.rows(written) == bounds.rows(TEXT)
     assert written == TEXT
+    assert [row[2] for row in bounds.rows(TEXT) if not row[4]] == []  # each bound has a test
 
 
 def limits() -> Iterator[str]:

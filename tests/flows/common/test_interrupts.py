@@ -173,6 +173,7 @@ TWICE = """
 """
 
 
+@pytest.mark.bound("ranklake.flows.common.interrupts.GRACE_SECONDS")
 @pytest.mark.parametrize(
     ("block", "grace"), [(SWALLOWED, 0.1), (NEVER_FREE, 0.1), (TWICE, 1000.0)], ids=["swallowed", "never-free", "twice"]
 )

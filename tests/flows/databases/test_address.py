@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from ranklake.flows.databases import adbc
 from ranklake.flows.databases.address import DatabaseAddress
 from ranklake.flows.databases.connection import connect
-from ranklake.flows.databases.dialects import quote
+from ranklake.flows.databases.dialects import WAIT_SECONDS, quote
 from ranklake.flows.databases.errors import DatabaseError, database_error
 
 SECRET = "S3cr:t/p@ss?w#rd"
@@ -75,6 +77,14 @@ def test_quote__doubles_its_own_mark(name: str, kind: str) -> None:
     assert quoted[-1] == mark
     assert quoted[1:-1].replace(mark * 2, "").count(mark) == 0
     assert quoted[1:-1].replace(mark * 2, mark) == name
+
+
+def test_sqlite__waits_for_another_writer(tmp_path: Path) -> None:
+    with (
+        closing(connect(f"sqlite:///{tmp_path}/judge.db")) as connection,
+        connection.read("PRAGMA busy_timeout") as (_, batches),
+    ):
+        assert [batch.column(0).to_pylist() for batch in batches] == [[WAIT_SECONDS * 1000]]
 
 
 @pytest.mark.slow

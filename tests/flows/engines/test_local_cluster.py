@@ -83,6 +83,7 @@ def test_local_cluster__keeps_its_files_in_a_private_folder_and_removes_them(scr
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.bound("ranklake.flows.engines.local_cluster.MIN_AGE_SECONDS")
 @pytest.mark.slow
 def test_local_cluster__removes_the_files_of_one_whose_driver_was_killed(scratch: Path) -> None:
     dead, young, busy, other = (scratch / f"ranklake-dask-{name}" for name in ("dead", "young", "busy", "other"))

@@ -21,6 +21,7 @@ from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.engines.task_pool import TaskPool, open_task_pool
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.search import search as module
+from ranklake.flows.evaluation.search import spaces
 from ranklake.flows.evaluation.search.config import SearchConfig
 from ranklake.flows.evaluation.search.proposals import open_proposals
 from ranklake.flows.evaluation.search.published_grids import GRIDS, RANGES, SPACES, published_grid
@@ -477,3 +478,11 @@ def test_command__interrupted_keeps_its_finished_trials(invoke: Command, lake: L
     assert 3 <= len(kept) < 12  # the result of a finished trial may be lost
     answer = invoke(*words, *space)
     assert f"12 trials, {12 - len(kept)} of them now" in answer.out, answer.err
+
+
+def test_parse_space__checks_a_bounded_number_of_corners(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spaces, "_CORNERS", 3)
+    checked: list[Any] = []
+    monkeypatch.setattr(spaces, "check_settings", lambda system, settings: checked.extend(settings))
+    parse_space(ELO_MMR, ["rho=0,1", "sig_limit=50:90", "drift_per_day=0,1"])
+    assert len(checked) == 3

@@ -105,6 +105,7 @@ def test_dask__continues_when_a_worker_is_killed(
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
+@pytest.mark.bound("ranklake.flows.engines.cluster.TIMEOUT_SECONDS")
 @pytest.mark.slow
 def test_dask__continues_when_a_worker_freezes(site: Site, strike, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)

@@ -25,7 +25,7 @@ from helpers.cluster_sites import Site  # noqa: E402
 from helpers.ports import listening  # noqa: E402
 
 from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
-from ranklake.flows.engines.cluster import Cluster  # noqa: E402
+from ranklake.flows.engines.cluster import COMPILE_SECONDS, Cluster  # noqa: E402
 
 CONTESTS = synthetic(24, large=9)
 FIRST, OTHER = range(2)  # of a group of two
@@ -80,6 +80,7 @@ def test_fan_out__has_the_bits_of_one_process(
     assert same_tables(rated(lake), rated(expected))
 
 
+@pytest.mark.bound("ranklake.flows.engines.actors.GRACE_SECONDS")
 @pytest.mark.parametrize(("who", "frozen"), [(FIRST, False), (FIRST, True), (OTHER, False), (OTHER, True)])
 def test_fan_out__continues_when_a_worker_is_lost(
     site: Site, strike, made, expected: Lake, tmp_path: Path, caplog, who: int, frozen: bool
@@ -99,13 +100,15 @@ def test_fan_out__continues_when_a_worker_is_lost(
     assert same_tables(rated(lake), rated(expected))
 
 
+@pytest.mark.bound("ranklake.flows.engines.cluster.LINK_SECONDS")
 def test_fan_out__calls_workers_directly_that_others_do_not_reach(
     site: Site, expected: Lake, tmp_path: Path, made: list[DaskActorGroup], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lake, call = lake_of(tmp_path / "lake", CONTESTS), DaskActorGroup.call
+    lake, call, limits = lake_of(tmp_path / "lake", CONTESTS), DaskActorGroup.call, dict[str, Any]()
 
     def cut_off(self: DaskActorGroup, method: str, arguments: Any, *more: Any) -> list[Any]:
         replies = call(self, method, arguments, *more)
+        limits[method] = more
         if method == "unreached":
             replies[0] = [address for address, _ in arguments[0][0]]
         return replies
@@ -115,4 +118,5 @@ def test_fan_out__calls_workers_directly_that_others_do_not_reach(
         assert rate_run(lake, engine=engine).recoveries == 0
         (group,) = made
     assert sorted(len(members) for members in group._groups) == [1, 1, 2]
+    assert limits["set_state"] == (COMPILE_SECONDS,)
     assert same_tables(rated(lake), rated(expected))

@@ -107,6 +107,9 @@ def test_rate_history__starts_again_when_workers_are_lost(monkeypatch: pytest.Mo
     monkeypatch.setattr(ranklake.flows.frames.rating, "open_engine", lambda name, workers: InProcessEngine(2, {2, 5}))
     history = rate_history(results, engine="dask")
     assert len(caplog.messages) == 2
+    monkeypatch.setattr(ranklake.flows.frames.rating, "RECOVERIES", 1)
+    with pytest.raises(EngineError):
+        rate_history(results, engine="dask")
     pd.testing.assert_frame_equal(history, rate_history_here(results, monkeypatch))
 
 

@@ -303,6 +303,7 @@ def test_incentives__hold_for_elo_mmr_and_fail_for_topcoder() -> None:
 # Calibration and convergence
 
 
+@pytest.mark.bound("ranklake.flows.experiments.papers.calibration.MOST_PAIRS")
 def test_calibration__of_a_true_model_is_good_and_of_an_overconfident_one_is_not() -> None:
     """Results drawn with Elo's own chances, and with half of its scale."""
     rng = np.random.default_rng(4)

@@ -16,6 +16,7 @@ from helpers.frames import frame_of
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
 
 from ranklake import predict, rate_history
+from ranklake.flows.frames import prediction as module
 from ranklake.flows.frames.prediction import Prediction
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, Lake
@@ -261,3 +262,14 @@ def test_command__treats_players_without_ratings_as_newcomers(
 
 def test_prediction__is_exported_for_its_type() -> None:
     assert isinstance(predict(None, ["a", "b"]), Prediction)
+
+
+def test_prediction__of_many_players_is_computed_in_parts_and_shown_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    beliefs = {f"player {n}": 1500.0 + n for n in range(5)}
+    whole = predict(beliefs, list(beliefs), system="elo")
+    assert "<table" in whole._repr_html_()
+    monkeypatch.setattr(module, "_PAIRS", 7)  # one row at a time
+    parts = predict(beliefs, list(beliefs), system="elo")
+    assert np.array_equal(whole.expected_places(), parts.expected_places())
+    monkeypatch.setattr(module, "MAX_SHOWN", 4)
+    assert "<table" not in parts._repr_html_()

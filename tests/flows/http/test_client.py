@@ -13,6 +13,7 @@ from helpers.server import FakeClock, Reply, Server, serving
 from helpers.sockets import NoSleep, raw_serving
 
 from ranklake.flows.http import client as module
+from ranklake.flows.http import transport
 from ranklake.flows.http.addresses import same_host
 from ranklake.flows.http.client import ATTEMPTS, Client, Pace
 from ranklake.flows.http.redaction import Secret
@@ -163,6 +164,7 @@ def test_get__a_response_that_drips_for_ever_is_given_up(server: Server) -> None
     assert said[0].startswith("site: no whole response within 600 s; again in ")
 
 
+@pytest.mark.bound("ranklake.flows.http.client.TIMEOUT.read")
 def test_get__silence_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TIMEOUT", httpx.Timeout(0.05))
     over = threading.Event()
@@ -184,6 +186,7 @@ def test_get__nobody_there_is_an_error_that_names_the_address() -> None:
         client.get("path")
 
 
+@pytest.mark.bound("ranklake.flows.http.client.MAX_BYTES")
 def test_get__a_response_that_is_too_long_is_refused(server: Server) -> None:
     server["/"] = b"x" * 200_001
     with server.client(max_bytes=200_000) as client, pytest.raises(SourceError, match="longer than 200,000 bytes"):
@@ -199,6 +202,7 @@ def test_get__a_bomb_is_measured_unpacked(server: Server) -> None:
         client.get("")
 
 
+@pytest.mark.bound("ranklake.flows.http.client.MAX_REDIRECTS")
 def test_get__redirects_are_followed_at_home_and_nowhere_else(server: Server) -> None:
     with serving() as other:
         other["/"] = b"elsewhere"
@@ -242,6 +246,13 @@ def test_get__other_statuses_are_errors_that_show_how_the_response_begins(server
     assert str(error.value) == f"site, {server.url}no: HTTP 403 '<html>\\x1b[31m Forbidden'"
     with server.client() as client:
         assert client.get("no", accept={403}).status == 403
+
+
+def test_get__reads_no_more_of_an_error_than_a_message_shows(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "BEGINNING_BYTES", 4)
+    server["/no"] = Reply(b"Forbidden" * 10, 403)
+    with server.client() as client, pytest.raises(SourceError, match="HTTP 403 'Forb'"):
+        client.get("no")
 
 
 @pytest.mark.parametrize(

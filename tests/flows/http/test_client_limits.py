@@ -167,6 +167,7 @@ def test_get__one_document_with_its_redirects_has_a_deadline_too(server: Server)
     assert len(server.requests) == 4
 
 
+@pytest.mark.bound("ranklake.flows.http.client.TIMEOUT.connect")
 def test_get__all_addresses_of_a_host_share_the_deadline(hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name with a thousand addresses that do not respond."""
     tried: list[float | None] = []
@@ -310,6 +311,7 @@ def test_get__a_length_beyond_the_limit_is_refused_before_the_body() -> None:
     assert client.requests == 1
 
 
+@pytest.mark.bound("ranklake.flows.http.transport.FRAMING_BYTES")
 @pytest.mark.parametrize(
     ("first", "again"),
     [
@@ -385,6 +387,7 @@ def test_get__bytes_beyond_the_length_do_not_become_the_next_response(length: st
     assert bodies == [b"abc"[: int(length)]] * 2
 
 
+@pytest.mark.bound("ranklake.flows.http.client.LONGEST_WAIT")
 @pytest.mark.parametrize("told", ["999999999999999999999", "1e9", "9" * 5000, "Fri, 31 Dec 9999 23:59:59 GMT"])
 def test_get__an_enormous_retry_after_is_not_waited_for(server: Server, told: str) -> None:
     server["/"] = Reply(b"", 429, {"Retry-After": told})
@@ -411,6 +414,7 @@ def test_get__a_redirect_to_no_address_is_an_error(server: Server, to: str) -> N
     assert len(server.requests) == 1
 
 
+@pytest.mark.bound("ranklake.flows.http.client.MAX_VALIDATOR")
 @pytest.mark.parametrize("etag", ['"' + "x" * 100_000 + '"', '"é"', '"\x85"', '"a\tb"'])
 def test_get__a_validator_that_cannot_be_kept_is_left_out(etag: str) -> None:
     with (

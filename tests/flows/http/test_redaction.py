@@ -63,6 +63,7 @@ def test_secret__none_is_in_nothing() -> None:
     assert Secret("").redact("text") == "text"
 
 
+@pytest.mark.bound("ranklake.flows.http.redaction.LEAST_CHARACTERS")
 @pytest.mark.parametrize(
     "value", ["short", "with blank in it", "line\nbreak-inside", "ümlaut-äöü-token", "nul\0-character"]
 )

@@ -169,6 +169,7 @@ def test_figure__survives_hostile_names(form: str) -> None:
     assert max(map(len, shown)) < 120
 
 
+@pytest.mark.bound("ranklake.flows.plotting.figures._LONGEST")
 def test_legible__keeps_ordinary_names() -> None:
     for name in ("tourist", "Um_nik", "Ünïcödé Näme", "имя", "a b", "[red]", "x" * 32):
         assert legible(name) == name
@@ -265,6 +266,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.bound("ranklake.flows.plotting.plots.MOST_PLAYERS")
 @pytest.mark.parametrize(("arguments", "code", "report"), WRONG)
 def test_command__reports_errors(
     invoke: Command, lake: Lake, tmp_path: Path, arguments: list[str], code: int, report: str

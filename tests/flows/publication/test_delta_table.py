@@ -33,3 +33,14 @@ def test_reads_as__holds_after_a_merge_of_files_and_ends_with_new_rows(lake: Lak
     merged.append(rows(3), {"rows": 4})
     assert not merged.reads_as(version)
     assert merged.read().num_rows == 4
+
+
+@pytest.mark.bound("ranklake.flows.publication.delta_table._KEPT_HOURS")
+def test_vacuum__keeps_the_files_of_versions_of_a_week(lake: Lake) -> None:
+    table = PublishedTable(lake, "published/run/players", SCHEMA)
+    table.create()
+    table.append(rows(0), {"rows": 1})
+    files = set(lake.list("published/run/players"))
+    table.replace(rows(1), {"rows": 1})
+    assert table.vacuum() == 0
+    assert files <= set(lake.list("published/run/players"))

@@ -16,6 +16,8 @@ from helpers.tables import over_years
 from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.index_manifest import IndexFile, read_manifest
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.published import past
+from ranklake.flows.published import run as published_run
 from ranklake.flows.published.leaderboard import ORDERS
 from ranklake.flows.published.run import NoPlayerError, PublishedRun, open_published
 from ranklake.flows.published.tables import PublishedTables
@@ -173,6 +175,7 @@ def test_compare__scores_are_those_of_the_common_rounds(run: PublishedRun) -> No
     assert wins + losses + draws == len(result["contests"]) > 0
 
 
+@pytest.mark.bound("ranklake.flows.published.distribution.MOST_BINS")
 def test_distribution__bins_hold_everybody(run: PublishedRun, board: list[dict[str, Any]]) -> None:
     ratings = np.array([row["rating"] for row in board])
     result = run.distribution(width=50, handle="player 1")
@@ -264,3 +267,13 @@ def test_open__a_run_that_is_not_published_names_the_command(tmp_path: Path) -> 
     ingest(lake, CONTESTS[:3])
     with pytest.raises(MissingError, match="`ranklake publish --run run` publishes it"):
         open_published(lake, "run")
+
+
+def test_leaderboard__of_few_earlier_times_is_kept(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, make = [], past.leaderboard_at
+    monkeypatch.setattr(past, "leaderboard_at", lambda *given: made.append(given[-1]) or make(*given))
+    monkeypatch.setattr(published_run, "MOST_EARLIER", 2)
+    run, times = open_published(lake, "run"), [contest.time_seconds for contest in CONTESTS[1:4]]
+    for at in (times[0], times[1], times[0], times[2], times[0], times[1]):
+        run.leaderboard(0, 1, at=at)
+    assert made == [*times, times[1]]

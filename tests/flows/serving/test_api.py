@@ -34,6 +34,7 @@ from ranklake.flows.serving import previews
 from ranklake.flows.serving.answers.parameters import Parameter
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS
+from ranklake.flows.serving.state import events
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
@@ -204,6 +205,19 @@ def test_preview__has_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch
     assert client.post(f"{RUN}/preview", json=body).status_code == 429
 
 
+def test_preview__answers_are_kept_within_a_limit(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(previews, "MOST_CACHED", 1)
+    served = ServedRuns(lake)
+    served.open()
+    kept, body = previews.Previews(lake), b'{"standings": [["a", 1], ["b", 2]]}'
+    assert kept.answer(served.runs["run"], body) is not kept.answer(served.runs["run"], body)
+
+
+def test_events__of_too_many_connections_are_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "MOST_LISTENERS", 0)
+    assert "too many connections" in problem(client, f"{RUN}/events", 503)["detail"]
+
+
 # Files
 
 
@@ -289,6 +303,7 @@ def test_get__is_compressed_on_request(client: TestClient) -> None:
 # Errors
 
 
+@pytest.mark.bound("ranklake.flows.serving.endpoints.MOST_ROWS")
 def test_errors__name_the_parameter_its_value_and_the_rule(client: TestClient) -> None:
     document = problem(client, f"{RUN}/leaderboard", 400, limit=5000)
     assert (document["parameter"], document["value"]) == ("limit", "5000")
@@ -296,6 +311,11 @@ def test_errors__name_the_parameter_its_value_and_the_rule(client: TestClient) -
     assert document["detail"] == "limit must be an integer >= 1 and <= 1,000, got '5000'"
 
 
+@pytest.mark.bound(
+    "ranklake.flows.serving.endpoints.MOST_HANDLES",
+    "ranklake.flows.serving.endpoints.MOST_COMPARED",
+    "ranklake.flows.serving.answers.parameters.LONGEST",
+)
 @pytest.mark.parametrize(
     ("path", "query", "parameter"),
     [
@@ -322,6 +342,7 @@ def test_errors__name_the_parameter_its_value_and_the_rule(client: TestClient) -
         ("/compare", {"handles": ",".join(map(str, range(21)))}, "handles"),
         ("/search", {"q": ""}, "q"),
         ("/search", {"q": "x" * 101}, "q"),
+        ("/compare", {"handles": "x" * 4_001}, "handles"),
         ("", {"x": "1"}, "x"),
     ],
 )
@@ -348,6 +369,7 @@ def test_errors__missing_things_name_what_is_near(client: TestClient) -> None:
     assert "openapi.json" in problem(client, "/nothing", 404)["detail"]
 
 
+@pytest.mark.bound("ranklake.flows.serving.app.MOST_BODY")
 def test_errors__methods_and_bodies(client: TestClient) -> None:
     assert client.delete(f"{RUN}/leaderboard").status_code == 405
     for body in (b"", b"[]", b'{"handles": "a"}', b'{"handles": []}', b"[" * 10_000, b"\xff"):

@@ -103,6 +103,16 @@ def test_contest__with_a_slash_has_standings(pages: TestClient) -> None:
     assert pages.get("/run/c/none").status_code == 404
 
 
+def test_contests__lists_the_latest_ones(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "MOST_CONTESTS", 2)
+    served = ServedRuns(lake)
+    served.open()
+    with TestClient(create_app(served, 0, ServerPages(served))) as pages:
+        text = pages.get("/run/contests").text
+    assert text.count("<tr>") == 1 + 2
+    assert "last/1" in text
+
+
 def test_distribution__shows_where_a_player_is(pages: TestClient) -> None:
     assert "you are here" in pages.get("/run/distribution?handle=player 1").text
     assert "you are here" not in pages.get("/run/distribution").text

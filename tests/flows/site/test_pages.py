@@ -254,6 +254,7 @@ def test_contest__links_only_to_web_addresses() -> None:
         assert ("contest page" in html) is linked
 
 
+@pytest.mark.bound("ranklake.flows.site.names.LONGEST_NAME")
 def test_short__cuts_long_names_and_shows_controls() -> None:
     assert short("ada") == "ada"
     assert len(short("x" * 10_000)) == len(short("\u202e" * 10_000)) == 80

@@ -17,6 +17,7 @@ from helpers.sites import manifest, unpacked
 from ranklake.flows.cli.main import cli
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.site import parts, publish
 from ranklake.flows.site.publish import SiteReport, publish_site
 from ranklake.flows.site.writer import SiteFiles
 from ranklake.storage import Lake, LakeError, Run
@@ -316,3 +317,17 @@ def test_files__of_one_name_are_written_once(tmp_path: Path) -> None:
             files.put("data/a-1.json.gz", lambda: b"a")
         files.switch({}, "<html>")
     assert files.written == 2  # and the list of files
+
+
+def test_site__of_too_many_rounds_is_refused_and_older_contests_have_no_page(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publish, "MAX_ROUNDS", 19)
+    with pytest.raises(LakeError, match="a site has at most 19 rounds, run run has 20"):
+        publish_site(lake, "run", str(tmp_path / "site"))
+    monkeypatch.undo()
+    monkeypatch.setattr(parts, "MAX_CONTESTS", 3)
+    publish_site(lake, "run", str(tmp_path / "site"))
+    contests = unpacked(tmp_path / "site", manifest(tmp_path / "site")["contests"])
+    assert not any(contests["page"][:17])
+    assert any(contests["page"][17:])

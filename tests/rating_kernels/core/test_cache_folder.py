@@ -121,6 +121,7 @@ def test_read__damaged_file_counts_as_missing(home: Path) -> None:
     assert cache_folder.read("one") is None
 
 
+@pytest.mark.bound("ranklake.rating_kernels.core.cache_folder.UNUSED_SECONDS")
 def test_prune__deletes_unused_releases_and_keeps_a_few(home: Path) -> None:
     def release(name: str, days: float) -> Path:
         folder = home / f"kernels-{name}"

@@ -64,6 +64,12 @@ def test_hyperparameter__is_allowed_on_scales_from_a_thousandth_to_a_million(nam
     assert system.params(**settings).mu_init == pytest.approx(usual.mu_init * scale)
 
 
+@pytest.mark.bound(
+    "ranklake.rating_kernels.core.limits.WEIGHT.low",
+    "ranklake.rating_kernels.core.limits.WEIGHT.high",
+    "ranklake.rating_kernels.core.limits.PERF_CEILING.high",
+    "ranklake.rating_kernels.core.limits.TIME_SECONDS.high",
+)
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [

@@ -125,6 +125,7 @@ def test_rounds__have_defaults_parts_and_a_number_of_rows() -> None:
     assert len(Rounds.from_columns([0], [], [], [])) == 0
 
 
+@pytest.mark.bound("ranklake.rating_kernels.core.limits.ADVANTAGE.high")
 @pytest.mark.parametrize(
     ("change", "message"),
     [

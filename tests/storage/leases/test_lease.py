@@ -142,6 +142,16 @@ def test_hold__of_a_remote_holder_without_heartbeats_expires(lake: Lake) -> None
         assert leases(lake) == [3, 4]
 
 
+def test_hold__removes_the_lease_of_a_holder_that_was_silent_too_long(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acquire, "FORGOTTEN_SECONDS", 100.0)
+    for number, age in enumerate((101.0, 99.0)):
+        pretend(lake, number, machine="elsewhere", time_seconds=time.time() - age)
+    with hold_lease(lake, FOLDER, "rate", heartbeat_seconds=BEAT):
+        assert leases(lake) == [1, 2]
+
+
 def test_hold__a_suspended_holder_detects_its_loss_after_several_takeovers(lake: Lake) -> None:
     lost = pytest.raises(LeaseHeldError, match="took over from this process")
     with lost, hold_lease(lake, FOLDER, "rate run", heartbeat_seconds=BEAT) as suspended:

@@ -43,6 +43,7 @@ def taken_over(lake: Lake, folder: str) -> Iterator[Lease]:
         yield lease
 
 
+@pytest.mark.bound("ranklake.storage.leases.roots._TOMBSTONE_BYTES")
 def test_delete_root__leaves_a_tombstone_only_if_a_writer_may_come_back(lake: Lake) -> None:
     for at in (hold_lease(lake, "runs/other", "delete"), taken_over(lake, RUN)):
         with at as lease:

@@ -35,6 +35,7 @@ def test_rate__max_rounds_removes_nothing_and_may_exceed_the_history(undisturbed
     assert stamps(Path(undisturbed.url)) == before
 
 
+@pytest.mark.bound("ranklake.flows.rating.commits.commit_policy.DEFAULT.segment_rows")
 def test_rate__small_contests_share_segments_that_close_at_a_size(undisturbed: Lake) -> None:
     segments = Run.open(undisturbed, "run").segments().segments
     assert len(segments) > 5
@@ -43,6 +44,7 @@ def test_rate__small_contests_share_segments_that_close_at_a_size(undisturbed: L
         assert segment.n_rows >= SEGMENT_ROWS > segment.n_rows - segment.rows[-1]
 
 
+@pytest.mark.bound("ranklake.flows.rating.commits.commit_policy.DEFAULT.segment_seconds")
 def test_rate__a_segment_of_slow_rounds_closes_early(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_seconds=-1.0)
     rate_run(lake)

@@ -34,6 +34,10 @@ def test_rate__the_end_of_a_run_has_a_snapshot(undisturbed: Lake) -> None:
             assert columns["n_rounds"][player] == last[handle]["n_before"] + 1
 
 
+@pytest.mark.bound(
+    "ranklake.flows.rating.commits.commit_policy.DEFAULT.snapshot_rows",
+    "ranklake.flows.rating.commits.commit_policy.DEFAULT.max_snapshots",
+)
 @pytest.mark.usefixtures("snapshots_often")
 def test_rate__takes_snapshots_and_prunes_old_ones(lake: Lake) -> None:
     rate_run(lake)

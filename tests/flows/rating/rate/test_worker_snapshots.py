@@ -108,6 +108,7 @@ def test_driver__writes_the_snapshots_if_a_worker_cannot(
     assert OF_DRIVER in newest_files(lake)
 
 
+@pytest.mark.bound("ranklake.flows.rating.commits.commit_policy.DEFAULT.worker_snapshot_players")
 def test_driver__writes_the_snapshots_of_few_players(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, worker_snapshot_players=1541)
     lake = lake_of(tmp_path, CONTESTS)

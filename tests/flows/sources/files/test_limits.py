@@ -24,7 +24,7 @@ import pytest
 
 from ranklake.flows.ingestion.file_changes import watch
 from ranklake.flows.ingestion.files import ingest_files
-from ranklake.flows.sources.archives import spool
+from ranklake.flows.sources.archives import spool, zips
 from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files import json_items, json_tables, text_tables
 from ranklake.flows.sources.files.contests import read_contests
@@ -166,6 +166,7 @@ def test_a_small_archive_has_the_smallest_default_limit(tmp_path: Path) -> None:
     assert "to more than 256 MiB" in refusal(tmp_path / "set.tar.gz").rule
 
 
+@pytest.mark.bound("ranklake.flows.sources.limits.EXPANSION", "ranklake.flows.sources.limits.MOST_EXPANDED")
 def test_the_default_limit_grows_with_the_file() -> None:
     limits = Limits()
     assert limits.expanded_from(4_600) == LEAST_EXPANDED == 2**28
@@ -174,6 +175,7 @@ def test_the_default_limit_grows_with_the_file() -> None:
     assert Limits.parse(["expanded=3GB"]).expanded_from(1) == 3 * 10**9
 
 
+@pytest.mark.bound("ranklake.flows.sources.archives.archive.MAX_HEADER_BYTES")
 @pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE])
 def test_a_header_of_a_tar_that_is_larger_than_any_name_is_refused(tmp_path: Path, kind: bytes) -> None:
     info = tarfile.TarInfo("0.json")
@@ -184,6 +186,7 @@ def test_a_header_of_a_tar_that_is_larger_than_any_name_is_refused(tmp_path: Pat
     assert "a header of 4,294,967,296 bytes" in refusal(tmp_path / "set.tar.gz").rule
 
 
+@pytest.mark.bound("ranklake.flows.sources.limits.Limits.members")
 @pytest.mark.parametrize("name", ["set.zip", "set.tar", "set"])
 def test_more_files_than_are_allowed_are_refused(tmp_path: Path, name: str) -> None:
     files = [(f"{i}.json", contest()) for i in range(5)]
@@ -204,6 +207,12 @@ def test_the_members_of_a_zip_are_counted_before_their_list_is_decoded(tmp_path:
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, count * len(entry), 0, 0)  # declares one member
     (tmp_path / "set.zip").write_bytes(entry * count + end)
     assert "more than 40,000 contest files" in refusal(tmp_path / "set.zip", limits=["members=40_000"]).rule
+
+
+def test_the_list_of_members_of_a_zip_is_bounded(tmp_path: Path, monkeypatch: Any) -> None:
+    path = write_zip(tmp_path / "set.zip", [(f"{i}.json", contest()) for i in range(30)])
+    monkeypatch.setattr(zips, "MAX_DIRECTORY_BYTES", 1024)
+    assert "at most 1 KiB are allowed; make several archives of it" in refusal(path).rule
 
 
 def test_a_zip_member_without_a_name_is_no_contest(tmp_path: Path) -> None:
@@ -266,6 +275,7 @@ def test_the_error_of_a_damaged_compressed_file_names_it(tmp_path: Path, kind: s
     assert refusal(path).source == path.name
 
 
+@pytest.mark.bound("ranklake.flows.sources.limits.Limits.table")
 def test_a_table_of_more_rows_than_allowed_is_refused(tmp_path: Path) -> None:
     rows = [{"contest": "a", "player": f"p{i}", "rank": i} for i in range(1, 12)]
     text = "contest,player,rank\n" + "".join(f"a,p{i},{i}\n" for i in range(1, 12))
@@ -323,6 +333,7 @@ def test_a_parquet_file_of_run_lengths_is_refused_before_it_is_read(tmp_path: Pa
     assert memory < 2**26, byte_count(memory)
 
 
+@pytest.mark.bound("ranklake.flows.sources.limits.MAX_TEXT")
 @pytest.mark.parametrize("dictionary", [True, False])
 def test_a_giant_text_of_a_parquet_file_is_refused(tmp_path: Path, dictionary: bool) -> None:
     table = pa.table({"contest": ["a"] * 20, "player": ["x" * 10**6] * 20, "rank": [1] * 20})
@@ -464,6 +475,7 @@ LONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.bound("ranklake.flows.sources.limits.MAX_URL")
 @pytest.mark.parametrize(("changes", "rule"), LONG.values(), ids=LONG.keys())
 def test_a_text_that_is_too_long_is_a_fault_of_its_contest(tmp_path: Path, changes: Any, rule: str) -> None:
     path = write_zip(tmp_path / "set.zip", [("0.json", contest()), ("1.json", contest(**changes))])

@@ -205,6 +205,7 @@ def test_advantages__of_another_type_are_refused(tmp_path: Path) -> None:
         read(tmp_path / "games.parquet")
 
 
+@pytest.mark.bound("ranklake.flows.sources.games.advantages.GAME_ADVANTAGE.high")
 @pytest.mark.parametrize("value", [np.nan, np.inf, 20_001.0, -1e9])
 def test_advantage__for_all_games_is_in_the_range(value: float) -> None:
     with pytest.raises(ValueError, match=r"^advantage must be within -20000\.\.20000 rating points, got "):

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.games import batch
 from ranklake.flows.sources.games.batch import SCHEMA, GamesReport, Verdicts
 from ranklake.flows.sources.games.scores import judge_results
 
@@ -78,3 +79,15 @@ def test_results__of_many_unknown_values_are_counted_without_all_names() -> None
 def test_results__of_any_type_are_read(values: pa.Array) -> None:
     verdicts = Verdicts(6, GamesReport(), lambda rule, row: SourceError(rule))
     assert judge_results(pa.chunked_array([values, values]), verdicts).tolist() == [1.0, 0.0, 1.0] * 2
+
+
+def test_report__names_some_reasons_and_counts_the_others_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "MOST_REASONS", 2)
+    report = GamesReport()
+    for row in range(5):
+        report.leave_out(f"of kind {row % 4}", 1, f"row {row}")
+    assert report.lines() == [
+        "left out: 2 games, for other reasons (first: row 2)",
+        "left out: 2 games, of kind 0 (first: row 0)",
+        "left out: 1 game, of kind 1 (first: row 1)",
+    ]

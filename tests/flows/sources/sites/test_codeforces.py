@@ -16,6 +16,7 @@ from helpers.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
 from helpers.lakes import rate_run
 from helpers.server import Reply, Server
 
+from ranklake.flows.ingestion import fetch
 from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.ingestion.sites import ingest_source, normalise_source
 from ranklake.flows.results.leaderboard import leaderboard
@@ -23,6 +24,7 @@ from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.sites.codeforces import Codeforces
 from ranklake.flows.sources.sites.documents import Document, Key, Response
+from ranklake.flows.sources.sites.site import LATEST
 from ranklake.storage import Contest, Dataset, Lake
 
 LIST = "/api/contest.list"
@@ -240,6 +242,18 @@ def test_ingest__from_first_response_to_leaderboard_and_a_later_correction(lake:
 HTML = b"<!DOCTYPE html><html><title>Just a moment...</title>\x1b[2J"
 
 
+def test_ingest__ends_at_several_invalid_responses_in_a_row(
+    lake: Lake, site: FakeCodeforces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "MAX_UNREADABLE_IN_A_ROW", 2)
+    paths = [site.path(number) for number in (1, 2)]
+    for path in paths:
+        site.server[path] = HTML
+    with pytest.raises(SourceError, match="a web page where data should be"):
+        follow(lake, site)
+    assert [path for path in site.server.paths if path in map(site.path, (1, 2, 3))] == paths
+
+
 @pytest.mark.parametrize(
     ("response", "message"),
     [
@@ -367,6 +381,7 @@ def test_parse__a_different_time_in_one_row_of_a_known_round_is_no_fault(number:
         (changes(3, ("a", 1)) + changes(4, ("b", 2)), "row 1: contestId = 4 in the response for 3"),
         (changes(3, ("a", 1), time=0), "0 s is no time"),
         (changes(3, ("a", 1), time=2**63), "9223372036854775808 s is no time"),
+        (changes(3, ("a", 1), time=LATEST + 1), "253402300800 s is no time"),
     ],
 )  # fmt: skip
 def test_parse__a_contest_with_a_fault_is_its_error(rows: list[dict[str, Any]], message: str) -> None:

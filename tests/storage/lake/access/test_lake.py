@@ -163,3 +163,23 @@ def test_lake__works_in_an_object_store(request):
     assert run.truncate(2).stop_round == 2
     assert run.snapshots() == []
     assert lake.list("runs/run/rounds") == ["000000.json", "000000.parquet"]
+
+
+def test_read_many__asks_a_store_for_some_files_at_a_time(tmp_path, monkeypatch):
+    store, asked, most = Lake.open(f"memory://{tmp_path}", create=True), [], []
+    paths = [f"x/{number}" for number in range(20)]
+    for path in paths:
+        store.write_bytes(path, path.encode())
+    read = Lake._read_or_error
+
+    def counted(lake, path):
+        asked.append(path)
+        most.append(len(asked))
+        data = read(lake, path)
+        asked.remove(path)
+        return data
+
+    monkeypatch.setattr(Lake, "_read_or_error", counted)
+    monkeypatch.setattr("ranklake.storage.lake.access.lake._AT_ONCE", 3)
+    assert list(store.read_many(paths)) == [path.encode() for path in paths]
+    assert max(most) <= 3
