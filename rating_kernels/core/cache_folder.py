@@ -3,8 +3,8 @@
 The name of a subfolder depends on the digest of the kernels' sources, the versions of Python, numba and llvmlite, and
 the processor. Another release or machine therefore uses another subfolder. ``NUMBA_CACHE_DIR`` replaces the user's
 cache folder. If that folder is not writable, a folder of this user below the temporary folder is used. Compiled kernels
-are code: a folder that other users own or can write to is neither read nor written, unless ``NUMBA_CACHE_DIR`` names
-it. The import of this module has no effects and does not import numba.
+are code: a folder or file that another user than root owns or can write to is not read, whoever named the folder
+(:mod:`.private_files`). The import of this module has no effects and does not import numba.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import stat
 import sys
 import tempfile
 import time
@@ -22,6 +21,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from . import private_files
+from .private_files import is_private
 from .sources import sources_digest
 
 __all__ = ["folders", "is_warm", "mark_warm", "prune", "read", "release", "write"]
@@ -79,7 +80,7 @@ def folders() -> tuple[tuple[Path, ...], Path | None]:
 def _folders(chosen: str, pid: int) -> tuple[tuple[Path, ...], Path | None]:
     to_read: list[Path] = []
     for base in (_preferred(), _fallback()):
-        if base is None or not (_is_configured(base) or _is_private(base)):
+        if base is None or not (is_private(base) and is_private(base / release())):
             continue
         to_read.append(base / release())
         if _is_writable(base):
@@ -88,9 +89,10 @@ def _folders(chosen: str, pid: int) -> tuple[tuple[Path, ...], Path | None]:
 
 
 def _preferred() -> Path | None:
-    """The folder in ``NUMBA_CACHE_DIR``, or the user's cache folder; None if there is no home folder."""
+    """The folder in ``NUMBA_CACHE_DIR``, which may be a link, or the user's; None if there is no home folder."""
     if chosen := _config().CACHE_DIR:
-        return Path(chosen).absolute()
+        folder = Path(chosen).absolute()
+        return folder.resolve() if folder.is_symlink() else folder
     import platformdirs
 
     base = Path(platformdirs.user_cache_dir("ranklake", appauthor=False))
@@ -106,34 +108,6 @@ def _fallback() -> Path | None:
         return None
 
 
-def _is_configured(base: Path) -> bool:
-    chosen = _config().CACHE_DIR
-    return bool(chosen) and base == Path(chosen).absolute()
-
-
-def _is_private(base: Path) -> bool:
-    """Whether a folder is missing, or belongs to this user and is not writable for others."""
-    try:
-        status = os.lstat(base)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    if not stat.S_ISDIR(status.st_mode):
-        return False
-    return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
-
-
-_safe: set[Path] = set()  # existing private folders: other users cannot replace them
-
-
-def _is_safe(base: Path) -> bool:
-    """Whether code may be loaded from a folder; another user may have created it after the check in :func:`folders`."""
-    if base not in _safe and base.exists() and (_is_configured(base) or _is_private(base)):
-        _safe.add(base)
-    return base in _safe
-
-
 def _is_writable(base: Path) -> bool:
     """Whether a folder is writable or can be created."""
     there = base
@@ -143,12 +117,10 @@ def _is_writable(base: Path) -> bool:
 
 
 def read(name: str) -> bytes | None:
-    """The content of a file of this release; None if the file is missing or damaged."""
+    """The content of a file of this release; None if it is missing, damaged, or another user could have written it."""
     for folder in folders()[0]:
         try:
-            if not _is_safe(folder.parent):
-                continue
-            content = (folder / name).read_bytes()
+            content = private_files.read(folder.parent, folder.name, name) or b""
         except OSError:
             continue
         data = content[_DIGEST_BYTES:]
@@ -163,13 +135,14 @@ def write(name: str, data: bytes) -> None:
     folder = folders()[1]
     if folder is None:
         _warn_once("compiled kernels cannot be kept, each process compiles them again: "
-                  "no folder can be written to; set NUMBA_CACHE_DIR to one")  # fmt: skip
-    elif not _put(folder, name, blake2b(data, digest_size=_DIGEST_BYTES).digest() + data):
+                  "no folder can be written to by this user alone; set NUMBA_CACHE_DIR to one")  # fmt: skip
+    elif not _put(folder, name, data):
         _warn_once("compiled kernels cannot be kept, each process compiles them again: "
-                  f"{folder.parent} cannot be written to; set NUMBA_CACHE_DIR to another folder")  # fmt: skip
+                  f"{folder.parent} cannot be written to by this user alone; "
+                  "set NUMBA_CACHE_DIR to another folder")  # fmt: skip
     elif folder.parent != (preferred := _preferred()):
-        _warn_once(f"compiled kernels are kept in {folder.parent}: {preferred or 'a home folder'} cannot be used; "
-                  "set NUMBA_CACHE_DIR to choose another folder")  # fmt: skip
+        _warn_once(f"compiled kernels are kept in {folder.parent}: {preferred or 'a home folder'} cannot be written to "
+                  "by this user alone; set NUMBA_CACHE_DIR to choose another folder")  # fmt: skip
 
 
 @lru_cache
@@ -177,17 +150,18 @@ def _warn_once(text: str) -> None:
     log.warning("%s", text)
 
 
-def _put(folder: Path, name: str, content: bytes) -> bool:
+def _put(folder: Path, name: str, data: bytes) -> bool:
     temporary = folder / f"{name}.{uuid4().hex}.tmp"
     try:
         if not folder.exists():
             folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _is_safe(folder.parent):  # created by another user in the meantime
+            if not is_private(folder.parent):  # created by another user in the meantime
                 return False
             folder.mkdir(mode=0o700, exist_ok=True)
             prune(folder.parent, folder.name)
         try:
-            temporary.write_bytes(content)
+            temporary.touch(mode=0o644, exist_ok=False)  # whatever the umask: a file that others can write is not read
+            temporary.write_bytes(blake2b(data, digest_size=_DIGEST_BYTES).digest() + data)
             os.replace(temporary, folder / name)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -233,7 +207,7 @@ def prune(base: Path, own: str) -> None:
 
 def is_warm(part: str) -> bool:
     """Whether all kernels of a part are cached: :func:`mark_warm` was called for this release and processor."""
-    return any(_is_safe(folder.parent) and (folder / f"{part}.warm").exists() for folder in folders()[0])
+    return read(f"{part}.warm") is not None
 
 
 def mark_warm(part: str) -> None:

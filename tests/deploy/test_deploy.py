@@ -154,7 +154,10 @@ def test_image__runs_without_privileges_and_analytics() -> None:
     assert env["PREFECT_TELEMETRY_ENABLE_RESOURCE_METRICS"] == "false"
     assert env["DO_NOT_TRACK"] == "1"
     made = " ".join(instructions("RUN"))
-    assert all(env[name] in made for name in ("NUMBA_CACHE_DIR", "PREFECT_HOME"))
+    assert env["PREFECT_HOME"] in made
+    parent, _, created = env["NUMBA_CACHE_DIR"].rpartition("/")
+    assert parent in made
+    assert created  # by the first process, for its user alone: a volume mounted at the parent is open to all
     check(yaml.safe_load(instructions("CMD")[-1]))
 
 
