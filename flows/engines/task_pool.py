@@ -14,6 +14,7 @@ __all__ = ["TaskPool", "open_task_pool"]
 
 T = TypeVar("T")
 TIMEOUT_SECONDS = 10.0  # for the connection to a scheduler
+RETRIES = 3  # of a task whose worker died
 
 
 class TaskPool(Protocol):
@@ -83,7 +84,7 @@ class _Cluster:
         if shared is not self._shared:  # sent once for all batches of a search
             self._scattered, self._shared = self._client.scatter(shared, broadcast=True), shared
         # if a worker dies, its job is retried: jobs depend on their arguments alone
-        futures = {self._client.submit(work, self._scattered, *job, pure=False, retries=3): at
+        futures = {self._client.submit(work, self._scattered, *job, pure=False, retries=RETRIES): at
                    for at, job in enumerate(jobs)}  # fmt: skip
         came, why = 0, "its workers ended, with the shared data"
         try:

@@ -32,7 +32,6 @@ SECRET = "RANKLAKE_WEBHOOK_SECRET"  # environment variable
 ATTEMPTS = 4
 SECONDS = 10.0  # of an attempt, from the connection to the status of the response
 _TIMEOUT = httpx.Timeout(SECONDS)
-_MAX_BYTES = 1 << 16  # of a response, whose body is not read
 _PREFIX = "whsec_"
 
 
@@ -104,7 +103,7 @@ class Webhook:
         headers["webhook-timestamp"] = str(seconds)
         if self._key:
             headers["webhook-signature"] = sign(self._key, notice_id, seconds, body)
-        transport = Transport({}, max_bytes=_MAX_BYTES, timeout=_TIMEOUT, monotonic=self._clock.monotonic)
+        transport = Transport({}, max_bytes=0, timeout=_TIMEOUT, monotonic=self._clock.monotonic)
         try:
             answer = transport.request("POST", self.url, headers, SECONDS, lambda _: "none", body)
         except ExchangeError as error:

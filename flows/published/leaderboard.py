@@ -16,6 +16,7 @@ from ..results.groups import has_value
 __all__ = ["ORDERS", "Group", "Leaderboard", "Page"]
 
 ORDERS = ("rating", "mu", "max_rating")
+MOST_SELECTIONS = 64  # orders and filters of a leaderboard in memory
 
 Group = tuple[str, str]  # an attribute and its value
 
@@ -60,7 +61,7 @@ class Leaderboard:
         self._values = {
             name: values_of(attributes, name, table.column("player")) for name in attribute_names(attributes)
         }
-        self._chosen = lru_cache(64)(self._choose)
+        self._chosen = lru_cache(MOST_SELECTIONS)(self._choose)
 
     @property
     def attributes(self) -> tuple[str, ...]:

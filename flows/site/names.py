@@ -10,6 +10,7 @@ from ..common.times import utc
 __all__ = ["LONGEST_NAME", "chance", "day", "short"]
 
 LONGEST_NAME = 80  # characters of a handle or of a contest's name on a page; data.js has the same
+MOST_DAYS = 1 << 16  # in memory as texts: 180 years
 _DAY = 86_400
 
 
@@ -29,7 +30,7 @@ def chance(value: float) -> str:
     return f"{min(max(round(value * 100), 1), 99)} %"
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=MOST_DAYS)
 def _day(days: int) -> str:
     try:
         return f"{utc(days * _DAY):%Y-%m-%d}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import bounds
+import imports
 from helpers.documents import README, ROOT
 
 PAGE = ROOT / "SECURITY.md"
@@ -20,23 +20,25 @@ def test_limits__equal_the_constants_and_their_tests() -> None:
     assert [row[2] for row in bounds.rows(TEXT) if not row[4]] == []  # each bound has a test
 
 
-def limits() -> Iterator[str]:
-    """All public limits of the code, found by their names."""
-    for folder in ("flows", "storage"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            module = ".".join(("ranklake", *path.relative_to(ROOT).with_suffix("").parts))
-            for name in re.findall(
-                r"^((?:MAX|LONGEST|MOST)_?[A-Z_]*)\b[^=\n]* = ", path.read_text("utf-8"), re.MULTILINE
-            ):
-                yield f"{module}.{name}"
+NAMED = re.compile(r"^(_?(?:MAX|LONGEST|MOST)_?[A-Z_]*)\b[^=\n]* = ", re.MULTILINE)
+NUMBER = re.compile(r"lru_cache\((?:maxsize=)?\d\d|(?:retries|timeout|maxsize|maxlen)=[1-9]|Semaphore\([1-9]")
+HARMLESS = {
+    "flows.publication.prefix_digests.MAX_DIGESTS",  # the size of a summary, not a limit of input
+    "flows.site.graph._MOST_TIMES",  # labels below a graph
+    "storage.datasets.tables.shards._MOST",  # the size of a file; a larger table has more
+}
 
 
 def test_limits__has_every_bound_of_the_code() -> None:
+    """Bounds are found by their names; a number in a call would have none."""
     rows = bounds.rows(TEXT)
-    listed = {row[2].strip("`") for row in rows}
-    harmless = {"ranklake.flows.publication.prefix_digests.MAX_DIGESTS"}  # the size of a summary, not a limit of input
-    assert set(limits()) - harmless <= listed
-    assert len(listed) == len(rows)
+    listed = [row[2].strip("`").removeprefix("ranklake.") for row in rows]
+    assert len(listed) == len(set(listed))
+    for module, path in imports.modules().items():
+        if module.startswith(("flows", "storage")):
+            code = path.read_text("utf-8")
+            assert {f"{module}.{name}" for name in NAMED.findall(code)} <= HARMLESS.union(listed)
+            assert NUMBER.findall(code) == [], path
 
 
 def test_page__names_existing_tests_and_links() -> None:

@@ -24,6 +24,7 @@ __all__ = ["ENDPOINT", "MOST_CACHED", "AnswerCache"]
 
 MOST_CACHED = 64 << 20  # bytes of answers
 _LONGEST = 1_000  # characters of an address whose answer is kept
+MOST_ENCODINGS = 256  # values of Accept-Encoding in memory
 ENDPOINT = "ranklake.endpoint"  # key of a request's scope: the name of its endpoint in the metrics
 _PAGE = "page"
 
@@ -37,7 +38,7 @@ _SHARED = [
 _NAMES = {name for name, _ in _SHARED}
 _OF_REQUEST = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 _OF_BODY = (b"content-length", b"content-type", b"content-encoding")
-_encoding = lru_cache(256)(encoding_for)
+_encoding = lru_cache(MOST_ENCODINGS)(encoding_for)
 
 
 @dataclass(frozen=True, slots=True)

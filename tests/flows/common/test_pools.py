@@ -68,6 +68,7 @@ def test_pools__of_a_large_history_are_found_at_once(shape: str) -> None:
     assert process_time() - began < 1.0
 
 
+@pytest.mark.bound("ranklake.flows.common.pools._MOST_SHOWN")
 def test_line__names_the_largest_pools() -> None:
     assert pools_line([]) == pools_line([7]) == ""
     assert pools_line([5000, 12]).startswith("2 pools of players never met: 5,000 and 12 players; ")
@@ -83,7 +84,9 @@ def lake(tmp_path: Path) -> Lake:
 
 
 @pytest.mark.parametrize("published", [False, True])
-def test_command__says_that_pools_never_met(lake: Lake, invoke: Command, published: bool) -> None:
+def test_command__says_that_pools_never_met(
+    lake: Lake, invoke: Command, published: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if published:
         publish(lake, "run")
         assert open_published(lake, "run").facts()["pools"] == [3, 2]
@@ -91,6 +94,8 @@ def test_command__says_that_pools_never_met(lake: Lake, invoke: Command, publish
     assert invoke("leaderboard", *words).err == f"{LINE}\n"
     assert invoke("leaderboard", "--at", "1970-01-03", *words).err == ""  # bob met ann, and nobody else played
     assert f"run run: {LINE}\n" in invoke("runs", "--lake", lake.url).out
+    monkeypatch.setattr("ranklake.flows.cli.commands.maintenance._MOST_ROWS", 1)
+    assert (LINE in invoke("runs", "--lake", lake.url).out) == published
     assert invoke("smooth", *words).err.endswith(f"run run: {LINE}\n")
     assert invoke("predict", "ann", "cid", *words).err == ""
     assert invoke("predict", "ann", "cid", "eva", *words).err == f"{APART}\n"

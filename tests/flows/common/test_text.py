@@ -77,6 +77,7 @@ def test_cell__is_never_wider_than_its_limit(text: str, columns: int) -> None:
         assert shown.endswith("…")
 
 
+@pytest.mark.bound("ranklake.flows.common.text._LONGEST_SLUG")
 @pytest.mark.bound("ranklake.flows.common.text.LONGEST_QUOTED")
 @pytest.mark.parametrize("piece", ["x", "选", "\u1161", "z\u0301", "\u200d", "👨‍👩‍👧", "\x1b", "\ufe0f"])
 def test_cell_and_message__of_a_million_characters_are_short(piece: str) -> None:

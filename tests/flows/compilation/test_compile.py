@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -110,6 +111,18 @@ def test_end__a_child_with_a_broken_pipe_does_not_keep_the_others(children: list
         child.stdin.write("unread")  # closing the pipe sends it
     processes.end(children)
     assert all(child.poll() is not None and child.stdin.closed for child in children if child.stdin)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signal that a process can ignore")
+def test_end__kills_a_child_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_END_SECONDS", 0.05)
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(600)"
+    child = subprocess.Popen([sys.executable, "-Ic", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        processes.end([child])
+    assert child.returncode == -signal.SIGKILL
 
 
 def test_compile__child_ends_with_its_parent(cache: Path) -> None:

@@ -280,6 +280,7 @@ def test_search__on_a_cluster_is_the_same(lake: Lake, scheduler: str, method: st
     assert (repr(report.trials), report.best) == (repr(expected.trials), expected.best)
 
 
+@pytest.mark.bound("ranklake.flows.engines.task_pool.RETRIES")
 def test_task_pool__names_the_cluster_that_lost_a_trial(scheduler: str) -> None:
     with (
         open_task_pool(scheduler=scheduler) as task_pool,

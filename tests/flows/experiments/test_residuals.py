@@ -17,6 +17,7 @@ from helpers.lakes import synthetic
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
+from ranklake.flows.evaluation import residuals
 from ranklake.flows.evaluation.residuals import BinSummary, breakdowns, contest_classes, surprises
 from ranklake.flows.experiments import find_experiment
 from ranklake.flows.experiments.base import ExperimentContext, Report
@@ -220,3 +221,8 @@ def test_command__compares_systems_of_any_history(invoke: Command, tmp_path: Pat
 )
 def test_command__refuses_options_that_do_not_fit(invoke: Command, arguments: Any, says: str) -> None:
     assert says in invoke.refuses("experiment", *arguments, code=2)
+
+
+def test_labels__are_the_largest_classes_and_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residuals, "_MOST_CLASSES", 2)
+    assert residuals._labels(["c", "b", "b", "a", "a", "other"]) == ["a", "b", "other"]

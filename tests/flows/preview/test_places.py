@@ -196,3 +196,11 @@ def test_preview_round__names_the_player_whose_rating_is_no_number() -> None:
     standings = Standings.of(["ada", "alan", "grace"], np.arange(3), np.arange(3))
     with pytest.raises(ConvergenceError, match=r"contest of the preview, .*player '(ada|grace)' gets mu = "):
         preview_round(Rules(display, NONE, Skipping()), standings, beliefs, 0)
+
+
+def test_expected_places__are_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = SYSTEMS["elo-mmr"]
+    model = PlaceModel(system, system.params(), 1.0, prior_of(system, 20))
+    model._lattice, whole = None, model.expected_places()
+    monkeypatch.setattr("ranklake.flows.preview.places._PAIRS", 60)
+    assert np.allclose(model.expected_places(), whole, rtol=0, atol=1e-5)

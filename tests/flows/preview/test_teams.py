@@ -70,7 +70,9 @@ def test_preview__of_unplaced_entrants_beside_teams(lake: Lake, file: Path) -> N
 @pytest.mark.parametrize(
     ("system", "hyperparameters"), [("elo-mmr", {}), ("elo-mmx", {"team_noise": "members"}), ("bar", {})]
 )
-def test_needed_places__of_members_are_those_of_all_rounds(system: str, hyperparameters: dict[str, str]) -> None:
+def test_needed_places__of_members_are_those_of_all_rounds(
+    system: str, hyperparameters: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A member needs the worst place of its team, alone at it, after which a rating of all these rounds is enough."""
     names, sizes = [f"player {i}" for i in range(9)], [3, 1, 2, 2, 1]
     lo = [0, 1, 1, 3, 4]
@@ -85,6 +87,9 @@ def test_needed_places__of_members_are_those_of_all_rounds(system: str, hyperpar
         return preview(before, standings, **how, **hyperparameters).set_index("player")
 
     table = rated(order)
+    monkeypatch.setattr("ranklake.flows.preview.needed._ROWS", 20)  # in parts
+    pd.testing.assert_frame_equal(rated(order), table)
+    monkeypatch.undo()
     for player in names:
         goal, team = float(table.loc[player, "next_title"]), order.loc[order.player == player, "team"].iloc[0]
         enough = []

@@ -277,3 +277,11 @@ def test_leaderboard__of_few_earlier_times_is_kept(lake: Lake, monkeypatch: pyte
     for at in (times[0], times[1], times[0], times[2], times[0], times[1]):
         run.leaderboard(0, 1, at=at)
     assert made == [*times, times[1]]
+
+
+def test_leaderboard__few_selections_are_kept(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ranklake.flows.published.leaderboard.MOST_SELECTIONS", 2)
+    run = open_published(lake, "run")
+    for since in range(5):
+        run.leaderboard(0, 1, active_since=since)
+    assert run._leaderboard._chosen.cache_info().currsize == 2

@@ -84,6 +84,18 @@ def test_notice__of_a_run_that_is_not_published_has_no_version(site: Site, lake:
     assert notice["runs"][0]["version"] is None
 
 
+def test_notifier__keeps_the_latest_notices(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(notices, "_MOST_PENDING", 2)
+    notifier = Notifier(command=sys.executable)
+    (channel,) = notifier._channels
+    for n in range(3):
+        channel[1].append({"n": n})
+    notifier._channels = [(sent.append, channel[1])]
+    notifier.deliver(None)
+    assert sent == [{"n": 1}, {"n": 2}]
+
+
 def test_notifier__delivers_again_what_a_receiver_did_not_accept(tmp_path: Path) -> None:
     program = tmp_path / "hook.py"
     program.write_text(

@@ -14,6 +14,7 @@ from helpers.api import TestClient
 from ranklake.flows.serving.answers.rendering import BodyCache
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.pages import ServerPages
+from ranklake.flows.serving.state import answer_cache
 from ranklake.flows.serving.state.answer_cache import AnswerCache
 from ranklake.flows.serving.state.metrics import Metrics
 from ranklake.flows.serving.state.served_runs import ServedRuns
@@ -192,3 +193,9 @@ def test_pages__are_counted_and_kept(lake: Lake) -> None:
     assert 'ranklake_requests_total{endpoint="page",status="200"} 3' in lines
     assert 'ranklake_requests_total{endpoint="players",status="200"} 1' in lines
     assert 'ranklake_cache_requests_total{result="hit"} 1' in lines
+
+
+def test_cache__keeps_no_answer_of_a_long_address_and_few_encodings() -> None:
+    long = {"query": "x" * answer_cache._LONGEST}
+    assert asyncio.run(calls(App(), long, long)) == 2
+    assert answer_cache._encoding.cache_parameters()["maxsize"] == answer_cache.MOST_ENCODINGS

@@ -268,6 +268,7 @@ def addresses() -> list[str]:
     return [API, "/openapi.json", *paths]
 
 
+@pytest.mark.bound("ranklake.flows.serving.answers.conditional._MAX_AGE")
 @pytest.mark.parametrize("address", addresses())
 def test_get__has_validators_and_answers_304(client: TestClient, address: str) -> None:
     response = client.get(address)
@@ -311,6 +312,7 @@ def test_errors__name_the_parameter_its_value_and_the_rule(client: TestClient) -
     assert document["detail"] == "limit must be an integer >= 1 and <= 1,000, got '5000'"
 
 
+@pytest.mark.bound("ranklake.storage.names.search._LONGEST")
 @pytest.mark.bound(
     "ranklake.flows.serving.endpoints.MOST_HANDLES",
     "ranklake.flows.serving.endpoints.MOST_COMPARED",

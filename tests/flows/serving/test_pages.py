@@ -183,6 +183,8 @@ def test_preview__escapes_what_it_was_sent(pages: TestClient) -> None:
 def test_preview__has_limits(pages: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pages.post("/run/preview", content=b"standings=" + b"x" * (9 << 20)).status_code == 413
     assert pages.post("/run/preview", content=b"standings=\xff").status_code == 400
+    fields = b"&".join([b"standings=a"] * (preview_page._MOST_FIELDS + 1))
+    assert pages.post("/run/preview", content=fields).status_code == 400
     monkeypatch.setattr(preview_page, "MOST_PREVIEWED", 2)
     assert post(pages, standings="a\nb\nc").status_code == 413
     assert pages.put("/run/preview").status_code == 405

@@ -8,6 +8,7 @@ import socket
 import threading
 from itertools import count
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -19,6 +20,7 @@ from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.cli.main import cli
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.serving.server import _GRACE_SECONDS
 from ranklake.storage import Lake
 
 pytest.importorskip("uvicorn")
@@ -171,7 +173,8 @@ def test_serve__errors_name_the_remedy(lake: Lake) -> None:
 
 
 def test_serve__ends_with_ctrl_c_as_a_success(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(server: object, sockets: list[socket.socket]) -> None:
+    def interrupted(server: Any, sockets: list[socket.socket]) -> None:
+        assert server.config.timeout_graceful_shutdown == _GRACE_SECONDS
         for listener in sockets[1:]:
             listener.close()
         raise KeyboardInterrupt

@@ -15,6 +15,7 @@ import pytest
 
 from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles
 from ranklake.flows.results.rating_format import RatingFormat
+from ranklake.flows.site import names as site_names
 from ranklake.flows.site.colours import CONTRAST, DARK, LIGHT, contrast, legible, title_styles
 from ranklake.flows.site.embedded import badge, graph
 from ranklake.flows.site.graph import Series, history_graph
@@ -262,6 +263,7 @@ def test_short__cuts_long_names_and_shows_controls() -> None:
 
 
 def test_day__is_a_date_or_a_dash() -> None:
+    assert site_names._day.cache_parameters()["maxsize"] == site_names.MOST_DAYS
     assert [day(value) for value in (None, 0, 1_600_000_000, -86_400, 10**15)] == [
         "–", "–", "2020-09-13", "1969-12-31", "–"]  # fmt: skip
 

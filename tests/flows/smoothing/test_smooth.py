@@ -17,8 +17,10 @@ from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import files, ingest, lake_of, rate_run, synthetic
 
 from ranklake import smooth_history
+from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
+from ranklake.flows.execution import smoothing as execution
 from ranklake.flows.maintenance.delete import delete_run, describe_run
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.smoothing.params import params_of
@@ -83,6 +85,12 @@ def test_run__has_the_same_bits_on_every_engine(rated: Lake, engine) -> None:
     with engine() as opened:
         smooth_run(rated, "run", opened)
     assert bits(smoothed(rated)) == expected
+
+
+def test_run__ends_when_workers_are_lost_again_and_again(rated: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "RECOVERIES", 0)
+    with InProcessEngine(3, losses=(2,)) as engine, pytest.raises(EngineError, match="1 times in one sweep"):
+        smooth_run(rated, "run", engine)
 
 
 def test_run__smoothed_again_does_nothing_until_a_round_or_a_setting_changes(rated: Lake) -> None:

@@ -19,6 +19,7 @@ def test_prefetch__gives_results_in_order(ahead: int, workers: int) -> None:
     assert list(prefetch(str, [], ahead, workers, ANY)) == []
 
 
+@pytest.mark.bound("ranklake.flows.ingestion.response_archive._AHEAD", "ranklake.flows.rating.rating_pass._AHEAD")
 def test_prefetch__draws_no_key_beyond_its_bound() -> None:
     drawn: list[int] = []
     fetched = prefetch(str, (drawn.append(key) or key for key in count()), 3, 2, ANY)

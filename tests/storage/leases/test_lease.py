@@ -342,6 +342,7 @@ def test_create_bytes__that_fails_leaves_nothing_behind(tmp_path: Path, monkeypa
     assert lake.list("a") == ["c.json"]
 
 
+@pytest.mark.bound("ranklake.storage.lake.access.files._TRIES")
 @pytest.mark.parametrize("name", ["link", "replace"])
 def test_write_bytes__makes_its_folder_again_after_a_concurrent_deletion(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -60,6 +60,7 @@ def test_hint__names_what_was_probably_meant(name: str, said: str) -> None:
     assert hint(name, near_names(name, known)) == said
 
 
+@pytest.mark.bound("ranklake.storage.names.hints._MOST_SHOWN", "ranklake.storage.names.hints._MOST_LINES")
 def test_lines__about_many_names_are_few() -> None:
     names = [f"Player {i}" for i in range(9)]
     lines = alike_lines(["new", *names], Search([name.lower() for name in names]), "in run r", "a newcomer")

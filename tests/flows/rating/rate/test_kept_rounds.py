@@ -47,6 +47,7 @@ def test_rate__small_contests_share_segments_that_close_at_a_size(undisturbed: L
 @pytest.mark.bound("ranklake.flows.rating.commits.commit_policy.DEFAULT.segment_seconds")
 def test_rate__a_segment_of_slow_rounds_closes_early(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_seconds=-1.0)
+    monkeypatch.setattr("ranklake.flows.rating.commits.segment_writer._WAITING", 0)  # each segment is waited for
     rate_run(lake)
     assert len(Run.open(lake, "run").segments().segments) > len(CONTESTS_MADE) * 6 / SEGMENT_ROWS
     monkeypatch.undo()

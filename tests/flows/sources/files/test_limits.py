@@ -301,6 +301,14 @@ def test_rows_of_all_parts_of_a_json_table_are_counted_together(tmp_path: Path, 
     assert "4 rows, at most 3 are read" in refusal(path, limits=["rows=3"]).rule
 
 
+def test_rows_of_a_parquet_file_are_read_in_parts(tmp_path: Path, monkeypatch: Any) -> None:
+    rows = [{"contest": str(i % 3), "player": f"p{i}", "rank": i + 1} for i in range(9)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
+    whole = list(read_contests(tmp_path / "t.parquet"))
+    monkeypatch.setattr("ranklake.flows.sources.files.parquet_tables.BATCH_ROWS", 2)
+    assert [c.content_digest for c in read_contests(tmp_path / "t.parquet")] == [c.content_digest for c in whole]
+
+
 def test_a_json_table_of_more_keys_than_allowed_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(lines(row("a", "x"), row("a", "y", 2)[:-1] + b',"more":1}'))
