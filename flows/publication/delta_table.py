@@ -275,6 +275,9 @@ class PublishedTable:
                 raise NoSpaceError(f"{self._folder}: cannot write: {free}", path=self._folder) from error
             remedy = "correct the cause and publish again, or delete the folder first"
             raise LakeError(f"{self._folder}: cannot write: {describe(error)}; {remedy}", path=self._folder) from error
+        if self._lake.local:  # the library flushes nothing
+            new = self._lake.sizes_below(self._folder).keys() - before
+            self._lake.note_written(f"{self._folder}/{path}" for path in new)
 
 
 def _state_of(table: DeltaTable) -> dict[str, Any] | None:

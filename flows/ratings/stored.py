@@ -63,10 +63,8 @@ def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBe
     except pa.ArrowException as error:
         raise _unwritten(error) from None
     full = os.fspath(Path(path).absolute())
-    disk = Disk(full)
     try:
-        disk.replace(full, sink.getvalue())
-        disk.flush(full)
+        Disk(full, os.path.dirname(full)).commit(full, sink.getvalue())
     except OSError as error:
         raise OSError(error.errno, error.strerror, full) from None  # names this file, not the temporary one
 

@@ -84,9 +84,10 @@ class SiteFiles:
         self.version = f"{VERSIONS}/{self._number + 1:06}/"
         existing = {f"{name}/{path}": size for name in SHARED for path, size in self._sizes(name).items()}
         self._found = set(existing)
-        self._existing = set() if rebuild else {path for path, size in existing.items() if size}
+        # A file that an interrupted publish left may be torn after a power cut: only files of a version are kept.
+        finished = self._files_of(self.previous)
+        self._existing = set() if rebuild else {path for path in finished if existing.get(path)}
         self._used: dict[str, None] = {}
-        self._new: list[str] = []
         self.written = self.kept = self.bytes_written = 0
         self._pool = ThreadPoolExecutor(_THREADS[self._site.local], thread_name_prefix="ranklake-site")
         self._waiting: deque[Future[list[tuple[str, int]]]] = deque()
@@ -149,12 +150,12 @@ class SiteFiles:
         """
         self._write(f"{self.version}files.json", lambda: msgspec.json.encode(list(self._used)))
         self._wait(0)
-        self._site.flush(self._new)
         for path, text in shells.items():
             if self._read(path) != text.encode():
                 self._put(path, text.encode(), "no-cache")
-        self._put(SWITCH, index.encode(), "no-cache")  # or a browser may show a version that is removed
-        self._site.flush([SWITCH])
+        self._site.commit_bytes(
+            SWITCH, index.encode(), **_headers(SWITCH, "no-cache")
+        )  # removed versions must not show
 
     def clean(self) -> int:
         """Remove the files that neither this version nor the one before uses; returns their number."""
@@ -204,8 +205,7 @@ class SiteFiles:
         return msgspec.json.decode(data, type=list[str]) if data else []
 
     def _put(self, path: str, data: bytes, cache_control: str = "") -> None:
-        media_type = _MEDIA_TYPES[path[path.rindex(".") :]]
-        self._site.write_bytes(path, data, media_type=media_type, cache_control=cache_control)
+        self._site.write_bytes(path, data, **_headers(path, cache_control))
 
     def _write(self, path: str, make: Callable[[], bytes]) -> None:
         def write() -> list[tuple[str, int]]:
@@ -222,10 +222,14 @@ class SiteFiles:
     def _wait(self, most: int) -> None:
         """Wait until at most so many files are not written."""
         while len(self._waiting) > most:
-            for path, size in self._waiting.popleft().result():
-                self._new.append(path)
+            for _, size in self._waiting.popleft().result():
                 self.written += 1
                 self.bytes_written += size
+
+
+def _headers(path: str, cache_control: str) -> dict[str, Any]:
+    """What an object store tells browsers about a file."""
+    return {"media_type": _MEDIA_TYPES[path[path.rindex(".") :]], "cache_control": cache_control}
 
 
 def _names(path: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ..lake import layout, parquet
 from ..lake.access.lake import Lake
-from ..lake.errors import LakeError, MissingError
+from ..lake.errors import LakeError
 from ..lake.parquet import metadata_of
 from ..leases.lease import Lease
 from .tables.shards import read_contests, shards_of
@@ -59,14 +59,10 @@ def commit(
     name: str,
     contests: pa.Table,
     metadata: Mapping[str, str],
-    written: Iterable[str],
     lease: Lease | None,
     version: str,
 ) -> None:
-    """Replace the ``version`` of the root by these ``contests``, once the files ``written`` for it are on the disk.
-
-    The files are flushed, unlike those of a run: rounds can be rated again after a power cut, but a source may not send
-    its data again.
+    """Replace the ``version`` of the root by these ``contests``; the files that they name are written.
 
     Raises
     ------
@@ -75,14 +71,8 @@ def commit(
     """
     path = layout.contests_file(name)
     data = parquet.encode(contests, "contests", metadata)
-    try:
-        lake.flush(written)
-    except MissingError:
-        _check(lease)  # a successor may have deleted them
-        raise
     _check(lease)
     (lease or lake).replace_bytes(path, data, version)
-    lake.flush([path])
 
 
 def discard(lake: Lake, name: str, written: Iterable[str], lease: Lease | None) -> None:

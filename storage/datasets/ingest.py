@@ -291,13 +291,13 @@ class Ingest(CorrectionEditor):
         rows = self._rows.values()
         table = table_of(rows)
         if self._is_as_before(table, metadata):
-            self._lake.flush(self._written)
+            self._lake.flush()
             return None
         root, shards = write_shards(self._name, table, self._contests_before, self._epoch, self._write)
         metadata |= shards
         files = referenced(self._name, (row.file for row in rows), metadata)
         metadata |= replaced(self._files_before, files)
-        commit(self._lake, self._name, root, metadata, self._written, self._lease, self._version)
+        commit(self._lake, self._name, root, metadata, self._lease, self._version)
         return files
 
     def _is_as_before(self, table: pa.Table, metadata: Mapping[str, str]) -> bool:

@@ -89,6 +89,7 @@ def hold_lease(
         lease.predecessor = -1 if lake.local else predecessor
         yield lease
         lease.check()  # a writer that lost the lease must not report success
+        lake.flush()
     except MissingError:
         lease.check()  # a successor may have deleted the file
         raise

@@ -57,11 +57,13 @@ class Delegate:
         return lake
 
     def write_bytes(self, lake: Lake, path: str, data: pa.Buffer) -> None:
-        """Make or replace a file, as ``Lake.write_bytes``; on a disk its folder must exist.
+        """Make or replace a file, as ``Lake.commit_bytes``; on a disk its folder must exist.
+
+        The holder of the lease only gets its name, and cannot flush it.
 
         Raises
         ------
         LakeError
             Also if the holder of the lease waits no longer, or has lost the lease; nothing was changed.
         """
-        lake.write_bytes(path, data, fence=self.fence)
+        lake.commit_bytes(path, data, fence=self.fence)

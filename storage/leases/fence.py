@@ -42,6 +42,9 @@ class Writer(Protocol):
     def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
         """As ``Lake.write_bytes``."""
 
+    def commit_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
+        """As ``Lake.commit_bytes``."""
+
     def create_bytes(self, path: str, data: bytes) -> bool:
         """As ``Lake.create_bytes``."""
 

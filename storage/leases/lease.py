@@ -74,6 +74,17 @@ class Lease:
         with self._fenced(path):
             self._lake.write_bytes(path, data, fence=self._fence)
 
+    def commit_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
+        """Make or replace a file that commits what was written before, as ``Lake.commit_bytes``.
+
+        Raises
+        ------
+        LeaseHeldError
+            Another process took over; nothing was changed.
+        """
+        with self._fenced(path):
+            self._lake.commit_bytes(path, data, fence=self._fence)
+
     def write_table(
         self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None
     ) -> Written:
@@ -140,8 +151,7 @@ class Lease:
     @contextmanager
     def _fenced(self, path: str) -> Iterator[None]:
         """Change a file in the folder of the lease; the lease on a run also covers the run's published tables."""
-        published = self._folder.replace(RUNS, PUBLISHED, 1) if self._folder.startswith(f"{RUNS}/") else self._folder
-        assert f"{path}/".startswith((f"{self._folder}/", f"{published}/")), path
+        assert f"{path}/".startswith(tuple(f"{folder}/" for folder in self._folders)), path
         try:
             yield
         except FencedError as error:
@@ -149,6 +159,11 @@ class Lease:
         except ConflictError as error:
             self.check()
             raise ConflictError(f"{error}, though this process holds the lease; run again", path=path) from error
+
+    @property
+    def _folders(self) -> tuple[str, ...]:
+        published = self._folder.replace(RUNS, PUBLISHED, 1)
+        return (self._folder, published) if self._folder.startswith(f"{RUNS}/") else (self._folder,)
 
     def _lost_error(self) -> LeaseHeldError:
         newest = newest_lease(self._lake, self._folder)
@@ -164,6 +179,8 @@ class Lease:
         self._ended.set()
         self._heartbeat.join()
         HELD.discard(self._holder.token)
+        for folder in self._folders:  # after an error; otherwise all is flushed
+            self._lake.forget(folder)
         with suppress(LakeError):  # the next holder deletes the rest
             for name in self._lake.list(self._folder) if self._lake.local else ():
                 if name.startswith(TEMPORARY_PREFIX):  # of an ended process: a running one would hold the lease

@@ -90,6 +90,8 @@ def epoch_of(metadata: Mapping[str, str]) -> int:
 def delete_root(lake: Lake, path: str, lease: Lease) -> None:
     """Delete a root on condition that it does not change meanwhile; does nothing if there is none.
 
+    On a disk the deletion is flushed: files that the root names can then be deleted.
+
     Raises
     ------
     LeaseHeldError
@@ -101,3 +103,4 @@ def delete_root(lake: Lake, path: str, lease: Lease) -> None:
         lease.replace_bytes(path, _TOMBSTONE + json.dumps(lease.number, allow_nan=False).encode() + b"}", version)
     elif data is not None:
         lease.delete(path, version)
+    lake.flush()

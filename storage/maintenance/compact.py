@@ -149,7 +149,7 @@ def compact_dataset(
             root, shards = write_shards(name, table_of(members), contests, epoch, write)
             metadata |= shards
             metadata |= replaced(stays, referenced(name, after, metadata))
-            commit(lake, name, root, metadata, written, lease, dataset.version)
+            commit(lake, name, root, metadata, lease, dataset.version)
     except BaseException:
         discard(lake, name, written, lease)
         raise

@@ -152,7 +152,7 @@ def write_entry_ratings(folder: str, tables: Sequence[pa.Table], writer: Writer)
     """Add the rows of tables to the record, as one file; returns its name."""
     data = parquet.encode(pa.concat_tables(tables), "entry")
     name = digest_of(data) + _SUFFIX
-    writer.write_bytes(f"{folder}/{name}", data)
+    writer.commit_bytes(f"{folder}/{name}", data)  # readers list the folder: no manifest names it
     return name
 
 

@@ -103,7 +103,7 @@ class Run(StoredRun):
         chain = old.segments()
         for segment, data in old._read_files(chain.segments):
             lease.write_bytes(new.path_of(segment), data)
-            lease.write_bytes(new._path(segment.first_round, MANIFEST), segment.to_json())
+            lease.commit_bytes(new._path(segment.first_round, MANIFEST), segment.to_json())
         for last_round in [number for number in reversed(old.snapshots()) if number < chain.stop_round]:
             with suppress(DamagedError, MissingError):  # an older one serves
                 new.write_snapshot(last_round, *old.read_snapshot(last_round))
@@ -166,7 +166,7 @@ class Run(StoredRun):
         written = self._writer.write_table(self._path(first, DATA), table, "rounds")
         segment = Segment.of(entries, parent_digest, written, machine)
         self._check_lease()
-        self._writer.write_bytes(self._path(first, MANIFEST), segment.to_json())
+        self._writer.commit_bytes(self._path(first, MANIFEST), segment.to_json())
         return segment
 
     def truncate(self, first_round: int, chain: Chain | None = None) -> Chain:
@@ -215,7 +215,7 @@ class Run(StoredRun):
         written = self._writer.write_table(f"{self._rounds}/{merged_file(first, last)}", data, "rounds")
         merged = Segment.merged(segments, written)
         self._check_lease()
-        self._writer.write_bytes(self._path(first, MANIFEST), merged.to_json())
+        self._writer.commit_bytes(self._path(first, MANIFEST), merged.to_json())
         return merged
 
     def record_entry_ratings(self, tables: Sequence[pa.Table]) -> None:
@@ -243,6 +243,7 @@ class Run(StoredRun):
         """
         if self.lease is None:
             self.lake.delete(layout.run_file(self.name))
+            self.lake.flush()
         else:
             delete_root(self.lake, layout.run_file(self.name), self.lease)
         self._remove_folders(lambda _: True)

@@ -110,7 +110,7 @@ class StoredSmoothing:
         manifest = SmoothingManifest(digest, n_rounds, dict(params), sweeps, table.num_rows, file, *written)
         data = json.dumps(msgspec.to_builtins(manifest), allow_nan=False).encode()
         lease.check()
-        lease.write_bytes(self._manifest_path(kind), data)
+        lease.commit_bytes(self._manifest_path(kind), data)
         if kind == "smoothed":
             self.remove_checkpoint()
         self.clean()

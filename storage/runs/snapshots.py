@@ -265,7 +265,7 @@ def _write_part(folder: str, number: int, part: EncodedPart, writer: Writer) -> 
 
 def _commit(folder: str, manifest: _Manifest, writer: Writer) -> None:
     content = json.dumps(msgspec.to_builtins(manifest), allow_nan=False)
-    writer.write_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", content.encode())
+    writer.commit_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", content.encode())
 
 
 def _read_manifest(lake: Lake, folder: str) -> _Manifest:

@@ -19,6 +19,7 @@ from helpers.life import CONTESTS, SETTINGS, SOURCES, write_source
 __all__ = [
     "DATASET",
     "DATASET_WRITERS",
+    "RATE",
     "RUN_WRITERS",
     "Words",
     "command_server",
@@ -65,6 +66,8 @@ FEEDS = {  # rounds of TopCoder: division, points of each coder
     "longer": {1: (1, [500, 400, 400, 100]), 2: (2, [200, 300]), 3: (1, [50, 40, 30, 20, 10]), 4: (1, [7, 6, 5])},
 }
 
+COUNTRIES = ("norway", "chile")  # tables of attributes
+
 
 def command_server(world: World) -> CommandServer:
     """The server that starts commands without delay."""
@@ -78,7 +81,7 @@ def command_server(world: World) -> CommandServer:
 def with_paths(world: World, command: Words) -> Words:
     """A command with the paths of its sources."""
     folder = world.once("sources", lambda: _sources(world.folder / "sources"))
-    names = {f"{{{name}}}": str(folder / name) for name in [*SOURCES, *FEEDS]}
+    names = {f"{{{name}}}": str(folder / name) for name in [*SOURCES, *FEEDS, *COUNTRIES]}
     return [names.get(word, word) for word in command]
 
 
@@ -168,6 +171,8 @@ def _sources(folder: Path) -> Iterator[Path]:
         write_source(folder / name, contests)
     for name, rounds in FEEDS.items():
         _write_feed(folder / name, rounds)
+    for name in COUNTRIES:
+        (folder / name).write_text(f"handle,country\nplayer 1,{name}\nplayer 2,Peru\n")
     yield folder
 
 

@@ -77,6 +77,7 @@ _ALL = (
     Kind("kills", "commands are killed at any operation", 20, seconds=120),
     Kind("pauses", "a writer is suspended and another one takes over", 14),
     Kind("disks", "writes fail and disks are full", 12),
+    Kind("power", "the power is cut at any step of a command", 12, seconds=120),
     Kind("races", "several commands work at once", 10, seconds=120, tries=3),
     Kind("objects", "an object store refuses, loses and delays requests", 10, seconds=180, tries=2),
     Kind("planted", "lists of numbers in which 77 is a violation, to test the suite itself", 0, seconds=3),

@@ -132,14 +132,14 @@ class WatchedLake(Lake):
         self.writes: list[str] = []
         self.deletions: list[str] = []
 
-    def write_bytes(self, path, data, *, fence=""):
+    def write_bytes(self, path, data, **how):
         if is_kept(path):
-            return super().write_bytes(path, data, fence=fence)
+            return super().write_bytes(path, data, **how)
         failing = len(self.writes) == self.fail_at
         self._live()
         self.writes.append(path)
         if self.done or not failing:
-            super().write_bytes(path, data, fence=fence)
+            super().write_bytes(path, data, **how)
         if failing:
             raise self.error
 

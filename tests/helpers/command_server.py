@@ -322,6 +322,7 @@ class _File:
 
     def __init__(self, file: Any, write: Callable[[Any], int]) -> None:
         self._file, self.write = file, write
+        self.flush, self.fileno = file.flush, file.fileno
 
     def __enter__(self) -> _File:
         return self

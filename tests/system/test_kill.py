@@ -221,10 +221,10 @@ def test_rate__a_disk_that_fills_up_is_one_line_and_leaves_a_valid_prefix(lake: 
 import errno, itertools
 import ranklake.storage.lake.access.disk
 whole, writes = ranklake.storage.lake.access.disk.Disk.replace, itertools.count()
-def replace(self, full, data, *fence):
+def replace(self, full, data, *fence, **how):
     if next(writes) == 33:
         raise OSError(errno.ENOSPC, "No space left on device")
-    whole(self, full, data, *fence)
+    whole(self, full, data, *fence, **how)
 ranklake.storage.lake.access.disk.Disk.replace = replace
 """
     with rating(lake, before=full) as process:

@@ -44,7 +44,7 @@ class SearchRecord:
             before = record._read(path)
         except MissingError:
             check_folder(lake, path.rpartition("/")[0])
-            lake.write_bytes(path, json.dumps(asked, indent=2, allow_nan=False).encode())
+            lake.commit_bytes(path, json.dumps(asked, indent=2, allow_nan=False).encode())
             return record
         if before != asked:
             differs = next(key for key in [*asked, *before] if before.get(key) != asked.get(key))
@@ -69,14 +69,14 @@ class SearchRecord:
         if done:
             trials = [_trial_json(done[at]) for at in sorted(done)]
             text = json.dumps({"contests": self._contests, "trials": trials}, indent=1, allow_nan=False)
-            self._lake.write_bytes(layout.trials_file(self._name, batch), text.encode())
+            self._lake.commit_bytes(layout.trials_file(self._name, batch), text.encode())
 
     def save_test(self, key: str, scores: dict[str, float]) -> None:
         """Commit a test's scores."""
         self.tests[key] = scores
         values = {key: {name: _or_none(value) for name, value in scores.items()} for key, scores in self.tests.items()}
         text = json.dumps(values, indent=1, allow_nan=False)
-        self._lake.write_bytes(layout.search_tests_file(self._name), text.encode())
+        self._lake.commit_bytes(layout.search_tests_file(self._name), text.encode())
 
     def _read(self, path: str) -> Any:
         data = self._lake.read_bytes(path)

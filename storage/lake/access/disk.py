@@ -1,5 +1,7 @@
 """Files on a disk of this machine: replaced in one step, created only once, flushed; with POSIX and with Windows.
 
+What is flushed when: :mod:`ranklake.storage.lake.access.unflushed`.
+
 File systems differ. FAT, exFAT, some network mounts and FUSE have no hard links. Windows cannot flush a folder, and
 refuses to replace or remove a file that another program has open. A missing feature is replaced by another way if there
 is one. The lost guarantee is logged when the first lease is taken, before any work, once per process and lake.
@@ -21,6 +23,7 @@ import pyarrow as pa
 
 from ..errors import FencedError
 from ..layout import TEMPORARY_PREFIX
+from .unflushed import Unflushed
 
 __all__ = ["Disk", "sync", "too_long"]
 
@@ -59,21 +62,27 @@ class Disk:
     ----------
     url
         Address of the lake, for messages.
+    root
+        Its folder.
 
     Attributes
     ----------
     hard_links : bool
         Whether the file system has hard links, as far as is known.
+    unflushed : Unflushed
+        The files and folders that are written and not flushed.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, root: str) -> None:
         self._url = url
         self.hard_links = True
+        self.unflushed = Unflushed(root, self.flush)
 
-    def replace(self, full: str, data: bytes | pa.Buffer, fence: str = "") -> None:
+    def replace(self, full: str, data: bytes | pa.Buffer, fence: str = "", *, flushed: bool = False) -> None:
         """Create or replace a file in one step. Its folder must exist.
 
-        The temporary file is in the folder ``fence``; without one, beside the file.
+        The temporary file is in the folder ``fence``; without one, beside the file. It is flushed before the rename if
+        it replaces a file, or if ``flushed`` is true; otherwise by the next commit.
 
         Raises
         ------
@@ -81,14 +90,30 @@ class Disk:
             The folder ``fence`` is gone.
         """
         temporary = _temporary(fence or full.rpartition("/")[0])
+        flushed = flushed or os.path.lexists(full)
         with _fenced(fence, full):
             try:
-                _write(temporary, data)
+                self._write(temporary, data, flushed)
                 self.retry(lambda: os.replace(temporary, full))
             except BaseException:
                 with suppress(OSError):
                     os.unlink(temporary)
                 raise
+        self.unflushed.add(full, content=not flushed)
+
+    def commit(self, full: str, data: bytes | pa.Buffer, fence: str = "") -> None:
+        """Create or replace a file as :meth:`replace`, after all that was written before, and flush it.
+
+        Raises
+        ------
+        FencedError
+            The folder ``fence`` is gone.
+        FileNotFoundError
+            The folder of the file does not exist, or a file written before is gone.
+        """
+        self.unflushed.flush()
+        self.replace(full, data, fence, flushed=True)
+        self.unflushed.flush()
 
     def remove(self, full: str, fence: str) -> None:
         """Remove a file or a folder in one step: a rename into the folder ``fence``, where it is deleted.
@@ -103,10 +128,17 @@ class Disk:
         taken = _temporary(fence)
         with _fenced(fence, full):
             self.retry(lambda: os.rename(full, taken))
+        self.note_removed(full)
         self.clear(taken)
+
+    def note_removed(self, full: str) -> None:
+        """Note that a file or a folder was removed: the next commit, or the end of the command, flushes that."""
+        self.unflushed.forget(full)
+        self.unflushed.add(full, content=False)
 
     def revoke(self, fence: str) -> None:
         """Rename a fence so that its writer cannot use it any more, in one step, and delete it with its files."""
+        self.unflushed.forget(fence)
         gone = f"{fence}-{secrets.token_hex(8)}"
         with suppress(FileNotFoundError):
             self.retry(lambda: os.rename(fence, gone))
@@ -137,8 +169,9 @@ class Disk:
         temporary = _temporary(fence or full.rpartition("/")[0])
         try:
             with _fenced(fence, full):
-                _write(temporary, data)
+                self._write(temporary, data, flushed=True)
                 self._name_once(temporary, full)
+                self.unflushed.add(full, content=False)
         except FileExistsError:
             return False
         finally:
@@ -151,20 +184,26 @@ class Disk:
         with open(full, "r+b") as file:
             file.write(data)
 
-    def flush(self, full: str, *, folder: bool = False) -> None:
+    def make_folders(self, full: str) -> None:
+        """Make a folder and those above it, and flush their names."""
+        missing = full
+        while missing and not os.path.lexists(missing):
+            missing = os.path.dirname(missing)
+        os.makedirs(full, exist_ok=True)
+        while len(full) > len(missing):
+            full = os.path.dirname(full)
+            self.flush(full or ".", folder=True)
+
+    def flush(self, full: str, folder: bool = False) -> None:
         """Flush a file, or the names in a folder, to the disk, as far as the file system can do that."""
         # Windows flushes only what is open for writing.
         flags = os.O_RDWR if WINDOWS and not folder else os.O_RDONLY
-        try:
+        with self._flushing(full, folder):
             descriptor = os.open(full, flags)
             try:
                 sync(descriptor)
             finally:
                 os.close(descriptor)
-        except OSError as error:
-            if error.errno not in (_NO_FOLDER_FLUSH if folder else _NO_FLUSH):
-                raise
-            self._log("folders" if folder else "flush")
 
     def retry(self, act: Callable[[], T]) -> T:
         """Call ``act`` and return its result; on Windows, again for a while if another program has the file open."""
@@ -209,6 +248,24 @@ class Disk:
         """Log that files of a store cannot be replaced on condition."""
         self._log("unconditional")
 
+    def _write(self, path: str, data: bytes | pa.Buffer, flushed: bool) -> None:
+        with open(path, "xb") as file:
+            file.write(data)
+            if flushed:
+                file.flush()
+                with self._flushing(path):
+                    sync(file.fileno())
+
+    @contextmanager
+    def _flushing(self, full: str, folder: bool = False) -> Iterator[None]:
+        """Log that the file system cannot flush, if that is why a flush failed; other errors get the path."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in (_NO_FOLDER_FLUSH if folder else _NO_FLUSH):
+                raise OSError(error.errno, error.strerror, full) from error
+            self._log("folders" if folder else "flush")
+
     def _log(self, limitation: str) -> None:
         if (limitation, self._url) not in _LOGGED:
             _LOGGED.add((limitation, self._url))
@@ -239,11 +296,6 @@ def _fenced(fence: str, full: str) -> Iterator[None]:
             reason = f"it is on another file system than {fence.rpartition('/')[0]}; a lake must be on one file system"
             raise OSError(errno.EXDEV, reason) from error
         raise
-
-
-def _write(path: str, data: bytes | pa.Buffer) -> None:
-    with open(path, "xb") as file:
-        file.write(data)
 
 
 def sync(descriptor: int) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import fsspec
 import pyarrow as pa
@@ -47,7 +47,7 @@ class LakeFiles:
         self._root = root.rstrip("/")
         self.local = isinstance(filesystem, LocalFileSystem)
         self._bucket = bucket_of(filesystem, self._root)
-        self._disk = Disk(url)
+        self._disk = Disk(url, self._root)
         self.conditional = Conditional.offered_by(filesystem)
         self.url = url
 
@@ -94,26 +94,60 @@ class LakeFiles:
             return Conditional(self._filesystem).read(self._full(path))
 
     def write_bytes(
-        self, path: str, data: bytes | pa.Buffer, *, fence: str = "", media_type: str = "", cache_control: str = ""
+        self,
+        path: str,
+        data: bytes | pa.Buffer,
+        *,
+        fence: str = "",
+        commits: bool = False,
+        media_type: str = "",
+        cache_control: str = "",
     ) -> None:
-        """Make or replace a file in one step; parents are made as needed.
+        """Make or replace a file in one step; parents are made as needed. The next commit flushes it.
 
-        ``fence`` is the folder of a lease on a disk, see ``ranklake.storage.leases.fence``. Only
-        :class:`ranklake.storage.leases.lease.Lease` passes it. S3 sends the ``media_type`` and ``cache_control`` of a
-        file to browsers; other places have no use for them.
+        ``commits`` as for :meth:`commit_bytes`. ``fence`` is the folder of a lease on a disk, see
+        ``ranklake.storage.leases.fence``. Only :class:`ranklake.storage.leases.lease.Lease` passes it. S3 sends the
+        ``media_type`` and ``cache_control`` of a file to browsers; other places have no use for them.
         """
         full = self._full(path)
         with self._lake_errors("write", path):
             if self.local:
                 aside = self._full(fence) if fence else ""
-                self._with_parents(full, lambda: self._disk.replace(full, data, aside))
+                write = self._disk.commit if commits else self._disk.replace
+                self._with_parents(full, lambda: write(full, data, aside))
             else:
                 self._with_parents(full, lambda: self._put(full, data, media_type, cache_control))
+
+    def commit_bytes(self, path: str, data: bytes | pa.Buffer, **how: Any) -> None:
+        """Make or replace a file that commits what was written before; as :meth:`write_bytes`.
+
+        On a disk, a power cut then undoes neither the file nor anything that this process has written to the lake
+        before; and the file never survives without it, see ``ranklake.storage.lake.access.unflushed``.
+        """
+        self.flush()  # first: its errors name another file
+        self.write_bytes(path, data, commits=True, **how)
+
+    def flush(self) -> None:
+        """Flush all that this process has written to the lake: a power cut does not undo it."""
+        try:
+            self._disk.unflushed.flush()
+        except OSError as error:
+            with self._lake_errors("flush", str(error.filename).removeprefix(f"{self._root}/")):
+                raise
+
+    def forget(self, folder: str) -> None:
+        """Leave unflushed what was written below a folder: another process may have deleted it."""
+        self._disk.unflushed.forget(self._full(folder))
+
+    def note_written(self, paths: Iterable[str]) -> None:
+        """Flush files that another library wrote to the disk with the next commit."""
+        for path in paths:
+            self._disk.unflushed.add(self._full(path), content=True)
 
     def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str, *, fence: str = "") -> str:
         """Replace the ``version`` of a file that was read, or create the file if it is empty; returns the new version.
 
-        Without conditional puts, as :meth:`write_bytes`.
+        It commits, as :meth:`commit_bytes`; without conditional puts it is the same.
 
         Raises
         ------
@@ -121,7 +155,7 @@ class LakeFiles:
             The file has another version by now.
         """
         if not self.conditional:
-            self.write_bytes(path, data, fence=fence)
+            self.commit_bytes(path, data, fence=fence)
             return ""
         content = bytes(data)
         return self._if_unchanged(path, version, content, lambda at: at.replace(self._full(path), content, version))
@@ -209,6 +243,7 @@ class LakeFiles:
                 self._disk.remove(self._full(path), self._full(fence))
             else:
                 self._retried(lambda: self._filesystem.rm_file(self._full(path)))
+                self._note_removed(path)
 
     def delete_folder(self, folder: str, *, fence: str = "") -> None:
         """Delete a folder and its files; does nothing if it does not exist."""
@@ -217,6 +252,7 @@ class LakeFiles:
                 self._disk.remove(self._full(folder), self._full(fence))
             else:
                 self._retried(lambda: self._filesystem.rm(self._full(folder), recursive=True))
+                self._note_removed(folder)
 
     def delete_listed(self, folder: str, check: Callable[[], None]) -> None:
         """Delete the files in a folder of an object store; ``check`` is called between listing and deletion."""
@@ -254,6 +290,10 @@ class LakeFiles:
     def _lake_errors(self, action: str, path: str) -> AbstractContextManager[None]:
         return lake_errors(action, path or self.url, self._bucket, self._root if self.local else "")
 
+    def _note_removed(self, path: str) -> None:
+        if self.local:
+            self._disk.note_removed(self._full(path))
+
     def _retried(self, act: Callable[[], T]) -> T:
         return self._disk.retry(act) if self.local else act()
 
@@ -266,6 +306,7 @@ class LakeFiles:
                 if self._bucket:
                     raise  # some clients would make the bucket
                 self._filesystem.makedirs(full.rpartition("/")[0], exist_ok=True)
+                self._disk.unflushed.forget_folders()
         try:
             return make()
         except FileNotFoundError as error:
@@ -325,7 +366,10 @@ def find_lake(url: str | os.PathLike[str], *, create: bool = False) -> tuple[fss
         with lake_errors("make the lake", url, disk=root if isinstance(filesystem, LocalFileSystem) else ""):
             if filesystem.isfile(root):
                 raise AddressError(f"{url}: is a file, where a folder is needed; choose another name")
-            filesystem.makedirs(root, exist_ok=True)
+            if isinstance(filesystem, LocalFileSystem):
+                Disk(url, root).make_folders(root)
+            else:
+                filesystem.makedirs(root, exist_ok=True)
         return filesystem, root, url
     with lake_errors("open the lake", url, bucket):
         if not filesystem.isdir(root):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -69,22 +68,15 @@ class Lake(LakeFiles):
             return
         yield from prefetch(self._read_or_error, paths, _AT_ONCE - 1, _AT_ONCE, "ranklake-get")
 
-    def flush(self, paths: Iterable[str]) -> None:
-        """Flush files, and the folders that name them, to the disk: they survive a power cut."""
-        if not self.local:
-            return
-        places = dict.fromkeys(place for path in paths for place in ((path, False), (path.rpartition("/")[0], True)))
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-flush") as pool:
-            list(pool.map(self._flush, places))
-
     def log_limitations(self, path: str) -> None:
         """Log what the file system or the store cannot guarantee, once a process; ``path`` is a file just created.
 
         Missing hard links are detected when the first lease is taken.
         """
-        if self.local:
-            self._flush((path, False))
-            self._flush((path.rpartition("/")[0], True))
+        if self.local:  # the file was flushed when it was created
+            folder = path.rpartition("/")[0]
+            with self._lake_errors("flush", folder):
+                self._disk.flush(self._full(folder), folder=True)
         elif self._bucket and not self.conditional:
             self._disk.log_unconditional()
 
@@ -132,8 +124,3 @@ class Lake(LakeFiles):
             return self.read_bytes(path)
         except LakeError as error:
             return error
-
-    def _flush(self, place: tuple[str, bool]) -> None:
-        path, folder = place
-        with self._lake_errors("flush", path):
-            self._disk.flush(self._full(path), folder=folder)

@@ -1,10 +1,9 @@
 import math
-import os
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers.builders import Killed, WatchedLake, content, contest, expected, field, ingest, is_kept, tree
+from helpers.builders import Killed, WatchedLake, content, contest, expected, field, ingest, tree
 
 from ranklake.storage import Dataset, FormatError, Lake, LakeError
 
@@ -244,27 +243,6 @@ def test_ingest__a_confirmed_contest_is_put_in_the_source_s_order_without_being_
     with Dataset.ingest(lake, "d", mirror=True) as ingest:
         ingest.confirm("2")
     assert Dataset.open(lake, "d").contests.column("contest_id").to_pylist() == ["2"]
-
-
-def test_ingest__flushes_its_files_to_the_disk_before_the_commit(lake, monkeypatch):
-    done = []
-    write, flush = Lake.write_bytes, Lake.flush
-    monkeypatch.setattr(
-        Lake, "write_bytes", lambda self, path, data, **how: (done.append(path), write(self, path, data, **how))
-    )
-    monkeypatch.setattr(
-        Lake, "flush", lambda self, paths: (done.extend(f"flush {path}" for path in paths), flush(self, paths))
-    )
-    synced = []
-    monkeypatch.setattr(
-        "ranklake.storage.lake.access.disk.sync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino)
-    )
-    ingest(lake, BEFORE)
-    steps = [step for step in done if not is_kept(step)]
-    data, contests = steps[: N_WRITES - 1], "games/contests/contests.parquet"
-    assert steps == [*data, *(f"flush {path}" for path in data), contests, f"flush {contests}"]
-    folders = ["games", *(f"games/{folder}" for folder in ("standings", "players", "contests"))]
-    assert set(synced[1:]) == {os.stat(f"{lake.url}/{path}").st_ino for path in (*data, contests, *folders)}  # a lease
 
 
 def test_ingest__rewriting_unchanged_contests_leaves_the_same_bytes(lake, tmp_path):

@@ -44,7 +44,7 @@ def dying(at: int, done: bool, error: BaseException) -> Iterator[list[str]]:
     def write_deltalake(table: Any, rows: Any, **how: Any) -> None:
         step(how["mode"], lambda: commit(table, rows, **how))
 
-    def write_bytes(self: Lake, path: str, data: Any, **how: str) -> None:
+    def write_bytes(self: Lake, path: str, data: Any, **how: Any) -> None:
         if "/lease-" in path:
             write(self, path, data, **how)
         else:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -183,25 +182,31 @@ def test_hold__a_writer_that_loses_its_lease_while_the_file_is_empty_stops(
 
 def test_flush__failure_of_the_disk_is_an_error(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file system supports flushing and failed: nothing may be committed after that."""
-    lake.write_bytes("f/a", b"1")
     for number in (errno.EIO, errno.ENOSPC):
+        lake.write_bytes("f/a", b"1")
 
         def fail(_: int, number: int = number) -> None:
             raise refused(number)
 
-        monkeypatch.setattr(disk, "sync", fail)
-        with pytest.raises(LakeError, match="cannot flush"):
-            lake.flush(["f/a"])
+        with monkeypatch.context() as patch:
+            patch.setattr(disk, "sync", fail)
+            with pytest.raises(LakeError, match="f/a: cannot flush"):
+                lake.commit_bytes("f/b", b"2")
+        assert lake.list("f") == ["a"]
+        lake.delete("f/a")
 
 
 def test_flush__deleted_file_is_missing_on_any_disk(lake: Lake) -> None:
-    with pytest.raises(MissingError):
-        lake.flush(["f/a"])
+    lake.write_bytes("f/a", b"1")
+    os.unlink(lake.uri("f/a"))
+    with pytest.raises(MissingError, match="f/a"):
+        lake.commit_bytes("f/b", b"2")
+    assert lake.list("f") == []
 
 
-@pytest.mark.parametrize("flush", [lambda lake: lake.flush(["f/g/a"]), lambda lake: lake.log_limitations("f/g/a")])
+@pytest.mark.parametrize("act", ["flush", "log_limitations"])
 def test_flush__on_windows_opens_files_for_writing_and_skips_folders(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, flush: Callable[[Lake], None]
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, act: str
 ) -> None:
     lake.write_bytes("f/g/a", b"1")
     opened, flags = os.open, {}
@@ -216,8 +221,9 @@ def test_flush__on_windows_opens_files_for_writing_and_skips_folders(
     monkeypatch.setattr(disk, "_LOGGED", set())
     monkeypatch.setattr(os, "open", windows)
     for _ in range(3):
-        flush(lake)
-    assert flags == {"a": os.O_RDWR, "g": os.O_RDONLY}
+        lake.flush() if act == "flush" else lake.log_limitations("f/g/a")
+    above = {os.path.basename(path): os.O_RDONLY for path in ("g", "f", lake.url, os.path.dirname(lake.url))}
+    assert flags == ({"a": os.O_RDWR, **above} if act == "flush" else {"g": os.O_RDONLY})
     assert [record.getMessage() for record in caplog.records] == [f"lake {lake.url}: {disk._TEXTS['folders']}"]
 
 
@@ -230,15 +236,15 @@ def test_flush__on_macos_empties_the_cache_of_the_disk(lake: Lake, monkeypatch: 
     monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
     monkeypatch.setattr(fcntl, "fcntl", lambda descriptor, command: commands.append(command))
     monkeypatch.setattr(os, "fsync", synced.append)
-    lake.flush(["f/a"])
-    assert (commands, synced) == ([51, 51], [])
+    lake.flush()
+    assert (commands, synced) == ([51] * 4, [])  # the file and the folders above it
 
     def none(*_: object) -> None:
         raise refused(errno.ENOTSUP)
 
     monkeypatch.setattr(fcntl, "fcntl", none)
-    lake.flush(["f/a"])
-    assert len(synced) == 2
+    lake.commit_bytes("f/a", b"2")
+    assert len(synced) == 2  # the file before it replaces the other, and its folder
 
 
 # Files that another program has open, on Windows
