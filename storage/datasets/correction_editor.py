@@ -136,8 +136,9 @@ class CorrectionEditor:
             The alias does not exist.
         """
         if old not in self._log.aliases:
-            hint = f"`ranklake alias --list --dataset {self._name}` shows all aliases"
-            raise MissingError(f"{old!r} has no alias in data set {self._name}; {hint}")
+            near = hint(old, near_names(old, list(self._log.aliases)))
+            about = near or f"; `ranklake alias --list --dataset {self._name}` shows all aliases"
+            raise MissingError(f"{old!r} has no alias in data set {self._name}{about}")
         self._log.note("unalias", handle=old, why=why)
         self._changed = True
 

@@ -231,7 +231,7 @@ def _commands(made: HostileLake, folder: Path, rng: random.Random) -> list[tuple
         (["leaderboard", *run, f"--{handle}"], fails),
         (["amend", "--dataset", "games", "--", f"{one.contest_id}?"], fails),
         (["amend", "--dataset", "games", "--remove", f"{handle}?", "--", one.contest_id], fails),
-        (["alias", "--dataset", "games", "--", f"{handle}?", f"{other}?"], nothing),
+        (["alias", "--dataset", "games", "--", f"{handle}?", f"{other}?"], fails),
         (["rate", *run, "--exclude", f"{one.contest_id}?"], nothing),
         (["ingest", "files", *_faulty_file(folder, handle, rng), "--dataset", "more"], fails),
     ]

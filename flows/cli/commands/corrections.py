@@ -121,10 +121,12 @@ def alias(names: tuple[str, ...], since: int | None, listing: bool, dataset: str
         table = log_table(f"aliases of {dataset}", [(entry, "") for entry in rows])
         print_table(table, f"data set {dataset} has no aliases; `ranklake alias` records them")
         return
-    from ...results.player_names import new_names
+    from ...results.player_names import candidate_names, new_names
 
     old, new = names
-    for note in new_names(_open(lake, dataset), names):
+    opened = _open(lake, dataset)
+    candidate_names(opened, old)  # an unknown player is an error
+    for note in new_names(opened, [new]):
         print_line(note, err=True)
     with _changing(lake, dataset) as ingest:
         known = ingest.alias(old, new, since, why)

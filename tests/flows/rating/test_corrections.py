@@ -386,7 +386,7 @@ def of_run(lake: Lake) -> tuple[str, ...]:
         (("alias", "player 1"), "give an old and a new name, or --list", 2),
         (("alias", "a", "b", "--list"), "give an old and a new name, or --list", 2),
         (("alias", "--list", "--why", "x"), "--list takes no other arguments", 2),
-        (("alias", "a", "a"), "an alias needs two names", 1),
+        (("alias", "player 1", "player 1"), "an alias needs two names", 1),
         (("alias", "a", "b", "--since", "yesterday"), "must be a time as 2020-01-31", 2),
         (("unalias", "player 1"), "'player 1' has no alias", 1),
         (("rate", "--exclude", "99"), "no contest '99' in data set games", 1),

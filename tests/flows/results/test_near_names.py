@@ -126,8 +126,12 @@ def test_new_names__that_are_nearly_old_ones_are_said(invoke: Command, lake: Lak
     own = lake_of(tmp_path / "own", [contest("1", *PLAYERS)])
     said = invoke("attributes", tmp_path / "countries.csv", "--dataset", "games", "--lake", own.url)
     assert said.err == "no player 'PETR' in data set games; there is 'Petr'\n"
-    said = invoke("alias", "TOURIST", "gennady", "--dataset", "games", "--lake", own.url)
-    assert said.err.startswith("no player 'TOURIST' in data set games; there is 'tourist'\n")
+    there = ("--dataset", "games", "--lake", own.url)
+    unknown = "no player 'TOURIST' in data set games; there is 'tourist'"
+    assert invoke.refuses("alias", "TOURIST", "gennady", *there) == unknown
+    assert invoke.refuses("alias", "stranger", "gennady", *there) == "no player 'stranger' in data set games"
+    assert invoke("alias", "Petr", "TOURIST", *there).err == f"{unknown}\n"
+    assert invoke.refuses("unalias", "PETR", *there) == "'PETR' has no alias in data set games; there is 'Petr'"
     said = invoke.refuses("amend", "1", "--remove", "turist", "--dataset", "games", "--lake", own.url)
     assert said == "contest 1: no player 'turist' took part; did you mean 'tourist'?"
 
