@@ -75,7 +75,8 @@ class Plan:
         Raises
         ------
         MissingError
-            A contest to exclude is not in the data set, or a contest to include was not excluded.
+            A contest to exclude is not in the data set, a contest to include was not excluded, or the data set has no
+            round ``start``.
         """
         try:
             run = Run.open(lake, config.run)
@@ -95,6 +96,13 @@ class Plan:
         display = _recorded_display(config, run)
         wanted |= {"display": display} if display else {}
         wanted |= {"accept_rounding": True} if _accepts_rounding(config, run) else {}
+        if start and start >= len(digests):
+            rule = (
+                f"its {len(digests):,} contests are the rounds from 0 to {len(digests) - 1}"
+                if digests
+                else "it is empty"
+            )
+            raise MissingError(f"no round {start} in data set {config.dataset}; {rule}")
         n_rounds = len(digests) if max_rounds is None else min(max_rounds, len(digests))
         if run is None:
             return cls(None, None, wanted, config.skipping, digests, excluded, n_rounds, 0, 0, [], "")

@@ -390,6 +390,8 @@ def of_run(lake: Lake) -> tuple[str, ...]:
         (("alias", "a", "b", "--since", "yesterday"), "must be a time as 2020-01-31", 2),
         (("unalias", "player 1"), "'player 1' has no alias", 1),
         (("rate", "--exclude", "99"), "no contest '99' in data set games", 1),
+        (("rate", "--from", "99"), "no round 99 in data set games; its ", 1),
+        (("rate", "--from", "99", "--dry-run"), " contests are the rounds from 0 to ", 1),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
