@@ -7,18 +7,27 @@ import gc
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from ranklake.storage import Lake, LakeError
 
 from ..common.extras import need
 
-__all__ = ["serve"]
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.applications import Starlette
+
+    from .connection import Bounds
+
+__all__ = ["http_server", "serve"]
 
 _GRACE_SECONDS = 5  # for requests under way when the server is stopped
 # uvloop accepts one connection of a socket between two rounds of requests, so that under load new clients of one socket
 # waited for seconds.
 _N_SOCKETS = 1 if sys.platform == "win32" else 32
+_OTHER_FILES = 256  # open files that are no connections: the index, the sockets that listen, a file for each thread
 
 
 def serve(
@@ -50,10 +59,8 @@ def serve(
     MissingExtraError
         A package of the extra ``serve`` is not installed.
     """
-    for package in ("starlette", "uvicorn", "jinja2"):
+    for package in ("starlette", "uvicorn", "httptools", "jinja2"):
         need(package, "serve", "serving")
-    import uvicorn
-
     from .app import create_app
     from .pages import ServerPages
     from .state.served_runs import ServedRuns
@@ -63,21 +70,51 @@ def serve(
     gc.freeze()  # or each full collection looks at all handles
     with _listen(host, port) as listener:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{root_path}"
-        app = create_app(served, refresh_seconds, ServerPages(served))
-        config = uvicorn.Config(
-            app, root_path=root_path, log_level="warning", access_log=False,
-            server_header=False, timeout_graceful_shutdown=_GRACE_SECONDS, lifespan="on", ws="none",
-        )  # fmt: skip
+        server = http_server(create_app(served, refresh_seconds, ServerPages(served)), root_path)
         on_start(address, list(served.runs))
-        server = uvicorn.Server(config)
-        handle_exit = server.handle_exit
-
-        def end(sig: int, frame: FrameType | None) -> None:
-            app.state.end_streams()  # the server waits for open connections before it ends the application
-            handle_exit(sig, frame)
-
-        server.handle_exit = end  # type: ignore[method-assign]
         server.run(sockets=[listener, *(listener.dup() for _ in range(_N_SOCKETS - 1))])
+
+
+def http_server(app: Starlette, root_path: str = "", bounds: Bounds | None = None) -> uvicorn.Server:
+    """The server of an application, not started.
+
+    Parameters
+    ----------
+    bounds
+        By default with as many connections as the process may have open files.
+    """
+    import uvicorn
+
+    from .connection import BOUNDS, connection_type
+
+    bounds = bounds or replace(BOUNDS, connections=_most_connections(BOUNDS.connections))
+    config = uvicorn.Config(
+        app, http=connection_type(bounds), root_path=root_path, log_level="warning", access_log=False,
+        server_header=False, proxy_headers=False, timeout_graceful_shutdown=_GRACE_SECONDS, lifespan="on", ws="none",
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    handle_exit = server.handle_exit
+
+    def end(sig: int, frame: FrameType | None) -> None:
+        app.state.end_streams()  # the server waits for open connections before it ends the application
+        handle_exit(sig, frame)
+
+    server.handle_exit = end  # type: ignore[method-assign]
+    return server
+
+
+def _most_connections(wanted: int) -> int:
+    """The number of connections for which there are open files; the soft limit is raised for them."""
+    if sys.platform == "win32":
+        return wanted
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft not in (resource.RLIM_INFINITY, hard) and soft < wanted + _OTHER_FILES:
+        least = wanted + _OTHER_FILES
+        soft = least if hard == resource.RLIM_INFINITY else min(least, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return wanted if soft == resource.RLIM_INFINITY else max(min(wanted, soft - _OTHER_FILES), 1)
 
 
 def _listen(host: str, port: int) -> socket.socket:

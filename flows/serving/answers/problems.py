@@ -12,8 +12,11 @@ _TITLES = {
     400: "Bad request",
     404: "Not found",
     405: "Method not allowed",
+    408: "Request timeout",
     413: "Content too large",
+    415: "Unsupported media type",
     429: "Too many requests",
+    431: "Request header fields too large",
     500: "Internal error",
     503: "Not available",
 }

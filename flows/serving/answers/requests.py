@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from .problems import Problem
 
@@ -17,13 +17,21 @@ async def read_body(request: Request, most: int) -> bytes:
     Raises
     ------
     Problem
-        It is larger.
+        It is larger, compressed, or incomplete.
     """
+    too_large = Problem(413, f"the body must have at most {most:,} bytes")
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Problem(415, "the body must not be compressed: no header Content-Encoding")
+    if int(request.headers.get("content-length", "0")) > most:  # the server has checked that it is a number
+        raise too_large
     data = bytearray()
-    async for part in request.stream():
-        data += part
-        if len(data) > most:
-            raise Problem(413, f"the body must have at most {most:,} bytes")
+    try:
+        async for part in request.stream():
+            data += part
+            if len(data) > most:
+                raise too_large
+    except ClientDisconnect:
+        raise Problem(400, "the body must be complete") from None  # nobody reads it
     return bytes(data)
 
 
