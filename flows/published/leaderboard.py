@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,13 @@ import pyarrow as pa
 
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import has_value
+from .kept import Kept
 
-__all__ = ["ORDERS", "Group", "Leaderboard", "Page"]
+__all__ = ["MOST_KEPT", "ORDERS", "Group", "Leaderboard", "Page", "kept_boards"]
 
+MOST_KEPT = 256 << 20  # bytes of what is computed for requests: leaderboards of earlier times, rows of filters
+_OVERHEAD = 4096  # bytes of a key and of the objects
 ORDERS = ("rating", "mu", "max_rating")
-MOST_SELECTIONS = 64  # orders and filters of a leaderboard in memory
 
 Group = tuple[str, str]  # an attribute and its value
 
@@ -47,6 +48,11 @@ class Page:
         return cls(rows, len(chosen), stop if stop < len(chosen) else None)
 
 
+def kept_boards() -> Kept[Any]:
+    """What is computed for requests, of any number of runs; values have a size ``nbytes``."""
+    return Kept(MOST_KEPT, lambda value: int(value.nbytes) + _OVERHEAD)
+
+
 class Leaderboard:
     """The leaderboard of one state of a run, a ``table`` with the columns of ``PUBLISHED["leaderboard"]``.
 
@@ -54,14 +60,20 @@ class Leaderboard:
     ----------
     attributes
         Those of the players; columns as in ``OF_ATTRIBUTES["attributes"]``.
+    kept
+        Where the rows of a page's filters are kept; by default of this leaderboard alone.
     """
 
-    def __init__(self, table: pa.Table, attributes: pa.Table) -> None:
-        self.table = table
+    def __init__(self, table: pa.Table, attributes: pa.Table, kept: Kept[Any] | None = None) -> None:
+        self.table, self._kept, self._token = table, kept or kept_boards(), object()
         self._values = {
             name: values_of(attributes, name, table.column("player")) for name in attribute_names(attributes)
         }
-        self._chosen = lru_cache(MOST_SELECTIONS)(self._choose)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns."""
+        return int(self.table.nbytes + sum(values.nbytes for values in self._values.values()))
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -100,7 +112,11 @@ class Leaderboard:
         group
             Only players with this value of an attribute; the attribute must exist.
         """
-        return Page.of(self.table, self._chosen(order, active_since, title, group), start, limit)
+        key = (self._token, order, active_since, title, group)
+        if (rows := self._kept.get(key)) is None:
+            rows = self._choose(order, active_since, title, group)
+            self._kept.put(key, rows)
+        return Page.of(self.table, rows, start, limit)
 
     def values(self, attribute: str, rows: npt.NDArray[np.int32]) -> list[str | None]:
         """The values of an attribute in some rows."""

@@ -36,6 +36,11 @@ class States:
     columns: dict[str, npt.NDArray[Any]]
     latest: npt.NDArray[np.int64]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns."""
+        return self.players.nbytes + self.latest.nbytes + sum(values.nbytes for values in self.columns.values())
+
 
 def rounds_until(tables: PublishedTables, at: int) -> int:
     """The number of rounds until the last one that ended at a time, UTC seconds, or before."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,23 +12,31 @@ import pyarrow.compute as pc
 from ranklake.storage import Lake, MissingError
 from ranklake.storage.names.search import Search
 
-from ..publication.index_manifest import index_path, read_manifest
+from ..publication.index_manifest import IndexManifest, index_path, read_manifest
 from ..publication.index_parts import integers
 from . import comparison, contests, distribution, past
 from .handles import Handles, NoPlayerError
-from .leaderboard import Group, Leaderboard, Page
+from .kept import Kept
+from .leaderboard import Group, Leaderboard, Page, kept_boards
 from .tables import PublishedTables
 
 __all__ = ["NoPlayerError", "PublishedRun", "open_published"]
-
-MOST_EARLIER = 4  # leaderboards of earlier times in memory
 
 
 class PublishedRun(PublishedTables):
     """One state of a published run; immutable. Made by :func:`open_published`.
 
     Tables of Arrow are results of many rows; dicts of Python values are results about one thing.
+
+    Parameters
+    ----------
+    kept
+        Where leaderboards of earlier times and rows of filters are kept; by default of this run alone.
     """
+
+    def __init__(self, lake: Lake, name: str, manifest: IndexManifest, kept: Kept[Any] | None = None) -> None:
+        super().__init__(lake, name, manifest)
+        self._kept, self._token = kept or kept_boards(), object()
 
     def facts(self) -> dict[str, Any]:
         """The run: its system, hyperparameters, rounds, players, version and times."""
@@ -198,28 +205,34 @@ class PublishedRun(PublishedTables):
 
     @cached_property
     def _leaderboard(self) -> Leaderboard:
-        return Leaderboard(self.leaderboard_table, self.attributes_table)
+        return Leaderboard(self.leaderboard_table, self.attributes_table, self._kept)
 
     def _leaderboard_at(self, time_seconds: int | None) -> Leaderboard:
-        return self._leaderboard if time_seconds is None else self._earlier(time_seconds)
+        if time_seconds is None:
+            return self._leaderboard
+        key = (self._token, "at", time_seconds)
+        board: Leaderboard | None = self._kept.get(key)
+        if board is None:
+            table = past.leaderboard_at(self, self._states_before(past.rounds_until(self, time_seconds)), time_seconds)
+            board = Leaderboard(table, self.attributes_table, self._kept)
+            self._kept.put(key, board)
+        return board
 
-    @cached_property
-    def _earlier(self) -> Callable[[int], Leaderboard]:
-        states = lru_cache(1)(lambda stop: past.states_before(self, stop))
-
-        def board(at: int) -> Leaderboard:
-            table = past.leaderboard_at(self, states(past.rounds_until(self, at)), at)
-            return Leaderboard(table, self.attributes_table)
-
-        return lru_cache(MOST_EARLIER)(board)
+    def _states_before(self, stop: int) -> past.States:
+        key = (self._token, "before", stop)
+        states: past.States | None = self._kept.get(key)
+        if states is None:
+            states = past.states_before(self, stop)
+            self._kept.put(key, states)
+        return states
 
     @cached_property
     def _search(self) -> Search:
         return Search(self.leaderboard_table.column("handle").to_pylist())
 
 
-def open_published(lake: Lake, run_name: str) -> PublishedRun:
-    """The current state of a published run, with all files opened.
+def open_published(lake: Lake, run_name: str, kept: Kept[Any] | None = None) -> PublishedRun:
+    """The current state of a published run, with all files opened; ``kept`` as in :class:`PublishedRun`.
 
     Raises
     ------
@@ -235,7 +248,7 @@ def open_published(lake: Lake, run_name: str) -> PublishedRun:
                 f"run {run_name!r} is not published in {lake.url}; `ranklake publish --run {run_name}` publishes it",
                 path=index_path(run_name),
             )
-        published = PublishedRun(lake, run_name, manifest)
+        published = PublishedRun(lake, run_name, manifest, kept)
         try:
             published.load()
         except MissingError:

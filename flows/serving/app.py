@@ -25,7 +25,7 @@ from .answers.data_files import data_file
 from .answers.parameters import parse
 from .answers.paths import TEXT
 from .answers.problems import Problem
-from .answers.rendering import Body, BodyCache, encoding_for, render
+from .answers.rendering import Body, encoding_for, kept_bodies, render
 from .answers.requests import prefers_html, read_body
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
 from .openapi import openapi
@@ -74,7 +74,7 @@ def create_app(served: ServedRuns, refresh_seconds: float = 2.0, pages: Pages | 
 class _Api:
     def __init__(self, served: ServedRuns, refresh_seconds: float) -> None:
         self._served, self._refresh_seconds = served, refresh_seconds
-        self._cache: BodyCache[Any] = BodyCache(MOST_CACHED)
+        self._cache = kept_bodies(MOST_CACHED)
         self._metrics, self._listeners, self._previews = Metrics(), Listeners(), Previews(served.lake)
 
     def app(self, pages: Pages | None) -> Starlette:

@@ -17,7 +17,7 @@ from ..common.text import quoted
 from ..common.times import parse_time
 from ..published.run import PublishedRun
 from .answers.problems import Problem
-from .answers.rendering import Body, BodyCache, Rows, render
+from .answers.rendering import Body, Rows, kept_bodies, render
 
 if TYPE_CHECKING:
     from ..preview.preview import Preview
@@ -56,7 +56,7 @@ class Previews:
     """Previews with at most one computation for each core; answers of the same body are those of the cache."""
 
     def __init__(self, lake: Lake) -> None:
-        self._lake, self._cache = lake, BodyCache[Body](MOST_CACHED)
+        self._lake, self._cache = lake, kept_bodies(MOST_CACHED)
         self._states: dict[str, tuple[str, RunPreview]] = {}
         self._lock = threading.Lock()
         self._free = threading.Semaphore(os.cpu_count() or 1)
@@ -70,7 +70,7 @@ class Previews:
             The contest is invalid or cannot be rated, or all cores are busy.
         """
         key = ("preview", run.name, run.manifest.etag, blake2b(data, digest_size=16).digest())
-        body = self._cache.get(key)
+        body: Body | None = self._cache.get(key)
         if body is None:
             contest = _read(data)
             found = self.preview(run, lambda: _standings(contest))

@@ -1,13 +1,11 @@
-"""Answers as bytes: JSON, CSV, JSON Lines or Arrow, compressed, and a cache of them."""
+"""Answers as bytes: JSON, CSV, JSON Lines or Arrow, compressed, and kept."""
 
 from __future__ import annotations
 
 import gzip
-import threading
-from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 import msgspec
 import pyarrow as pa
@@ -15,8 +13,9 @@ from pyarrow import csv
 
 from ...common.finite import finite_json, finite_rows
 from ...publication.export import change_texts
+from ...published.kept import Kept
 
-__all__ = ["FORMATS", "Body", "BodyCache", "Rows", "encoding_for", "render"]
+__all__ = ["FORMATS", "Body", "Rows", "encoding_for", "kept_bodies", "render"]
 
 _TYPES = {
     "json": "application/json",
@@ -101,46 +100,9 @@ class _Sized(Protocol):
     def data(self) -> bytes: ...
 
 
-T = TypeVar("T", bound=_Sized)
-
-
-class BodyCache(Generic[T]):
-    """The most recently used answers, of limited size; safe for threads."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._bodies: OrderedDict[Hashable, T] = OrderedDict()
-        self._most, self._size, self._lock = most_bytes, 0, threading.Lock()
-        self.hits = self.misses = 0
-
-    def get(self, key: Hashable) -> T | None:
-        """The answer, if it is there."""
-        with self._lock:
-            body = self._bodies.get(key)
-            if body is None:
-                self.misses += 1
-            else:
-                self.hits += 1
-                self._bodies.move_to_end(key)
-            return body
-
-    def put(self, key: Hashable, body: T) -> None:
-        """Add an answer, and remove the least recently used ones beyond the limit."""
-        if len(body.data) * 8 > self._most:
-            return
-        with self._lock:
-            if (old := self._bodies.pop(key, None)) is not None:
-                self._size -= _size(old)
-            self._bodies[key] = body
-            self._size += _size(body)
-            while self._size > self._most:
-                _, removed = self._bodies.popitem(last=False)
-                self._size -= _size(removed)
-
-    def clear(self) -> None:
-        """Remove all answers."""
-        with self._lock:
-            self._bodies.clear()
-            self._size = 0
+def kept_bodies(most_bytes: int) -> Kept[Any]:
+    """The most recently used bodies or answers; one of more than an eighth of ``most_bytes`` is not kept."""
+    return Kept(most_bytes, _size, share=1 / 8)
 
 
 def _size(body: _Sized) -> int:

@@ -15,8 +15,9 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ...published.kept import Kept
 from ..answers.conditional import is_unchanged
-from ..answers.rendering import BodyCache, encoding_for
+from ..answers.rendering import encoding_for
 from .metrics import Metrics
 from .served_runs import ServedRuns
 
@@ -25,6 +26,7 @@ __all__ = ["ENDPOINT", "MOST_CACHED", "AnswerCache"]
 MOST_CACHED = 64 << 20  # bytes of answers
 _LONGEST = 1_000  # characters of an address whose answer is kept
 MOST_ENCODINGS = 256  # values of Accept-Encoding in memory
+_SHORT = 100  # characters of Accept-Encoding
 ENDPOINT = "ranklake.endpoint"  # key of a request's scope: the name of its endpoint in the metrics
 _PAGE = "page"
 
@@ -38,7 +40,7 @@ _SHARED = [
 _NAMES = {name for name, _ in _SHARED}
 _OF_REQUEST = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 _OF_BODY = (b"content-length", b"content-type", b"content-encoding")
-_encoding = lru_cache(MOST_ENCODINGS)(encoding_for)
+_known_encoding = lru_cache(MOST_ENCODINGS)(encoding_for)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class _Answer:
 class AnswerCache:
     """A middleware that keeps answers with an ETag that are ``public`` and vary by the encoding."""
 
-    def __init__(self, app: ASGIApp, served: ServedRuns, metrics: Metrics, cache: BodyCache[_Answer]) -> None:
+    def __init__(self, app: ASGIApp, served: ServedRuns, metrics: Metrics, cache: Kept[_Answer]) -> None:
         self._app, self._served, self._metrics, self._cache = app, served, metrics, cache
         self._runs = served.runs
         self._pending: dict[tuple[str, ...], asyncio.Event] = {}
@@ -148,6 +150,11 @@ class AnswerCache:
         finally:
             end()
         return status
+
+
+def _encoding(accepted: str) -> str:
+    """As :func:`encoding_for`; short headers, which most clients send, are looked up."""
+    return _known_encoding(accepted) if len(accepted) <= _SHORT else encoding_for(accepted)
 
 
 def _shared(message: Message) -> _Headers | None:

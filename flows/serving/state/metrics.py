@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from typing import Any
 
-from ..answers.rendering import BodyCache
+from ...published.kept import Kept
 from .served_runs import ServedRuns
 
 __all__ = ["Metrics"]
@@ -26,7 +26,7 @@ class Metrics:
             self._requests[endpoint, status] += 1
             self._seconds[endpoint] += seconds  # type: ignore[assignment]
 
-    def text(self, served: ServedRuns, cache: BodyCache[Any]) -> str:
+    def text(self, served: ServedRuns, cache: Kept[Any]) -> str:
         """All metrics."""
         with self._lock:
             requests, seconds = dict(self._requests), dict(self._seconds)

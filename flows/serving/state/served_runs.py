@@ -12,6 +12,7 @@ from ranklake.storage import Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
 
 from ...publication.index_manifest import INDEX, read_manifest
+from ...published.leaderboard import kept_boards
 from ...published.run import PublishedRun, open_published
 
 __all__ = ["ServedRuns"]
@@ -36,6 +37,7 @@ class ServedRuns:
     def __init__(self, lake: Lake, names: Sequence[str] = (), on_change: Callable[[], None] = lambda: None) -> None:
         self._lake, self._names, self._on_change = lake, tuple(names), on_change
         self._runs: dict[str, PublishedRun] = {}
+        self._kept = kept_boards()  # one budget for all runs
         self._failed: dict[str, str] = {}  # last error of each run, logged once
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -69,7 +71,7 @@ class ServedRuns:
         LakeError
             A named run is not published, or an index is damaged.
         """
-        self._runs = {name: open_published(self._lake, name) for name in self._wanted()}
+        self._runs = {name: open_published(self._lake, name, self._kept) for name in self._wanted()}
 
     def refresh(self) -> bool:
         """Open states that have changed; returns whether one was replaced. A run with an error keeps its state."""
@@ -81,7 +83,7 @@ class ServedRuns:
                 if before is not None and manifest is not None and manifest.etag == before.manifest.etag:
                     runs[name] = before
                 elif manifest is not None:
-                    runs[name] = open_published(self._lake, name)
+                    runs[name] = open_published(self._lake, name, self._kept)
                 self._failed.pop(name, None)
             except (LakeError, OSError) as error:
                 self._log(name, error)
@@ -92,6 +94,7 @@ class ServedRuns:
         }
         if changed:
             self._runs = runs
+            self._kept.clear()
             self._on_change()
         return changed
 

@@ -17,8 +17,7 @@ from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.index_manifest import IndexFile, read_manifest
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.published import past
-from ranklake.flows.published import run as published_run
-from ranklake.flows.published.leaderboard import ORDERS
+from ranklake.flows.published.leaderboard import ORDERS, kept_boards
 from ranklake.flows.published.run import NoPlayerError, PublishedRun, open_published
 from ranklake.flows.published.tables import PublishedTables
 from ranklake.flows.results.as_of import leaderboard_at
@@ -269,19 +268,35 @@ def test_open__a_run_that_is_not_published_names_the_command(tmp_path: Path) -> 
         open_published(lake, "run")
 
 
-def test_leaderboard__of_few_earlier_times_is_kept(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, make = [], past.leaderboard_at
-    monkeypatch.setattr(past, "leaderboard_at", lambda *given: made.append(given[-1]) or make(*given))
-    monkeypatch.setattr(published_run, "MOST_EARLIER", 2)
-    run, times = open_published(lake, "run"), [contest.time_seconds for contest in CONTESTS[1:4]]
-    for at in (times[0], times[1], times[0], times[2], times[0], times[1]):
-        run.leaderboard(0, 1, at=at)
-    assert made == [*times, times[1]]
+def test_leaderboards__of_earlier_times_are_kept_within_a_budget(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    make, times = past.leaderboard_at, [contest.time_seconds for contest in CONTESTS[1:4]]
+    size = open_published(lake, "run")._leaderboard_at(times[-1]).nbytes + 2 * 4096
+
+    def counted(tables: PublishedTables, states: past.States, at: int) -> pa.Table:
+        made.append(at)
+        return make(tables, states, at)
+
+    monkeypatch.setattr(past, "leaderboard_at", counted)
+    monkeypatch.setattr("ranklake.flows.published.leaderboard.MOST_KEPT", 3 * size)
+    kept = kept_boards()
+    one, other = (open_published(lake, "run", kept) for _ in range(2))  # one budget for all runs
+    for run in (one, one, other, other):
+        run.leaderboard(0, 1, at=times[0])
+    assert made == [times[0]] * 2
+    for at in range(times[1], times[1] + 20):
+        one.leaderboard(0, 1, at=at)
+        assert kept.n_bytes <= 3 * size
+    other.leaderboard(0, 1, at=times[0])
+    assert made == [times[0]] * 2 + [*range(times[1], times[1] + 20), times[0]]
 
 
-def test_leaderboard__few_selections_are_kept(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ranklake.flows.published.leaderboard.MOST_SELECTIONS", 2)
-    run = open_published(lake, "run")
-    for since in range(5):
+def test_leaderboard__rows_of_filters_are_kept_within_the_budget(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ranklake.flows.published.leaderboard.MOST_KEPT", 50_000)
+    kept = kept_boards()
+    run = open_published(lake, "run", kept)
+    expected = run.leaderboard(0, 10, "mu").rows
+    for since in range(1, 30):
         run.leaderboard(0, 1, active_since=since)
-    assert run._leaderboard._chosen.cache_info().currsize == 2
+        assert kept.n_bytes <= 50_000
+    assert run.leaderboard(0, 10, "mu").rows == expected

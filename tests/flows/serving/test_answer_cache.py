@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("starlette")
 from helpers.api import TestClient
 
-from ranklake.flows.serving.answers.rendering import BodyCache
+from ranklake.flows.serving.answers.rendering import kept_bodies
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state import answer_cache
@@ -57,7 +57,7 @@ async def ask(cache: AnswerCache, path: str = "/a", query: str = "", **headers: 
 
 def cache_of(app: App, most_bytes: int = 1 << 20) -> tuple[AnswerCache, Any]:
     served: Any = SimpleNamespace(runs={})
-    return AnswerCache(app, served, Metrics(), BodyCache(most_bytes)), served
+    return AnswerCache(app, served, Metrics(), kept_bodies(most_bytes)), served
 
 
 async def calls(app: App, *requests: dict[str, str], **options: Any) -> int:
@@ -198,4 +198,7 @@ def test_pages__are_counted_and_kept(lake: Lake) -> None:
 def test_cache__keeps_no_answer_of_a_long_address_and_few_encodings() -> None:
     long = {"query": "x" * answer_cache._LONGEST}
     assert asyncio.run(calls(App(), long, long)) == 2
-    assert answer_cache._encoding.cache_parameters()["maxsize"] == answer_cache.MOST_ENCODINGS
+    assert answer_cache._known_encoding.cache_parameters()["maxsize"] == answer_cache.MOST_ENCODINGS
+    before = answer_cache._known_encoding.cache_info().currsize
+    assert answer_cache._encoding("gzip," * 1_000) == "gzip"
+    assert answer_cache._known_encoding.cache_info().currsize == before
