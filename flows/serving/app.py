@@ -16,9 +16,10 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Match, Route
 
+from ..common.text import quoted
 from ..published.run import NoPlayerError, PublishedRun
 from .answers.conditional import is_unchanged, validators
 from .answers.data_files import data_file
@@ -95,6 +96,7 @@ class _Api:
         errors: Any = {Problem: _on_problem, HTTPException: _on_http, Exception: _on_bug}
         cache = Middleware(AnswerCache, self._served, self._metrics, self._cache)
         app = Starlette(routes=routes, middleware=[cache, cors], exception_handlers=errors, lifespan=self._lifespan)
+        app.router.redirect_slashes = False
         app.state.end_streams, app.state.previews, app.state.pages = self._listeners.close, self._previews, pages
         return app
 
@@ -141,9 +143,8 @@ class _Api:
                 )  # fmt: skip
             except Moved as moved:
                 path = endpoint.path.replace("{handle}", quote(moved.handle, safe=""))
-                query = f"?{request.url.query}" if request.url.query else ""
                 root = request.scope.get("root_path", "")
-                return RedirectResponse(f"{root}{_API}/{run.name}{path}{query}", 301, _SAFE)
+                return RedirectResponse(f"{root}{_API}/{run.name}{path}{_query(request)}", 301, _SAFE)
             except NoPlayerError as error:
                 raise Problem.no_player(error.handle, error.near, run.name) from None
 
@@ -199,11 +200,10 @@ class _Api:
         """A stream of events, one for each new version."""
         parse((), request.query_params.multi_items())
         name = self._run(request).name
-        if self._listeners.full:
-            raise Problem(503, "too many connections wait for events; ask again later")
-        stream = self._listeners.stream(lambda: self._served.runs.get(name))
         headers = _SAFE | {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
+        if request.method == "HEAD":
+            return Response(headers=headers, media_type="text/event-stream")
+        return self._listeners.stream(lambda: self._served.runs.get(name), headers)
 
     async def _data(self, request: Request) -> Response:
         path = request.path_params["path"]
@@ -245,8 +245,27 @@ def _path(endpoint: Endpoint) -> str:
 
 
 def _path_of(request: Request) -> str:
-    """The path of a request below the root path."""
-    return request.url.path.removeprefix(request.scope.get("root_path", ""))
+    """The path of a request below the root path; ``request.url`` would have the header ``Host`` in it."""
+    return str(request.scope["path"]).removeprefix(request.scope.get("root_path", ""))
+
+
+def _query(request: Request) -> str:
+    """The query of a request with its question mark."""
+    query = request.scope["query_string"].decode("latin-1")
+    return f"?{query}" if query else ""
+
+
+def _without_slash(request: Request) -> str:
+    """The address of a request without slashes at its end, if there is a page; else empty.
+
+    Starlette's own redirect has the header ``Host`` in it and, behind a proxy, another scheme.
+    """
+    raw, path = request.scope["raw_path"].decode("latin-1"), str(request.scope["path"])
+    if not path.endswith("/") or raw.startswith("//"):  # which names a host
+        return ""
+    scope = {**request.scope, "path": path.rstrip("/")}
+    found = any(route.matches(scope)[0] is not Match.NONE for route in request.app.routes)
+    return raw.rstrip("/") + _query(request) if found else ""
 
 
 def _about(run: PublishedRun) -> dict[str, Any]:
@@ -265,6 +284,8 @@ async def _on_problem(request: Request, problem: Exception) -> Response:
 
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == 404 and (address := _without_slash(request)):
+        return RedirectResponse(address, 307, _SAFE)
     detail = {404: "there is no such address; /openapi.json lists all", 405: f"{request.method} is not possible here"}
     response = await _on_problem(request, Problem(error.status_code, detail.get(error.status_code, error.detail)))
     response.headers.update(error.headers or {})
@@ -272,5 +293,5 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 
 async def _on_bug(request: Request, error: Exception) -> Response:
-    _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    _LOG.error("%s %s failed", request.method, quoted(_path_of(request)), exc_info=error)
     return await _on_problem(request, Problem(500, "the server failed; its log has the reason"))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import msgspec
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from ...published.run import PublishedRun
+from ..answers.problems import Problem
 
 __all__ = ["MOST_LISTENERS", "Listeners"]
 
@@ -20,47 +23,73 @@ _ALIVE_SECONDS = 15.0  # between comments, which keep proxies from closing the c
 class Listeners:
     """Open connections that wait for new versions.
 
+    Parameters
+    ----------
+    most
+        Number of connections beyond which none is accepted.
+
     Attributes
     ----------
     n : int
         Number of open connections.
     """
 
-    def __init__(self) -> None:
-        self.n = 0
+    def __init__(self, most: int = MOST_LISTENERS) -> None:
+        self.n, self._most = 0, most
         self._ended = False
-
-    @property
-    def full(self) -> bool:
-        """Whether no more connections are accepted."""
-        return self.n >= MOST_LISTENERS
 
     def close(self) -> None:
         """End all streams at their next look."""
         self._ended = True
 
-    async def stream(self, current: Callable[[], PublishedRun | None]) -> AsyncIterator[bytes]:
-        """The events about a run: the current version at once, then each new one.
+    def stream(self, current: Callable[[], PublishedRun | None], headers: Mapping[str, str]) -> StreamingResponse:
+        """An answer with the events about a run: the current version at once, then each new one.
+
+        It counts from now until its end, or until the client leaves.
 
         Parameters
         ----------
         current
             The state of the run; None if it is no longer published, which ends the stream.
+
+        Raises
+        ------
+        Problem
+            Too many connections wait.
         """
+        if self.n >= self._most:
+            raise Problem(503, "too many connections wait for events; ask again later")
         self.n += 1
+        return _Stream(self._events(current), self._leave, headers)
+
+    def _leave(self) -> None:
+        self.n -= 1
+
+    async def _events(self, current: Callable[[], PublishedRun | None]) -> AsyncIterator[bytes]:
         last, quiet = None, 0.0
+        while not self._ended and (run := current()) is not None:
+            if last is None or run.manifest.etag != last.manifest.etag:
+                yield _event(run, last)
+                last, quiet = run, 0.0
+            elif quiet >= _ALIVE_SECONDS:
+                yield b": alive\n\n"
+                quiet = 0.0
+            await asyncio.sleep(_LOOK_SECONDS)
+            quiet += _LOOK_SECONDS
+
+
+class _Stream(StreamingResponse):
+    """A stream of events that tells its end."""
+
+    def __init__(self, events: AsyncIterator[bytes], on_end: Callable[[], None], headers: Mapping[str, str]) -> None:
+        super().__init__(events, headers=headers, media_type="text/event-stream")
+        self._on_end = on_end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            while not self._ended and (run := current()) is not None:
-                if last is None or run.manifest.etag != last.manifest.etag:
-                    yield _event(run, last)
-                    last, quiet = run, 0.0
-                elif quiet >= _ALIVE_SECONDS:
-                    yield b": alive\n\n"
-                    quiet = 0.0
-                await asyncio.sleep(_LOOK_SECONDS)
-                quiet += _LOOK_SECONDS
+            await super().__call__(scope, receive, send)
         finally:
-            self.n -= 1
+            self._on_end()
 
 
 def _event(run: PublishedRun, last: PublishedRun | None) -> bytes:
