@@ -22,6 +22,7 @@ from ..site.links import ServerLinks
 from ..site.pages import POLICY, Templates, static_files, template_files
 from . import preview_page, views
 from .answers.conditional import is_unchanged, validators
+from .answers.parameters import Parameter, parse_form
 from .answers.paths import TEXT
 from .answers.problems import Problem
 from .answers.rendering import Body, encoding_for
@@ -30,7 +31,7 @@ from .endpoints import MOST_COMPARED, group_of
 from .previews import MOST_STANDINGS
 from .state.served_runs import ServedRuns
 
-__all__ = ["ServerPages"]
+__all__ = ["PARAMETERS", "ServerPages"]
 
 _HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -40,7 +41,19 @@ _HEADERS = {
 _HTML = "text/html; charset=utf-8"
 _EMBEDDED = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"}
 
-Context = Callable[[PublishedRun, ServerLinks, Mapping[str, str]], dict[str, Any]]
+Context = Callable[[PublishedRun, ServerLinks, Mapping[str, Any]], dict[str, Any]]
+
+PARAMETERS = {  # of the query, by route; a page sees no others
+    "/{run}": (
+        Parameter("q", "text", "Part of a handle, to find its page."),
+        Parameter("page", "integer", "Number of the page of the leaderboard.", 0, 0, 9_999_999),
+        Parameter("active", "text", "Only players with a contest in this time before the last one.", "",
+                  choices=tuple(ACTIVE)),
+        Parameter("group", "text", "Only players with a value of an attribute, as `country:PL`.", None, 1, 1000),
+    ),
+    "/{run}/compare": (Parameter("h", "handles", "Handles with commas between them.", (), 0, MOST_COMPARED),),
+    "/{run}/distribution": (Parameter("handle", "text", "A player to show.", None, 1, 1000),),
+}  # fmt: skip
 
 
 class ServerPages:
@@ -64,14 +77,14 @@ class ServerPages:
             Route("/static/titles/{run}.css", self._titles),
             Route("/static/{name}", self._static),
             Route("/{run}", self._first),
-            Route("/{run}/contests", self._page("contests", lambda run, links, _: views.contests(run, links))),
-            Route("/{run}/distribution", self._page("distribution", _distribution)),
-            Route("/{run}/groups", self._page("groups", lambda run, links, _: views.groups(run, links))),
-            Route("/{run}/compare", self._page("compare", _compare)),
+            self._page("/{run}/contests", "contests", lambda run, links, _: views.contests(run, links)),
+            self._page("/{run}/distribution", "distribution", _distribution),
+            self._page("/{run}/groups", "groups", lambda run, links, _: views.groups(run, links)),
+            self._page("/{run}/compare", "compare", _compare),
             Route("/{run}/preview", self._preview, methods=["GET", "POST"]),
             Route(f"/{{run}}/p/{{handle:{TEXT}}}/graph.svg", self._picture("graph")),
             Route(f"/{{run}}/p/{{handle:{TEXT}}}/badge.svg", self._picture("badge")),
-            Route(f"/{{run}}/c/{{contest_id:{TEXT}}}", self._page("contest", _contest)),
+            self._page(f"/{{run}}/c/{{contest_id:{TEXT}}}", "contest", _contest),
             Route(f"/{{run}}/p/{{handle:{TEXT}}}", self._player),
         ]
 
@@ -90,11 +103,11 @@ class ServerPages:
         headers = _HEADERS | {"cache-control": "no-store", "vary": "Accept"}
         return Response(html, problem.status, headers, media_type="text/html")
 
-    def _page(self, template: str, context: Context) -> Callable[[Request], Any]:
+    def _page(self, path: str, template: str, context: Context) -> Route:
         async def answer(request: Request) -> Response:
-            return await self._render(request, template, context)
+            return await self._render(request, template, context, path)
 
-        return answer
+        return Route(path, answer)
 
     async def _runs(self, request: Request) -> Response:
         """All runs; the leaderboard if there is one run."""
@@ -111,12 +124,12 @@ class ServerPages:
 
     async def _first(self, request: Request) -> Response:
         """The leaderboard, or, with ``q``, the best match of a search without scripts."""
-        run, wanted = self._run(request), request.query_params.get("q", "").strip()
-        if wanted:
+        run, wanted = self._run(request), _given(request, "/{run}")["q"]
+        if wanted is not None:
             found = await run_in_threadpool(lambda: run.search(wanted[:100], 1).column("handle").to_pylist())
             address = ServerLinks(request.scope.get("root_path", ""), run.name).player(found[0] if found else wanted)
             return RedirectResponse(address, 303, _HEADERS)
-        return await self._render(request, "leaderboard", _leaderboard)
+        return await self._render(request, "leaderboard", _leaderboard, "/{run}")
 
     async def _player(self, request: Request) -> Response:
         """A player, the same under an old name; several handles with commas are compared."""
@@ -125,7 +138,9 @@ class ServerPages:
             row = run.handles.row(handle)
         except NoPlayerError:
             if "," in handle:
-                compare: Context = lambda run, links, given: _compare(run, links, {"h": given["handle"]})  # noqa: E731
+                (parameter,) = PARAMETERS["/{run}/compare"]
+                handles = parameter.read(handle)
+                compare: Context = lambda run, links, _: _compare(run, links, {"h": handles})  # noqa: E731
                 return await self._render(request, "compare", compare)
             return await self._render(request, "player", lambda run, links, given: views.player(run, given["handle"]))
         if (current := run.handles.handle(row)) != handle:
@@ -151,7 +166,7 @@ class ServerPages:
     def _picture(self, name: str) -> Callable[[Request], Any]:
         """The graph or the badge of a player, to embed in other pages."""
 
-        def make(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> Body:
+        def make(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> Body:
             return Body(views.picture(run, given["handle"], name).encode(), "image/svg+xml")
 
         async def answer(request: Request) -> Response:
@@ -172,21 +187,21 @@ class ServerPages:
 
         return answer
 
-    async def _render(self, request: Request, template: str, context: Context) -> Response:
-        """A page from a template."""
+    async def _render(self, request: Request, template: str, context: Context, path: str = "") -> Response:
+        """A page from a template, with the ``PARAMETERS`` of a route."""
 
-        def make(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> Body:
+        def make(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> Body:
             html = self._templates.render(template, views.facts(run), links, **context(run, links, given))
             return Body(html.encode(), _HTML)
 
-        return await self._conditional(request, make)
+        return await self._conditional(request, make, path)
 
     async def _conditional(
-        self, request: Request, make: Callable[[PublishedRun, ServerLinks, Mapping[str, str]], Body]
+        self, request: Request, make: Callable[[PublishedRun, ServerLinks, Mapping[str, Any]], Body], path: str = ""
     ) -> Response:
         """An answer about a run."""
         run, links = self._run(request), ServerLinks(request.scope.get("root_path", ""), request.path_params["run"])
-        given = dict(request.query_params) | dict(request.path_params)
+        given = _given(request, path) | request.path_params
         etag, time_seconds = f"{run.manifest.etag}-{self._look}", run.manifest.time_seconds
         try:
             return await self._answer(request, etag, time_seconds, lambda: make(run, links, given))
@@ -225,29 +240,25 @@ class ServerPages:
         return runs[name]
 
 
-def _leaderboard(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> dict[str, Any]:
-    text = given.get("page", "0")
-    if not (text.isascii() and text.isdigit() and len(text) < 8):
-        raise Problem.of_parameter("page", text[:100], "must be a number from 0")
-    active = given.get("active", "")
-    if active and active not in ACTIVE:
-        raise Problem.of_parameter("active", active[:100], f"must be {', '.join(ACTIVE)} or empty")
-    chosen = given.get("group", "").strip()
-    return views.leaderboard(run, int(text), group_of(run, chosen) if chosen else None, active)
+def _given(request: Request, path: str) -> dict[str, Any]:
+    """The ``PARAMETERS`` of a route; None or a default for each that is missing."""
+    return parse_form(PARAMETERS.get(path, ()), request.query_params.multi_items())
 
 
-def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> dict[str, Any]:
-    return views.distribution(run, given.get("handle", "").strip() or None)
+def _leaderboard(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
+    group = None if given["group"] is None else group_of(run, given["group"])
+    return views.leaderboard(run, given["page"], group, given["active"])
 
 
-def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> dict[str, Any]:
-    handles = list(dict.fromkeys(handle.strip() for handle in given.get("h", "").split(",") if handle.strip()))
-    if len(handles) > MOST_COMPARED:
-        raise Problem.of_parameter("h", f"{len(handles)} handles", f"must have at most {MOST_COMPARED} handles")
-    return views.compare(run, handles)
+def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
+    return views.distribution(run, given["handle"])
 
 
-def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, str]) -> dict[str, Any]:
+def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
+    return views.compare(run, list(dict.fromkeys(handle.strip() for handle in given["h"] if handle.strip())))
+
+
+def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
     contest_id = given["contest_id"]
     try:
         return views.contest(run, links, contest_id)

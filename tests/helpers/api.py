@@ -1,11 +1,41 @@
-"""The test client of Starlette, which warns about httpx when it is imported."""
+"""The test client of Starlette, which warns about httpx when it is imported, and requests with any bytes in them."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
-__all__ = ["TestClient"]
+__all__ = ["Headers", "TestClient", "ask"]
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+async def ask(
+    app: Any, path: str, query: bytes = b"", headers: Headers = (), method: str = "GET", body: bytes = b""
+) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of an answer of an application, whatever a client library would correct or refuse."""
+    status, received, data = 0, {}, bytearray()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        nonlocal status, received
+        if message["type"] == "http.response.start":
+            status = message["status"]
+            received = {name.decode(): value.decode("latin-1") for name, value in message["headers"]}
+        else:
+            data.extend(message.get("body", b""))
+
+    scope = {
+        "type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": query,
+        "headers": [(b"host", b"testserver"), *headers], "scheme": "http", "server": ("testserver", 80),
+        "client": ("test", 1), "root_path": "",
+    }  # fmt: skip
+    await app(scope, receive, send)
+    return status, received, bytes(data)

@@ -20,6 +20,8 @@ from .problems import Problem
 __all__ = ["data_file"]
 
 _TABLES = (*PUBLISHED, *OF_ATTRIBUTES)
+MOST_RANGES = 16  # of a request; each is a part of the answer
+_RANGE = re.compile("([0-9]{1,18})-([0-9]{0,18})|-[0-9]{1,18}")
 _PART = re.compile(r"[A-Za-z0-9_=][A-Za-z0-9_=.-]*")  # a folder or file of a Delta table
 
 
@@ -31,7 +33,7 @@ def data_file(lake: Lake, run_name: str, path: str, headers: Mapping[str, str]) 
     Raises
     ------
     Problem
-        There is no such file, or the lake is not on a disk.
+        There is no such file, the ranges are invalid, or the lake is not on a disk.
     """
     parts = path.split("/")
     known = path == LATEST or (parts[0] in _TABLES and len(parts) > 1)
@@ -55,4 +57,14 @@ def data_file(lake: Lake, run_name: str, path: str, headers: Mapping[str, str]) 
     }
     if is_unchanged(headers, etag, stat.st_mtime):
         return Response(status_code=304, headers=validators)
+    if (ranges := headers.get("range")) is not None:
+        _check_ranges(ranges)
     return FileResponse(file, media_type=media_type, headers=validators, stat_result=stat)
+
+
+def _check_ranges(text: str) -> None:
+    parts = [_RANGE.fullmatch(part.strip()) for part in text.removeprefix("bytes=").split(",")]
+    valid = text.startswith("bytes=") and len(parts) <= MOST_RANGES
+    if not valid or any(part is None or (part[2] and int(part[1]) > int(part[2])) for part in parts):
+        rule = f"must be bytes=FIRST-LAST, at most {MOST_RANGES} such ranges with commas between them"
+        raise Problem.of_parameter("Range", text, rule)

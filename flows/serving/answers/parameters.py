@@ -11,9 +11,12 @@ from typing import Any, Literal
 from ...common.times import AGES, TIME_RULE, NoTimeError, parse_span, parse_time, span_pattern
 from .problems import Problem
 
-__all__ = ["Parameter", "parse"]
+__all__ = ["Parameter", "parse", "parse_form"]
 
 LONGEST = 4_000  # characters of any value
+# Python reads more as a number: blanks, underscores, other digits, and "nan".
+_INTEGER = re.compile("[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +75,12 @@ class Parameter:
         value: Any = text
         fits = len(text) <= LONGEST
         if fits and self.kind in ("integer", "number"):
-            try:
-                value = int(text) if self.kind == "integer" else float(text)
-            except ValueError:
-                fits = False
-            fits = fits and text.isascii() and math.isfinite(value) and self.low <= value <= self.high
+            kind, form = (int, _INTEGER) if self.kind == "integer" else (float, _NUMBER)
+            fits = (
+                form.fullmatch(text) is not None
+                and math.isfinite(value := kind(text))
+                and self.low <= value <= self.high
+            )
         elif fits and self.kind == "time":
             try:
                 value = parse_time(int(text) if self.short and re.fullmatch(r"-?[0-9]{1,8}", text) else text)
@@ -150,6 +154,24 @@ def parse(parameters: Sequence[Parameter], query: Iterable[tuple[str, str]]) -> 
         if parameter.required and parameter.name not in given:
             raise Problem.of_parameter(parameter.name, None, parameter.rule())
     return {parameter.name: given.get(parameter.name, parameter.default) for parameter in parameters}
+
+
+def parse_form(parameters: Sequence[Parameter], query: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The values of all parameters of a page.
+
+    Fields of a form that are empty are missing, of repeated ones the last one counts, and unknown ones are ignored, as
+    other sites add their own to links.
+
+    Raises
+    ------
+    Problem
+        A parameter breaks its rule.
+    """
+    given = {name: text.strip() for name, text in query}
+    return {
+        parameter.name: parameter.read(text) if (text := given.get(parameter.name)) else parameter.default
+        for parameter in parameters
+    }
 
 
 def _text(limit: float) -> str:

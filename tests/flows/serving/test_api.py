@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import io
 import math
@@ -31,10 +32,12 @@ from ranklake.flows.publication.publish import publish
 from ranklake.flows.published.run import open_published
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.serving import previews
+from ranklake.flows.serving.answers.data_files import MOST_RANGES
 from ranklake.flows.serving.answers.parameters import Parameter
+from ranklake.flows.serving.answers.problems import Problem
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS
-from ranklake.flows.serving.state import events
+from ranklake.flows.serving.state.events import MOST_LISTENERS, Listeners
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
@@ -213,9 +216,34 @@ def test_preview__answers_are_kept_within_a_limit(lake: Lake, monkeypatch: pytes
     assert kept.answer(served.runs["run"], body) is not kept.answer(served.runs["run"], body)
 
 
-def test_events__of_too_many_connections_are_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "MOST_LISTENERS", 0)
-    assert "too many connections" in problem(client, f"{RUN}/events", 503)["detail"]
+def test_events__count_from_their_acceptance_until_the_client_leaves(client: TestClient) -> None:
+    async def leave() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        pass
+
+    async def listen() -> None:
+        listeners = Listeners(most=2)
+        streams = [listeners.stream(lambda: None, {}) for _ in range(2)]
+        with pytest.raises(Problem, match="too many connections wait"):
+            listeners.stream(lambda: None, {})
+        for stream in streams:
+            await stream({"type": "http", "asgi": {"spec_version": "2.3"}}, leave, send)
+        assert listeners.n == 0
+
+    asyncio.run(listen())
+    assert Listeners()._most == MOST_LISTENERS
+    assert client.head(f"{RUN}/events").headers["content-type"].startswith("text/event-stream")  # and it ends
+
+
+@pytest.mark.parametrize("ranges", ["lines=1", "bytes=5-2", "bytes=", "bytes=a-b", f"bytes={'9' * 400}-",
+                                    "bytes=" + ",".join(["0-1"] * (MOST_RANGES + 1))])  # fmt: skip
+def test_data__invalid_ranges_are_an_error(client: TestClient, ranges: str) -> None:
+    answer = client.get("/data/run/latest.parquet", headers={"range": ranges})
+    assert (answer.status_code, answer.json()["parameter"]) == (400, "Range")
+    assert client.get("/data/run/latest.parquet", headers={"range": "bytes=999999999-"}).status_code == 416
+    assert client.get("/data/run/latest.parquet", headers={"range": "bytes=0-3, -4"}).status_code == 206
 
 
 # Files
