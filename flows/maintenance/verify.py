@@ -202,7 +202,11 @@ class Verifier:
         """Add a note about a folder without its table of contests or run.json, after an interrupted command."""
         if n_files := sum(len(self.lake.list(f"{folder}/{part}")) for part in parts):
             left = f"{_files(n_files)} of an interrupted deletion or creation"
-            self.notes.append(f"{folder}: {left}; {command} removes them")
+            lost = ""
+            if "log" in parts and self.lake.list(f"{folder}/log"):
+                root = layout.contests_file(folder)
+                lost = f", with corrections that no source can send again; restore {root} to keep them"
+            self.notes.append(f"{folder}: {left}; {command} removes them{lost}")
 
 
 def replay(

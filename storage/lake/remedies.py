@@ -53,7 +53,8 @@ def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
         return f"restore it, or ingest {top} again with --rewrite"
     if name in ("contests", "players", "log"):
         then = " and ".join(f"{command}`" for command in again) or "ingest again"
-        return f"restore it, or `ranklake delete --dataset {top} --with-runs` and {then}"
+        lost = "that also deletes the corrections of amend, alias and remove, which no source can send again"
+        return f"restore it, or `ranklake delete --dataset {top} --with-runs` and {then}; {lost}"
     return _RESTORE
 
 
@@ -91,7 +92,7 @@ def remedies_for_sources(lake: LakeFiles, message: str, path: str) -> str:
 
 def _of_run(run: str, kind: str = "", file: str = "", *_: str) -> str:
     if kind == "run.json":
-        return f"`ranklake delete --run {run}` and rate again"
+        return f"restore it, or `ranklake delete --run {run}` and rate again with the options of before"
     kind = kind.partition("-")[0]  # an epoch follows, see ranklake.storage.leases.roots
     if kind == "rounds" and (number := re.match("[0-9]+", file)):
         return f"`ranklake rate --run {run} --from {int(number[0])}` rates it again"

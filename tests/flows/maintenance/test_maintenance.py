@@ -142,7 +142,7 @@ def test_verify__names_any_damaged_file_and_its_remedy_works(
         if path.endswith("run.json") and harm is Path.unlink:  # then there is no run
             assert result.code == 0
             assert "`ranklake delete --run run` removes them" in result.err
-            problems = [result.err.splitlines()[0] + " and rate again"]
+            problems = [result.err.splitlines()[0] + " and rate again with the options of before"]
         elif path.endswith("contests.parquet") and harm is Path.unlink:  # nor a data set; the run over it is reported
             assert result.code == 1
             assert any("no data set 'games'" in problem for problem in problems)
@@ -192,6 +192,18 @@ def test_verify__names_a_file_that_was_replaced_by_another_valid_one(lake: Path,
         assert f"{folder}/{one.name}: " in result.out
         one.write_bytes(kept)
     assert invoke("verify", "--lake", lake).code == 0
+
+
+@pytest.mark.parametrize("harm", [emptied, Path.unlink], ids=["emptied", "gone"])
+def test_verify__says_that_no_source_has_the_corrections_of_a_lost_table_of_contests(
+    lake: Path, invoke: Command, harm
+) -> None:
+    invoke("remove", "3", "--dataset", "games", "--lake", lake)
+    harm(lake / "games" / "contests" / "contests.parquet")
+    result = invoke("verify", "--lake", lake)
+    assert "corrections" in (output := result.out + result.err)
+    assert "no source can send again" in output
+    assert "restore" in output
 
 
 def test_verify__of_a_run_or_a_data_set_reads_nothing_else(lake: Path, invoke: Command) -> None:

@@ -5,11 +5,16 @@ import pytest
 from ranklake.storage import DamagedError
 from ranklake.storage.lake.remedies import damaged, remedies_for_sources, remedy_for
 
+REBUILD = (
+    "restore it, or `ranklake delete --dataset d --with-runs` and ingest again; that also deletes the corrections of "
+    "amend, alias and remove, which no source can send again"
+)
+
 
 @pytest.mark.parametrize(
     ("path", "remedy"),
     [
-        ("runs/x/run.json", "`ranklake delete --run x` and rate again"),
+        ("runs/x/run.json", "restore it, or `ranklake delete --run x` and rate again with the options of before"),
         ("runs/x/rounds/000412.json", "`ranklake rate --run x --from 412` rates it again"),
         ("runs/x/rounds/000412.parquet", "`ranklake rate --run x --from 412` rates it again"),
         ("runs/x/rounds/1000412-1000500.parquet", "`ranklake rate --run x --from 1000412` rates it again"),
@@ -17,9 +22,9 @@ from ranklake.storage.lake.remedies import damaged, remedies_for_sources, remedy
         ("runs/x/snapshots/000499/part-0000.arrow", "`ranklake compact --run x` removes it, and an older one is used"),
         ("runs/x/lease-000003.json", "delete it if no process uses that folder"),
         ("d/lease-000003.json", "delete it if no process uses that folder"),
-        ("d/contests/contests.parquet", "restore it, or `ranklake delete --dataset d --with-runs` and ingest again"),
-        ("d/players/000000-ab.parquet", "restore it, or `ranklake delete --dataset d --with-runs` and ingest again"),
-        ("d/log/ab.parquet", "restore it, or `ranklake delete --dataset d --with-runs` and ingest again"),
+        ("d/contests/contests.parquet", REBUILD),
+        ("d/players/000000-ab.parquet", REBUILD),
+        ("d/log/ab.parquet", REBUILD),
         (
             "d/standings/ab.parquet",
             "restore it, or ingest d again with --rewrite",
