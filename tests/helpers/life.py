@@ -20,10 +20,11 @@ from helpers.tables import contents, over_years
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Contest, Dataset, Lake, Run
 from ranklake.storage.datasets.garbage import referenced
-from ranklake.storage.lake.layout import run_file
+from ranklake.storage.lake.layout import attributes_file, run_file
 from ranklake.storage.lake.parquet import metadata_of
 from ranklake.storage.lake.schemas import ROUNDS
 from ranklake.storage.runs.entry_ratings import entry_files, read_entry_file
+from ranklake.storage.runs.smoothing import StoredSmoothing
 
 __all__ = [
     "COMMANDS",
@@ -184,6 +185,7 @@ def what_counts(path: Path | str) -> dict[str, bytes]:
     for name in Dataset.names(lake):
         contests = Dataset.open(lake, name).contests
         paths |= referenced(name, contests.column("file").to_pylist(), metadata_of(contests.schema))
+        paths |= {path for path in [attributes_file(name)] if lake.exists(path)}
     for name in Run.names(lake):
         run = Run.open(lake, name)
         paths |= {run_file(name), *map(run.path_of, run.segments().segments)}
@@ -193,6 +195,9 @@ def what_counts(path: Path | str) -> dict[str, bytes]:
             folder = run.path_of_snapshot(last_round)
             paths |= {f"{folder}/{file}" for file in lake.list(folder)}
         records[f"runs/{name}/entry"] = _entry_rows(lake, run)
+        smoothing = StoredSmoothing(lake, name)
+        if smoothed := smoothing.manifest("smoothed"):
+            records[f"runs/{name}/smoothed"] = lake.read_bytes(f"{smoothing.folder}/{smoothed.file}")
     paths |= {f"published/run/{name}" for name in lake.list("published/run") if name == "latest.parquet"}
     return {name: lake.read_bytes(name) for name in sorted(paths)} | records
 

@@ -50,7 +50,7 @@ def record(lake: str, log: str) -> None:
             pickle.dump(Change(what, path[len(lake) + 1 :], target[len(lake) + 1 :], content), out)
 
     def note_native() -> None:
-        for path in sorted(Path(lake, _NATIVE).rglob("*")):
+        for path in sorted([*Path(lake).glob(_NATIVE), *Path(lake, _NATIVE).rglob("*")]):
             seen = (str(path), -1 if path.is_dir() else path.stat().st_ino)
             if seen not in native:
                 native.add(seen)
@@ -120,6 +120,8 @@ class Power:
             self._take(path)
         elif content is None and self._seen.get(path, _File(b"")) is not None:
             return  # the source of a rename or a link is missing
+        elif target and os.path.dirname(target) not in self._seen:
+            return
         elif what == "rename":
             if content is not None:
                 self._write(path, content)

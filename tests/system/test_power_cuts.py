@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from chaos.commands import DATASET, RATE, Words
+from chaos.commands import DATASET, RATE, Words, with_paths
 from chaos.lives import lives
 from chaos.power import check_cut, check_kept, recorded
 from chaos.world import World
@@ -66,3 +71,33 @@ def test_command__after_a_power_cut_ends_as_if_undisturbed(world: World, name: s
         states = list(cuts(step.before, done, surviving))
         for number, left in states[offset :: max(len(states) // FEW, 1)] + states[-1:]:
             check_cut(world, step, left, number, surviving, last=number == len(done))
+
+
+CALLS = re.compile(r"\d+ +(rename|renameat|renameat2|link|linkat|fsync|fdatasync)\((.*?)(?:\) += 0| <unfinished)")
+PROGRAM = "import sys; from ranklake.flows.cli.main import main; sys.argv[0] = 'ranklake'; main()"
+
+
+@pytest.mark.slow
+def test_ingest__flushes_in_order_as_the_system_sees_it(world: World, tmp_path: Path) -> None:
+    """The calls of a process: the file of a root before its rename, its folder after it, all others before both."""
+    if shutil.which("strace") is None or subprocess.run(["strace", "-o", "/dev/null", "true"], check=False).returncode:
+        pytest.skip("strace is not installed, or may not trace processes here")
+    lake, log = tmp_path / "lake", tmp_path / "calls"
+    words = with_paths(world, [*INGEST, "--lake", str(lake)])
+    trace = ["strace", "-f", "-y", "-o", str(log), "-e", "trace=/rename,/link,fsync,fdatasync"]
+    subprocess.run([*trace, sys.executable, "-c", PROGRAM, *words], check=True, capture_output=True)
+    named, flushed = set[str](), set[str]()
+    root = "/games/contests/contests.parquet"
+    for call, given in CALLS.findall(log.read_text()):
+        paths = re.findall(r'[<"](/[^">]*)[">]', given)
+        if call.endswith("sync"):
+            flushed.add(paths[0])
+        elif paths[1].startswith(f"{lake}/games/"):
+            named.add(paths[1])
+            if paths[1].endswith(root):
+                others = {path for path in named if "/lease-" not in path and not path.endswith(root)}
+                assert others | {str(Path(path).parent) for path in others} <= flushed
+                assert paths[0] in flushed
+                flushed.clear()
+    assert f"{lake}{root}" in named
+    assert f"{lake}/games/contests" in flushed

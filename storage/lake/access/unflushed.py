@@ -19,6 +19,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import repeat
 from threading import Lock
 
 __all__ = ["Unflushed"]
@@ -82,8 +83,9 @@ class Unflushed:
             files, folders, new = self._files, self._folders, self._new
             self._files, self._folders, self._new = {}, {}, set()
         try:
-            self._each(self._flush_file, list(files))
-            self._each(self._flush_folder, list(folders))
+            self._flush_files(list(files))
+            for folder in folders:  # in the order of their first changes, as deletions depend on each other
+                self._flush_folder(folder)
         except BaseException:
             with _LOCK:
                 self._files, self._folders = files | self._files, folders | self._folders
@@ -91,18 +93,15 @@ class Unflushed:
         with _LOCK:
             self._named |= new
 
-    def _flush_file(self, full: str) -> None:
-        self._flush(full, False)
-
     def _flush_folder(self, full: str) -> None:
         with suppress(FileNotFoundError):  # deleted as a whole meanwhile, with all its names
             if len(full) >= len(self._root) or os.access(full, os.R_OK):  # the one above may be another user's
                 self._flush(full, True)
 
-    def _each(self, act: Callable[[str], None], paths: list[str]) -> None:
+    def _flush_files(self, paths: list[str]) -> None:
         if len(paths) <= _FEW:
             for path in paths:
-                act(path)
+                self._flush(path, False)
             return
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-flush") as pool:
-            list(pool.map(act, paths))
+            list(pool.map(self._flush, paths, repeat(False)))
