@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.remedies import damaged, remedies_for_sources
-from ranklake.storage.leases.holder import lease_holder
+from ranklake.storage.maintenance.leftovers import find_leftovers
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
@@ -69,10 +69,12 @@ class Verifier:
         for source in self.lake.list(layout.RAW):
             yield from self.site(source)
         for folder in self.lake.list(""):
-            if folder not in datasets:
+            if folder not in datasets and folder not in layout.RESERVED:
+                yield from self._writers(folder)
                 self._note_leftovers(folder, ("standings", "players", "log"), f"`ranklake delete --dataset {folder}`")
         for folder in self.lake.list(layout.RUNS):
             if folder not in runs:
+                yield from self._writers(f"{layout.RUNS}/{folder}")
                 self._note_leftovers(
                     f"{layout.RUNS}/{folder}",
                     ("rounds", "snapshots", "smoothing", "entry"),
@@ -85,12 +87,12 @@ class Verifier:
 
     def dataset(self, name: str) -> Iterator[str]:
         """The faults of a data set."""
+        yield from self._writers(layout.dataset_folder(name))
         try:
             dataset = Dataset.open(self.lake, name)
         except LakeError as error:
             yield str(error)
             return
-        self._note_writer(layout.dataset_folder(name))
         self.datasets += 1
         self.contests += dataset.contests.num_rows
         self.participations += sum(dataset.contests.column("n_players").to_pylist())
@@ -114,13 +116,13 @@ class Verifier:
         from ..rating.config import RunConfig  # verifying data sets needs no kernels
         from ..rating.plan import Plan
 
+        yield from self._writers(layout.run_folder(name))
         try:
             run = Run.open(self.lake, name)
             chain = run.segments()
         except LakeError as error:
             yield str(error)
             return
-        self._note_writer(layout.run_folder(name))
         self.runs += 1
         self.rounds += chain.stop_round
         self.segments += len(chain.segments)
@@ -150,7 +152,7 @@ class Verifier:
 
     def site(self, source: str) -> Iterator[str]:
         """The faults of the responses of a site."""
-        self._note_writer(layout.raw_folder(source))
+        yield from self._writers(layout.raw_folder(source))
         self.sites += 1
         try:
             for _, wrong in ResponseArchive(self.lake, source).verify():
@@ -194,9 +196,11 @@ class Verifier:
             parts += [f"{count(self.responses, 'response')} of {count(self.sites, 'site')}"]
         return ", ".join(parts) or f"{self.lake.url} has no data set and no run"
 
-    def _note_writer(self, folder: str) -> None:
-        if (by := lease_holder(self.lake, folder)) is not None:
-            self.notes.append(f"{folder}: {by.owner} holds the lease; files that change meanwhile may look damaged")
+    def _writers(self, folder: str) -> Iterator[str]:
+        """The faults of the leases of a folder; adds notes about its writer, and what ended ones left."""
+        faults, notes = find_leftovers(self.lake, folder)
+        self.notes += notes
+        yield from faults
 
     def _note_leftovers(self, folder: str, parts: tuple[str, ...], command: str) -> None:
         """Add a note about a folder without its table of contests or run.json, after an interrupted command."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ranklake.storage.lake.layout import PUBLISHED, RAW, RUNS, SEARCHES
+from ranklake.storage.lake.layout import RESERVED
 from ranklake.storage.leases.reserve import RESERVE
 
 from .base import IngestReport
@@ -20,7 +20,7 @@ __all__ = ["is_leftover", "walk"]
 _LEFTOVER = re.compile(
     r"~\$.*|\.~lock\..*#|\._.*|\.#.*|#.*#|.*~|\..*\.sw[a-z]|\.nfs[0-9a-f]+|\.ds_store|thumbs\.db|desktop\.ini", re.I
 )
-_OF_A_LAKE = {RAW, RUNS, PUBLISHED, SEARCHES, RESERVE}
+_OF_A_LAKE = {*RESERVED, RESERVE}
 
 
 def is_leftover(name: str) -> bool:

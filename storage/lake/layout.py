@@ -6,8 +6,10 @@ import hashlib
 import re
 
 __all__ = [
+    "FENCE_PREFIX",
     "PUBLISHED",
     "RAW",
+    "RESERVED",
     "RUNS",
     "SEARCHES",
     "TEMPORARY_PREFIX",
@@ -57,15 +59,16 @@ RUNS = "runs"
 PUBLISHED = "published"
 SEARCHES = "searches"
 TEMPORARY_PREFIX = ".tmp-"  # followed by no suffix: readers' globs match dot-files too
-_FENCE_PREFIX = "writing-"
+FENCE_PREFIX = "writing-"
 
-_RESERVED = frozenset({RAW, RUNS, PUBLISHED, SEARCHES})
+RESERVED = frozenset({RAW, RUNS, PUBLISHED, SEARCHES})
 MAX_NAME = 100  # characters of the name of a data set, run, search or source
 _NAME = re.compile(rf"[A-Za-z0-9_-][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}")
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")  # safe also on disks that ignore case
 # On Windows these are devices, with any suffix and in any folder
 _DEVICES = frozenset({"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)})
-_NUMBER = re.compile(r"[0-9]{6,}")
+MAX_DIGITS = 12  # of the number of a lease, round or batch of trials: longer names may be too long for a disk
+_NUMBER = re.compile(rf"[0-9]{{6,{MAX_DIGITS}}}")
 
 
 def check_dataset_name(name: str) -> str:
@@ -78,8 +81,8 @@ def check_dataset_name(name: str) -> str:
     """
     _check_name("data set", name)
     # Lower case, because on some disks Runs and runs are one folder.
-    if name.lower() in _RESERVED:
-        raise ValueError(f"a data set must not be called {' or '.join(sorted(_RESERVED))}, got {name!r}")
+    if name.lower() in RESERVED:
+        raise ValueError(f"a data set must not be called {' or '.join(sorted(RESERVED))}, got {name!r}")
     return name
 
 
@@ -265,12 +268,12 @@ def trials_file(name: str, batch: int) -> str:
 
 def fence_folder(folder: str, lease: int) -> str:
     """Folder through which the holder of a lease changes ``folder``; see ``ranklake.storage.leases.fence``."""
-    return f"{folder}/{_FENCE_PREFIX}{numbered(lease)}"
+    return f"{folder}/{FENCE_PREFIX}{numbered(lease)}"
 
 
 def fence_number(name: str) -> int:
     """The lease in the name of a fence, in use or revoked; -1 for any other name."""
-    number = number_of(name.removeprefix(_FENCE_PREFIX).partition("-")[0]) if name.startswith(_FENCE_PREFIX) else None
+    number = number_of(name.removeprefix(FENCE_PREFIX).partition("-")[0]) if name.startswith(FENCE_PREFIX) else None
     return -1 if number is None else number
 
 

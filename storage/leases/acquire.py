@@ -9,9 +9,20 @@ from functools import partial
 
 from ..lake.access.lake import Lake
 from ..lake.access.naming import check_folder
-from ..lake.errors import LakeError, LeaseHeldError, MissingError
+from ..lake.errors import DamagedError, LakeError, LeaseHeldError, MissingError
+from ..lake.layout import fence_number, number_of, numbered
+from ..lake.remedies import remedy_for
 from .fence import open_fence
-from .holder import HELD, LeaseHolder, encode_lease, lease_file, lease_numbers, newest_lease, read_lease
+from .holder import (
+    HELD,
+    LeaseHolder,
+    encode_lease,
+    lease_file,
+    lease_number,
+    lease_numbers,
+    newest_lease,
+    read_lease,
+)
 from .lease import Lease
 from .reserve import refill_reserve, with_reserve
 
@@ -62,10 +73,12 @@ def hold_lease(
     """
     deadline, waiting = time.monotonic() + wait_seconds, False
     while True:
-        newest = newest_lease(lake, folder)
+        # Before the newest lease is looked at: of a lease that is taken later, the number fails.
+        number = _next_number(lake, folder)
+        newest = None if steal else newest_lease(lake, folder)  # also from a holder whose file is not readable
         if newest is None or lake.local:  # where A and a are one folder, the lease may be that of another name
             check_folder(lake, folder)
-        if newest is not None and not steal and not _is_free(lake, folder, newest, heartbeat_seconds):
+        if newest is not None and not _is_free(lake, folder, newest, heartbeat_seconds):
             if time.monotonic() < deadline:
                 if not waiting:
                     on_wait(newest[1])
@@ -74,7 +87,6 @@ def hold_lease(
                 continue
             # Read again: a lease file that was empty may name its holder by now.
             raise _held_error(folder, (newest_lease(lake, folder) or newest)[1])
-        number = newest[0] + 1 if newest else 0
         holder = LeaseHolder.this_process(purpose, time.time())
         take = partial(_try_to_take, lake, folder, number, holder)
         if with_reserve(lake, take) if frees_space else take():
@@ -111,8 +123,9 @@ def _try_to_take(lake: Lake, folder: str, number: int, holder: LeaseHolder) -> b
                     lake.delete(lease_file(folder, number))
                 raise
             # Checked after the fence exists, see ranklake.storage.leases.fence.
-            taken = max(lease_numbers(lake, folder)) == number
-            if not taken:
+            newest = newest_lease(lake, folder)
+            taken = newest == (number, holder)
+            if not taken and (newest is None or newest[0] != number):
                 lake.delete(lease_file(folder, number))  # the number was held, released and deleted meanwhile
                 if fence:
                     lake.delete_folder(fence)
@@ -120,6 +133,23 @@ def _try_to_take(lake: Lake, folder: str, number: int, holder: LeaseHolder) -> b
         if not taken:
             HELD.discard(holder.token)
     return taken
+
+
+def _next_number(lake: Lake, folder: str) -> int:
+    """A number above all leases, and above all fences: a lease file may have been deleted by hand.
+
+    Raises
+    ------
+    LakeError
+        There is none that ``ranklake.storage.lake.layout.number_of`` reads.
+    """
+    numbers = {name: max(lease_number(name), fence_number(name)) for name in lake.list(folder)}
+    last = max(numbers, key=numbers.__getitem__, default="")
+    number = numbers.get(last, -1) + 1
+    if number_of(numbered(number)) is None:
+        path = f"{folder}/{last}"
+        raise LakeError(f"{path}: no command reaches its number; {remedy_for(lease_file(folder, number))}", path=path)
+    return number
 
 
 def _is_free(lake: Lake, folder: str, newest: tuple[int, LeaseHolder], heartbeat_seconds: float) -> bool:
@@ -159,7 +189,15 @@ def _remove_old_leases(lake: Lake, folder: str, number: int) -> int:
     stays, predecessor = False, -1
     for old in sorted(old for old in lease_numbers(lake, folder) if old < number):
         with suppress(MissingError):
-            was = read_lease(lake, folder, old)
+            try:
+                was = read_lease(lake, folder, old)
+            except DamagedError:  # on a disk its fence is revoked; in a store its holder may still write
+                if lake.local:
+                    with suppress(LakeError):  # it may be a folder
+                        lake.delete(lease_file(folder, old))
+                else:
+                    stays, predecessor = True, old
+                continue
             ended = was.released or was.died or time.time() - was.time_seconds > FORGOTTEN_SECONDS
             if ended and not stays:
                 lake.delete(lease_file(folder, old))

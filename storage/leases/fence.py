@@ -15,9 +15,13 @@ process or a server that had resolved its path before, and the old holder never 
 fails with ENOENT (or ESTALE) and changes nothing. There is no third case, because a rename is atomic. No hard links and
 no clock are needed.
 
-A lease holder that is suspended before it made its fence makes it too late. Therefore it looks at the numbers of the
-leases once more after it made its fence. If there is a higher one, it gives up. If there is none, a higher one is
-created after that check, and its holder finds the fence.
+A lease holder that is suspended before it made its fence makes it too late. Therefore it reads the newest lease once
+more after it made its fence. If that is not its own, it gives up. If it is, any other lease is created after that
+check, and its holder finds the fence.
+
+A lease file may be deleted by hand, while its holder runs or after it was killed. Its fence stays. The next lease has a
+higher number than all leases and all fences, so that fence is an older one, and is revoked. A fence with the number of
+the lease itself, found before its holder makes its own, is revoked, too.
 
 On Windows a folder with an open file in it cannot be renamed. Then the next holder fails with that error.
 
@@ -62,8 +66,8 @@ class Writer(Protocol):
 
 
 def open_fence(lake: Lake, folder: str, lease: int) -> str:
-    """Revoke the fences of older leases on ``folder`` and make the fence of this one; returns its path in the lake."""
-    while older := [name for name in lake.list(folder) if -1 < fence_number(name) < lease]:
+    """Revoke all older fences on ``folder`` and make the fence of this lease; returns its path in the lake."""
+    while older := [name for name in lake.list(folder) if -1 < fence_number(name) <= lease]:
         for name in older:
             lake.revoke_fence(f"{folder}/{name}")
     # Listed once more each time: a process that is suspended while it revokes a fence may give it another name.

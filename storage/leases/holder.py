@@ -13,15 +13,18 @@ from ..lake.access.lake import Lake
 from ..lake.errors import MissingError
 from ..lake.json_files import decode
 from ..lake.layout import number_of, numbered
+from ..lake.remedies import damaged
 from .identity import author
 from .processes import machine, started, state
 
 __all__ = [
     "HELD",
+    "LEASE_PREFIX",
     "LeaseHolder",
     "encode_lease",
     "lease_file",
     "lease_holder",
+    "lease_number",
     "lease_numbers",
     "newest_lease",
     "read_lease",
@@ -30,7 +33,7 @@ __all__ = [
 _BYTES = 512  # a lease is padded to one sector, so that a full disk can take its heartbeats in place
 _BEING_TAKEN = "a process that is just taking the lease"  # of an empty file, see Disk.create
 HELD: set[str] = set()  # tokens of the leases that this process holds
-_PREFIX = "lease-"
+LEASE_PREFIX = "lease-"
 _SUFFIX = ".json"
 
 
@@ -103,12 +106,18 @@ def newest_lease(lake: Lake, folder: str) -> tuple[int, LeaseHolder] | None:
 
 def lease_numbers(lake: Lake, folder: str) -> list[int]:
     """Numbers of the leases on ``folder``, in any order."""
-    return [number for name in lake.list(folder) if (number := _number(name)) is not None]
+    return [number for name in lake.list(folder) if (number := lease_number(name)) >= 0]
+
+
+def lease_number(name: str) -> int:
+    """The number in the name of a lease file; -1 for any other name."""
+    number = number_of(name.removeprefix(LEASE_PREFIX), _SUFFIX) if name.startswith(LEASE_PREFIX) else None
+    return -1 if number is None else number
 
 
 def lease_file(folder: str, number: int) -> str:
     """Path of the lease with that number, inside the lake."""
-    return f"{folder}/{_PREFIX}{numbered(number, _SUFFIX)}"
+    return f"{folder}/{LEASE_PREFIX}{numbered(number, _SUFFIX)}"
 
 
 def encode_lease(holder: LeaseHolder) -> bytes:
@@ -125,11 +134,9 @@ def read_lease(lake: Lake, folder: str, number: int) -> LeaseHolder:
         There is no such file, or it is not readable.
     """
     path = lease_file(folder, number)
+    if lake.local and os.path.isdir(lake.uri(path)):
+        raise damaged(path, "is a folder")
     data = lake.read_bytes(path)
     if not data:
         return LeaseHolder(_BEING_TAKEN, "", 0, "", "", -1, 0.0)
     return decode(LeaseHolder, data, path, versioned=False)
-
-
-def _number(name: str) -> int | None:
-    return number_of(name.removeprefix(_PREFIX), _SUFFIX) if name.startswith(_PREFIX) else None

@@ -166,7 +166,9 @@ class Lease:
         return (self._folder, published) if self._folder.startswith(f"{RUNS}/") else (self._folder,)
 
     def _lost_error(self) -> LeaseHeldError:
-        newest = newest_lease(self._lake, self._folder)
+        newest = None
+        with suppress(LakeError):  # its file may not be readable
+            newest = newest_lease(self._lake, self._folder)
         by = newest[1].owner if newest else "another process"
         return LeaseHeldError(
             f"{self._folder}: {by} took over from this process, whose lease had expired or was stolen; it stops here, "
@@ -184,7 +186,7 @@ class Lease:
         with suppress(LakeError):  # the next holder deletes the rest
             for name in self._lake.list(self._folder) if self._lake.local else ():
                 if name.startswith(TEMPORARY_PREFIX):  # of an ended process: a running one would hold the lease
-                    self._lake.delete(f"{self._folder}/{name}")
+                    self._lake.delete_folder(f"{self._folder}/{name}")
         with suppress(LakeError):  # without this write the lease expires; on this machine at once
             self._write(replace(self._holder, released=True))
         if self._fence:

@@ -94,7 +94,7 @@ class Disk:
         with _fenced(fence, full):
             try:
                 self._write(temporary, data, flushed)
-                self.retry(lambda: os.replace(temporary, full))
+                self.retry(lambda: _name(os.replace, temporary, full))
             except BaseException:
                 with suppress(OSError):
                     os.unlink(temporary)
@@ -127,7 +127,7 @@ class Disk:
         """
         taken = _temporary(fence)
         with _fenced(fence, full):
-            self.retry(lambda: os.rename(full, taken))
+            self.retry(lambda: _name(os.rename, full, taken))
         self.note_removed(full)
         self.clear(taken)
 
@@ -153,12 +153,12 @@ class Disk:
                 else:
                     self.retry(lambda: os.unlink(full))
                 return
-            except FileNotFoundError:
+            except OSError as error:
                 if not os.path.lexists(full):
                     return
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                    raise  # the two errors above mean that a writer made a file meanwhile
+                # Another process deletes the same, or makes a file meanwhile; or a deletion was repeated, see _name.
+                if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+                    raise
 
     def create(self, full: str, data: bytes, fence: str = "") -> bool:
         """Create a file with its content in one step, unless the file exists; returns whether it was created.
@@ -223,7 +223,7 @@ class Disk:
         """Give a file its name unless that name is taken."""
         if self.hard_links:
             try:
-                os.link(temporary, full)
+                _name(os.link, temporary, full)
                 return
             except AttributeError:  # Python was built without it
                 pass
@@ -231,11 +231,11 @@ class Disk:
                 if error.errno not in _NO_LINKS:
                     raise
         if WINDOWS:
-            os.rename(temporary, full)  # does not replace there
+            _name(os.rename, temporary, full)  # does not replace there
         else:
             os.close(os.open(full, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
             try:
-                os.replace(temporary, full)
+                self.retry(lambda: _name(os.replace, temporary, full))
             except BaseException:
                 with suppress(OSError):
                     os.unlink(full)
@@ -295,6 +295,22 @@ def _fenced(fence: str, full: str) -> Iterator[None]:
         if fence and error.errno == errno.EXDEV:
             reason = f"it is on another file system than {fence.rpartition('/')[0]}; a lake must be on one file system"
             raise OSError(errno.EXDEV, reason) from error
+        raise
+
+
+def _name(act: Callable[[str, str], None], source: str, target: str) -> None:
+    """Rename or link ``source``; an error counts only if ``target`` is not the same file or folder now.
+
+    A network file system repeats a request without an answer. The answer to the second one is an error, though the
+    first one was carried out.
+    """
+    named = os.lstat(source)
+    try:
+        act(source, target)
+    except OSError:
+        with suppress(OSError):
+            if os.path.samestat(named, os.lstat(target)):
+                return
         raise
 
 

@@ -242,17 +242,21 @@ class LakeFiles:
             if fence:
                 self._disk.remove(self._full(path), self._full(fence))
             else:
-                self._retried(lambda: self._filesystem.rm_file(self._full(path)))
-                self._note_removed(path)
+                with suppress(FileNotFoundError):  # also for a deletion that was repeated
+                    self._retried(lambda: self._filesystem.rm_file(self._full(path)))
+                if self.local:
+                    self._disk.note_removed(self._full(path))
 
     def delete_folder(self, folder: str, *, fence: str = "") -> None:
         """Delete a folder and its files; does nothing if it does not exist."""
         with suppress(MissingError), self._lake_errors("delete", folder):
             if fence:
                 self._disk.remove(self._full(folder), self._full(fence))
+            elif self.local:
+                self._disk.clear(self._full(folder))
+                self._disk.note_removed(self._full(folder))
             else:
-                self._retried(lambda: self._filesystem.rm(self._full(folder), recursive=True))
-                self._note_removed(folder)
+                self._filesystem.rm(self._full(folder), recursive=True)
 
     def delete_listed(self, folder: str, check: Callable[[], None]) -> None:
         """Delete the files in a folder of an object store; ``check`` is called between listing and deletion."""
@@ -263,8 +267,11 @@ class LakeFiles:
                 self._filesystem.rm(files)
 
     def make_fence(self, fence: str) -> None:
-        """Make the folder through which the holder of a lease on a disk changes the lake. Never made again."""
-        with self._lake_errors("create", fence):
+        """Make the folder through which the holder of a lease on a disk changes the lake. Never made again.
+
+        A folder that exists is that of the caller, who has just seen that there was none: its request was repeated.
+        """
+        with self._lake_errors("create", fence), suppress(FileExistsError):
             os.mkdir(self._full(fence))
 
     def revoke_fence(self, fence: str) -> None:
@@ -289,10 +296,6 @@ class LakeFiles:
 
     def _lake_errors(self, action: str, path: str) -> AbstractContextManager[None]:
         return lake_errors(action, path or self.url, self._bucket, self._root if self.local else "")
-
-    def _note_removed(self, path: str) -> None:
-        if self.local:
-            self._disk.note_removed(self._full(path))
 
     def _retried(self, act: Callable[[], T]) -> T:
         return self._disk.retry(act) if self.local else act()

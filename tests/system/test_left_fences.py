@@ -1,0 +1,147 @@
+"""Left fences, and changes of a network file system that are answered with an error though they were done."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeAlias
+
+import pytest
+from helpers.commands import Command
+from helpers.lakes import same_tables, synthetic
+from helpers.life import RATE, published, what_counts, write_source
+
+from ranklake.flows.maintenance.verify import Verifier
+from ranklake.storage import Lake
+from ranklake.storage.leases.holder import lease_numbers
+
+DATASET = ("--dataset", "games")
+CONTESTS = [one for one in synthetic(30) if len(one) > 2]  # smoothing takes no contest of one participant
+A, B = CONTESTS[14].handles.to_pylist()[:2]
+LIFE: tuple[tuple[str, ...], ...] = (
+    ("ingest", "files", "first", *DATASET),
+    RATE,
+    ("ingest", "files", "second", *DATASET),
+    ("amend", "14", "--remove", A, *DATASET),
+    ("alias", B, "somebody else", *DATASET),
+    ("remove", "15", *DATASET),
+    ("attributes", "attributes.csv", *DATASET),
+    RATE,
+    ("smooth", "--run", "run"),
+    ("publish", "--run", "run"),
+    ("compact", *DATASET, "--rows", "150"),
+    ("compact", "--run", "run", "--rows", "100"),
+    ("search", *DATASET, "--system", "elo", "--space", "k=10,20", "--filter", "everyone", "--train-share", "0.5"),
+)
+DELETE = ("delete", *DATASET, "--with-runs", "--yes")
+FOLDERS = ("games", "runs/run")
+# What a server answers to the second of two equal requests
+ANSWERS = {
+    "replace": errno.ENOENT,
+    "rename": errno.ENOENT,
+    "link": errno.EEXIST,
+    "unlink": errno.ENOENT,
+    "remove": errno.ENOENT,
+    "rmdir": errno.ENOENT,
+    "mkdir": errno.EEXIST,
+}
+Live: TypeAlias = Callable[[str, Callable[[Path], None]], Path]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sources")
+    write_source(folder / "first", CONTESTS[:20])
+    write_source(folder / "second", CONTESTS[:24])
+    (folder / "attributes.csv").write_text(f"handle,country\n{B},NL\n")
+    return folder
+
+
+@pytest.fixture
+def live(invoke: Command, sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Live:
+    """Lives a life in a lake with some name; ``before`` is called with its path before each command."""
+    monkeypatch.setattr("ranklake.storage.datasets.tables.log.time", SimpleNamespace(time=lambda: 1.7e9))
+
+    def lived(name: str, before: Callable[[Path], None]) -> Path:
+        lake = tmp_path / name
+        for command in LIFE:
+            before(lake)
+            words = [str(sources / word) if (sources / word).exists() else word for word in command]
+            answer = invoke(*words, "--lake", lake)
+            assert (answer.code, "Error" in answer.err) == (0, False), (command, answer)
+        return lake
+
+    return lived
+
+
+def assert_same(one: Path, other: Path) -> None:
+    found, wanted = what_counts(one), what_counts(other)
+    assert found.keys() == wanted.keys(), found.keys() ^ wanted.keys()
+    assert found == wanted, [name for name in wanted if found[name] != wanted[name]]
+    tables, expected = published(one), published(other)
+    assert all(same_tables(tables[name], expected[name]) for name in tables.keys() | expected.keys())
+
+
+def leave_fences(path: Path) -> None:
+    """A fence of the next lease, two of other leases, and a revoked one in each folder."""
+    lake = Lake.open(path, create=True)
+    for folder in FOLDERS:
+        number = max(lease_numbers(lake, folder), default=-1) + 1
+        for name in (f"{number:06d}", f"{number + 1:06d}", f"{number:06d}-0123456789abcdef"):
+            (path / folder / f"writing-{name}").mkdir(parents=True, exist_ok=True)
+        (path / folder / f"writing-{number + 1:06d}" / ".tmp-0123456789abcdef").touch()
+
+
+def left(path: Path) -> list[str]:
+    return sorted(str(found.relative_to(path)) for found in [*path.rglob("writing-*"), *path.rglob(".tmp-*")])
+
+
+def test_left_fence__blocks_no_command(live: Live, invoke: Command) -> None:
+    lake, twin = live("lake", leave_fences), live("twin", lambda _: None)
+    assert_same(lake, twin)
+    leave_fences(lake)
+    verifier = Verifier(Lake.open(lake))
+    assert list(verifier.everything()) == []
+    for path in left(lake):
+        assert [f"{path}: " in note for note in verifier.notes].count(True) == (".tmp-" not in path), path
+    assert invoke(*DELETE, "--lake", lake).code == 0
+    assert left(lake) == []
+
+
+def answer_twice(monkeypatch: pytest.MonkeyPatch, names: Iterable[str], lake: Path, every: int = 1) -> None:
+    """Let each ``every``-th change of the lake by these functions be done, and fail: the request was repeated."""
+    turns = itertools.count(1)
+
+    def repeated(do: Callable[..., None], code: int) -> Callable[..., None]:
+        def done(path: Any, *more: Any, **how: Any) -> None:
+            do(path, *more, **how)
+            if (str(path).startswith(str(lake)) or how.get("dir_fd") is not None) and next(turns) % every == 0:
+                raise OSError(code, os.strerror(code), path)
+
+        return done
+
+    for name in names:
+        monkeypatch.setattr(os, name, repeated(getattr(os, name), ANSWERS[name]))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [pytest.param([name], marks=pytest.mark.slow, id=name) for name in ANSWERS]
+    + [pytest.param(list(ANSWERS), id="all")],
+)
+def test_change__answered_with_an_error_though_done_is_done(
+    live: Live, invoke: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, names: list[str]
+) -> None:
+    twin = live("twin", lambda _: None)
+    with monkeypatch.context() as patch:
+        answer_twice(patch, names, tmp_path / "lake")
+        lake = live("lake", lambda _: None)
+        assert list(Verifier(Lake.open(lake)).everything()) == []
+        assert left(lake) == []
+        assert_same(lake, twin)
+        assert invoke(*DELETE, "--lake", lake).code == 0
+    assert left(lake) == []
