@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -20,12 +21,19 @@ class NoPlayerError(LookupError):
     handle : str
         The handle.
     near : list of str
-        Similar handles of players that exist.
+        Similar handles of players that exist; searched when it is first read, which takes up to a second.
     """
 
-    def __init__(self, handle: str, near: Sequence[str]) -> None:
-        self.handle, self.near = handle, list(near)
-        super().__init__(f"no player {handle!r}{hint(handle, near)}")
+    def __init__(self, handle: str, find_near: Callable[[str], list[str]]) -> None:
+        super().__init__(handle)
+        self.handle, self._find_near = handle, find_near
+
+    @cached_property
+    def near(self) -> list[str]:
+        return self._find_near(self.handle)
+
+    def __str__(self) -> str:
+        return f"no player {self.handle!r}{hint(self.handle, self.near)}"
 
 
 class Handles:
@@ -63,7 +71,7 @@ class Handles:
         for name in (handle, after, before):
             if name in self._row:
                 return self._row[name]
-        raise NoPlayerError(handle, self._near(handle))
+        raise NoPlayerError(handle, self._near)
 
     def handle(self, row: int) -> str:
         """The handle in a row."""

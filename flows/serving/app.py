@@ -27,7 +27,7 @@ from .answers.parameters import parse
 from .answers.paths import TEXT
 from .answers.problems import Problem
 from .answers.rendering import Body, encoding_for, kept_bodies, render
-from .answers.requests import prefers_html, read_body
+from .answers.requests import missing_player, prefers_html, read_body
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
 from .openapi import openapi
 from .previews import MOST_STANDINGS, Previews
@@ -35,6 +35,7 @@ from .state.answer_cache import ENDPOINT, MOST_CACHED, AnswerCache
 from .state.events import Listeners
 from .state.metrics import Metrics
 from .state.served_runs import ServedRuns
+from .state.workers import Workers
 
 __all__ = ["create_app"]
 
@@ -77,6 +78,7 @@ class _Api:
         self._served, self._refresh_seconds = served, refresh_seconds
         self._cache = kept_bodies(MOST_CACHED)
         self._metrics, self._listeners, self._previews = Metrics(), Listeners(), Previews(served.lake)
+        self._workers = Workers()
 
     def app(self, pages: Pages | None) -> Starlette:
         routes = [
@@ -98,6 +100,7 @@ class _Api:
         app = Starlette(routes=routes, middleware=[cache, cors], exception_handlers=errors, lifespan=self._lifespan)
         app.router.redirect_slashes = False
         app.state.end_streams, app.state.previews, app.state.pages = self._listeners.close, self._previews, pages
+        app.state.workers = self._workers
         return app
 
     @asynccontextmanager
@@ -139,26 +142,33 @@ class _Api:
                 return await self._conditional(
                     request, run.manifest.etag, run.manifest.time_seconds,
                     lambda: render(endpoint.answer(run, values), values.get("format") or "json", _about(run)),
-                    quick=endpoint.quick,
+                    endpoint.quick, endpoint.is_long(values),
                 )  # fmt: skip
             except Moved as moved:
                 path = endpoint.path.replace("{handle}", quote(moved.handle, safe=""))
                 root = request.scope.get("root_path", "")
                 return RedirectResponse(f"{root}{_API}/{run.name}{path}{_query(request)}", 301, _SAFE)
             except NoPlayerError as error:
-                raise Problem.no_player(error.handle, error.near, run.name) from None
+                raise await missing_player(request, error, run.name) from None
 
         return answer
 
     async def _conditional(
-        self, request: Request, etag: str, time_seconds: float, make: Callable[[], Body], quick: bool = False
+        self,
+        request: Request,
+        etag: str,
+        time_seconds: float,
+        make: Callable[[], Body],
+        quick: bool = False,
+        long: bool = False,
     ) -> Response:
         """The answer, or 304 if the client has it; made in a thread unless it is quick."""
         headers = validators(etag, time_seconds) | _SAFE
         if is_unchanged(request.headers, etag, time_seconds):
             return Response(status_code=304, headers=headers)
         encoding = encoding_for(request.headers.get("accept-encoding", ""))
-        body = make().compressed(encoding) if quick else await run_in_threadpool(lambda: make().compressed(encoding))
+        compressed = lambda: make().compressed(encoding)  # noqa: E731
+        body = compressed() if quick else await self._workers.run(compressed, long)
         if body.encoding:
             headers["content-encoding"] = body.encoding
         return Response(body.data, headers=headers, media_type=body.media_type)
@@ -181,7 +191,7 @@ class _Api:
             raise Problem(400, f"the body {rule}: {error}", rule=rule) from None
         if not 1 <= len(handles) <= MOST_HANDLES:
             raise Problem.of_parameter("handles", f"{len(handles)} handles", rule)
-        body = await run_in_threadpool(lambda: render(many_players(run, handles), "json", _about(run)))
+        body = await self._workers.run(lambda: render(many_players(run, handles), "json", _about(run)), long=True)
         return Response(body.data, headers=_SAFE | {"cache-control": "no-store"}, media_type=body.media_type)
 
     async def _preview(self, request: Request) -> Response:

@@ -22,6 +22,7 @@ __all__ = [
     "MOST_COMPARED",
     "MOST_HANDLES",
     "MOST_ROWS",
+    "MOST_SEARCHED",
     "Endpoint",
     "Moved",
     "group_of",
@@ -31,6 +32,7 @@ __all__ = [
 MOST_HANDLES = 200
 MOST_COMPARED = 20
 MOST_ROWS = 1_000
+MOST_SEARCHED = 5  # missing players with similar handles
 
 Values = Mapping[str, Any]
 
@@ -55,6 +57,8 @@ class Endpoint:
         The result for a run and the values of all parameters: a JSON value or :class:`Rows`.
     quick : bool
         Whether it takes less time than the way to a thread and back.
+    long : tuple of str
+        Parameters with which the answer is a long computation, see :class:`Workers`.
     """
 
     path: str
@@ -62,6 +66,11 @@ class Endpoint:
     parameters: tuple[Parameter, ...]
     answer: Callable[[PublishedRun, Values], Any]
     quick: bool = False
+    long: tuple[str, ...] = ()
+
+    def is_long(self, values: Values) -> bool:
+        """Whether the answer is a long computation."""
+        return any(values[name] is not None for name in self.long)
 
     @property
     def variable(self) -> str:
@@ -137,13 +146,13 @@ def _players(run: PublishedRun, values: Values) -> Any:
 
 
 def many_players(run: PublishedRun, handles: list[str]) -> Any:
-    """Several players; an entry of ``missing`` for each handle without one."""
+    """Several players; an entry of ``missing`` for each handle without one, the first ones with similar handles."""
     players, missing = [], []
     for handle in dict.fromkeys(handles):
         try:
             players.append({"requested": handle, **run.player(handle)})
         except NoPlayerError as error:
-            missing.append({"requested": handle, "near": error.near})
+            missing.append({"requested": handle, "near": error.near if len(missing) < MOST_SEARCHED else []})
     return {"players": players, "missing": missing}
 
 
@@ -218,7 +227,7 @@ ENDPOINTS = (
         Parameter("active", "age", "Only players with a contest in this time before `at`, or before the last contest."),
         Parameter("group", "text", "Only players with a value of an attribute, as `country:PL`.", None, 1, 1000),
         _FORMAT,
-    ), _leaderboard),
+    ), _leaderboard, long=("at",)),
     Endpoint("/groups", "Groups of players with the same value of an attribute, best first.", (
         Parameter("attribute", "text", "Only the groups of this attribute.", None, 1, 1000),
         _START, _limit(100), _FORMAT,
@@ -226,7 +235,7 @@ ENDPOINTS = (
     Endpoint("/players/{handle}/history", "One row per rated round of a player.", (_SINCE, _FORMAT), _history),
     Endpoint("/players/{handle}", "One player: place, percentile, rating, attributes, first and last contest.", (),
              _player, quick=True),
-    Endpoint("/players", "Several players.", (_handles(MOST_HANDLES),), _players),
+    Endpoint("/players", "Several players.", (_handles(MOST_HANDLES),), _players, long=("handles",)),
     Endpoint("/compare", "Common contests of several players; score and chance of each pair.",
              (_handles(MOST_COMPARED),), _compare),
     Endpoint("/teamrate", "The rating of a team of players.", (_handles(MOST_HANDLES),), _team_rating),
@@ -234,7 +243,7 @@ ENDPOINTS = (
         Parameter("width", "number", "Width of a bin, rating points; by default a round number.", None, 1e-6, 1e6),
         Parameter("year", "integer", "Ratings at the end of a year, UTC.", None, 1, 9998), _ACTIVE,
         Parameter("handle", "text", "A player whose percentile is wanted.", None, 1, 1000),
-    ), _distribution),
+    ), _distribution, long=("year",)),
     Endpoint("/count", "Number of players with a rating from `min` to below `max`.", (
         Parameter("min", "number", "Lowest rating.", None, -1e12, 1e12),
         Parameter("max", "number", "Ratings below this one.", None, -1e12, 1e12),
@@ -251,5 +260,5 @@ ENDPOINTS = (
     Endpoint("/search", "Players by a part of the handle, without case and accents; if none has it, similar ones.", (
         Parameter("q", "text", "Part of a handle.", None, 1, 100, required=True),
         Parameter("limit", "integer", "Number of rows at most.", 10, 1, 100), _FORMAT,
-    ), _search),
+    ), _search, long=("q",)),
 )  # fmt: skip

@@ -112,6 +112,7 @@ def _answers(media: tuple[str, ...]) -> dict[str, Any]:
         "304": {"description": "The client has this version."},
         "400": _problem("A parameter breaks its rule."),
         "404": _problem("There is no such run, player or contest."),
+        "429": _problem("Too many requests wait for a core."),
     }
 
 

@@ -26,7 +26,7 @@ from .answers.parameters import Parameter, parse_form
 from .answers.paths import TEXT
 from .answers.problems import Problem
 from .answers.rendering import Body, encoding_for
-from .answers.requests import read_body
+from .answers.requests import missing_player, read_body
 from .endpoints import MOST_COMPARED, group_of
 from .previews import MOST_STANDINGS
 from .state.served_runs import ServedRuns
@@ -126,7 +126,8 @@ class ServerPages:
         """The leaderboard, or, with ``q``, the best match of a search without scripts."""
         run, wanted = self._run(request), _given(request, "/{run}")["q"]
         if wanted is not None:
-            found = await run_in_threadpool(lambda: run.search(wanted[:100], 1).column("handle").to_pylist())
+            search = lambda: run.search(wanted[:100], 1).column("handle").to_pylist()  # noqa: E731
+            found = await request.app.state.workers.run(search, long=True)
             address = ServerLinks(request.scope.get("root_path", ""), run.name).player(found[0] if found else wanted)
             return RedirectResponse(address, 303, _HEADERS)
         return await self._render(request, "leaderboard", _leaderboard, "/{run}")
@@ -177,7 +178,7 @@ class ServerPages:
                 if (whole := f"{handle}/{name}.svg") in run.handles:
                     request.path_params["handle"] = whole
                     return await self._player(request)
-                raise Problem.no_player(error.handle, error.near, run.name) from None
+                raise await missing_player(request, error, run.name) from None
             if current != handle:
                 links = ServerLinks(request.scope.get("root_path", ""), run.name)
                 return RedirectResponse(links.picture(current, name), 301, _HEADERS)
@@ -206,7 +207,7 @@ class ServerPages:
         try:
             return await self._answer(request, etag, time_seconds, lambda: make(run, links, given))
         except NoPlayerError as error:
-            raise Problem.no_player(error.handle, error.near, run.name) from None
+            raise await missing_player(request, error, run.name) from None
 
     async def _answer(self, request: Request, etag: str, time_seconds: float, make: Callable[[], Body]) -> Response:
         """An answer, or 304 if the client has it; made in a thread."""

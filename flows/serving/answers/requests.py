@@ -6,9 +6,19 @@ from collections.abc import Mapping
 
 from starlette.requests import ClientDisconnect, Request
 
+from ...published.run import NoPlayerError
 from .problems import Problem
 
-__all__ = ["prefers_html", "read_body"]
+__all__ = ["missing_player", "prefers_html", "read_body"]
+
+
+async def missing_player(request: Request, error: NoPlayerError, run_name: str) -> Problem:
+    """The error about a player that a run does not have; without similar handles if too many searches wait."""
+    try:
+        near = await request.app.state.workers.run(lambda: error.near, long=True)
+    except Problem:
+        near = []
+    return Problem.no_player(error.handle, near, run_name)
 
 
 async def read_body(request: Request, most: int) -> bytes:
