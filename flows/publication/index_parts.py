@@ -70,6 +70,10 @@ class Part:
         opponents: npt.NDArray[np.int32] = self._player[self._by_round[at ^ 1]]
         return opponents
 
+    def participations(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The round and the player of each row, in order of rounds and standings."""
+        return self._round[self._by_round], self._player[self._by_round]
+
     def n_rows(self, round_index: int) -> int:
         """Number of rows of a round."""
         return len(self._positions(round_index))

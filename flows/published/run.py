@@ -12,12 +12,14 @@ import pyarrow.compute as pc
 from ranklake.storage import Lake, MissingError
 from ranklake.storage.names.search import Search
 
+from ..common.pools import Pools
 from ..publication.index_manifest import IndexManifest, index_path, read_manifest
 from ..publication.index_parts import integers
 from . import comparison, contests, distribution, past
 from .handles import Handles, NoPlayerError
 from .kept import Kept
 from .leaderboard import Group, Leaderboard, Page, kept_boards
+from .pools import pools_of
 from .tables import PublishedTables
 
 __all__ = ["NoPlayerError", "PublishedRun", "open_published"]
@@ -132,9 +134,22 @@ class PublishedRun(PublishedTables):
         return contests.history(self, self.handles.player(self.handles.row(handle)), since)
 
     def compare(self, handles: list[str]) -> dict[str, Any]:
-        """The common rounds of several players and the score of each pair; raises as :meth:`player`."""
+        """The common rounds of several players and the score of each pair; raises as :meth:`player`.
+
+        ``note`` says that two of the players never met, not even through others; it is empty if all did.
+        """
         rows = [self.handles.row(handle) for handle in handles]
-        return comparison.compare(self, [self._player(row) for row in dict.fromkeys(rows)])
+        players = [self._player(row) for row in dict.fromkeys(rows)]
+        return comparison.compare(self, players) | {"note": self.note_about(players)}
+
+    def note_about(self, players: list[dict[str, Any]]) -> str:
+        """A line if some players, rows of the leaderboard, are of different pools; else empty."""
+        indices, handles = ([player[name] for player in players] for name in ("player", "handle"))
+        return "" if self._pools is None else self._pools.note(indices, handles)
+
+    @cached_property
+    def _pools(self) -> Pools | None:
+        return pools_of(self)
 
     def distribution(
         self,

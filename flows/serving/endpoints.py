@@ -162,8 +162,9 @@ def _compare(run: PublishedRun, values: Values) -> Any:
 
 def _team_rating(run: PublishedRun, values: Values) -> Any:
     rows = dict.fromkeys(run.handles.row(handle) for handle in values["handles"])
-    board = run.leaderboard_table.select(["handle", "rating"]).take(pa.array(rows, pa.int64()))
-    return {"rating": group_level(board.column("rating").to_pylist()), "players": board.to_pylist()}
+    board = run.leaderboard_table.select(["handle", "rating", "player"]).take(pa.array(rows, pa.int64()))
+    level, note = group_level(board.column("rating").to_pylist()), run.note_about(board.to_pylist())
+    return {"rating": level, "players": board.drop_columns("player").to_pylist(), "note": note}
 
 
 def _distribution(run: PublishedRun, values: Values) -> Any:

@@ -117,15 +117,17 @@ def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
     players = [_player(run, handle) for handle in handles]
     players = list({one["handle"]: one for one in players}.values())
     columns = {one["handle"]: _columns(run.history(one["handle"])) for one in players}
+    found = compare_players(run, list(columns)) if columns else {"pairs": [], "note": ""}
     pairs = [
         {"a": pair["handle"], "b": pair["against"], "rounds": pair["wins"] + pair["losses"] + pair["draws"],
          "a_first": pair["wins"], "b_first": pair["losses"], "ties": pair["draws"], "chance": pair["chance"]}
-        for pair in (compare_players(run, list(columns))["pairs"] if len(columns) > 1 else [])
+        for pair in found["pairs"]
     ]  # fmt: skip
     return {
         "players": players,
         "all_series": [_series(handle, values) for handle, values in columns.items()],
         "pairs": pairs,
+        "apart": found["note"],
         "history": _history(run, [{"handle": handle, **values} for handle, values in columns.items()]),
     }
 

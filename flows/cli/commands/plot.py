@@ -60,12 +60,16 @@ def player(
 
     def draw() -> Figure:
 
-        from ...published.current import player_history
+        from ...published.current import player_history, pool_note
 
-        found = [player_history(lake.open(), run, handle, deviations, titles, smoothed=True) for handle in handles]
-        for note in filter(None, (history.note for history in found)):
+        opened = lake.open()
+        found = [player_history(opened, run, handle, deviations, titles, smoothed=True) for handle in handles]
+        distinct = {history.handle: history for history in found}
+        players = [history.rows.column("player")[0].as_py() for history in distinct.values()]
+        apart = pool_note(opened, run, players, list(distinct))
+        for note in filter(None, (*(history.note for history in found), apart)):
             print_line(note, err=True)
-        return players_figure(list({history.handle: history for history in found}.values()), run)
+        return players_figure(list(distinct.values()), run)
 
     _write(lake, [run], output, draw)
 

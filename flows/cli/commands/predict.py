@@ -124,7 +124,7 @@ def teamrate(handles: tuple[str, ...], run: str, form: str, deviations: float | 
     from ranklake.storage import Dataset, LakeError, Run
 
     from ...common.text import quoted
-    from ...published.current import leaderboard
+    from ...published.current import leaderboard, pool_note
     from ...results.group_level import group_level
     from ...results.player_names import candidate_names
 
@@ -142,6 +142,8 @@ def teamrate(handles: tuple[str, ...], run: str, form: str, deviations: float | 
         if name is None:
             raise LakeError(f"player {handle!r} has no rated rounds in run {run}")
         members[name] = rated[name]
+    if note := pool_note(opened, run, [dataset.find(name) for name in members], list(members)):
+        print_line(note, err=True)
     level = group_level(list(members.values()))
     if form == "json":
         players = [{"handle": name, "rating": rating} for name, rating in members.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from pathlib import Path
 from time import process_time
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from helpers.api import TestClient
 from helpers.commands import Command
 from helpers.games import Game, as_periods, ingest_periods
 from helpers.lakes import contest, ingest, lake_of, rate_run
@@ -19,8 +21,12 @@ import ranklake
 from ranklake.flows.common.pools import Pools, pools_line
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.published.current import pool_note, pool_sizes
+from ranklake.flows.published.pools import pools_of
 from ranklake.flows.published.run import open_published
 from ranklake.flows.serving import views
+from ranklake.flows.serving.app import create_app
+from ranklake.flows.serving.pages import ServerPages
+from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Dataset, Lake, Run
 
@@ -85,7 +91,7 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.mark.parametrize("published", [False, True])
 def test_command__says_that_pools_never_met(
-    lake: Lake, invoke: Command, published: bool, monkeypatch: pytest.MonkeyPatch
+    lake: Lake, invoke: Command, published: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if published:
         publish(lake, "run")
@@ -101,6 +107,9 @@ def test_command__says_that_pools_never_met(
     assert invoke("predict", "ann", "cid", "eva", *words).err == f"{APART}\n"
     assert invoke("predict", "ann", "flo", *words).err == ""  # a newcomer
     assert APART in invoke("predict", "ann+bob", "eva+dot", *words).err
+    assert invoke("teamrate", "ann", "cid", *words).err == ""
+    assert invoke("teamrate", "ann", "eva", *words).err == f"{APART}\n"
+    assert APART in invoke("plot", "player", "ann", "eva", *words, "-o", tmp_path / "x.svg").err
 
 
 def test_leaderboard_page__says_that_pools_never_met(lake: Lake, tmp_path: Path) -> None:
@@ -108,6 +117,18 @@ def test_leaderboard_page__says_that_pools_never_met(lake: Lake, tmp_path: Path)
     publish_site(lake, "run", str(tmp_path / "site"))
     assert views.facts(open_published(lake, "run")).pools == LINE
     assert LINE in (tmp_path / "site" / "index.html").read_text("utf-8")
+
+
+def test_comparison__says_that_players_never_met(lake: Lake) -> None:
+    publish(lake, "run")
+    served = ServedRuns(lake)
+    served.open()
+    with TestClient(create_app(served, 0, ServerPages(served))) as client:
+        for handles, note in (("ann,cid", ""), ("ann,eva", APART), ("cid,ann,eva", APART.replace("ann", "cid"))):
+            for path in ("compare", "teamrate"):
+                assert client.get(f"/api/v1/runs/run/{path}", params={"handles": handles}).json()["note"] == note
+            page = unescape(client.get("/run/compare", params={"h": handles}).text)
+            assert (note in page) if note else ("never met" not in page)
 
 
 def test_pools__that_meet_are_one(lake: Lake, invoke: Command) -> None:
@@ -128,7 +149,12 @@ def test_unrated_participants__connect_those_who_compete_with_them(
     met = [contest("5", "ann", "guest", "bob", **facts), contest("6", "dot", "guest", "eva", time_seconds=1, **facts)]
     lake = lake_of(tmp_path / "lake", met)
     rate_run(lake)
-    assert Pools.of_run(Run.open(lake, "run"), Dataset.open(lake, "games")).sizes == sizes
+    found = Pools.of_run(Run.open(lake, "run"), Dataset.open(lake, "games"))
+    assert found.sizes == sizes
+    publish(lake, "run")
+    published = pools_of(open_published(lake, "run"))
+    assert published is not None
+    assert published.sizes == sizes
 
 
 def test_games__of_a_period_connect_their_two_players(tmp_path: Path) -> None:
@@ -137,6 +163,10 @@ def test_games__of_a_period_connect_their_two_players(tmp_path: Path) -> None:
     ingest_periods(lake, as_periods(games), "games")
     rate_run(lake, system="elo")
     assert Pools.of_run(Run.open(lake, "run"), Dataset.open(lake, "games")).sizes == (3, 2)
+    publish(lake, "run")
+    published = pools_of(open_published(lake, "run"))
+    assert published is not None
+    assert published.sizes == (3, 2)
 
 
 def test_notebook__says_that_pools_never_met(lake: Lake) -> None:
