@@ -24,6 +24,7 @@ __all__ = [
     "check_contest",
     "check_length",
     "check_participants",
+    "check_width",
     "rule_of_rated",
 ]
 
@@ -32,6 +33,7 @@ MAX_HANDLE = MAX_CONTEST_ID = 1_024
 MAX_NAME = 4_096
 MAX_URL = 8_192
 MAX_TEXT = 2**16  # bytes of any one value of a table
+MAX_COLUMNS = 10_000  # of a table, and different keys of JSON rows
 _TEXTS = (("contest_id", "id of a contest", MAX_CONTEST_ID), ("name", "name of a contest", MAX_NAME),
           ("url", "address of a contest", MAX_URL))  # fmt: skip
 
@@ -242,3 +244,10 @@ def byte_count(n: int) -> str:
             break
         value, unit = value / 1024, larger
     return f"{value:.3g} {unit}" if value < 1000 else f"{value:,.0f} {unit}"
+
+
+def check_width(n_columns: int, source: str) -> None:
+    """Raise :class:`SourceError` for a table with too many columns."""
+    if n_columns > MAX_COLUMNS:
+        rule = f"the table has more than {MAX_COLUMNS:,} columns, the limit"
+        raise SourceError(f"{rule}; leave out those that are not needed", source)

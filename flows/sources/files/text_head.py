@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import re
 from collections.abc import Collection
 
 from ..base import SourceError
+from ..limits import MAX_COLUMNS, byte_count, check_width
 from .inputs import Input
+from .text_marks import MARKING, has_marks
 
-__all__ = ["Head", "encoding_remedy", "read_head", "undecodable"]
+__all__ = ["HEAD_BYTES", "Head", "encoding_remedy", "read_head", "undecodable"]
 
-HEAD_BYTES = 2**16
+HEAD_BYTES = 2**20  # the header must fit
+_SEARCHED = 2**16  # characters that determine the delimiter
+_LONG_HEADER = (
+    f"the header is longer than {byte_count(HEAD_BYTES)}, the limit, or one of its names than 128 KiB; "
+    "is a quotation mark never closed?"
+)
 DELIMITERS = (",", ";", "\t", "|")
 
 # Tables of ICPC's tools, which DOMjudge exports: the first line has the kind of the table and a version, and no other
@@ -38,10 +46,11 @@ class Head:
         The columns of a table of ICPC's tools, which has no header; empty for others.
     """
 
-    def __init__(self, head: bytes, encoding: str) -> None:
-        text = head.decode(encoding, "replace").lstrip("\ufeff")
-        lines = [line for line in text.splitlines() if line.strip()]
+    def __init__(self, start: bytes, encoding: str, source: str = "") -> None:
         self.utf8 = codecs.lookup(encoding).name == "utf-8"
+        self._text = start.decode(encoding, MARKING if self.utf8 else "replace").removeprefix("\ufeff")
+        self._encoding, self._source, self._cut = encoding, source, len(start) == HEAD_BYTES
+        lines = [line for line in self._text[:_SEARCHED].splitlines() if line.strip()]
         self.skipped = int(bool(lines) and re.fullmatch(r"sep=.", lines[0]) is not None)
         self._header = lines[0] if lines else ""
         kind = _ICPC.get(self._header.partition("\t")[0]) if _VERSION.search(self._header) else None
@@ -72,6 +81,33 @@ class Head:
 
         return max(DELIMITERS, key=score)  # the first one of equal scores
 
+    def names(self, delimiter: str) -> list[str]:
+        """The names of the columns, as Arrow reads them; none in an empty file.
+
+        Raises
+        ------
+        SourceError
+            The header is too long or not UTF-8, or has too many names.
+        """
+        names = self.columns or self._first_row(delimiter)
+        check_width(len(names), self._source)
+        if any(map(has_marks, names)):
+            rule = f"cannot be read: the header is not UTF-8; {encoding_remedy(self._encoding)}"
+            raise SourceError(rule, self._source)
+        return names
+
+    def _first_row(self, delimiter: str) -> list[str]:
+        text = io.StringIO(self._text, newline="")
+        for _ in range(self.skipped):
+            text.readline()
+        try:
+            row = next(filter(None, csv.reader(text, delimiter=delimiter)), [])
+        except csv.Error:
+            raise SourceError(_LONG_HEADER, self._source) from None
+        if self._cut and not text.read(1) and len(row) <= MAX_COLUMNS:
+            raise SourceError(_LONG_HEADER, self._source)
+        return row
+
 
 def read_head(source: Input, encoding: str) -> Head:
     """The header of a file.
@@ -83,7 +119,7 @@ def read_head(source: Input, encoding: str) -> Head:
     """
     with source.open_bytes() as file:
         start = file.read(HEAD_BYTES)
-    head = Head(start, encoding)
+    head = Head(start, encoding, source.name)
     if head.utf8 and start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # "Unicode text" in spreadsheets
         raise SourceError("UTF-16, not UTF-8; --encoding utf-16 reads it", source.name)
     if (other := re.match(rb"(teams|groups|accounts|userdata|contest|problemset)\t[0-9]+\r?\n", start)) is not None:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import codecs
-import io
-from collections.abc import Iterable
-from typing import IO, Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..base import SourceError
 from .inputs import Input
-from .text_head import encoding_remedy
 
-__all__ = ["MarkedText", "check_header", "has_marks", "is_utf8", "open_marked", "without_marks"]
+__all__ = ["MARKING", "has_marks", "is_utf8", "without_marks"]
 
 # A byte that is not UTF-8 is replaced by a character of the private use area, counted from this one. Arrow's reader
 # passes a row with too many fields to a callback as text, which must be valid.
 _FIRST_MARK = 0x10FF00
 _MARKS = r"[\x{10FF80}-\x{10FFFF}]"
-_ERRORS = "ranklake-marks"
+MARKING = "ranklake-marks"
+"""The treatment of errors in UTF-8 that replaces bytes by marks."""
 
 
 def is_utf8(source: Input) -> bool:
@@ -34,47 +30,6 @@ def is_utf8(source: Input) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def open_marked(source: Input) -> pa.PythonFile:
-    """A stream of the file's decompressed bytes for Arrow, with marks."""
-    return pa.PythonFile(cast(IO[bytes], MarkedText(source.open_bytes())), mode="r")
-
-
-def check_header(names: Iterable[str], encoding: str, source: str) -> None:
-    """Raise :class:`SourceError` if the name of a column has marks."""
-    if any(map(has_marks, names)):
-        raise SourceError(f"cannot be read: the header is not UTF-8; {encoding_remedy(encoding)}", source)
-
-
-class MarkedText(io.RawIOBase):
-    """The bytes of a stream as UTF-8, with marks for the other bytes."""
-
-    def __init__(self, stream: Any) -> None:
-        super().__init__()
-        codecs.register_error(_ERRORS, _mark)
-        self._stream, self._decoder = stream, codecs.getincrementaldecoder("utf-8")(_ERRORS)
-        self._buffer, self._at = b"", 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, n: int = -1) -> bytes:
-        """At most ``n`` bytes."""
-        while self._at == len(self._buffer):
-            data = self._stream.read(2**20)
-            self._buffer, self._at = self._decoder.decode(data, not data).encode(), 0
-            if not data and not self._buffer:
-                return b""
-        end = len(self._buffer) if n is None or n < 0 else self._at + n
-        piece = self._buffer[self._at : end]
-        self._at += len(piece)
-        return piece
-
-    def close(self) -> None:
-        if not self.closed:
-            self._stream.close()
-        super().close()
 
 
 def has_marks(text: str) -> bool:
@@ -103,3 +58,6 @@ def without_marks(batch: pa.RecordBatch, before: int, faults: dict[int, str], hi
 def _mark(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeDecodeError)
     return "".join(chr(_FIRST_MARK + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(MARKING, _mark)

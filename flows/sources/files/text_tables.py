@@ -6,26 +6,27 @@ import csv
 import io
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ...common.text import count
+from ..archives.arrow_csv import CsvBatches
 from ..archives.members import contest_named
 from ..base import SourceError
 from ..limits import byte_count
 from .inputs import Input
 from .parts import Reading, TablePart
 from .text_head import encoding_remedy, read_head, undecodable
-from .text_marks import check_header, is_utf8, open_marked, without_marks
+from .text_marks import MARKING, is_utf8, without_marks
 
-__all__ = ["Lines", "error_of", "read_text"]
+__all__ = ["Lines", "TextTable", "error_of", "read_text"]
 
 BLOCK_BYTES = 2**24  # a row must fit
 WORDS = {"\t": "tab"}
+_EMPTY = "the file is empty, or has a header alone"
 _IN_HEADER = ("contest", "player", "rank", "score", "lo", "hi", "time")
 
 
@@ -67,6 +68,60 @@ class Lines:
                 return
 
 
+class TextTable:
+    """A text table before its rows are read: its delimiter, and Arrow's reader of its columns.
+
+    Parameters
+    ----------
+    delimiter
+        None looks for it in the header, by the ``names`` of columns that the table may have, in lower case.
+    marks
+        Whether bytes that are not UTF-8 become marks.
+
+    Attributes
+    ----------
+    delimiter : str
+    names : list of str
+        The columns.
+    given : list of str
+        The same, if they are not in the file.
+    lines : Lines
+    marked : bool
+        Whether the text has marks.
+
+    Raises
+    ------
+    SourceError
+        The file is empty; or as for :func:`.text_head.read_head` and :meth:`.text_head.Head.names`.
+    """
+
+    def __init__(
+        self, source: Input, encoding: str, delimiter: str | None, names: Collection[str], *, marks: bool
+    ) -> None:
+        self._source, self._encoding = source, encoding
+        head = read_head(source, encoding)
+        self.delimiter = delimiter or head.delimiter("\t" if source.form == "tsv" else "", names)
+        self.names = head.names(self.delimiter)
+        if not self.names:
+            raise SourceError(_EMPTY, source.name)
+        self.given, self._skipped = head.columns, head.skipped
+        self.marked = marks and head.utf8 and not is_utf8(source)
+        name = "utf-8-sig" if head.utf8 else encoding
+        self.lines = Lines(source, name, self.delimiter, head.skipped - bool(head.columns))
+
+    def open(self, used: Sequence[str], on_invalid: Callable[[pacsv.InvalidRow], str] | None) -> CsvBatches:
+        """The batches of some columns, all as text: types would change the player 007 to 7 and NA to null."""
+        # One thread: only then does Arrow know the row of an error.
+        reading = pacsv.ReadOptions(
+            use_threads=False, block_size=BLOCK_BYTES, skip_rows=self._skipped, column_names=self.given or None
+        )
+        parsing = pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=on_invalid)
+        types = dict.fromkeys(used, pa.string())
+        converting = pacsv.ConvertOptions(include_columns=used, column_types=types, strings_can_be_null=False)
+        errors = MARKING if self.marked else "strict"
+        return CsvBatches(self._source.open_bytes(), self._encoding, errors, reading, parsing, converting)
+
+
 def read_text(source: Input, reading: Reading) -> TablePart:
     """The used columns of a text table, as text.
 
@@ -76,21 +131,13 @@ def read_text(source: Input, reading: Reading) -> TablePart:
         The file lacks a column, or a row cannot be read and unreadable rows are not skipped; names the row.
     """
     options = reading.options
-    head = read_head(source, options.encoding)
-    utf8, skipped = head.utf8, head.skipped
     names = {getattr(options.columns, key).casefold() for key in _IN_HEADER}
-    delimiter = options.delimiter or head.delimiter("\t" if source.form == "tsv" else "", names)
-    # One thread: only then does Arrow know the row of an error.
-    one_thread = pacsv.ReadOptions(
-        use_threads=False, block_size=BLOCK_BYTES, encoding="utf8" if utf8 else options.encoding, skip_rows=skipped,
-        column_names=head.columns or None,
-    )  # fmt: skip
-    lines = Lines(source, "utf-8-sig" if utf8 else options.encoding, delimiter, skipped - bool(head.columns))
-    present: list[str] = []
+    text = TextTable(source, options.encoding, options.delimiter, names, marks=reading.skips)
+    lines, present, marked = text.lines, text.names, text.marked
     left_out: list[int] = []
 
     def invalid(row: pacsv.InvalidRow) -> str:
-        if not reading.skips or row.number is None:
+        if row.number is None:
             return "error"
         rows = [row.number - lines.above]
         header = count(row.expected_columns, "column")
@@ -99,39 +146,15 @@ def read_text(source: Input, reading: Reading) -> TablePart:
         left_out.append(rows[0])
         return "skip"
 
-    # An error in the handler cannot be raised, so there is one only if rows may be skipped.
-    parsing = pacsv.ParseOptions(
-        newlines_in_values=True, delimiter=delimiter, invalid_row_handler=invalid if reading.skips else None
-    )
-    heading = pacsv.ParseOptions(
-        newlines_in_values=True,
-        delimiter=delimiter,
-        invalid_row_handler=(lambda row: "skip") if reading.skips else None,
-    )
-    marked = reading.skips and utf8 and not is_utf8(source)
-
-    def opened(parsing: pacsv.ParseOptions, converting: pacsv.ConvertOptions | None = None) -> Any:
-        file = open_marked(source) if marked else source.open_bytes()
-        return pacsv.open_csv(file, read_options=one_thread, parse_options=parsing, convert_options=converting)
-
     try:
-        with opened(heading) as stream:
-            present = stream.schema.names
-        if marked:
-            check_header(present, options.encoding, source.name)
-        named = [name for name in ("contest",) if head.columns and name not in source.folder_values]
+        named = [name for name in ("contest",) if text.given and name not in source.folder_values]
         columns, used = reading.find([*present, *named], source)
         used = [name for name in used if name not in named]
-        # All columns are read as text: type detection would change the player 007 to 7 and the player NA to null.
-        converting = pacsv.ConvertOptions(
-            include_columns=used,
-            column_types=dict.fromkeys(used, pa.string()),
-            strings_can_be_null=False,
-        )
         batches: list[pa.RecordBatch] = []
         faults: dict[int, str] = {}
         n_rows = 0
-        with opened(parsing, converting) as stream:
+        # An error in the handler cannot be raised, so there is one only if rows may be skipped.
+        with text.open(used, invalid if reading.skips else None) as stream:
             for batch in stream:
                 reading.count(source.name, batch.num_rows, batch.nbytes)
                 batches.append(
@@ -148,7 +171,7 @@ def read_text(source: Input, reading: Reading) -> TablePart:
         raise
     except pa.ArrowException as error:
         raise error_of(str(error), source.name, present, options.encoding, lines) from None
-    note = "" if delimiter == "," else f"delimiter {WORDS.get(delimiter, repr(delimiter))}"
+    note = "" if text.delimiter == "," else f"delimiter {WORDS.get(text.delimiter, repr(text.delimiter))}"
     return TablePart(table, columns, present, lines, note, left_out, faults)
 
 
@@ -161,7 +184,7 @@ def error_of(error: str, source: str, present: list[str], encoding: str, lines: 
     if sizes := re.match(r"Expected (\d+) columns, got (\d+)", reason):
         reason = f"the header has {count(int(sizes[1]), 'column')}, the row {sizes[2]}{reason[sizes.end() :]}"
     if "Empty CSV" in reason:
-        return SourceError("the file is empty, or has a header alone", source)
+        return SourceError(_EMPTY, source)
     if "straddling" in reason:
         reason = f"a row of more than {byte_count(BLOCK_BYTES)}, the limit; is a quotation mark never closed?"
     if "invalid UTF8" in reason:

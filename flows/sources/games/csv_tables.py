@@ -13,12 +13,12 @@ import pyarrow.csv as pacsv
 from ..base import OnError, SourceError
 from ..columns import Bools, Longs
 from ..files.inputs import Input
-from ..files.text_head import encoding_remedy, read_head
-from ..files.text_marks import check_header, is_utf8, open_marked, without_marks
-from ..files.text_tables import Lines, error_of
+from ..files.text_head import encoding_remedy
+from ..files.text_marks import without_marks
+from ..files.text_tables import Lines, TextTable, error_of
 from .batch import GamesReport
 from .columns import KEYS
-from .text import BLOCK_BYTES, arrow_encoding, faults_of_text
+from .text import faults_of_text
 
 __all__ = ["CsvGames", "Rows"]
 
@@ -63,32 +63,19 @@ class CsvGames:
         SourceError
             The file is empty, or its text has another encoding.
         """
-        self._head = read_head(self.source, self.encoding)
-        marks = "\t" if self.source.form == "tsv" else ""
-        self.delimiter = self.delimiter or self._head.delimiter(marks, _HEADERS)
         skips = self.on_error == "skip"
-        self._marked = skips and self._head.utf8 and not is_utf8(self.source)
-        name = "utf-8-sig" if self._head.utf8 else self.encoding
-        self._lines = Lines(self.source, name, self.delimiter, self._head.skipped)
-        self._names: list[str] = []
-        with self._faults(), self._open(skip=(lambda row: "skip") if skips else None) as stream:
-            self._names = stream.schema.names
-        if self._marked:
-            check_header(self._names, self.encoding, self.source.name)
-        return self._names
+        self._text = TextTable(self.source, self.encoding, self.delimiter, _HEADERS, marks=skips)
+        return self._text.names
 
     def batches(self, used: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, Rows]]:
         """Batches of some columns, all as text, after :meth:`names`."""
-        convert = pacsv.ConvertOptions(
-            include_columns=used, column_types=dict.fromkeys(used, pa.string()), strings_can_be_null=False
-        )
         n = 0
         skip = self._leave_out if self.on_error == "skip" else None
-        with self._faults(), self._open(convert, skip) as stream:
+        with self._faults(), self._text.open(used, skip) as stream:
             for batch in stream:
                 if batch.num_rows:
                     faults: dict[int, str] = {}
-                    if self._marked:
+                    if self._text.marked:
                         batch = without_marks(batch, 0, faults, encoding_remedy(self.encoding))
                     yield batch, self._rows(n, batch.num_rows, faults)
                     n += batch.num_rows
@@ -100,29 +87,17 @@ class CsvGames:
         broken = np.zeros(n, bool)
         broken[list(faults)] = True
         found = ((broken, next(iter(faults.values()))),) if faults else ()
-        return Rows(self.source.name, number + 1, found, self._lines)
+        return Rows(self.source.name, number + 1, found, self._text.lines)
 
     def _leave_out(self, row: pacsv.InvalidRow) -> str:
-        number = row.number - self._lines.above
+        number = row.number - self._text.lines.above
         rule = f"with another number of fields than the header's {row.expected_columns}"
         self.report.leave_out(rule, 1, f"{self.source.name}, row {number}")
         self._left_out.append(number - 1)
         return "skip"
 
-    def _open(self, convert: pacsv.ConvertOptions | None = None, skip: Any = None) -> Any:
-        # One thread: only then does Arrow know the row of an error.
-        read = pacsv.ReadOptions(
-            block_size=BLOCK_BYTES,
-            use_threads=False,
-            encoding=arrow_encoding(self.encoding),
-            skip_rows=self._head.skipped,
-        )
-        parse = pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=skip)
-        file = open_marked(self.source) if self._marked else self.source.open_bytes()
-        return pacsv.open_csv(file, read, parse, convert)
-
     def _faults(self) -> Any:
         def of(error: str) -> SourceError:
-            return error_of(error, self.source.name, self._names, self.encoding, self._lines)
+            return error_of(error, self.source.name, self._text.names, self.encoding, self._text.lines)
 
         return faults_of_text(self.source, self.encoding, of)

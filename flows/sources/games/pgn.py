@@ -17,15 +17,17 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from ...common.text import quoted
+from ..archives.arrow_csv import CsvBatches
 from ..base import OnError, SourceError
 from ..columns import Bools, Longs
 from ..files.inputs import Input
 from ..files.text_head import encoding_remedy, read_head
+from ..files.text_tables import BLOCK_BYTES
 from .batch import SCHEMA, GamesReport, Verdicts, check_games
 from .dates import NO_DATE, days_of
 from .pgn_lines import PgnLines, Tags
 from .scores import judge_results
-from .text import BLOCK_BYTES, SEPARATOR, arrow_encoding, faults_of_text
+from .text import SEPARATOR, faults_of_text
 
 __all__ = ["read_pgn"]
 
@@ -68,13 +70,12 @@ def read_pgn(
 
 def _blocks(source: Input, block_bytes: int, encoding: str) -> Iterator[pa.BinaryArray]:
     """The lines, as bytes in UTF-8 or in what else the file has."""
-    read = pacsv.ReadOptions(
-        block_size=block_bytes, column_names=["line"], use_threads=False, encoding=arrow_encoding(encoding)
-    )
+    read = pacsv.ReadOptions(block_size=block_bytes, column_names=["line"], use_threads=False)
     parse = pacsv.ParseOptions(delimiter=SEPARATOR, quote_char=False, ignore_empty_lines=False)
     convert = pacsv.ConvertOptions(column_types={"line": pa.binary()}, check_utf8=False)
-    with faults_of_text(source, encoding), pacsv.open_csv(source.open_bytes(), read, parse, convert) as reader:
-        for batch in reader:
+    file = source.open_bytes()
+    with faults_of_text(source, encoding), CsvBatches(file, encoding, "strict", read, parse, convert) as batches:
+        for batch in batches:
             if batch.num_rows:
                 yield batch.column(0)
 

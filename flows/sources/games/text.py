@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -11,10 +10,10 @@ import pyarrow as pa
 from ..base import SourceError
 from ..files.inputs import Input
 from ..files.text_head import undecodable
+from ..files.text_tables import BLOCK_BYTES
 
-__all__ = ["BLOCK_BYTES", "SEPARATOR", "arrow_encoding", "faults_of_text"]
+__all__ = ["SEPARATOR", "faults_of_text"]
 
-BLOCK_BYTES = 2**24  # read at a time; a line must fit
 SEPARATOR = "\x01"  # of the only column of PGN text
 
 _FAULTS = {
@@ -39,8 +38,3 @@ def faults_of_text(source: Input, encoding: str, others: Callable[[str], SourceE
         if others is None:
             raise
         raise others(str(error)) from None
-
-
-def arrow_encoding(encoding: str) -> str:
-    """The name of an encoding for Arrow, which reads its own ``utf8`` without Python."""
-    return "utf8" if codecs.lookup(encoding).name == "utf-8" else encoding

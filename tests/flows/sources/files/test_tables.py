@@ -366,7 +366,7 @@ def test_an_invalid_column_setting_is_wrong_use(setting: str) -> None:
 WHOLE = {
     "no rows": (b"contest,player,rank\n", "the table has no rows", []),
     "empty": (b"", "the file is empty", []),
-    "header only, no line end": (b"contest", "the file is empty, or has a header alone", []),
+    "header only, no line end": (b"contest,player,rank", "the file is empty, or has a header alone", []),
     "a column twice": (b"contest,player,rank,rank\na,x,1,2\n", "the table has two columns 'rank'", []),
     "header not UTF-8": (b"contest,player,rank,\xff\na,x,1,2\n", "cannot be read", []),
     "UTF-16": ("contest,player,rank\na,x,1\n".encode("utf-16"), "UTF-16, not UTF-8", []),

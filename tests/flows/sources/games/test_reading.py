@@ -16,12 +16,12 @@ from helpers.games import read_games as read
 
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.inputs import Input
+from ranklake.flows.sources.files.text_tables import BLOCK_BYTES
 from ranklake.flows.sources.games.batch import GamesReport
 from ranklake.flows.sources.games.columns import parse_columns
 from ranklake.flows.sources.games.periods import number_of_period, period_name
 from ranklake.flows.sources.games.reading import GamesOptions, read_periods
 from ranklake.flows.sources.games.tables import read_table
-from ranklake.flows.sources.games.text import BLOCK_BYTES
 
 DAY = 86_400
 ROWS = [

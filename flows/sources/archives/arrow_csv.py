@@ -1,0 +1,157 @@
+"""Arrow's reader of CSV over text of any encoding and compression, which has ended when it is closed.
+
+Arrow reads ahead in a thread of its own. A process that ends while this thread is in a stream of Python aborts. A
+reader that is freed under the lock of the interpreter waits for this thread, which waits for the lock.
+"""
+
+from __future__ import annotations
+
+import codecs
+import ctypes
+import io
+import threading
+import weakref
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+__all__ = ["CsvBatches"]
+
+PIECE_BYTES = 2**20  # read at a time; a closed reader waits for one
+_CLOSING_SECONDS = 60.0
+
+
+class CsvBatches:
+    """The batches of a CSV file; a context manager that ends Arrow's thread.
+
+    Parameters
+    ----------
+    file
+        Stream of the decompressed bytes.
+    encoding, errors
+        Encoding of the text, and the treatment of other bytes, as for :func:`codecs.decode`.
+    read, parse, convert
+        Options of Arrow; the encoding of ``read`` must be the default.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        The columns.
+
+    Raises
+    ------
+    Exception
+        An error of the stream, of the encoding or of Arrow; also while batches are read.
+    """
+
+    def __init__(
+        self,
+        file: pa.NativeFile,
+        encoding: str,
+        errors: str,
+        read: pacsv.ReadOptions,
+        parse: pacsv.ParseOptions,
+        convert: pacsv.ConvertOptions | None = None,
+    ) -> None:
+        self._feeding, self._reader = _Feeding(), list[Any]()
+        self.close = weakref.finalize(self, _close, self._reader, self._feeding)  # at the latest when the process ends
+        plain = isinstance(file, pa.OSFile) and codecs.lookup(encoding).name == "utf-8" and errors == "strict"
+        stream = file if plain else self._feeding.stream_of(file, encoding, errors)
+        try:
+            self._reader.append(pacsv.open_csv(stream, read, parse, convert))
+        except BaseException:
+            del stream
+            self.close()
+            self._feeding.check()
+            raise
+        self.schema: pa.Schema = self._reader[0].schema
+
+    def __enter__(self) -> CsvBatches:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        while True:
+            try:
+                batch = self._reader[0].read_next_batch()
+            except Exception as error:
+                self._feeding.check()
+                if isinstance(error, StopIteration):
+                    return
+                raise
+            yield batch
+
+
+class _Feeding:
+    """The state of a stream of Python that Arrow's thread reads."""
+
+    def __init__(self) -> None:
+        self.ended, self.freed = False, threading.Event()
+        self.error: Exception | None = None
+        self.freed.set()
+
+    def stream_of(self, file: pa.NativeFile, encoding: str, errors: str) -> pa.NativeFile:
+        """A stream for Arrow, which alone refers to the stream of Python in it."""
+        feed = _Feed(file, encoding, errors, self)
+        self.freed.clear()
+        weakref.finalize(feed, self.freed.set).atexit = False
+        # The buffered stream copies: a buffer of Python would need the lock of the interpreter where it is freed.
+        return pa.BufferedInputStream(pa.PythonFile(feed, mode="r"), PIECE_BYTES)
+
+    def check(self) -> None:
+        """Raise the error of the stream, if it had one: Arrow saw the end of the file."""
+        if self.error is not None:
+            raise self.error from None
+
+
+class _Feed(io.RawIOBase):
+    """The text of a file as UTF-8, until it ends or is ended."""
+
+    def __init__(self, file: pa.NativeFile, encoding: str, errors: str, state: _Feeding) -> None:
+        super().__init__()
+        is_utf8 = codecs.lookup(encoding).name == "utf-8"
+        self._decoder = None if is_utf8 and errors == "strict" else codecs.getincrementaldecoder(encoding)(errors)
+        self._file, self._state, self._rest, self._at_end = file, state, b"", False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, n: int = -1) -> bytes:
+        """``n`` bytes; fewer at the end."""
+        pieces, size = [self._rest], len(self._rest)
+        try:
+            while size < n and not (self._at_end or self._state.ended):
+                data: bytes = self._file.read(PIECE_BYTES)
+                self._at_end = not data
+                pieces.append(data if self._decoder is None else self._decoder.decode(data, not data).encode())
+                size += len(pieces[-1])
+        except Exception as error:
+            self._state.error, self._at_end, pieces = error.with_traceback(None), True, []
+        data = b"".join(pieces)
+        self._rest = data[n:]
+        return data[:n]
+
+
+class _CStream(ctypes.Structure):
+    """A stream of Arrow's C interface."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("get_schema", "get_next", "get_last_error")),
+        ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("private_data", ctypes.c_void_p),
+    ]
+
+
+def _close(reader: list[Any], feeding: _Feeding) -> None:
+    """Free a reader without the lock of the interpreter, and wait until Arrow's thread has left the stream."""
+    feeding.ended = True
+    if reader:
+        stream = _CStream()
+        reader.pop()._export_to_c(ctypes.addressof(stream))
+        stream.release(ctypes.addressof(stream))
+    feeding.freed.wait(_CLOSING_SECONDS)
