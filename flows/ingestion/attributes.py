@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.datasets.tables.attributes import write_attributes
@@ -21,12 +21,14 @@ from ranklake.storage.names.search import Search
 
 from ..common.text import count, quoted
 from ..sources.base import SourceError
+from ..sources.files.parquet_tables import open_parquet
+from ..sources.files.text_head import HEAD_BYTES, Head
 from ..sources.lake_tables import DeltaRows, is_delta
+from ..sources.limits import check_width
 
 __all__ = ["AttributesReport", "record_attributes"]
 
 HANDLE = "handle"
-_DELIMITERS = ",;\t"
 
 Rows = list[tuple[int, dict[str, str]]]  # number of the line or row, and the cells by column
 
@@ -92,14 +94,18 @@ def record_attributes(
 def _read_csv(path: str) -> tuple[list[str], Rows]:
     """The attributes and the rows of a CSV file."""
     try:
+        with open(path, "rb") as start:
+            head = Head(start.read(HEAD_BYTES), "utf-8", path)
+        delimiter = head.delimiter("", {HANDLE})
+        names = [name.strip() for name in head.names(delimiter)]
+        if not names:
+            raise SourceError(f"the file is empty; it needs a header with the column {HANDLE}", path)
+        names = _names(names, path)
         with open(path, encoding="utf-8-sig", newline="") as file:
-            head = file.readline()
-            if not head:
-                raise SourceError(f"the file is empty; it needs a header with the column {HANDLE}", path)
-            file.seek(0)
-            delimiter = max(_DELIMITERS, key=head.count)
+            for _ in range(head.skipped):
+                file.readline()
             reader = csv.reader(file, delimiter=delimiter, strict=True)
-            names = _names([name.strip() for name in next(reader, [])], path)
+            next(filter(None, reader))  # the header
             rows: Rows = []
             for number, cells in enumerate(filter(None, reader), 1):
                 if len(cells) != len(names):
@@ -119,7 +125,7 @@ def _read_csv(path: str) -> tuple[list[str], Rows]:
 def _read_parquet(path: str) -> tuple[list[str], Rows]:
     """The attributes and the rows of a Parquet file; values of other types become text."""
     try:
-        table = DeltaRows(Path(path), path).read() if is_delta(path) else pq.read_table(path)
+        table = DeltaRows(Path(path), path).read() if is_delta(path) else _whole(path)
         names = _names(table.column_names, path)
         columns = [table.column(name).cast(pa.string()).fill_null("").to_pylist() for name in names]
     except (pa.ArrowException, OSError) as error:
@@ -128,12 +134,19 @@ def _read_parquet(path: str) -> tuple[list[str], Rows]:
     return [name for name in names if name != HANDLE], rows
 
 
+def _whole(path: str) -> pa.Table:
+    with open_parquet(path, path) as file:
+        return file.read()
+
+
 def _names(names: list[str], path: str) -> list[str]:
     """The columns of a table, checked."""
+    check_width(len(names), path)
     if HANDLE not in names:
-        raise SourceError(f"has no column {HANDLE}; it has {', '.join(map(quoted, names)) or 'none'}", path)
-    if twice := next((name for name in names if not name or names.count(name) > 1), None):
-        raise SourceError(f"has the column {quoted(twice)} twice", path)
+        raise SourceError(f"has no column {HANDLE}; it has {', '.join(map(quoted, names[:20])) or 'none'}", path)
     if "" in names:
         raise SourceError("has a column without a name", path)
+    name, n = Counter(names).most_common(1)[0]
+    if n > 1:
+        raise SourceError(f"has the column {quoted(name)} twice", path)
     return names

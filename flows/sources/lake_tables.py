@@ -16,6 +16,7 @@ import pyarrow as pa
 from ..common.arrow_types import plain_types
 from ..common.extras import need
 from .base import SourceError
+from .limits import check_width
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -121,7 +122,7 @@ class DeltaRows:
     MissingExtraError
         The package deltalake is not installed.
     SourceError
-        The table cannot be read.
+        The table cannot be read, or has too many columns.
     """
 
     def __init__(self, root: Path, name: str) -> None:
@@ -129,6 +130,7 @@ class DeltaRows:
         self._name = name
         with self._damage():
             self._table: DeltaTable = self._library.DeltaTable(os.fspath(root))
+            check_width(len(self._table.schema().fields), name)
             self.n_files = len(self._table.file_uris())
             self.schema = plain_types(self._query("limit 0").schema)
 

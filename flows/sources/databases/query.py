@@ -23,6 +23,7 @@ from ...databases.dialects import quote
 from ..base import IngestReport, SourceError, filter_contests
 from ..columns import Longs, decoded, without_invalid
 from ..files.parts import Reading
+from ..limits import check_width
 from ..options import ReadOptions
 from ..results import contests_from_results
 from .watermark import Watermark, watermark_of
@@ -139,6 +140,7 @@ def read_query(
             asked = _changed(query, columns["contest"], watermark, since, connection)
     reading = Reading(options, report)
     with connection.read(asked) as (schema, batches):
+        check_width(len(schema), connection.shown)
         columns = options.columns.find(schema.names, connection.shown)
         used = sorted({*columns.values(), *([watermark] if watermark else [])})
         for name in used:

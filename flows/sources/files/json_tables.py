@@ -13,6 +13,7 @@ from ...common.text import quoted
 from ..archives.members import Member, contest_named
 from ..archives.spool import Spool
 from ..base import IngestReport, SourceError
+from ..limits import MAX_COLUMNS
 from ..options import ReadOptions
 from .inputs import Input
 from .json_items import fault_of, items_of, place_of
@@ -21,8 +22,8 @@ from .scoreboards import as_reference, events_of_year, refuse_other
 
 __all__ = ["contests_in", "read_json"]
 
+MAX_KEYS = 2_000_000  # of a record with all that it holds; each takes 240 bytes
 CHUNK_ROWS = 2**16  # rows whose values are Python objects at a time
-MAX_COLUMNS = 10_000
 EXACT_FLOAT = 2**53
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _VALUES = msgspec.json.Decoder(dict[str, Any])
@@ -157,6 +158,8 @@ def _decode(raw: bytes, number: int, source: Input) -> dict[str, Any]:
 
 
 def _decode_with(decoder: msgspec.json.Decoder[T], raw: bytes, number: int, source: Input) -> T:
+    if raw.count(b":") > MAX_KEYS:
+        raise fault_of(f"an object of more than {MAX_KEYS:,} keys, the limit", number, source)
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError:

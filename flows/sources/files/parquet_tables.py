@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -11,13 +14,43 @@ from ...common.text import quoted
 from ..base import SourceError
 from ..columns import is_text, without_invalid
 from ..lake_tables import DeltaRows
-from ..limits import MAX_TEXT, byte_count
+from ..limits import MAX_TEXT, byte_count, check_width
 from .inputs import Input
 from .parts import Reading, TablePart
 
-__all__ = ["read_delta", "read_parquet"]
+__all__ = ["open_parquet", "read_delta", "read_parquet"]
 
 BATCH_ROWS = 2**16
+MAX_FOOTER_BYTES = 2**25  # Arrow takes 17 times as much
+
+
+def open_parquet(path: str | os.PathLike[str], name: str, texts: Sequence[str] = ()) -> pq.ParquetFile:
+    """A Parquet file, after a look at the size of its footer and at the number of its columns.
+
+    Parameters
+    ----------
+    texts
+        Columns that stay dictionary-encoded, as in the file: as plain text a few bytes may become gigabytes.
+
+    Raises
+    ------
+    SourceError
+        The footer is too large, or there are too many columns.
+    """
+    with open(path, "rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(end - 8, 0))
+        footer = int.from_bytes(file.read(4), "little")
+    if MAX_FOOTER_BYTES < footer <= end:
+        rule = f"its footer has {byte_count(footer)}, at most {byte_count(MAX_FOOTER_BYTES)} are allowed"
+        raise SourceError(f"{rule}; write it with fewer columns or larger row groups", name)
+    opened = pq.ParquetFile(path, read_dictionary=texts)
+    try:
+        check_width(opened.metadata.num_columns, name)
+    except SourceError:
+        opened.close()
+        raise
+    return opened
 
 
 def read_parquet(source: Input, reading: Reading) -> TablePart:
@@ -28,15 +61,14 @@ def read_parquet(source: Input, reading: Reading) -> TablePart:
     SourceError
         The file cannot be read, lacks a column, or exceeds a limit.
     """
-    with pq.ParquetFile(source.path) as file:
+    with open_parquet(source.path, source.name) as file:
         schema = plain_types(file.schema_arrow)
         present = schema.names
         columns, used = reading.find(present, source)
         _check_flat(schema, used, source)
         _check_footer(file.metadata, used, source, reading)
-    # Texts stay dictionary-encoded, as in the file: as plain text a few bytes may become gigabytes.
     texts = [name for name in used if _is_of_bytes(schema.field(name).type)]
-    with pq.ParquetFile(source.path, read_dictionary=texts) as file:
+    with open_parquet(source.path, source.name, texts) as file:
         batches, n_rows = [], 0
         faults: dict[int, str] = {}
         for batch in file.iter_batches(BATCH_ROWS, columns=used):

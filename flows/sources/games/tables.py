@@ -16,6 +16,7 @@ from ...common.text import quoted
 from ..base import OnError, SourceError
 from ..columns import Bools, Longs, as_flags, as_numbers, decoded, is_blank, is_text
 from ..files.inputs import Input
+from ..files.parquet_tables import open_parquet
 from ..lake_tables import DeltaRows
 from ..limits import MAX_HANDLE
 from ..time_columns import as_seconds
@@ -94,7 +95,7 @@ def _stored(source: Input, chosen: Mapping[str, str]) -> Iterator[_Columns]:
         columns, used = _find(rows.schema.names, chosen, source)
         batches = rows.batches(used)
     else:
-        with pq.ParquetFile(source.path) as file:
+        with open_parquet(source.path, source.name) as file:
             schema = file.schema_arrow
         columns, used = _find(schema.names, chosen, source)
         batches = _parquet(source, schema, used)
@@ -106,9 +107,8 @@ def _stored(source: Input, chosen: Mapping[str, str]) -> Iterator[_Columns]:
 
 
 def _parquet(source: Input, schema: pa.Schema, used: list[str]) -> Iterator[pa.RecordBatch]:
-    # Texts stay dictionary-encoded, as in the file: as plain text a few bytes may become gigabytes.
     texts = [name for name in used if is_text(schema.field(name).type)]
-    with pq.ParquetFile(source.path, read_dictionary=texts) as file:
+    with open_parquet(source.path, source.name, texts) as file:
         for groups in _row_groups(file.metadata):
             yield from file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=used)
 

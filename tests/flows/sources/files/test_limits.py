@@ -28,7 +28,9 @@ from ranklake.flows.sources.archives import spool, zips
 from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files import json_items, json_tables, text_tables
 from ranklake.flows.sources.files.contests import read_contests
-from ranklake.flows.sources.limits import LEAST_EXPANDED, MAX_HANDLE, Limits, byte_count
+from ranklake.flows.sources.files.json_tables import MAX_KEYS
+from ranklake.flows.sources.files.parquet_tables import MAX_FOOTER_BYTES
+from ranklake.flows.sources.limits import LEAST_EXPANDED, MAX_COLUMNS, MAX_HANDLE, Limits, byte_count
 from ranklake.flows.sources.options import ReadOptions
 from ranklake.storage import Lake
 
@@ -72,6 +74,8 @@ PROBE = """
 import resource, sys
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.files.json_tables import MAX_KEYS
+from ranklake.flows.sources.files.parquet_tables import MAX_FOOTER_BYTES
 from ranklake.flows.sources.options import ReadOptions
 import pyarrow.csv, pyarrow.parquet
 def used():
@@ -309,13 +313,77 @@ def test_rows_of_a_parquet_file_are_read_in_parts(tmp_path: Path, monkeypatch: A
     assert [c.content_digest for c in read_contests(tmp_path / "t.parquet")] == [c.content_digest for c in whole]
 
 
-def test_a_json_table_of_more_keys_than_allowed_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(lines(row("a", "x"), row("a", "y", 2)[:-1] + b',"more":1}'))
-    monkeypatch.setattr(json_tables, "MAX_COLUMNS", 4)
-    assert len(*read_contests(path)) == 2
-    monkeypatch.setattr(json_tables, "MAX_COLUMNS", 3)
-    assert str(refusal(path)).startswith("t.jsonl, line 2: more than 3 different keys")
+def names(n: int) -> list[str]:
+    """The columns of a table of results, and others: ``n`` in all."""
+    return ["contest", "player", "rank", *(f"c{i}" for i in range(n - 3))]
+
+
+def write_wide(path: Path, n: int) -> Path:
+    """A table of two rows with ``n`` columns."""
+    rows = [["a", "x", 1, *[0] * (n - 3)], ["a", "y", 2, *[0] * (n - 3)]]
+    if path.suffix == ".parquet":
+        columns = zip(*rows, strict=True)
+        pq.write_table(pa.table([pa.array(column) for column in columns], names(n)), path, use_dictionary=False)
+    elif path.suffix == ".jsonl":
+        path.write_bytes(
+            lines(row("a", "x"), *(json.dumps(dict(zip(names(n), row, strict=True))).encode() for row in rows[1:]))
+        )
+    else:
+        mark = {".csv": ",", ".gz": ",", ".tsv": "\t"}[path.suffix]
+        text = "".join(mark.join(map(str, row)) + "\n" for row in [names(n), *rows])
+        path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+SLOW = [pytest.param(ending, marks=pytest.mark.slow) for ending in (".csv.gz", ".tsv", ".parquet")]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", *SLOW])
+def test_a_table_of_more_columns_than_allowed_is_refused(tmp_path: Path, ending: str) -> None:
+    assert len(*read_contests(write_wide(tmp_path / f"a{ending}", MAX_COLUMNS))) == 2
+    for on_error in ("stop", "skip"):
+        rule = refusal(write_wide(tmp_path / f"b{ending}", MAX_COLUMNS + 1), on_error=on_error).rule
+        assert "more than 10,000 " + ("different keys" if ending == ".jsonl" else "columns, the limit") in rule
+
+
+HEADERS = {
+    "names": (b"contest,player,rank," + b",".join(b"%d" % i for i in range(2**17)), "more than 10,000 columns"),
+    "empty names": (b"," * 2**22, "more than 10,000 columns"),
+    "long names": (b",".join([b"x" * 2**16] * 17), "the header is longer than 1 MiB, the limit"),
+    "a longer name": (b"x" * 2**18, "the header is longer than 1 MiB, the limit, or one of its names than 128 KiB"),
+    "an open quotation": (b'contest,player,"rank,' + b"\n" * 2**21, "is a quotation mark never closed?"),
+    "other ends of lines": (b"contest,player,rank\x0b,\xe2\x80\xa8" + b"," * 2**17, "more than 10,000 columns"),
+    "a place of its own for the delimiter": (b"sep=;\ncontest;player;rank" + b";" * 2**17, "more than 10,000 columns"),
+    "a table of ICPC": (b"results\t1\nx" + b"\t" * 2**17, "more than 10,000 columns"),
+}
+
+
+@pytest.mark.bound("ranklake.flows.sources.files.text_head.HEAD_BYTES")
+@pytest.mark.parametrize(("header", "rule"), HEADERS.values(), ids=HEADERS.keys())
+def test_a_header_that_arrow_would_need_gigabytes_for_is_refused(tmp_path: Path, header: bytes, rule: str) -> None:
+    (tmp_path / "t.csv").write_bytes(header + b"\na,x,1\n")
+    assert rule in refusal(tmp_path / "t.csv").rule
+
+
+def test_a_parquet_footer_of_more_than_the_limit_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_bytes(
+        bytes(MAX_FOOTER_BYTES + 1) + struct.pack("<I", MAX_FOOTER_BYTES + 1) + b"PAR1"
+    )
+    assert "its footer has 32 MiB, at most 32 MiB are allowed" in refusal(tmp_path / "t.parquet").rule
+
+
+@pytest.mark.parametrize("text", [b'{"a":1' + b',"b":1' * MAX_KEYS + b"}", b'[{"a":1' + b',"b":1' * MAX_KEYS + b"}]"])
+def test_a_record_of_json_of_more_keys_than_allowed_is_refused(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "t.json").write_bytes(text)
+    assert "an object of more than 2,000,000 keys, the limit" in refusal(tmp_path / "t.json").rule
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".jsonl"])
+def test_a_wide_table_is_refused_in_little_memory(tmp_path: Path, ending: str) -> None:
+    memory, result = in_child(write_wide(tmp_path / f"t{ending}", 300_000))
+    assert "more than 10,000" in result
+    assert memory < 2**27, byte_count(memory)
 
 
 def test_rows_of_several_files_are_counted_together(tmp_path: Path) -> None:
@@ -534,7 +602,7 @@ def test_too_little_memory_is_an_error_in_one_line(tmp_path: Path, name: str, er
     }
     monkeypatch.setattr(targets.get(name, "ranklake.flows.sources.files.contests.parse_reference"), fail)
     if name == "t.csv":
-        monkeypatch.setattr("ranklake.flows.sources.files.text_tables.pacsv.open_csv", fail)
+        monkeypatch.setattr("ranklake.flows.sources.archives.arrow_csv.pacsv.open_csv", fail)
     for on_error in ("stop", "skip"):
         rule = refusal(path, on_error=on_error).rule
         assert rule.startswith("not enough memory to read it; use a machine with more memory")
