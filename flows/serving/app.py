@@ -167,7 +167,10 @@ class _Api:
         if is_unchanged(request.headers, etag, time_seconds):
             return Response(status_code=304, headers=headers)
         encoding = encoding_for(request.headers.get("accept-encoding", ""))
-        compressed = lambda: make().compressed(encoding)  # noqa: E731
+
+        def compressed() -> Body:
+            return make().compressed(encoding)
+
         body = compressed() if quick else await self._workers.run(compressed, long)
         if body.encoding:
             headers["content-encoding"] = body.encoding

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import httptools
 import msgspec
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from .answers.problems import Problem
 
@@ -37,6 +37,8 @@ class Bounds:
         the body.
     unread_seconds : float
         Time in which a client that has an answer to read reads nothing.
+    idle_seconds : float
+        Time between two requests.
     connections : int
         Number of open ones.
     """
@@ -45,6 +47,7 @@ class Bounds:
     head_seconds: float = 10.0
     body_seconds: float = 120.0
     unread_seconds: float = 60.0
+    idle_seconds: float = 5.0
     connections: int = 4_096
 
     @property
@@ -78,6 +81,7 @@ class Connection(HttpToolsProtocol):
         self._n_framing = 0  # bytes since the last part of a body, or since the first part of the head
         self._n_unread = 0  # bytes of answers that the system has not taken
         self._ended = False
+        self._cycles: list[RequestResponseCycle] = []  # of requests whose answers are not complete
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -92,6 +96,10 @@ class Connection(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
+        for cycle in self._cycles:  # also those before the last request, which uvicorn forgets
+            if not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         if self._ended:
@@ -128,6 +136,7 @@ class Connection(HttpToolsProtocol):
             raise _HeadTooLargeError
         self._reading, self._n_framing = _BODY, 0
         super().on_headers_complete()
+        self._cycles = [*(cycle for cycle in self._cycles if not cycle.response_complete), self.cycle]
 
     def on_body(self, body: bytes) -> None:
         self._n_framing = 0

@@ -147,7 +147,8 @@ def _players(run: PublishedRun, values: Values) -> Any:
 
 def many_players(run: PublishedRun, handles: list[str]) -> Any:
     """Several players; an entry of ``missing`` for each handle without one, the first ones with similar handles."""
-    players, missing = [], []
+    players: list[dict[str, Any]] = []
+    missing: list[dict[str, Any]] = []
     for handle in dict.fromkeys(handles):
         try:
             players.append({"requested": handle, **run.player(handle)})

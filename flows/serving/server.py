@@ -90,7 +90,9 @@ def http_server(app: Starlette, root_path: str = "", bounds: Bounds | None = Non
     bounds = bounds or replace(BOUNDS, connections=_most_connections(BOUNDS.connections))
     config = uvicorn.Config(
         app, http=connection_type(bounds), root_path=root_path, log_level="warning", access_log=False,
-        server_header=False, proxy_headers=False, timeout_graceful_shutdown=_GRACE_SECONDS, lifespan="on", ws="none",
+        server_header=False, proxy_headers=False, timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_keep_alive=bounds.idle_seconds,  # type: ignore[arg-type]  # any number
+        lifespan="on", ws="none",
     )  # fmt: skip
     server = uvicorn.Server(config)
     handle_exit = server.handle_exit

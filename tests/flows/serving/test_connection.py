@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from itertools import repeat
 
 import pytest
 
 pytest.importorskip("uvicorn")
+from helpers.timeouts import TIMEOUT
 from helpers.wire import connected, exchange, listening, request, status_of
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ranklake.flows.serving.answers.problems import Problem
@@ -22,15 +25,27 @@ from ranklake.flows.serving.connection import BOUNDS, Bounds
 HEAD = BOUNDS.head_bytes
 PIECE = b"x" * 4096
 LARGE = 64 << 20  # more than the system keeps for a client that does not read
+STREAM_ENDED = threading.Event()
 CHUNKED = ("Transfer-Encoding: chunked",)
 
 
 async def echo(asked: Request) -> Response:
-    """The body; with ``large``, a body that is too large for the buffers of the system."""
+    """The body; with ``large``, one that is too large for the buffers of the system; with ``stream``, a stream."""
+    if "stream" in asked.query_params:
+        return StreamingResponse(endless())
     if "large" in asked.query_params:
         return Response(b"y" * LARGE)
     names = " ".join(asked.headers.keys())
     return Response(await read_body(asked, 1 << 20) or names.encode())
+
+
+async def endless() -> AsyncIterator[bytes]:
+    try:
+        while True:
+            yield b"z"
+            await asyncio.sleep(0.01)
+    finally:
+        STREAM_ENDED.set()
 
 
 async def refuse(_: Request, problem: Exception) -> Response:
@@ -52,7 +67,7 @@ def port() -> Iterator[int]:
 @pytest.fixture(scope="module")
 def hurried() -> Iterator[int]:
     """A server that waits for nothing."""
-    bounds = Bounds(head_seconds=0.2, body_seconds=0.2, unread_seconds=0.2, connections=3)
+    bounds = Bounds(head_seconds=0.2, body_seconds=0.2, unread_seconds=0.2, idle_seconds=0.2, connections=3)
     with listening(application(), bounds) as port:
         yield port
 
@@ -96,6 +111,7 @@ def test_body__with_many_small_chunks_and_a_trailer_is_read(port: int) -> None:
 
 @pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.head_seconds")
 @pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.body_seconds")
+@pytest.mark.bound("ranklake.flows.serving.connection.BOUNDS.idle_seconds")
 @pytest.mark.parametrize(
     ("start", "status"),
     [
@@ -104,9 +120,10 @@ def test_body__with_many_small_chunks_and_a_trailer_is_read(port: int) -> None:
         (b"\r\n", 408),
         (request("/", "Content-Length: 9", method="POST", body=b"x"), 408),
         (request("/?large=1", "Content-Length: 9", method="POST"), 200),
+        (request("/"), 200),
         (request("/") + b"GET ", 200),
     ],
-    ids=["nothing", "head", "line", "body", "body of an answered request", "second head"],
+    ids=["nothing", "head", "line", "body", "body of an answered request", "next request", "second head"],
 )
 def test_request__that_stops_ends_in_time(hurried: int, start: bytes, status: int) -> None:
     answer, _ = exchange(hurried, start)
@@ -172,6 +189,18 @@ def test_post__that_is_broken_off_leaves_nothing_in_the_log(
 ) -> None:
     with connected(port) as client:
         client.sendall(start)
+    assert status_of(exchange(port, request("/", "Connection: close"))[0]) == 200
+    assert caplog.text == ""
+
+
+def test_stream__ends_with_its_connection_also_before_a_further_request(
+    port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    STREAM_ENDED.clear()
+    with connected(port) as client:
+        client.sendall(request("/?stream=1") + request("/"))
+        assert client.recv(1)
+    assert STREAM_ENDED.wait(TIMEOUT)
     assert status_of(exchange(port, request("/", "Connection: close"))[0]) == 200
     assert caplog.text == ""
 
