@@ -80,6 +80,8 @@ _ALL = (
     Kind("power", "the power is cut at any step of a command", 12, seconds=120),
     Kind("races", "several commands work at once", 10, seconds=120, tries=3),
     Kind("objects", "an object store refuses, loses and delays requests", 10, seconds=180, tries=2),
+    Kind("heads", "clients send any bytes to the server", 8),
+    Kind("parameters", "addresses of the server have any parameters", 6),
     Kind("planted", "lists of numbers in which 77 is a violation, to test the suite itself", 0, seconds=3),
 )
 KINDS = {kind.name: kind for kind in _ALL}

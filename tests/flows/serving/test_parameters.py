@@ -9,12 +9,13 @@ import asyncio
 import json
 from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
 
 pytest.importorskip("starlette")
+from helpers.addresses import VALID, Asked, all_parameters
 from helpers.api import ask
 from starlette.applications import Starlette
 
@@ -22,103 +23,28 @@ from ranklake.flows.serving.answers.parameters import LONGEST, Parameter
 from ranklake.flows.serving.answers.problems import Problem
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.openapi import openapi
-from ranklake.flows.serving.pages import PARAMETERS, ServerPages
+from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
 DIGITS = ["9" * 400, "-" + "9" * 400, "0" * 400, "9" * 5000, "9" * 19, "-1", "+1", "1_0", " 1", "1 ", "0x10", "\u0663"]
-NUMBERS = [
-    "1.5",
-    "1e400",
-    "1e-400",
-    "-1e9999",
-    "nan",
-    "inf",
-    "-Infinity",
-    ".",
-    "e5",
-    "--1",
-    "1e99999",
-    "9" * 400 + ".0",
-]
-TEXTS = [
-    "",
-    " ",
-    "x" * LONGEST,
-    "x" * (LONGEST + 1),
-    "e\u0301\u2603",
-    "\U0001f600" * 500,
-    "\0",
-    "a\nb\r\nc",
-    "<script>",
-    "'\"",
-    "%",
-    "..",
-    "../..",
-    "player 1",
-    "old one",
-    "," * 300,
-    "a," * 300,
-    "true",
-    "null",
-    "[]",
-    "country:",
-    ":",
-]
-TIMES = [
-    "2020-13-45",
-    "0000-00-00",
-    "9999-12-31T23:59:60+99:99",
-    "253402300800",
-    "90d",
-    "0d",
-    "9" * 400 + "d",
-    "99999999y",
-]
+NUMBERS = ["1.5", "1e400", "1e-400", "-1e9999", "nan", "inf", "-Infinity", ".", "e5", "--1", "1e99999",
+           "9" * 400 + ".0"]  # fmt: skip
+TEXTS = ["", " ", "x" * LONGEST, "x" * (LONGEST + 1), "e\u0301\u2603", "\U0001f600" * 500, "\0", "a\nb\r\nc",
+                                        "<script>",
+         "'\"", "%", "..", "../..", "player 1", "old one", "," * 300, "a," * 300, "true", "null", "[]", "country:",
+         ":"]  # fmt: skip
+TIMES = ["2020-13-45", "0000-00-00", "9999-12-31T23:59:60+99:99", "253402300800", "90d", "0d", "9" * 400 + "d",
+         "99999999y"]  # fmt: skip
 VALUES = [quote(text, safe="") for text in DIGITS + NUMBERS + TEXTS + TIMES]
 BROKEN = ["%zz", "%", "%f", "%ff%fe", "%ed%a0%80", "%00", "%u0041", "+", "%25zz", ";", "#"]
 FEW = [quote(text, safe="") for text in ("9" * 400, "nan", "", "\0", "x" * (LONGEST + 1), "\u0663")] + ["%ff", "1&{}=2"]
-VALID = {"run": "run", "handle": "player 1", "contest_id": "3", "path": "latest.parquet", "name": "graph.js",
-         "handles": "player 1", "q": "pl"}  # fmt: skip
 WRONG = ["9" * 400, "-1", "1.5", "1e400", "1e999999999", "NaN", "null", "true", '""', '"\\u0000"', '"\\ud800"', "[]",
          "{}", "[[]]", "[null]", '[["a", 1, ["b"], [1e400]]]', '[["a", ' + "9" * 400 + "]]", '["' + "x" * 70_000 + '"]',
          '[["a", 1, [' + '"b",' * 2000 + '"c"]]]', "[" * 5000 + "]" * 5000]  # fmt: skip
 
 
-class Case(NamedTuple):
-    """A parameter and its address, with ``{}`` in the place of the parameter."""
-
-    address: str
-    name: str
-
-
-def cases() -> list[Case]:
-    """All parameters of all addresses."""
-    found = []
-    for path, operations in openapi()["paths"].items():
-        named = [one for one in operations.get("get", {}).get("parameters", ()) if one.get("in") == "query"]
-        found += [
-            _in_query(path, one["name"], [other["name"] for other in named if other["required"]]) for one in named
-        ]
-        found += _in_path(path)
-    for path, parameters in PARAMETERS.items():
-        found += [_in_query(path, one.name, ()) for one in parameters]
-    for route in ServerPages(ServedRuns.__new__(ServedRuns)).routes():
-        found += _in_path(route.path_format)  # type: ignore[attr-defined]
-    return found
-
-
-def _in_query(path: str, name: str, required: Iterable[str]) -> Case:
-    others = "".join(f"&{other}={quote(VALID[other])}" for other in required if other != name)
-    return Case(f"{path.format_map(VALID)}?{name}={{}}{others}", name)
-
-
-def _in_path(path: str) -> list[Case]:
-    names = [part.partition("}")[0] for part in path.split("{")[1:]]
-    return [Case(path.format_map({**VALID, name: "{}"}), name) for name in names if not path.endswith("/events")]
-
-
-CASES = cases()
+CASES = all_parameters()
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +54,7 @@ def app(lake: Lake) -> Iterator[Starlette]:
     return create_app(served, 0, ServerPages(served))
 
 
-def check(app: Starlette, requests: Iterable[tuple[Case, str]]) -> None:
+def check(app: Starlette, requests: Iterable[tuple[Asked, str]]) -> None:
     """Send each request; no answer is an error of the server, and an error of the client names the parameter."""
 
     async def each() -> None:
@@ -166,7 +92,7 @@ def test_parameters__of_any_kind_have_an_answer(app: Starlette) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.address} {case.name}" for case in CASES])
-def test_parameters__of_every_kind_have_an_answer(app: Starlette, case: Case) -> None:
+def test_parameters__of_every_kind_have_an_answer(app: Starlette, case: Asked) -> None:
     check(app, product([case], VALUES + BROKEN + [f"{value}&{{}}={value}" for value in FEW] + ["1&{}[]=1"]))
 
 
