@@ -161,11 +161,20 @@ class ResultTable:
 
         def words(row: int) -> tuple[str, Sequence[int]]:
             contest = self.contest_of[row]
-            rule = f"{self.columns[key]} differs inside the contest: {firsts[contest]} and {values[row]}"
-            return f"{rule}; {leave_out} leaves the column out", (self.first_row[contest], row)
+            first = int(self.first_row[contest])
+            shown = " and ".join(self.written(key, at, values[at]) for at in (first, row))
+            rule = f"{self.columns[key]} differs inside the contest: {shown}"
+            return f"{rule}; {leave_out} leaves the column out", (first, row)
 
         self.reject_rows(values != firsts[self.contest_of], words)
         return firsts
+
+    def written(self, key: str, row: int, empty: Any = "") -> str:
+        """A value of a column for a message, as it is in the table, or ``empty``."""
+        scalar = self.column(key)[row]
+        value = None if pa.types.is_temporal(scalar.type) else scalar.as_py()
+        text = value if isinstance(value, str) and value else str(scalar if scalar.is_valid else empty)
+        return quoted(text)[1:-1]  # the marks would stand around numbers of a CSV table
 
     def weights(self) -> list[float]:
         if "weight" not in self.columns:

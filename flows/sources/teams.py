@@ -109,13 +109,11 @@ class Teams:
 
     def _reject_differing(self, rank: npt.NDArray[np.generic], key: str) -> None:
         """Reject contests in which the members of a team have different values of a column."""
-        column = self._results.column(key)
 
         def message(row: int) -> tuple[str, Sequence[int]]:
             first = int(self.unit[row])
             name = quoted(self._names[self._team[row]].as_py())
-            values: list[pa.Scalar] = [column[at] for at in (first, row)]
-            shown = " and ".join(str(value) for value in values)
+            shown = " and ".join(self._results.written(key, at) for at in (first, row))
             return f"{self._results.columns[key]} differs inside team {name}: {shown}", (first, row)
 
         self._results.reject_rows(rank != rank[self.unit], message)
