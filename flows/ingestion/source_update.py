@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
+from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.progress import ProgressCallback
 from ..common.times import parse_time
@@ -80,6 +81,8 @@ def update(
     file_options: Mapping[str, Any] | None = None,
     database: Mapping[str, str | None] | None = None,
     on_progress: ProgressCallback = lambda done, total, message: None,
+    on_retry: Callable[[str], None] = lambda why: None,
+    on_wait: Callable[[LeaseHolder], None] = lambda by: None,
 ) -> SourceReport:
     """Bring a data set up to date with a source; unchanged files are not read.
 
@@ -87,7 +90,7 @@ def update(
     ----------
     source
         One of :data:`SOURCES`.
-    since, base_url
+    since, base_url, on_retry, on_wait
         As for :func:`ranklake.flows.ingestion.sites.ingest_source`.
     path, file_options
         For ``files``, as for :func:`ranklake.flows.ingestion.files.ingest_files`; for ``kaggle``, the folder.
@@ -105,13 +108,14 @@ def update(
     LakeError
         The lake is damaged, or another process holds the lease of the data set for longer than ten minutes.
     """
+    how: dict[str, Any] = {"on_progress": on_progress, "on_wait": on_wait}
     if source == SQL:
         check_source(source, since, base_url, path, file_options, database)
         given = {name: value for name, value in (database or {}).items() if value is not None}
         url, query = given.pop("url"), given.pop("query")
-        return ingest_sql(lake, url, query, dataset, options=file_options, on_progress=on_progress, **given)
+        return ingest_sql(lake, url, query, dataset, options=file_options, **how, **given)
     if source not in (FILES, KAGGLE):
-        return ingest_source(lake, source, dataset, since=since, base_url=base_url, on_progress=on_progress)
+        return ingest_source(lake, source, dataset, since=since, base_url=base_url, on_retry=on_retry, **how)
     check_source(source, since, base_url, path, file_options)
     folder = str(path if path is not None else base_url)
     options = [source, since, dict(file_options or {})]
@@ -124,7 +128,7 @@ def update(
     if not watched.changed and (n_contests := count_contests(lake, dataset)):
         report.unchanged = n_contests
     else:
-        how: dict[str, Any] = {"on_progress": on_progress, "before_commit": watched.record}
+        how |= {"before_commit": watched.record}
         if source == FILES:
             report = ingest_files(lake, folder, dataset, file_options, **how)
         else:

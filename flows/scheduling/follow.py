@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ranklake.storage import Lake, Run
+from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.extras import need
 from ..common.progress import ProgressCallback
@@ -132,6 +133,8 @@ def follow(
     publish: bool = True,
     to: Mapping[str, Any] | None = None,
     show: Show = unseen,
+    on_retry: Callable[[str], None] = lambda why: None,
+    on_wait: Callable[[LeaseHolder], None] = lambda by: None,
     **where: Any,
 ) -> FollowReport:
     """Ingest new contests of a source, and update runs and their published tables.
@@ -151,6 +154,8 @@ def follow(
         :func:`ranklake.flows.publication.database.publish_to_database`.
     show
         Shows the progress.
+    on_retry, on_wait
+        As for :func:`ranklake.flows.ingestion.sites.ingest_source`.
 
     Raises
     ------
@@ -166,7 +171,8 @@ def follow(
         need("deltalake", "publish", "publishing")
     dataset = runs[0].dataset
     with show(f"ingesting {source}", "responses") as update_progress:
-        ingested = update(lake, source, dataset, on_progress=update_progress, **where)
+        how = {"on_progress": update_progress, "on_retry": on_retry, "on_wait": on_wait}
+        ingested = update(lake, source, dataset, **how, **where)
     followed = []
     if has_contests(lake, dataset):
         followed = [catch_up(lake, config, engine, publish=publish, to=to, show=show) for config in runs]

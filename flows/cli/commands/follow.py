@@ -14,7 +14,16 @@ import click
 from ...common.interrupts import interruptible
 from ..terminal.file_options import contest_options, query_options, query_text, table_options
 from ..terminal.parameters import SPAN, LakeAddress
-from ..terminal.terminal import SWITCH_SECONDS, engine_options, lake_option, print_line, progress, replace_option, usage
+from ..terminal.terminal import (
+    SWITCH_SECONDS,
+    engine_options,
+    lake_option,
+    print_line,
+    progress,
+    replace_option,
+    usage,
+    waiting_for,
+)
 
 if TYPE_CHECKING:
     from ...scheduling.follow import FollowReport
@@ -130,11 +139,14 @@ def follow(
     opened = lake.open(create=True)
     sys.setswitchinterval(SWITCH_SECONDS)
 
+    say = print_line if every is None else _log
+
     def follow_source(source: str) -> FollowReport:
         with open_engine(engine, workers, scheduler) as opened_engine:
             return run_follow(
-                opened, source, runs[source], opened_engine, publish=not no_publish, to=target, show=progress, **where
-            )
+                opened, source, runs[source], opened_engine, publish=not no_publish, to=target, show=progress,
+                on_retry=lambda why: say(why, err=True), on_wait=lambda by: say(waiting_for(by), err=True), **where
+            )  # fmt: skip
 
     def notify(report: FollowReport) -> None:
         notifier.deliver(notice_of(opened, report.ingested.dataset, report.ingested, report.runs))

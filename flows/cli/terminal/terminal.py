@@ -46,6 +46,7 @@ __all__ = [
     "steal_option",
     "titles_option",
     "usage",
+    "waiting_for",
     "wide_option",
     "write_json",
     "write_rows",
@@ -204,7 +205,12 @@ def print_freshness(lake: Lake, *runs: str) -> None:
 
 def print_wait(by: LeaseHolder) -> None:
     """Print the lease holder that the command waits for."""
-    print_line(f"waiting for {by.owner} to end", err=True)
+    print_line(waiting_for(by), err=True)
+
+
+def waiting_for(by: LeaseHolder) -> str:
+    """The words about a lease holder that a command waits for."""
+    return f"waiting for {by.owner} to end"
 
 
 def print_table(table: Any, empty: str = "") -> None:

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 from helpers.fake_codeforces import FakeCodeforces, changes
 from helpers.lakes import files, ingest, lake_of, rate_run, rated, same_tables, stamps, start, synthetic
-from helpers.server import serving
+from helpers.server import FakeClock, serving
 from helpers.site import Site, turned
 from helpers.strategies import repeatable
 from helpers.tables import assert_published, contents, over_years, same_content
@@ -31,6 +31,7 @@ import ranklake.flows.common.extras
 import ranklake.flows.scheduling.follow
 from ranklake.flows.cli.main import cli
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.http.client import ATTEMPTS
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.flows.scheduling.follow import FollowReport, follow
@@ -269,6 +270,25 @@ def test_command__follows_and_reports(site: Site, lake: Lake) -> None:
         "source": "codeforces", "dataset": "site", "since": "2020-01-01", "base_url": "http://127.0.0.1:1"
     }  # fmt: skip
     assert "published already: 20 rounds" in invoke(*arguments, "--engine", "serial").stdout
+
+
+@pytest.mark.parametrize("every", [(), ("--every", "1h")])
+def test_command__logs_each_attempt_and_its_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("ranklake.flows.http.client.Clock", FakeClock)
+
+    def stop(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=stop)
+    monkeypatch.setattr(ranklake.flows.cli.commands.follow, "time", clock)
+    with serving() as gone:
+        url = gone.url
+    done = invoke("--source", "codeforces", "--base-url", url, "--lake", str(tmp_path / "lake"), *every)
+    said = re.findall(r"^(.*)codeforces: no response \(.*refused\); again in \d+ s$", done.stderr, re.MULTILINE)
+    assert len(said) == ATTEMPTS - 1
+    assert all(before.endswith(" UTC ") == bool(every) for before in said)
 
 
 def test_command__another_system_is_refused_before_any_request(site: Site, lake: Lake) -> None:
