@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
@@ -26,6 +28,7 @@ from ranklake.storage.leases.fence import Writer
 from ranklake.storage.leases.lease import Lease
 from ranklake.storage.leases.reserve import affordable
 
+from ..common.extras import panics_as_errors
 from .delta_errors import check_store, describe
 
 __all__ = ["PublishedTable", "check_lake"]
@@ -255,16 +258,19 @@ class PublishedTable:
     @contextmanager
     def _reading(self) -> Iterator[None]:
         try:
-            yield
+            with panics_as_errors():
+                yield
         except (DeltaError, pa.ArrowException, OSError, ValueError, KeyError) as error:
             check_store(error, self._folder)
             raise self._damaged(describe(error)) from error
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
+        _check_clock(self._folder)
         before = self._lake.sizes_below(self._folder) if self._lake.local else {}
         try:
-            yield
+            with panics_as_errors():
+                yield
         except (DeltaError, pa.ArrowException, OSError, ValueError) as error:
             check_store(error, self._folder)
             if self._lease is not None and isinstance(error, CommitFailedError):
@@ -278,6 +284,14 @@ class PublishedTable:
         if self._lake.local:  # the library flushes nothing
             new = self._lake.sizes_below(self._folder).keys() - before
             self._lake.note_written(f"{self._folder}/{path}" for path in new)
+
+
+def _check_clock(folder: str) -> None:
+    """Raise :class:`LakeError` if the clock is before 1970, where the library panics."""
+    if (now := time.time()) < 0:
+        day = np.datetime64(int(now), "s").astype("M8[D]")
+        rule = f"the clock of this machine says {day}, and Delta tables have no times before 1970"
+        raise LakeError(f"{folder}: cannot write: {rule}; set the clock and publish again", path=folder)
 
 
 def _state_of(table: DeltaTable) -> dict[str, Any] | None:

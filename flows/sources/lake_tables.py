@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import pyarrow as pa
 
 from ..common.arrow_types import plain_types
-from ..common.extras import need
+from ..common.extras import need, panics_as_errors
 from .base import SourceError
 from .limits import check_width
 
@@ -165,7 +165,8 @@ class DeltaRows:
     @contextmanager
     def _damage(self) -> Iterator[None]:
         try:
-            yield
+            with panics_as_errors():
+                yield
         except MemoryError:
             raise
         except (self._library.exceptions.DeltaError, pa.ArrowException, OSError, ValueError) as error:

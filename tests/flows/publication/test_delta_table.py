@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
-from ranklake.storage import Lake
+from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.lake_tables import DeltaRows
+from ranklake.storage import Lake, LakeError
 
 pytest.importorskip("deltalake")
 
@@ -44,3 +48,27 @@ def test_vacuum__keeps_the_files_of_versions_of_a_week(lake: Lake) -> None:
     table.replace(rows(1), {"rows": 1})
     assert table.vacuum() == 0
     assert files <= set(lake.list("published/run/players"))
+
+
+def test_write__with_a_clock_before_1970_is_an_error(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = PublishedTable(lake, "published/run/players", SCHEMA)
+    monkeypatch.setattr("ranklake.flows.publication.delta_table.time.time", lambda: -100_000.0)
+    with pytest.raises(LakeError, match=r"players: cannot write: the clock of this machine says 1969-12-30, .*set the"):
+        table.create()
+
+
+def test_panic__of_the_library_is_an_error_of_the_table(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        """As that of a package in Rust."""
+
+    def panic(*_: object, **__: object) -> None:
+        raise PanicException("called `Option::unwrap()` on a `None` value")
+
+    table = PublishedTable(lake, "published/run/players", SCHEMA)
+    table.create()
+    monkeypatch.setattr("ranklake.flows.publication.delta_table.write_deltalake", panic)
+    with pytest.raises(LakeError, match=r"players: cannot write: the library failed: called `Option::unwrap"):
+        table.append(rows(0), {"rows": 1})
+    monkeypatch.setattr("deltalake.DeltaTable.file_uris", panic)
+    with pytest.raises(SourceError, match="Delta table cannot be read: the library failed: called `Opt"):
+        DeltaRows(Path(lake.uri("published/run/players")), "players")
