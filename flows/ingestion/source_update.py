@@ -12,6 +12,7 @@ from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.progress import ProgressCallback
 from ..common.times import parse_time
+from ..sources.base import SourceError
 from ..sources.sites.site import SITES, find_site
 from .databases import SQL, check_query, ingest_sql
 from .file_changes import watch
@@ -129,10 +130,14 @@ def update(
         report.unchanged = n_contests
     else:
         how |= {"before_commit": watched.record}
-        if source == FILES:
-            report = ingest_files(lake, folder, dataset, file_options, **how)
-        else:
-            ingest_kaggle(lake, report, folder, since, **how)
+        try:
+            if source == FILES:
+                report = ingest_files(lake, folder, dataset, file_options, **how)
+            else:
+                ingest_kaggle(lake, report, folder, since, **how)
+        except SourceError:
+            watched.check()  # a fault of a file that is being replaced is no fault of its content
+            raise
     report.n_files, report.n_changed = watched.n_files, watched.n_changed
     return report
 

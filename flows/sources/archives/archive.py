@@ -82,15 +82,20 @@ def _open_folder(path: Path, report: IngestReport, limits: Limits) -> Iterator[l
                 name = file.relative_to(path).as_posix()
                 if members.are_contests(name, file.is_file()):
                     size = file.stat().st_size
-                    members.add(name, size, partial(_read_file, file, size))
+                    members.add(name, size, partial(_read_file, path, name, size))
     yield members
 
 
-def _read_file(file: Path, size: int) -> bytearray:
-    with file.open("rb") as stream:
-        raw = read_all(stream, size)
-        if stream.read(1):
-            raise OSError("the file grew while it was read")
+def _read_file(folder: Path, name: str, size: int) -> bytes:
+    """A file of a folder, which may be replaced after it was listed."""
+    try:
+        with Path(folder, name).open("rb") as stream:
+            raw = stream.read(size + 1)
+    except FileNotFoundError:
+        raise SourceError("it disappeared after the folder was listed; run again", folder.name, member=name) from None
+    if len(raw) != size:
+        rule = f"it is being written: it had {size:,} bytes when the folder was listed; run again when it is complete"
+        raise SourceError(rule, folder.name, member=name)
     return raw
 
 

@@ -174,8 +174,9 @@ def test_update__waits_only_for_recently_written_files(lake: Lake, folder: Path,
     assert slept == [SETTLED_SECONDS]
 
 
+@pytest.mark.parametrize("fault", [False, True])
 def test_update__a_file_that_changes_while_it_is_read_changes_nothing(
-    lake: Lake, folder: Path, monkeypatch: pytest.MonkeyPatch
+    lake: Lake, folder: Path, monkeypatch: pytest.MonkeyPatch, fault: bool
 ) -> None:
     taken(lake, folder)
     put(folder / "3.json", "ada", "bob", day=3)
@@ -185,6 +186,8 @@ def test_update__a_file_that_changes_while_it_is_read_changes_nothing(
     def meanwhile(*arguments: Any, **options: Any) -> Any:
         yield from read(*arguments, **options)
         put(folder / "4.json", "ada", "eve", day=4)
+        if fault:
+            raise SourceError("damaged or truncated archive", "3.json")
 
     monkeypatch.setattr(file_source, "read_contests", meanwhile)
     with pytest.raises(SourceError, match="it was changed while it was read; nothing was ingested"):

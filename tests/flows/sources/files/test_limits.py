@@ -25,6 +25,7 @@ import pytest
 from ranklake.flows.ingestion.file_changes import watch
 from ranklake.flows.ingestion.files import ingest_files
 from ranklake.flows.sources.archives import spool, zips
+from ranklake.flows.sources.archives.archive import open_members
 from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files import json_items, json_tables, text_tables
 from ranklake.flows.sources.files.contests import read_contests
@@ -74,8 +75,6 @@ PROBE = """
 import resource, sys
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
-from ranklake.flows.sources.files.json_tables import MAX_KEYS
-from ranklake.flows.sources.files.parquet_tables import MAX_FOOTER_BYTES
 from ranklake.flows.sources.options import ReadOptions
 import pyarrow.csv, pyarrow.parquet
 def used():
@@ -421,6 +420,27 @@ def test_a_row_without_an_end_is_an_error(tmp_path: Path, monkeypatch: Any) -> N
     monkeypatch.setattr(text_tables, "BLOCK_BYTES", 2**16)
     (tmp_path / "t.csv").write_bytes(b'contest,player,rank\na,b,1\na,"' + b"x" * 2**18 + b'",2\n')
     assert "a row of more than 64 KiB, the limit; is a quotation mark never closed?" in refusal(tmp_path / "t.csv").rule
+
+
+@pytest.mark.parametrize(
+    ("raw", "rule"),
+    [
+        (b"{", "it is being written: it had"),
+        (b" " * 99, "it is being written"),
+        (None, "it disappeared after"),
+    ],
+)
+def test_a_file_of_a_folder_that_is_replaced_after_the_listing_is_no_damaged_archive(
+    tmp_path: Path, raw: bytes | None, rule: str
+) -> None:
+    (tmp_path / "0.json").write_bytes(contest())
+    with open_members(tmp_path, IngestReport()) as (member,):
+        (tmp_path / "0.json").unlink()
+        if raw is not None:
+            (tmp_path / "0.json").write_bytes(raw)
+        with pytest.raises(SourceError, match=rf"0\.json: {rule}.*run again") as caught:
+            member.read()
+    assert "archive" not in str(caught.value)
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
