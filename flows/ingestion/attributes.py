@@ -67,6 +67,7 @@ def record_attributes(
     LakeError
         There is no such data set, or another process holds its lease for longer than ten minutes.
     """
+    Dataset.open(lake, dataset)  # before the lease, whose folder would be that of a new data set
     names, rows = _read_parquet(path) if Path(path).suffix == ".parquet" or is_delta(path) else _read_csv(path)
     triples: list[tuple[str, str, str]] = []
     first: dict[str, int] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any
 
 from ranklake.storage import Dataset, Lake
@@ -121,13 +122,14 @@ def _ingest(
 ) -> GamesIngested:
     began, name = time.monotonic(), report.dataset
     changing = Dataset.ingest(lake, name, order="time", rewrite=rewrite, steal=steal, games=True, on_wait=on_wait)
+    first = tuple(islice(periods, 1))  # before the lease, as in files
+    if not first:
+        found = "".join(f"; {line}" for line in report.read.lines()[:3])
+        raise SourceError(f"no game that can be rated; nothing was ingested{found}", source)
     with changing as adding:
-        for number, period in enumerate(periods, 1):
+        for number, period in enumerate(chain(first, periods), 1):
             report.count(adding.add(period))
             on_progress(report.read.games, None, f"{number:,} periods written")
-        if not report.read.games:
-            found = "".join(f"; {line}" for line in report.read.lines()[:3])
-            raise SourceError(f"no game that can be rated; nothing was ingested{found}", source)
     report.moved, report.alike = adding.moved, adding.alike_players()
     report.seconds = time.monotonic() - began
     return report

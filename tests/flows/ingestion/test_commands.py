@@ -228,3 +228,26 @@ def test_verify__reads_the_responses_and_reports_remedies(
     (tmp_path / "lake" / "raw" / "codeforces" / "index.json").unlink()
     assert "2 unchanged contests; 3 requests" in invoke(*ingest).out
     assert invoke("verify", *lake).code == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("ingest files faulty.csv", "time differs inside the contest"),
+        ("ingest games faulty.csv", "column"),
+        ("ingest games none.pgn", "no game that can be rated"),
+        ("attributes faulty.csv", "no data set 'new'"),
+        ("alias ann bob", "no data set 'new'"),
+        ("amend 1 --remove ann", "no data set 'new'"),
+        ("remove 1", "no data set 'new'"),
+    ],
+)
+def test_command__that_fails_makes_no_folder_for_a_data_set(
+    invoke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("faulty.csv").write_text("contest,player,rank,time\n1,ann,1,2020-01-01\n1,bob,2,2020-01-02\n")
+    Path("none.pgn").write_text('[White "ann"]\n[Black "bob"]\n[Result "*"]\n\n*\n')
+    Path("lake").mkdir()
+    assert said in invoke.refuses(*command.split(), "--dataset", "new", "--lake", "lake")
+    assert list(Path("lake").iterdir()) == []
