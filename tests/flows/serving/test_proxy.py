@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from urllib.parse import quote, urljoin
 
 import httpx
 import pytest
-from helpers.documents import ROOT
+from helpers.documents import ROOT, blocks_of
 from helpers.lakes import contest, lake_of, rate_run, synthetic
 from helpers.ratings_server import free_port, serving
 from helpers.timeouts import TIMEOUT
@@ -50,12 +51,18 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 @contextmanager
 def proxied(folder: Path, port: int, changes: Mapping[str, str] = MANY) -> Iterator[str]:
     """nginx before the server on a port, with changes of its configuration; its address, with ``/ratings``."""
-    assert NGINX is not None
-    folder.mkdir()
     outside = free_port()
     addresses = {"serve:8080": f"127.0.0.1:{port}", "listen 8080": f"listen 127.0.0.1:{outside}"}
-    text = CONFIG
-    for old, new in {**changes, **addresses, "/var/cache/nginx": str(folder)}.items():
+    folder.mkdir()
+    with nginx(folder, CONFIG, {**changes, **addresses, "/var/cache/nginx": str(folder)}):
+        yield f"http://127.0.0.1:{outside}/ratings"
+
+
+@contextmanager
+def nginx(folder: Path, text: str, changes: Mapping[str, str]) -> Iterator[None]:
+    """nginx with changes of a configuration."""
+    assert NGINX is not None
+    for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)
     (folder / "site.conf").write_text(text)
@@ -72,7 +79,7 @@ def proxied(folder: Path, port: int, changes: Mapping[str, str] = MANY) -> Itera
                 line = process.stderr.readline()
             assert line, "nginx refused its configuration"
             threading.Thread(target=process.stderr.read, daemon=True).start()
-            yield f"http://127.0.0.1:{outside}/ratings"
+            yield
         finally:
             process.kill()
 
@@ -159,6 +166,32 @@ def test_proxy__limits_the_requests_of_a_client(lake: Lake, tmp_path: Path, clie
     with serving(lake, *BELOW, port=port), proxied(tmp_path / "nginx", port, few) as address:
         statuses = [client.get(f"{address}/run").status_code for _ in range(6)]
     assert statuses == [200] * 4 + [429] * 2
+
+
+def test_proxy__example_of_the_page_has_tls_and_limits_of_a_client(lake: Lake, tmp_path: Path) -> None:
+    certificates = pytest.importorskip("helpers.certificates")
+    made = certificates.Authority(tmp_path / "authority").sign("ratings.example.org")
+    (example,) = blocks_of((ROOT / "docs" / "serving.md").read_text(encoding="utf-8"), "nginx")
+    port, outside = free_port(), free_port()
+    changes = {"127.0.0.1:8080": f"127.0.0.1:{port}", "listen 443": f"listen 127.0.0.1:{outside}",
+               "limit_conn connections 50": "limit_conn connections 1",
+               "/etc/ssl/ratings.pem": str(made.certificate), "/etc/ssl/ratings.key": str(made.key)}  # fmt: skip
+    trust = ssl.create_default_context(cafile=made.ca)
+    trust.check_hostname = False
+    with (
+        serving(lake, port=port),
+        nginx(tmp_path, example, changes),
+        httpx.Client(base_url=f"https://127.0.0.1:{outside}", verify=trust, timeout=TIMEOUT) as client,
+    ):
+        assert client.get("/").headers["location"] == "/run"
+        assert client.get("/run/").headers["location"] == "/run"
+        name = quote("100% a%2Fb", "")
+        assert client.get(f"/api/v1/runs/run/players/{name}").json()["handle"] == "100% a%2Fb"
+        assert client.get("/metrics").status_code == 404
+        with client.stream("GET", "/api/v1/runs/run/events") as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == "event: version"
+            assert client.get("/run").status_code == 429
 
 
 def test_proxy__a_killed_server_fails_no_request_for_a_stored_answer(lake: Lake, tmp_path: Path) -> None:
