@@ -153,7 +153,7 @@ class ResponseArchive:
             version = 0 if replace else entry.version + 1
             data = _encode(document, digest)
             if replace:
-                self._writer.write_bytes(layout.raw_file(self.source, key.kind, key.name), data)
+                self._writer.commit_bytes(layout.raw_file(self.source, key.kind, key.name), data)
             else:  # a run that was killed may have written versions that are not in the index
                 while not self._writer.create_bytes(layout.raw_file(self.source, key.kind, key.name, version), data):
                     version += 1
@@ -167,7 +167,7 @@ class ResponseArchive:
         """Store a response that cannot be parsed, for inspection; return its path. The next one replaces it."""
         key = document.key
         path = layout.raw_file(self.source, _BROKEN, str(key))
-        self._writer.write_bytes(path, _encode(document, digest_of(document.response.body)))
+        self._writer.commit_bytes(path, _encode(document, digest_of(document.response.body)))
         entry = self._entries.setdefault(key, ArchiveEntry(key.kind, key.name))
         entry.checked_seconds, entry.failures = document.response.time_seconds, entry.failures + 1
         return path

@@ -9,10 +9,11 @@ from ranklake.storage.leases.lease import Lease
 
 from .index_manifest import index_path
 
-__all__ = ["LATEST", "LATEST_OF", "WRITTEN", "delete_published"]
+__all__ = ["LATEST", "LATEST_OF", "UNFINISHED", "WRITTEN", "delete_published"]
 
 LATEST = "latest.parquet"
 LATEST_OF = "latest.json"  # has the version of the leaderboard; written last
+UNFINISHED = "unfinished.json"  # on a disk, from before the first change of a publish until all of it is flushed
 WRITTEN = ("players", "contests", "ratings", "leaderboard", LATEST, LATEST_OF)  # in this order; then OF_ATTRIBUTES
 
 

@@ -3,7 +3,9 @@
 Each table is a Delta Lake table with one commit per publish: readers see whole versions, and the versions of the last
 week stay readable. The leaderboard is also one plain Parquet file. Each commit stores the state of the run. Ratings
 before the first changed round stay, and later ones are replaced; without a change, new ones are appended. If the
-process is killed, each table has its old or its new version, and the next publish updates it.
+process is killed, each table has its old or its new version, and the next publish updates it. The Delta library flushes
+nothing: a power cut during a publish can damage the newest version of a table. The file ``unfinished.json`` shows
+that, and the next publish makes the tables again.
 
 Two further tables, the attributes of players and the ratings of groups, exist from the first publish on that finds
 attributes in the data set.
@@ -12,14 +14,16 @@ attributes in the data set.
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ranklake.storage import Lake, MissingError, Run
+from ranklake.storage import DamagedError, Lake, MissingError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.access.lake import digest_of
 from ranklake.storage.lake.errors import NoSpaceError
@@ -33,13 +37,15 @@ from ..common.progress import ProgressCallback, not_shown
 from ..common.text import count
 from ..common.titles import TitlesChoice
 from .content import Content
-from .files import LATEST, LATEST_OF, delete_published
+from .files import LATEST, LATEST_OF, UNFINISHED, delete_published
 from .index_writer import IndexWriter, delete_index
 
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
 
 __all__ = ["PublishReport", "publish"]
+
+log = logging.getLogger("ranklake.publish")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +136,15 @@ def publish(
         if rebuild:
             delete_published(lake, run_name, lease)
         content = Content(lake, run_name, deviations, titles, on_progress)
-        return _Publisher(lake, run_name, content, lease, index).publish(maintain)
+        try:
+            publisher = _Publisher(lake, run_name, content, lease, index)
+        except DamagedError:
+            if not lake.exists(f"{layout.published_folder(run_name)}/{UNFINISHED}"):
+                raise
+            log.warning("run %s: its last publish was cut off, and the tables are made again", run_name)
+            delete_published(lake, run_name, lease)
+            publisher = _Publisher(lake, run_name, content, lease, index)
+        return publisher.publish(maintain)
 
 
 class _Publisher:
@@ -146,6 +160,7 @@ class _Publisher:
             for name, schema in (PUBLISHED | OF_ATTRIBUTES).items()
         }
         self._new: list[str] = []
+        self._marked = lake.exists(f"{self._folder}/{UNFINISHED}")
 
     def publish(self, maintain: bool) -> PublishReport:
         """Publish all tables; players and contests before the ratings that refer to them, so that joins are complete.
@@ -154,7 +169,8 @@ class _Publisher:
         """
         merged = removed = 0
         for table in self._tables.values() if maintain else ():
-            self._lease.check()
+            with suppress(NoSpaceError):  # this may free some
+                self._begin()
             removed += table.vacuum()
         try:
             self._publish_list("players")
@@ -172,6 +188,9 @@ class _Publisher:
             if maintain:
                 error.args = (f"{error}; old files removed: {removed:,}",)
             raise
+        if self._marked:
+            self._lake.flush()
+            self._lease.delete(f"{self._folder}/{UNFINISHED}")
         seconds = time.perf_counter() - self._began
         counts = self._content.n_rounds, kept, added, tuple(self._new), seconds, merged, removed
         return PublishReport(*counts, self._content.stale_smoothing)
@@ -268,8 +287,16 @@ class _Publisher:
         state = self._tables[name].state
         return (0, 0) if state is None else (self._content.kept(name, state), int(state.get("rows", 0)))
 
+    def _begin(self) -> None:
+        """Mark the publish as unfinished, before its first change."""
+        self._lease.check()
+        if self._lake.local and not self._marked:
+            self._lease.commit_bytes(f"{self._folder}/{UNFINISHED}", b"{}")
+            self._marked = True
+
     def _commit(self, name: str) -> PublishedTable:
         """The table to which a new version is about to be committed."""
+        self._begin()
         self._tables[name].create()
         self._lease.check()  # after the read: a later commit of another writer conflicts with the new version
         self._new.append(name)

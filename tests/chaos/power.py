@@ -10,7 +10,7 @@ from chaos.cases import Violation
 from chaos.commands import command_server, draw_command, draw_commands, with_paths
 from chaos.lives import Content, Step, check_content, check_ended, check_sound, content, lives
 from chaos.world import World
-from helpers.life import put
+from helpers.life import put, what_counts
 from helpers.power import SURVIVING, Change, changes, cuts, recorder, write
 
 from ranklake.storage import Lake, LakeError, Run
@@ -78,8 +78,11 @@ def check_kept(world: World, step: Step, left: dict[str, bytes | None], last: bo
     if not any(lake.iterdir()):
         return lake
     try:
-        check_sound(lake, when)
-        found = content(lake)
+        if any((lake / "published").glob("*/unfinished.json")):  # the tables are derived, and made again
+            found = Content(what_counts(lake), {})
+        else:
+            check_sound(lake, when)
+            found = content(lake)
     except LakeError as error:
         raise Violation("a power cut damages a lake", f"{when}\n{error}") from error
     states = content(step.before), step.content

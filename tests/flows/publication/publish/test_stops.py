@@ -20,7 +20,7 @@ from helpers.tables import TABLES, assert_published, contents, folder, same_cont
 from helpers.timeouts import TIMEOUT
 
 import ranklake.flows.publication.delta_table
-from ranklake.flows.publication.files import LATEST
+from ranklake.flows.publication.files import LATEST, UNFINISHED
 from ranklake.flows.publication.index_manifest import index_path, read_manifest
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import DamagedError, Lake, LakeError, Run
@@ -45,7 +45,7 @@ def dying(at: int, done: bool, error: BaseException) -> Iterator[list[str]]:
         step(how["mode"], lambda: commit(table, rows, **how))
 
     def write_bytes(self: Lake, path: str, data: Any, **how: Any) -> None:
-        if "/lease-" in path:
+        if "/lease-" in path or path.endswith(UNFINISHED):
             write(self, path, data, **how)
         else:
             step(path, lambda: write(self, path, data, **how))
