@@ -94,6 +94,7 @@ def hold_lease(
         steal = False  # another process was faster, and is running
     lease = Lease(lake, folder, number, holder, heartbeat_seconds)
     try:
+        lake.check_conditions(lease_file(folder, number), encode_lease(holder))
         if not frees_space:
             refill_reserve(lake)
         lake.log_limitations(lease_file(folder, number))

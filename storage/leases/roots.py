@@ -27,7 +27,8 @@ root were in the root of S, too, and S does not delete them.
 Limits: a store gives no order between conditional puts to several roots. The plain leaderboard and the records of the
 sources are replaced conditionally, too, but they have no epoch. Both are derived and are made again.
 
-Stores without conditional puts: see ``ranklake.storage.lake.access.object_stores.conditional``.
+Stores without conditional puts: see ``ranklake.storage.lake.access.conditions``. A store that puts conditionally, but
+deletes without a condition, gets a tombstone in any case.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def delete_root(lake: Lake, path: str, lease: Lease) -> None:
     """
     data, version = read_root(lake, path) if not lake.local else (b"", "")
     lease.check()
-    if lease.predecessor >= 0:
+    if lease.predecessor >= 0 or (data and version and lake.ignores_deletion_condition(f"{path}.condition")):
         lease.replace_bytes(path, _TOMBSTONE + json.dumps(lease.number, allow_nan=False).encode() + b"}", version)
     elif data is not None:
         lease.delete(path, version)

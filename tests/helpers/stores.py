@@ -21,6 +21,16 @@ from helpers.timeouts import TIMEOUT
 
 __all__ = ["Proxy", "environment", "is_lease_put", "proxy", "reachable", "server"]
 
+CONDITIONS = ("if-none-match", "if-match")
+# Answers instead of the store's: to any request, and to one with a condition
+_ANSWERS = {
+    "refuse": (503, "SlowDown", "Reduce your request rate."),
+    "throttle": (429, "TooManyRequests", "Reduce your request rate."),
+}
+_OF_CONDITIONS = {
+    "unimplemented": (501, "NotImplemented", "A header you provided implies functionality that is not implemented"),
+    "conflict": (409, "ConditionalRequestConflict", "The conditional request cannot succeed due to a conflict."),
+}
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "date", "server"}
 
 
@@ -69,7 +79,9 @@ class Proxy(ThreadingHTTPServer):
     seen : list of str
         ``METHOD key`` of each request, ``LIST prefix`` of listings; as they came.
     fault : (str) -> str
-        What to do with such a request: ``""`` pass it on, ``"lose"`` its answer, ``"refuse"`` it once.
+        What to do with such a request: ``""`` pass it on, ``"lose"`` its answer, ``"refuse"`` or ``"throttle"`` it. If
+        it has a condition: ``"ignore"`` all, or ``"ignore If-Match"``; answer ``"unimplemented"`` or ``"conflict"``;
+        ``"odd"``, answer a condition that is not true with a code of no standard.
     on_loss : () -> None
         Called when the store has answered, and before the client knows that the answer is lost.
     """
@@ -122,12 +134,17 @@ class _Handler(BaseHTTPRequestHandler):
         what = f"LIST {prefix[1] if prefix else ''}" if "list-type" in query else f"{self.command} {path}"
         self.server.seen.append(what)
         fault = self.server.fault(what)
-        if fault == "refuse":
-            self._answer(503, {}, b"<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>")
+        headers = dict(self.headers.items())
+        conditions = [name for name in headers if name.lower() in CONDITIONS]
+        if fault in _ANSWERS or (conditions and fault in _OF_CONDITIONS):
+            self._answer_error(*(_ANSWERS | _OF_CONDITIONS)[fault])
             return
+        for name in conditions if fault.startswith("ignore") else ():
+            if fault in ("ignore", f"ignore {name}"):
+                del headers[name]
         connection = http.client.HTTPConnection(self.server.host, timeout=TIMEOUT)
         try:
-            connection.request(self.command, self.path, body, dict(self.headers.items()))
+            connection.request(self.command, self.path, body, headers)
             answer = connection.getresponse()
             data, headers = answer.read(), dict(answer.getheaders())
         finally:
@@ -137,7 +154,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.close()
             return
+        if fault == "odd" and answer.status == 412:
+            self._answer_error(412, "ConditionNotMet", "The object is another one.")
+            return
         self._answer(answer.status, headers, data)
+
+    def _answer_error(self, status: int, code: str, message: str) -> None:
+        self._answer(status, {}, f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode())
 
     def _answer(self, status: int, headers: dict[str, str], data: bytes) -> None:
         self.send_response(status)

@@ -14,6 +14,14 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ..errors import AddressError, ConflictError, MissingError, NoSpaceError
 from ..remedies import with_remedies
+from .conditions import (
+    CREATE,
+    REPLACE,
+    ignored_condition,
+    ignores_deletion_condition,
+    unconditional,
+    unsupported,
+)
 from .disk import Disk, too_long
 from .object_stores import Conditional, bucket_of, connect, lake_errors
 
@@ -190,7 +198,26 @@ class LakeFiles:
             if self.local:
                 aside = self._full(fence) if fence else ""
                 return self._with_parents(full, lambda: self._disk.create(full, data, aside))
-            return self._with_parents(full, lambda: self._create_remotely(full, data))
+            return self._with_parents(full, lambda: self._create_remotely(path, data))
+
+    def check_conditions(self, path: str, data: bytes) -> None:
+        """Check that the store carries out conditions; ``path`` is an object with ``data``, just created.
+
+        Raises
+        ------
+        LakeError
+            The store ignores a condition.
+        """
+        if self.local:
+            return
+        with self._lake_errors("check", path):
+            if ignored := ignored_condition(self._filesystem, self._full(path), data):
+                raise unconditional(self._filesystem, self.url, f"ignores {ignored}", path)
+
+    def ignores_deletion_condition(self, path: str) -> bool:
+        """Whether the store deletes a version that is not there; tried at ``path``, which no file has."""
+        with self._lake_errors("check", path):
+            return self.conditional and ignores_deletion_condition(self._filesystem, self._full(path))
 
     def exists(self, path: str) -> bool:
         """Whether a file or folder exists."""
@@ -338,18 +365,23 @@ class LakeFiles:
                     return now
                 if now != version:
                     raise ConflictError(f"{path}: it has changed since it was read", path=path) from refused
+            if problem := unsupported(refused, REPLACE if version else CREATE):
+                raise unconditional(self._filesystem, self.url, problem, path) from refused
             raise refused
 
-    def _create_remotely(self, full: str, data: bytes) -> bool:
-        refused = OSError()
+    def _create_remotely(self, path: str, data: bytes) -> bool:
+        full = self._full(path)
+        refused: Exception = OSError()
         for _ in range(_TRIES):
             try:
                 self._filesystem.pipe_file(full, data, mode="create")
                 return True
-            except OSError as error:  # it exists, or another process is creating it; clients differ in their errors
+            except Exception as error:  # it exists, or another process is creating it; clients differ in their errors
                 refused = error
             with suppress(FileNotFoundError):
                 return bool(self._filesystem.cat_file(full) == data)
+        if problem := unsupported(refused, CREATE):
+            raise unconditional(self._filesystem, self.url, problem, path) from refused
         raise refused
 
     def _put(self, full: str, data: bytes | pa.Buffer, media_type: str, cache_control: str) -> None:
