@@ -27,7 +27,7 @@ from .answers.parameters import parse
 from .answers.paths import TEXT
 from .answers.problems import Problem
 from .answers.rendering import Body, encoding_for, kept_bodies, render
-from .answers.requests import missing_player, prefers_html, read_body
+from .answers.requests import Bodies, missing_player, prefers_html
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
 from .openapi import openapi
 from .previews import MOST_STANDINGS, Previews
@@ -78,7 +78,7 @@ class _Api:
         self._served, self._refresh_seconds = served, refresh_seconds
         self._cache = kept_bodies(MOST_CACHED)
         self._metrics, self._listeners, self._previews = Metrics(), Listeners(), Previews(served.lake)
-        self._workers = Workers()
+        self._workers, self._bodies = Workers(), Bodies()
 
     def app(self, pages: Pages | None) -> Starlette:
         routes = [
@@ -100,7 +100,7 @@ class _Api:
         app = Starlette(routes=routes, middleware=[cache, cors], exception_handlers=errors, lifespan=self._lifespan)
         app.router.redirect_slashes = False
         app.state.end_streams, app.state.previews, app.state.pages = self._listeners.close, self._previews, pages
-        app.state.workers = self._workers
+        app.state.workers, app.state.bodies = self._workers, self._bodies
         return app
 
     @asynccontextmanager
@@ -186,10 +186,10 @@ class _Api:
 
     async def _post_players(self, request: Request) -> Response:
         """The same as GET for more handles than an address has room for."""
-        run, data = self._run(request), await read_body(request, MOST_BODY)
-        rule = f"must be a JSON object with a list `handles` of 1 to {MOST_HANDLES} texts"
+        run, rule = self._run(request), f"must be a JSON object with a list `handles` of 1 to {MOST_HANDLES} texts"
         try:
-            handles = msgspec.json.decode(data, type=_Handles).handles
+            async with self._bodies.read(request, MOST_BODY) as data:
+                handles = msgspec.json.decode(data, type=_Handles).handles
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise Problem(400, f"the body {rule}: {error}", rule=rule) from None
         if not 1 <= len(handles) <= MOST_HANDLES:
@@ -200,8 +200,9 @@ class _Api:
     async def _preview(self, request: Request) -> Response:
         """The change of every participant of a contest that is not rated yet."""
         parse((), request.query_params.multi_items())
-        run, data = self._run(request), await read_body(request, MOST_STANDINGS)
-        body = await run_in_threadpool(self._previews.answer, run, data)
+        run = self._run(request)
+        async with self._bodies.read(request, MOST_STANDINGS) as data:
+            body = await run_in_threadpool(self._previews.answer, run, data)
         encoding = encoding_for(request.headers.get("accept-encoding", ""))
         body = await run_in_threadpool(body.compressed, encoding)
         headers = _SAFE | {"cache-control": "no-store", "vary": "Accept-Encoding"}

@@ -39,6 +39,8 @@ class Bounds:
         Time in which a client that has an answer to read reads nothing.
     idle_seconds : float
         Time between two requests.
+    pipelined : int
+        Number of requests on one connection that wait for the answer to an earlier one.
     connections : int
         Number of open ones.
     """
@@ -48,6 +50,7 @@ class Bounds:
     body_seconds: float = 120.0
     unread_seconds: float = 60.0
     idle_seconds: float = 5.0
+    pipelined: int = 64
     connections: int = 4_096
 
     @property
@@ -62,10 +65,6 @@ BOUNDS = Bounds()
 def connection_type(bounds: Bounds) -> type[Connection]:
     """The protocol of a server with other bounds."""
     return type("Connection", (Connection,), {"bounds": bounds})
-
-
-class _HeadTooLargeError(Exception):
-    """Ends the parsing of a request."""
 
 
 class Connection(HttpToolsProtocol):
@@ -87,7 +86,7 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > self.bounds.connections:
-            self._refuse(503, "too many connections are open; ask again later")
+            self._refuse(Problem(503, "too many connections are open; ask again later"))
             transport.close()
         else:
             self._look()
@@ -112,13 +111,11 @@ class Connection(HttpToolsProtocol):
         except httptools.HttpParserUpgrade:
             self.cycle.keep_alive = False  # no other protocol is spoken here, and the parser has ended
         except httptools.HttpParserError as error:
-            if isinstance(error.__context__, _HeadTooLargeError):
-                self._refuse_head()
-            else:
-                self._refuse(400, "the request is not valid HTTP/1.1")
+            found = error.__context__
+            self._refuse(found if isinstance(found, Problem) else Problem(400, "the request is not valid HTTP/1.1"))
             return
         if self._reading and self._n_framing > self.bounds.head_bytes:
-            self._refuse_head()
+            self._refuse(self._too_large())
         if self._watched != (part := (self._request, self._reading)):
             self._watched, self._since = part, self.loop.time()
 
@@ -133,7 +130,9 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > self.bounds.head_bytes:
-            raise _HeadTooLargeError
+            raise self._too_large()
+        if len(self.pipeline) >= self.bounds.pipelined:
+            raise Problem(429, "too many requests wait on this connection")
         self._reading, self._n_framing = _BODY, 0
         super().on_headers_complete()
         self._cycles = [*(cycle for cycle in self._cycles if not cycle.response_complete), self.cycle]
@@ -160,16 +159,16 @@ class Connection(HttpToolsProtocol):
                 self._request or self._n_framing
             ):  # nothing came: browsers open such connections ahead of their requests
                 self.transport.close()
-            self._refuse(408, f"the head of a request must come within {bounds.head_seconds:g} seconds")
+            self._refuse(Problem(408, f"the head of a request must come within {bounds.head_seconds:g} seconds"))
         elif self._reading == _BODY and now - self._since > bounds.body_seconds:
-            self._refuse(408, f"the body of a request must come within {bounds.body_seconds:g} seconds")
+            self._refuse(Problem(408, f"the body of a request must come within {bounds.body_seconds:g} seconds"))
         if not self._ended:
             self._timer = self.loop.call_later(bounds.shortest_seconds / _LOOKS, self._look)
 
-    def _refuse_head(self) -> None:
-        self._refuse(431, f"the head of a request must have at most {self.bounds.head_bytes:,} bytes")
+    def _too_large(self) -> Problem:
+        return Problem(431, f"the head of a request must have at most {self.bounds.head_bytes:,} bytes")
 
-    def _refuse(self, status: int, detail: str) -> None:
+    def _refuse(self, problem: Problem) -> None:
         """Answer what is no request, unless the answer to another one is under way, and close the connection."""
         if self._ended or self.transport.is_closing():
             return
@@ -181,7 +180,7 @@ class Connection(HttpToolsProtocol):
         if not free:
             self.transport.close()
             return
-        self.transport.write(_answer(Problem(status, detail)))
+        self.transport.write(_answer(problem))
         self.transport.write_eof()
         if self._timer is not None:
             self._timer.cancel()

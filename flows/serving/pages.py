@@ -26,7 +26,7 @@ from .answers.parameters import Parameter, parse_form
 from .answers.paths import TEXT
 from .answers.problems import Problem
 from .answers.rendering import Body, encoding_for
-from .answers.requests import missing_player, read_body
+from .answers.requests import missing_player
 from .endpoints import MOST_COMPARED, group_of
 from .previews import MOST_STANDINGS
 from .state.served_runs import ServedRuns
@@ -154,14 +154,15 @@ class ServerPages:
         run, links = self._run(request), ServerLinks(request.scope.get("root_path", ""), request.path_params["run"])
         if request.method != "POST":
             return await self._render(request, "preview", lambda run, links, given: views.preview_form())
-        form = preview_page.read_form(await read_body(request, MOST_STANDINGS))
 
-        def make() -> tuple[str, int]:
+        def make(body: bytes) -> tuple[str, int]:
+            form = preview_page.read_form(body)
             found, status = preview_page.changes(request.app.state.previews, run, form)
             context = views.preview_form(form.standings, form.entrants, form.teams, **found)
             return self._templates.render("preview", views.facts(run), links, **context), status
 
-        html, status = await run_in_threadpool(make)
+        async with request.app.state.bodies.read(request, MOST_STANDINGS) as body:
+            html, status = await run_in_threadpool(make, body)
         return Response(html, status, _HEADERS | {"cache-control": "no-store"}, media_type="text/html")
 
     def _picture(self, name: str) -> Callable[[Request], Any]:

@@ -72,8 +72,7 @@ class Previews:
         key = ("preview", run.name, run.manifest.etag, blake2b(data, digest_size=16).digest())
         body: Body | None = self._cache.get(key)
         if body is None:
-            contest = _read(data)
-            found = self.preview(run, lambda: _standings(contest))
+            found = self.preview(run, lambda: _standings(_read(data)))
             facts = {"notes": list(found.notes)}
             body = render(Rows(found.table(), facts), "json", {"run": run.name, "version": run.manifest.etag})
             self._cache.put(key, body)

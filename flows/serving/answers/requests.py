@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 
 from starlette.requests import ClientDisconnect, Request
 
 from ...published.run import NoPlayerError
 from .problems import Problem
 
-__all__ = ["missing_player", "prefers_html", "read_body"]
+__all__ = ["MOST_BODIES", "Bodies", "missing_player", "prefers_html"]
+
+MOST_BODIES = 64 << 20  # bytes of all requests together
 
 
 async def missing_player(request: Request, error: NoPlayerError, run_name: str) -> Problem:
@@ -21,14 +24,43 @@ async def missing_player(request: Request, error: NoPlayerError, run_name: str) 
     return Problem.no_player(error.handle, near, run_name)
 
 
-async def read_body(request: Request, most: int) -> bytes:
-    """The body of a request of at most ``most`` bytes.
+class Bodies:
+    """Bodies of requests in memory, of limited size together.
 
-    Raises
-    ------
-    Problem
-        It is larger, compressed, or incomplete.
+    Attributes
+    ----------
+    n_bytes : int
+        Their bytes now.
     """
+
+    def __init__(self, most_bytes: int = MOST_BODIES) -> None:
+        self.n_bytes, self._most = 0, most_bytes
+
+    @asynccontextmanager
+    async def read(self, request: Request, most: int) -> AsyncIterator[bytes]:
+        """The body of a request of at most ``most`` bytes; it counts until the end of the block.
+
+        Raises
+        ------
+        Problem
+            It is larger, compressed, or incomplete, or there are too many bodies.
+        """
+        counted = 0
+
+        def count(n_bytes: int) -> None:
+            nonlocal counted
+            counted += n_bytes
+            self.n_bytes += n_bytes
+            if self.n_bytes > self._most:
+                raise Problem(429, "the server reads too many bodies of requests; ask again in a second")
+
+        try:
+            yield await _read_body(request, most, count)
+        finally:
+            self.n_bytes -= counted
+
+
+async def _read_body(request: Request, most: int, count: Callable[[int], None]) -> bytes:
     too_large = Problem(413, f"the body must have at most {most:,} bytes")
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise Problem(415, "the body must not be compressed: no header Content-Encoding")
@@ -37,6 +69,7 @@ async def read_body(request: Request, most: int) -> bytes:
     data = bytearray()
     try:
         async for part in request.stream():
+            count(len(part))
             data += part
             if len(data) > most:
                 raise too_large

@@ -19,12 +19,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ranklake.flows.serving.answers.problems import Problem
-from ranklake.flows.serving.answers.requests import read_body
+from ranklake.flows.serving.answers.requests import Bodies
 from ranklake.flows.serving.connection import BOUNDS, Bounds
 
 HEAD = BOUNDS.head_bytes
 PIECE = b"x" * 4096
 LARGE = 64 << 20  # more than the system keeps for a client that does not read
+BODIES = Bodies(4 << 20)
 STREAM_ENDED = threading.Event()
 CHUNKED = ("Transfer-Encoding: chunked",)
 
@@ -35,8 +36,9 @@ async def echo(asked: Request) -> Response:
         return StreamingResponse(endless())
     if "large" in asked.query_params:
         return Response(b"y" * LARGE)
-    names = " ".join(asked.headers.keys())
-    return Response(await read_body(asked, 1 << 20) or names.encode())
+    async with BODIES.read(asked, 1 << 20) as body:
+        names = " ".join(asked.headers.keys())
+        return Response(body or names.encode())
 
 
 async def endless() -> AsyncIterator[bytes]:
@@ -170,6 +172,33 @@ def test_request__that_is_none_is_refused_with_a_reason(
     assert status_of(answer) == 400
     assert b'"detail":"the request is not valid HTTP/1.1"' in answer
     assert caplog.text == ""
+
+
+def test_pipeline__has_a_limit(port: int) -> None:
+    few = request("/") * BOUNDS.pipelined + request("/", "Connection: close")
+    assert exchange(port, few)[0].count(b"HTTP/1.1 200") == BOUNDS.pipelined + 1
+    with connected(port) as client:
+        client.sendall(request("/?stream=1") + request("/") * (BOUNDS.pipelined + 1))
+        with suppress(ConnectionError):
+            while client.recv(65536):  # the stream, until the server closes the connection
+                pass
+    assert status_of(exchange(port, request("/") * 20_000 + b"GET")[0]) in (0, 200)
+
+
+@pytest.mark.bound("ranklake.flows.serving.answers.requests.MOST_BODIES")
+def test_bodies__of_all_requests_have_a_limit(port: int) -> None:
+    clients = []
+    try:
+        while BODIES.n_bytes < 3 << 20:
+            clients.append(connected(port))
+            clients[-1].sendall(request("/", "Content-Length: 1000000", method="POST", body=b"x" * 900_000))
+            assert status_of(exchange(port, request("/", "Connection: close"))[0]) == 200
+        large = request("/", "Connection: close", "Content-Length: 1048576", method="POST", body=b"x" * 1_048_576)
+        answers = [status_of(exchange(port, large)[0]) for _ in range(2)]
+        assert answers == [429, 429]
+    finally:
+        for client in clients:
+            client.close()
 
 
 @pytest.mark.parametrize("protocol", ["websocket", "h2c"])
