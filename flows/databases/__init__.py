@@ -1,1 +1,1 @@
-"""Connections to databases: PostgreSQL and SQLite by ADBC drivers, MariaDB and MySQL by PyMySQL."""
+"""Connections to databases: PostgreSQL by its ADBC driver, MariaDB and MySQL by PyMySQL, SQLite by Python."""

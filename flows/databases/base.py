@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from .address import DatabaseAddress, Kind
 
-__all__ = ["Connection"]
+__all__ = ["NO_QUERY", "Connection"]
+
+NO_QUERY = "the statement is not a query: it returns no rows; the query must not write"
 
 
 class Connection(ABC):
@@ -38,7 +40,12 @@ class Connection(ABC):
 
     @abstractmethod
     def read(self, sql: str) -> AbstractContextManager[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
-        """The columns of a query and its rows in batches, which must be read inside the ``with`` block."""
+        """The columns of a query and its rows in batches, which must be read inside the ``with`` block.
+
+        A batch takes some megabytes, or one row. A column without declared types may have other types in later batches:
+        see :func:`ranklake.flows.databases.row_batches.united`. With ``read_only`` the statement must be a query. If
+        the block ends early, the connection may be closed.
+        """
 
     @abstractmethod
     def append(self, table: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, namespace: str = "") -> int:

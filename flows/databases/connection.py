@@ -38,9 +38,13 @@ def connect(url: str | DatabaseAddress, *, read_only: bool = False) -> Connectio
         from .mariadb import MariaDbConnection
 
         return MariaDbConnection(address, read_only)
-    from .adbc import AdbcConnection
+    if address.kind == "sqlite":
+        from .sqlite import SqliteConnection
 
-    return AdbcConnection(address, read_only)
+        return SqliteConnection(address, read_only)
+    from .postgresql import PostgresConnection
+
+    return PostgresConnection(address, read_only)
 
 
 @contextmanager

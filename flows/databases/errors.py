@@ -15,6 +15,7 @@ _BY_STATE = (
     ("53100", "the disk of the server is full; nothing was changed, free space there and run again"),
     ("3F000", "create it, or give the name of another"),
     ("55P03", "another publish holds the tables; run again later"),
+    ("42601", "the statement must be one query, and the query must not write"),
     ("25006", "the connection is read-only: the query must not write"),
     ("28", "give the password by PGPASSWORD or ~/.pgpass"),
     ("08", "the connection is lost; run again"),
@@ -28,8 +29,10 @@ _BY_TEXT = (
     (r"(?i)already exists|there is already an? ", "another program made it: give a --prefix, as ranklake_"),
     (r"(?i)database is locked", "another program writes to the file; run again later"),
     (r"(?i)permission denied", "the user lacks a privilege: grant it, or connect as another user"),
-    (r"(?i)readonly database|read-only transaction", "the connection is read-only: the query must not write"),
-    (r"(?i)Type mismatch in column", "cast the column to one type in the query"),
+    (r"(?i)readonly database|read-only transaction|not authorized|authorization denied",
+     "the connection is read-only: the query must not write"),
+    (r"(?i)syntax error|one statement at a time", "the statement must be one query, and the query must not write"),
+    (r"(?i)too big", "a value or a row has more than 64 MiB: leave it out of the query"),
     (r"(?i)invalid byte sequence|0x00", "the database cannot store a character of a name"),
 )  # fmt: skip
 _PREFIXES = re.compile(r"^(?:[A-Z_]+: )?(?:\[(?:libpq|SQLite)\] )?(?:Failed to [a-z ]+: )?(?:.*?ERROR:\s+)?", re.DOTALL)

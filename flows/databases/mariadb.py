@@ -6,7 +6,7 @@ The server sends every value as text. Arrow parses the texts of a column, which 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from configparser import Error as FileError
 from contextlib import closing, contextmanager
 from typing import Any
@@ -15,14 +15,15 @@ import pyarrow as pa
 
 from ..common.extras import need
 from .address import DatabaseAddress
-from .base import Connection
+from .base import NO_QUERY, Connection
 from .dialects import CONNECT_SECONDS, WAIT_SECONDS
 from .errors import DatabaseError, database_error
+from .row_batches import bounded
 
 __all__ = ["MariaDbConnection"]
 
 PASSWORD, FILE = "MYSQL_PWD", "~/.my.cnf"
-_ROWS = 2**16  # in a batch
+_ROWS = 2**16  # of one insert
 _PARAMETERS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
 _SETTINGS = (
     "set session time_zone = '+00:00'",
@@ -31,12 +32,14 @@ _SETTINGS = (
 )
 _WRITING = "set session sql_mode = 'STRICT_ALL_TABLES,NO_BACKSLASH_ESCAPES,NO_ENGINE_SUBSTITUTION'"
 _READ_ONLY = "set session transaction read only"
+_CHECK = "select 1 from dual where 1 = 0 and exists (\n{}\n)"  # only a query that does not write can stand there
 _STATES = {  # SQLSTATE by number, where the server has a general one or the driver none
     **dict.fromkeys((1053, 1927, 2006, 2013, 2055), "08S01"),
     **dict.fromkeys((1044, 1142, 1143, 1227, 1370), "42501"),
     **dict.fromkeys((1021, 1026, 1114), "53100"),
     **dict.fromkeys((1205, 1213), "55P03"),
     1045: "28000",
+    1064: "42601",
     1792: "25006",
 }
 
@@ -67,6 +70,7 @@ class MariaDbConnection(Connection):
                 conv={kind: write for kind, write in driver.converters.conversions.items() if isinstance(kind, type)},
                 **address.parameters,
             )
+        self._read_only = read_only
         self._set(*_SETTINGS, _READ_ONLY if read_only else _WRITING)
 
     def execute(self, sql: str) -> None:
@@ -75,16 +79,22 @@ class MariaDbConnection(Connection):
 
     @contextmanager
     def read(self, sql: str) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
-        with closing(self._connection.cursor(self._driver.cursors.SSCursor)) as cursor:
+        if self._read_only:
+            self.execute(_CHECK.format(sql))
+        cursor = self._connection.cursor(self._driver.cursors.SSCursor)
+        try:
             with self._errors():
                 cursor.execute(sql)
-                if cursor.description is None:
-                    raise DatabaseError(self.shown, "the statement is not a query: it returns no rows")
-                first = cursor.fetchmany(_ROWS)
-            names = [column[0] for column in cursor.description]
-            kinds = [self._type(column[1], [row[at] for row in first]) for at, column in enumerate(cursor.description)]
-            schema = pa.schema(list(zip(names, kinds, strict=True)))
-            yield schema, self._batches(cursor, first, schema)
+            if cursor.description is None:
+                raise DatabaseError(self.shown, NO_QUERY)
+            parts = self._parts(cursor)
+            first = self._batch(next(parts), cursor.description)
+            yield first.schema, self._batches(first, parts, cursor.description)
+            with self._errors():
+                cursor.close()
+        except BaseException:
+            self._abandon(cursor)
+            raise
 
     def append(self, table: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, namespace: str = "") -> int:
         names = [name.replace("`", "``").replace("%", "%%") for name in (namespace, table, *schema.names)]
@@ -102,7 +112,15 @@ class MariaDbConnection(Connection):
 
     def close(self) -> None:
         with self._errors():
-            self._connection.close()
+            if self._connection.open:
+                self._connection.close()
+
+    def _abandon(self, cursor: Any) -> None:
+        """Close the connection at once; closing the cursor, also by its destructor, would read all further rows."""
+        if cursor._result is not None:
+            cursor._result.unbuffered_active = False
+        cursor.connection = None
+        self.close()
 
     def _stored_password(self, settings: str) -> str:
         """The password of the file, or nothing; the driver would read it as Latin-1."""
@@ -110,7 +128,7 @@ class MariaDbConnection(Connection):
         parser.read(settings, "utf-8")
         return str(parser.get("client", "password")) if parser.has_option("client", "password") else ""
 
-    def _type(self, code: int, values: list[str | bytes | None]) -> pa.DataType:
+    def _type(self, code: int, values: Sequence[str | bytes | None]) -> pa.DataType:
         kinds = self._driver.constants.FIELD_TYPE
         if code in (kinds.TINY, kinds.SHORT, kinds.LONG, kinds.LONGLONG, kinds.INT24, kinds.YEAR):
             return pa.int64()
@@ -124,14 +142,23 @@ class MariaDbConnection(Connection):
             return pa.null()
         return pa.binary() if any(isinstance(value, bytes) for value in values) else pa.string()
 
-    def _batches(self, cursor: Any, rows: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        while rows:
-            columns = zip(*rows, strict=True)
-            yield pa.RecordBatch.from_arrays(
-                [self._column(values, field) for values, field in zip(columns, schema, strict=True)], schema=schema
-            )
-            with self._errors():
-                rows = cursor.fetchmany(_ROWS)
+    def _parts(self, cursor: Any) -> Iterator[list[Any]]:
+        with self._errors():
+            yield from bounded(cursor, len(cursor.description))
+
+    def _batches(self, first: pa.RecordBatch, parts: Iterator[list[Any]], described: Any) -> Iterator[pa.RecordBatch]:
+        if len(first):
+            yield first
+        for part in parts:
+            yield self._batch(part, described)
+
+    def _batch(self, rows: list[Any], described: Any) -> pa.RecordBatch:
+        columns = zip(*rows, strict=True) if rows else ((),) * len(described)
+        made = [
+            self._column(values, pa.field(name, self._type(code, values)))
+            for values, (name, code, *_) in zip(columns, described, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(made, names=[column[0] for column in described])
 
     def _column(self, values: tuple[str | bytes | None, ...], field: pa.Field) -> pa.Array:
         try:

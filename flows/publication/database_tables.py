@@ -20,6 +20,7 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 from ..databases.connection import Connection, transaction
 from ..databases.dialects import DIALECTS, Columns, quote
 from ..databases.errors import DatabaseError
+from ..databases.row_batches import united
 from ..databases.row_differences import equal_rows
 
 __all__ = ["STATE", "DatabaseTables"]
@@ -190,7 +191,7 @@ class DatabaseTables:
         schema = _SCHEMAS[name]
         query = f"select {self._dialect.listed(schema.names)} from {self._name(name)}"
         with self._connection.read(query) as (found, batches):
-            return pa.Table.from_batches(batches, found).cast(schema)
+            return united(found, list(batches)).cast(schema)
 
     def append(self, name: str, batches: Iterable[pa.RecordBatch]) -> int:
         """Append rows; returns their number."""
@@ -273,7 +274,7 @@ class DatabaseTables:
 
     def _read(self, query: str) -> list[dict[str, Any]]:
         with self._connection.read(query) as (schema, batches):
-            return list(pa.Table.from_batches(batches, schema).to_pylist())
+            return list(united(schema, list(batches)).to_pylist())
 
     def _name(self, name: str) -> str:
         table = self._quote(f"{self._prefix}{name}")

@@ -20,6 +20,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 from ...common.text import quoted
 from ...databases.connection import Connection
 from ...databases.dialects import quote
+from ...databases.row_batches import united
 from ..base import IngestReport, SourceError, filter_contests
 from ..columns import Longs, decoded, without_invalid
 from ..files.parts import Reading
@@ -154,7 +155,10 @@ def read_query(
             reading.count(connection.shown, part.num_rows, part.nbytes)
             parts.append(without_invalid(part, n_rows, faults) if reading.skips else part)
             n_rows += part.num_rows
-        table = pa.Table.from_batches(parts, pa.schema([schema.field(name) for name in used]))
+        try:
+            table = united(pa.schema([schema.field(name) for name in used]), parts)
+        except pa.ArrowException as error:
+            raise SourceError(f"{error}; cast the column to one type in the query", connection.shown) from None
     report.notes.append(options.columns.notes(columns, [name for name in schema.names if name != watermark]))
     by_time = options.order == "time" or (options.order is None and "time" in columns)
     if options.order != "given" and n_rows:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklake.flows.databases import adbc
+from ranklake.flows.databases import postgresql
 from ranklake.flows.databases.address import DatabaseAddress
 from ranklake.flows.databases.connection import connect
 from ranklake.flows.databases.dialects import WAIT_SECONDS, quote
@@ -90,7 +90,9 @@ def test_sqlite__waits_for_another_writer(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("parameters", ["", "?application_name=a", "?connect_timeout=2"])
 def test_server__that_never_answers_is_an_error(parameters: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adbc, "CONNECT_SECONDS", 600 if "timeout" in parameters else 2)  # libpq has no shorter one
+    monkeypatch.setattr(
+        postgresql, "CONNECT_SECONDS", 600 if "timeout" in parameters else 2
+    )  # libpq has no shorter one
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://judge@127.0.0.1:{silent.getsockname()[1]}/site{parameters}"
         with pytest.raises(DatabaseError, match="timeout expired"):

@@ -49,7 +49,7 @@ def test_publish__killed_at_every_moment_loses_and_duplicates_nothing(
     old = publish_before(lake, judge, sixteen)
     new, seen = expected(lake), []
     processes = multiprocessing.get_context("forkserver")  # imports once
-    processes.set_forkserver_preload(["helpers.databases", "adbc_driver_sqlite.dbapi", "adbc_driver_postgresql.dbapi"])
+    processes.set_forkserver_preload(["helpers.databases", "adbc_driver_postgresql.dbapi"])
     for moment in count(1):
         process = processes.Process(target=publish_killed_at, args=(moment, lake.url, judge.url))
         process.start()
