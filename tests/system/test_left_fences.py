@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import itertools
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pytest
 from helpers.commands import Command
 from helpers.lakes import same_tables, synthetic
 from helpers.life import RATE, published, what_counts, write_source
+from helpers.repeats import ANSWERS, repeat_changes
 
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Lake
@@ -39,17 +37,7 @@ LIFE: tuple[tuple[str, ...], ...] = (
 )
 DELETE = ("delete", *DATASET, "--with-runs", "--yes")
 FOLDERS = ("games", "runs/run")
-# What a server answers to the second of two equal requests
-ANSWERS = {
-    "replace": errno.ENOENT,
-    "rename": errno.ENOENT,
-    "link": errno.EEXIST,
-    "unlink": errno.ENOENT,
-    "remove": errno.ENOENT,
-    "rmdir": errno.ENOENT,
-    "mkdir": errno.EEXIST,
-}
-Live: TypeAlias = Callable[[str, Callable[[Path], None]], Path]
+Live: TypeAlias = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +54,9 @@ def live(invoke: Command, sources: Path, tmp_path: Path, monkeypatch: pytest.Mon
     """Lives a life in a lake with some name; ``before`` is called with its path before each command."""
     monkeypatch.setattr("ranklake.storage.datasets.tables.log.time", SimpleNamespace(time=lambda: 1.7e9))
 
-    def lived(name: str, before: Callable[[Path], None]) -> Path:
+    def lived(name: str, before: Callable[[Path], None], commands: Sequence[tuple[str, ...]] = LIFE) -> Path:
         lake = tmp_path / name
-        for command in LIFE:
+        for command in commands:
             before(lake)
             words = [str(sources / word) if (sources / word).exists() else word for word in command]
             answer = invoke(*words, "--lake", lake)
@@ -112,20 +100,23 @@ def test_left_fence__blocks_no_command(live: Live, invoke: Command) -> None:
     assert left(lake) == []
 
 
-def answer_twice(monkeypatch: pytest.MonkeyPatch, names: Iterable[str], lake: Path, every: int = 1) -> None:
-    """Let each ``every``-th change of the lake by these functions be done, and fail: the request was repeated."""
-    turns = itertools.count(1)
-
-    def repeated(do: Callable[..., None], code: int) -> Callable[..., None]:
-        def done(path: Any, *more: Any, **how: Any) -> None:
-            do(path, *more, **how)
-            if (str(path).startswith(str(lake)) or how.get("dir_fd") is not None) and next(turns) % every == 0:
-                raise OSError(code, os.strerror(code), path)
-
-        return done
-
-    for name in names:
-        monkeypatch.setattr(os, name, repeated(getattr(os, name), ANSWERS[name]))
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_damaged_lease__stops_writers_alone(live: Live, invoke: Command, kind: str) -> None:
+    lake = live("lake", lambda _: None, LIFE[:2])
+    paths = [f"{folder}/lease-000009.json" for folder in FOLDERS]
+    for path in paths:
+        (lake / path).mkdir() if kind == "folder" else (lake / path).write_text("{")
+    for command in (("runs", "--wide"), ("verify",)):
+        answer = invoke(*command, "--lake", lake)
+        assert answer.code == (command[0] == "verify")
+        assert [path for path in paths if path not in answer.out] == []
+    for command in (("leaderboard", "--run", "run"), ("player", B, "--run", "run")):
+        assert invoke(*command, "--lake", lake).code == 0
+    for path, command in zip(paths, (("remove", "15", *DATASET), RATE), strict=True):
+        said = invoke.refuses(*command, "--lake", lake)
+        assert (said.startswith(path), said.endswith("delete it if no process uses that folder")) == (True, True), said
+        if "--steal" in invoke(command[0], "--help").out:
+            assert invoke(*command, "--steal", "--lake", lake).code == 0
 
 
 @pytest.mark.parametrize(
@@ -138,7 +129,7 @@ def test_change__answered_with_an_error_though_done_is_done(
 ) -> None:
     twin = live("twin", lambda _: None)
     with monkeypatch.context() as patch:
-        answer_twice(patch, names, tmp_path / "lake")
+        repeat_changes(tmp_path / "lake", names, patch=patch.setattr)
         lake = live("lake", lambda _: None)
         assert list(Verifier(Lake.open(lake)).everything()) == []
         assert left(lake) == []

@@ -236,7 +236,9 @@ def _with_writer(what: DatasetStatus | RunStatus) -> Text:
     """A state, and the current writer."""
     if what.writer is None:
         return Text(cell(what.state))
-    return Text(cell(f"{what.state}; {what.writer}, last heartbeat {what.heartbeat_age_seconds:.0f} s ago"))
+    age = what.heartbeat_age_seconds  # None for a lease that cannot be read
+    last = "" if age is None else f", last heartbeat {age:.0f} s ago"
+    return Text(cell(f"{what.state}; {what.writer}{last}"))
 
 
 def _number(count: int | None) -> str:
