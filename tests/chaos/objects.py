@@ -33,15 +33,21 @@ BUCKET = "bucket"
 URL = f"s3://{BUCKET}/lake"
 LATE_SECONDS = 0.3
 HOWS = ("refuse", "lose", "late", "kill before", "kill after")
+STORM = ("refuse", "throttle")
+WITHOUT_CONDITIONS = ("ignore", "ignore If-None-Match", "ignore If-Match", "unimplemented", "conflict")
 
 
 def draw(seed: int) -> dict[str, Any]:
-    """Commands, each with the faults of the requests with some numbers."""
+    """Commands, each with the faults of the requests with some numbers; some first at a store without conditions."""
     dice = random.Random(seed)
     steps = []
     for command in draw_commands(dice, dice.choice([1, 2, 3, 3])):
         faults = [{"request": dice.randrange(60), "how": dice.choice(HOWS)} for _ in range(dice.choice([0, 1, 1, 2]))]
-        steps.append({"command": command, "faults": faults})
+        if dice.random() < 0.2:
+            first, how = dice.randrange(60), dice.choice(STORM)
+            faults += [{"request": first + number, "how": how} for number in range(dice.choice([3, 10, 20]))]
+        without = dice.choice(WITHOUT_CONDITIONS) if dice.random() < 0.2 else ""
+        steps.append({"command": command, "faults": faults, "without": without})
     return {"steps": steps}
 
 
@@ -55,6 +61,8 @@ def check(world: World, parameters: dict[str, Any]) -> None:
         command, undisturbed = step["command"], lives(world).after(commands[: number + 1])
         arguments = (*with_paths(world, command), "--lake", URL)
         store.seen.clear()
+        if without := step.get("without"):
+            _check_refused(world, store, command_server, arguments, without)
         ended = _disturbed(world, store, command_server, arguments, step["faults"]) if step["faults"] else None
         if ended is not None and not ended.killed:
             check_ended(ended, command)
@@ -95,7 +103,7 @@ def _disturbed(
         elif how == "kill after":
             threading.Timer(0.0, os.kill, (victim[0], signal.SIGKILL)).start()
             return "lose"
-        return how if how in ("refuse", "lose") else ""
+        return how if how in ("refuse", "lose", "throttle") else ""
 
     store.fault = fault
     try:
@@ -109,6 +117,29 @@ def _disturbed(
     world.counts["kills"] += any(how.startswith("kill") for how in wanted.values())
     world.counts["in time"] += ended.killed
     return ended
+
+
+def _check_refused(
+    world: World, store: Proxy, command_server: CommandServer, arguments: tuple[str, ...], how: str
+) -> None:
+    """Check that a command changes nothing in a store without conditions."""
+    before = _what_counts()
+    store.fault = lambda _: how
+    try:
+        ended = command_server.run(*arguments)
+    finally:
+        store.fault = lambda _: ""
+    world.counts["faults"] += 1
+    check_ended(ended, list(arguments))
+    if _what_counts() != before:
+        raise Violation(f"{arguments[0]} changes a store that does not carry out conditions", f"{how}\n{ended.err}")
+
+
+def _what_counts() -> dict[str, bytes]:
+    try:
+        return what_counts(URL)
+    except MissingError:  # a store has no empty folder
+        return {}
 
 
 def _check_sound(command_server: CommandServer, when: str) -> None:
