@@ -76,6 +76,8 @@ def evaluate_history(
     round_index = history["round_index"].to_numpy()
     if np.any(np.diff(round_index) < 0):
         raise ValueError("history must be in rating order: round_index decreases")
+    if first_round < 0:
+        raise ValueError(f"first_round must be >= 0, got {first_round}")
     rows = history[round_index >= first_round]
     if rows.empty:
         raise ValueError(f"history has no round from round {first_round} on")

@@ -23,7 +23,7 @@ from ..common.titles import NONE
 from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
 from ..frames.kinds import as_kind, open_frame, to_pandas
-from ..frames.notebook import titled_table
+from ..frames.notebook import titled_table, warn_user
 from ..frames.results import named_columns
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
@@ -310,6 +310,8 @@ class Ratings(PlayerRatings[FrameT]):
         history = to_pandas(self.history)
         if rounds is not None:
             history = history[history["round_index"].isin(rounds)]
+            if history.empty:
+                raise ValueError("history has none of these rounds")
         rows, of_teams = self._reading.scored(history)
         settings = params_to_json(self._beliefs.params)
         return evaluate_history(rows, first_round, scale=scale, columns=of_teams, system=self.system, **settings)
@@ -349,6 +351,8 @@ class Ratings(PlayerRatings[FrameT]):
     def plot_player(self, *players: Any) -> Figure:
         """The rating of one player over time with the performances, or of several players.
 
+        Players who never met, not even through others, are a warning.
+
         Raises
         ------
         ValueError
@@ -358,5 +362,7 @@ class Ratings(PlayerRatings[FrameT]):
         """
         for player in players:
             self._check_player(player)
+        if apart := self.__ranklake_pools__(players):
+            warn_user(apart)
         form = RatingFormat(NONE, self._display().decimals)
         return players_of(to_pandas(self.history), players, self.label, form)

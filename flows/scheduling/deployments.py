@@ -152,8 +152,8 @@ def _ingest(lake: str, source: str, dataset: str, where: dict[str, Any]) -> Sour
     with plain_errors():
         with _shown(f"ingesting {source}", "responses") as update_progress:
             opened = open_lake(lake, create=True)
-            how = {"on_progress": update_progress, "on_retry": lambda why: _log([why])}
-            report = bring_in(opened, source, dataset, **how, **where)
+            shown = {"on_progress": update_progress, "on_retry": lambda why: _log([why])}
+            report = bring_in(opened, source, dataset, **(where | shown))
         _log(f"data set {dataset}: {line}" for line in report.lines())
         if report.changed or report.rejected:
             create_markdown_artifact(ingested_page(report), key=_key("contests", dataset))

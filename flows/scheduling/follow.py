@@ -171,8 +171,8 @@ def follow(
         need("deltalake", "publish", "publishing")
     dataset = runs[0].dataset
     with show(f"ingesting {source}", "responses") as update_progress:
-        how = {"on_progress": update_progress, "on_retry": on_retry, "on_wait": on_wait}
-        ingested = update(lake, source, dataset, **how, **where)
+        where |= {"on_progress": update_progress, "on_retry": on_retry, "on_wait": on_wait}
+        ingested = update(lake, source, dataset, **where)
     followed = []
     if has_contests(lake, dataset):
         followed = [catch_up(lake, config, engine, publish=publish, to=to, show=show) for config in runs]

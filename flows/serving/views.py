@@ -117,7 +117,7 @@ def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
     players = [_player(run, handle) for handle in handles]
     players = list({one["handle"]: one for one in players}.values())
     columns = {one["handle"]: _columns(run.history(one["handle"])) for one in players}
-    found = compare_players(run, list(columns)) if columns else {"pairs": [], "note": ""}
+    found: dict[str, Any] = compare_players(run, list(columns)) if columns else {"pairs": [], "note": ""}
     pairs = [
         {"a": pair["handle"], "b": pair["against"], "rounds": pair["wins"] + pair["losses"] + pair["draws"],
          "a_first": pair["wins"], "b_first": pair["losses"], "ties": pair["draws"], "chance": pair["chance"]}

@@ -137,12 +137,15 @@ def teamrate(handles: tuple[str, ...], run: str, form: str, deviations: float | 
     rated = dict(zip(board.column("handle").to_pylist(), board.column("rating").to_pylist(), strict=True))
     dataset = Dataset.open(opened, Run.open(opened, run).config["dataset"])
     members: dict[str, float] = {}
+    indices: list[int] = []
     for handle in handles:
-        name = next((name for name in candidate_names(dataset, handle) if name in rated), None)
+        known = candidate_names(dataset, handle)
+        name = next((name for name in known if name in rated), None)
         if name is None:
             raise LakeError(f"player {handle!r} has no rated rounds in run {run}")
         members[name] = rated[name]
-    if note := pool_note(opened, run, [dataset.find(name) for name in members], list(members)):
+        indices.append(known[name])
+    if note := pool_note(opened, run, indices, handles):
         print_line(note, err=True)
     level = group_level(list(members.values()))
     if form == "json":

@@ -182,5 +182,11 @@ def test_notebook__says_that_pools_never_met(lake: Lake) -> None:
             with pytest.warns(UserWarning, match=APART):
                 predict(["ann", "cid", "eva"])
             predict(["ann", "cid"])
+        with pytest.warns(UserWarning, match=APART):
+            ratings.plot_player("ann", "eva")
+        with pytest.raises(ValueError, match="history has none of these rounds"):
+            ratings.evaluate(rounds=[9])
+        with pytest.raises(ValueError, match="first_round must be >= 0, got -1"):
+            ratings.evaluate(-1)
     joined = pd.DataFrame({"contest": "9", "player": ["ann", "eva"], "rank": [1, 2]})
     assert ranklake.Ratings.rate(frame).update(joined).pools == (5,)
