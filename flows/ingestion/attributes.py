@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -30,7 +33,9 @@ __all__ = ["AttributesReport", "record_attributes"]
 
 HANDLE = "handle"
 
-Rows = list[tuple[int, dict[str, str]]]  # number of the line or row, and the cells by column
+_BATCH_ROWS = 2**14
+
+Rows: TypeAlias = Iterator[tuple[int, dict[str, str]]]  # number of the row, and the cells by column
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,54 +99,66 @@ def record_attributes(
 
 def _read_csv(path: str) -> tuple[list[str], Rows]:
     """The attributes and the rows of a CSV file."""
-    try:
+    with _faults(path, "CSV"):
         with open(path, "rb") as start:
             head = Head(start.read(HEAD_BYTES), "utf-8", path)
         delimiter = head.delimiter("", {HANDLE})
         names = [name.strip() for name in head.names(delimiter)]
-        if not names:
-            raise SourceError(f"the file is empty; it needs a header with the column {HANDLE}", path)
-        names = _names(names, path)
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            for _ in range(head.skipped):
-                file.readline()
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            next(filter(None, reader))  # the header
-            rows: Rows = []
-            for number, cells in enumerate(filter(None, reader), 1):
-                if len(cells) != len(names):
-                    rule = f"the row has {count(len(cells), 'cell')}, the header {len(names)}"
-                    raise SourceError(rule, path, rows=[number], lines=[reader.line_num])
-                rows.append((number, dict(zip(names, map(str.strip, cells), strict=True))))
-    except UnicodeDecodeError as error:
-        byte = f"0x{error.object[error.start]:02x}"
-        raise SourceError(f"the text is not UTF-8: byte {byte}; save it as UTF-8", path) from None
-    except csv.Error as error:
-        raise SourceError(f"cannot be read as CSV: {error}", path) from None
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or error}", path) from None
-    return [name for name in names if name != HANDLE], rows
+    if not names:
+        raise SourceError(f"the file is empty; it needs a header with the column {HANDLE}", path)
+    return _names(names, path), _csv_rows(path, delimiter, head.skipped, names)
+
+
+def _csv_rows(path: str, delimiter: str, skipped: int, names: list[str]) -> Rows:
+    with _faults(path, "CSV"), open(path, encoding="utf-8-sig", newline="") as file:
+        for _ in range(skipped):
+            file.readline()
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        next(filter(None, reader))  # the header
+        for number, cells in enumerate(filter(None, reader), 1):
+            if len(cells) != len(names):
+                rule = f"the row has {count(len(cells), 'cell')}, the header {len(names)}"
+                raise SourceError(rule, path, rows=[number], lines=[reader.line_num])
+            yield number, dict(zip(names, map(str.strip, cells), strict=True))
 
 
 def _read_parquet(path: str) -> tuple[list[str], Rows]:
-    """The attributes and the rows of a Parquet file; values of other types become text."""
+    """The attributes and the rows of a Parquet file or a Delta table; values of other types become text."""
+    with _faults(path, "Parquet"):
+        if is_delta(path):
+            table = DeltaRows(Path(path), path)
+            names, batches = table.schema.names, table.batches(table.schema.names)
+        else:
+            file = open_parquet(path, path)
+            names, batches = file.schema_arrow.names, file.iter_batches(_BATCH_ROWS)
+    return _names(names, path), _parquet_rows(path, batches)
+
+
+def _parquet_rows(path: str, batches: Iterator[pa.RecordBatch]) -> Rows:
+    numbers = itertools.count(1)
+    with _faults(path, "Parquet"):
+        for batch in batches:
+            columns = [column.cast(pa.string()).fill_null("").to_pylist() for column in batch.columns]
+            for cells in zip(*columns, strict=True):
+                yield next(numbers), dict(zip(batch.schema.names, cells, strict=True))
+
+
+@contextmanager
+def _faults(path: str, form: str) -> Iterator[None]:
+    """Raise the errors of the readers as :class:`SourceError`."""
     try:
-        table = DeltaRows(Path(path), path).read() if is_delta(path) else _whole(path)
-        names = _names(table.column_names, path)
-        columns = [table.column(name).cast(pa.string()).fill_null("").to_pylist() for name in names]
-    except (pa.ArrowException, OSError) as error:
-        raise SourceError(f"cannot be read as Parquet: {str(error).partition(chr(10))[0]}", path) from None
-    rows = [(n, dict(zip(names, cells, strict=True))) for n, cells in enumerate(zip(*columns, strict=True), 1)]
-    return [name for name in names if name != HANDLE], rows
-
-
-def _whole(path: str) -> pa.Table:
-    with open_parquet(path, path) as file:
-        return file.read()
+        yield
+    except UnicodeDecodeError as error:
+        byte = f"0x{error.object[error.start]:02x}"
+        raise SourceError(f"the text is not UTF-8: byte {byte}; save it as UTF-8", path) from None
+    except (csv.Error, pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise SourceError(f"cannot be read: {error.strerror}", path) from None
+        raise SourceError(f"cannot be read as {form}: {str(error).partition(chr(10))[0]}", path) from None
 
 
 def _names(names: list[str], path: str) -> list[str]:
-    """The columns of a table, checked."""
+    """The attributes among the columns of a table, checked."""
     check_width(len(names), path)
     if HANDLE not in names:
         raise SourceError(f"has no column {HANDLE}; it has {', '.join(map(quoted, names[:20])) or 'none'}", path)
@@ -150,4 +167,4 @@ def _names(names: list[str], path: str) -> list[str]:
     name, n = Counter(names).most_common(1)[0]
     if n > 1:
         raise SourceError(f"has the column {quoted(name)} twice", path)
-    return names
+    return [name for name in names if name != HANDLE]

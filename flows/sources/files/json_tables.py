@@ -22,7 +22,7 @@ from .scoreboards import as_reference, events_of_year, refuse_other
 
 __all__ = ["contests_in", "read_json"]
 
-MAX_KEYS = 2_000_000  # of a record with all that it holds; each takes 240 bytes
+MAX_KEYS = 2_000_000  # of a record with all that it holds, and values of a row; each takes up to 240 bytes
 CHUNK_ROWS = 2**16  # rows whose values are Python objects at a time
 EXACT_FLOAT = 2**53
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -154,6 +154,9 @@ def _keys(raw: bytes, number: int, source: Input) -> dict[str, msgspec.Raw]:
 
 
 def _decode(raw: bytes, number: int, source: Input) -> dict[str, Any]:
+    """The values of a row, also those that are not used."""
+    if raw.count(b",") > MAX_KEYS:
+        raise fault_of(f"a row of more than {MAX_KEYS:,} values, the limit", number, source)
     return _decode_with(_VALUES, raw, number, source)
 
 

@@ -34,6 +34,7 @@ __all__ = ["read_pgn"]
 _READ = (b"White", b"Black", b"Result", b"Date", b"UTCDate", b"UTCTime")
 _ROSTER = (*_READ[:4], b"Event", b"Site", b"Round")  # every game has these
 _NAMES = (*_READ, b"Event", b"Site", b"Round")
+MAX_TAGS = 1_000  # of these in one game, which is in memory as a whole
 _REPEATABLE = np.array([name in _ROSTER for name in _NAMES] + [False])  # the last one: any other name
 
 
@@ -109,7 +110,14 @@ class _Games(NamedTuple):
             if again.any():
                 where = f"{source}, line {int(games.line[np.argmax(again)])}"
                 report.note("tag", "that a game has twice; the last one counts", int(np.count_nonzero(again)), where)
+        games._check_sizes(source)
         return games
+
+    def _check_sizes(self, source: str) -> None:
+        sizes = np.diff(np.flatnonzero(self.begins), append=len(self.begins))
+        if (sizes > MAX_TAGS).any():
+            line = int(self.lines()[np.argmax(sizes > MAX_TAGS)])
+            raise SourceError(f"the game has more than {MAX_TAGS:,} tags, the limit; is it PGN?", source, lines=[line])
 
     @property
     def n(self) -> int:

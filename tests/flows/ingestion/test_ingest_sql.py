@@ -286,3 +286,11 @@ def test_record__has_neither_the_query_nor_the_password(judge: Judge, lake: Lake
     stored = [path.read_bytes() for path in (tmp_path / "lake").rglob("*") if path.is_file()]
     assert any(b'"watermark":{' in data for data in stored)
     assert not any(b"S3cret" in data or b"select" in data for data in stored)
+
+
+def test_query__of_more_columns_than_allowed_is_refused(
+    judge: Judge, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ranklake.flows.sources.limits.MAX_COLUMNS", 4)
+    with pytest.raises(SourceError, match="the table has more than 4 columns, the limit"):
+        ingest_sql(lake, judge.url, QUERY, "d")

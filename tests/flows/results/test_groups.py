@@ -20,6 +20,7 @@ from ranklake.flows.results.attributes import player_attributes
 from ranklake.flows.results.groups import board_values, group_rating, group_ratings, group_table, where
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
+from ranklake.flows.sources.limits import MAX_COLUMNS
 from ranklake.storage import Dataset, Lake, LakeError
 from ranklake.storage.lake.layout import attributes_file
 from ranklake.storage.maintenance.verify import verify_dataset
@@ -162,6 +163,7 @@ def test_attributes__parquet_is_as_csv(lake: Lake, tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("name,country\nada,GB\n", "has no column handle; it has 'name', 'country'"),
+        ("handle" + ",a" * MAX_COLUMNS, "the table has more than 10,000 columns, the limit"),
         ("", "the file is empty; it needs a header with the column handle"),
         ("handle,a,a\nada,1,2\n", "has the column 'a' twice"),
         ("handle,\nada,1\n", "has a column without a name"),

@@ -92,3 +92,10 @@ def test_ranklake__files_of_a_data_set_are_refused(tmp_path: Path) -> None:
     for path in (part, part.parent, part.parent.parent):
         with pytest.raises(SourceError, match="a lake of ranklake, whose own files are not read"):
             is_delta(path)
+
+
+def test_delta__of_more_columns_than_allowed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write_delta(tmp_path / "results", {"player": ["ann"], "a": ["1"], "b": ["1"]})
+    monkeypatch.setattr("ranklake.flows.sources.limits.MAX_COLUMNS", 2)
+    with pytest.raises(SourceError, match="results: the table has more than 2 columns, the limit"):
+        DeltaRows(root, root.name)

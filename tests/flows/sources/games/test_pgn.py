@@ -14,7 +14,7 @@ from helpers.games import read_games
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.inputs import Input
 from ranklake.flows.sources.games.batch import GamesReport
-from ranklake.flows.sources.games.pgn import read_pgn
+from ranklake.flows.sources.games.pgn import MAX_TAGS, read_pgn
 from ranklake.flows.sources.games.pgn_lines import PgnLines
 from ranklake.flows.sources.games.pgn_scan import scan_line
 
@@ -282,3 +282,12 @@ def test_damage__loses_no_game_in_silence(tmp_path: Path, seeds: range) -> None:
             pass
         assert report.games + report.n_left_out >= 8 or report.notes, (seed, broken)
         assert report.games <= 8
+
+
+def test_pgn__a_game_of_too_many_tags_is_refused_in_any_block(tmp_path: Path) -> None:
+    few = ANN + '[UTCTime "1:00:00"]\n' * (MAX_TAGS - 4)
+    assert read(tmp_path, few + CAT)[0] == GAMES
+    for block_bytes in (2**12, 2**24):
+        (tmp_path / "games.pgn").write_text(CAT + few + '[UTCTime "1:00:00"]\n' + CAT)
+        with pytest.raises(SourceError, match=r"line 7: the game has more than 1,000 tags, the limit; is it PGN\?"):
+            list(read_pgn(Input(tmp_path / "games.pgn", "games.pgn", "pgn"), GamesReport(), block_bytes))
