@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import tomllib
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ WORKFLOW: dict[Any, Any] = yaml.safe_load(TEXT)
 JOB = WORKFLOW["jobs"]["tests"]
 MATRIX: dict[str, list[str]] = JOB["strategy"]["matrix"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+README, CONTRIBUTING = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md"))
 LINES = [line for step in JOB["steps"] for line in step.get("run", "").splitlines()]
 
 
@@ -44,12 +46,12 @@ def test_workflow__runs_every_supported_python_version_and_platform() -> None:
 
 def test_workflow__has_minimal_rights_and_cancels_outdated_runs() -> None:
     assert WORKFLOW["permissions"] == {"contents": "read"}
-    assert "permissions" not in JOB
+    assert all("permissions" not in job for job in WORKFLOW["jobs"].values())
     assert WORKFLOW["concurrency"]["cancel-in-progress"] is True
     assert "github.ref" in WORKFLOW["concurrency"]["group"]
     assert "pull_request_target" not in TEXT  # it would run code of others with the rights of the project
     assert "secrets." not in TEXT
-    for step in JOB["steps"]:
+    for step in chain.from_iterable(job["steps"] for job in WORKFLOW["jobs"].values()):
         if "uses" in step:
             assert re.fullmatch(r"actions/(checkout|setup-python)@v\d+", step["uses"])
         assert "${{" not in step.get("run", "")  # names of branches would become part of commands
@@ -68,6 +70,30 @@ def test_workflow__commands_exist() -> None:
     assert {line.split()[1] for line in LINES if line.startswith("ranklake ")} >= {"ingest", "rate", "leaderboard"}
     assert "python -m pip install -e '.[test]'" in LINES
     assert "python -m pytest -n 2" in LINES
+
+
+def test_workflow__runs_publish_and_serve_with_the_lowest_versions() -> None:
+    job = WORKFLOW["jobs"]["floors"]
+    (python,) = [step["with"] for step in job["steps"] if step.get("uses", "").startswith("actions/setup-python@")]
+    assert f">={python['python-version']}" == PROJECT["project"]["requires-python"]
+    lines = [line for step in job["steps"] for line in step.get("run", "").splitlines()]
+    lowest = "uv pip install --system --resolution lowest-direct"
+    installed = [line.removeprefix(lowest).strip(" '") for line in lines if line.startswith("uv ")]
+    assert installed == [".[publish,serve]", ".[test]"]
+    assert CONTRIBUTING.count(lowest.replace("--system", "--python .lowest")) == 1
+    for line in lines:
+        if not line.startswith("uv "):
+            check(shlex.split(line))
+            assert all((ROOT / word).is_dir() for word in line.split() if word.startswith("tests/"))
+    commands = [line for line in lines if line.startswith("ranklake ")]
+    assert [line.split()[1] for line in commands] == ["ingest", "rate", "leaderboard", "publish", "publish", "verify"]
+    assert " && ".join(f".venv/bin/{line}" for line in commands[:3]) in README  # the main job
+
+
+def test_project__every_dependency_has_a_floor() -> None:
+    project = PROJECT["project"]
+    needs = [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
+    assert [need for need in needs if not re.match(r"[\w.-]+(\[.*\])?>=\d|ranklake\[", need)] == []
 
 
 def test_workflow__checks_style_and_types_once() -> None:
