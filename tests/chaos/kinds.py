@@ -71,6 +71,7 @@ class Kind:
 
 _ALL = (
     Kind("inputs", "files of any content are read", 12, by_seed="check_input"),
+    Kind("widths", "wide and deep tables take little memory", 6),
     Kind("numbers", "histories of extreme numbers are rated", 8, by_seed="check_numbers", needs_folder=False),
     Kind("outputs", "names of any characters are shown and exported", 6, by_seed="check_output"),
     Kind("answers", "sites answer anything", 16),
