@@ -30,6 +30,7 @@ In an object store there are no renames; see ``ranklake.storage.leases.roots``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import pyarrow as pa
@@ -48,6 +49,9 @@ class Writer(Protocol):
 
     def commit_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
         """As ``Lake.commit_bytes``."""
+
+    def commit_many(self, files: Mapping[str, bytes]) -> None:
+        """As ``Lake.commit_many``."""
 
     def create_bytes(self, path: str, data: bytes) -> bool:
         """As ``Lake.create_bytes``."""

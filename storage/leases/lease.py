@@ -85,6 +85,11 @@ class Lease:
         with self._fenced(path):
             self._lake.commit_bytes(path, data, fence=self._fence)
 
+    def commit_many(self, files: Mapping[str, bytes]) -> None:
+        """Make several new files that commit, as ``Lake.commit_many``; raises as :meth:`commit_bytes`."""
+        with self._fenced(next(iter(files))):
+            self._lake.commit_many(files, fence=self._fence)
+
     def write_table(
         self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None
     ) -> Written:

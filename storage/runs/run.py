@@ -135,6 +135,15 @@ class Run(StoredRun):
     def append(self, table: pa.Table, entries: Sequence[RoundEntry], parent_digest: str, machine: str = "") -> Segment:
         """Commit consecutive rounds as one segment. They exist once this returns, and not before.
 
+        Parameters and errors as for :meth:`write`.
+        """
+        segment = self.write(table, entries, parent_digest, machine)
+        self.commit([segment])
+        return segment
+
+    def write(self, table: pa.Table, entries: Sequence[RoundEntry], parent_digest: str, machine: str = "") -> Segment:
+        """Write the rows of consecutive rounds, which :meth:`commit` then commits as one segment.
+
         Parameters
         ----------
         table
@@ -164,10 +173,12 @@ class Run(StoredRun):
         if not np.array_equal(table.column("round_index").to_numpy(), rows):
             raise ValueError(f"segment {first}: round_index must give each round its rows, in order; see entries")
         written = self._writer.write_table(self._path(first, DATA), table, "rounds")
-        segment = Segment.of(entries, parent_digest, written, machine)
+        return Segment.of(entries, parent_digest, written, machine)
+
+    def commit(self, segments: Sequence[Segment]) -> None:
+        """Commit segments that :meth:`write` has written, in their order: their rounds exist once this returns."""
         self._check_lease()
-        self._writer.commit_bytes(self._path(first, MANIFEST), segment.to_json())
-        return segment
+        self._writer.commit_many({self._path(one.first_round, MANIFEST): one.to_json() for one in segments})
 
     def truncate(self, first_round: int, chain: Chain | None = None) -> Chain:
         """Keep the valid segments that end before ``first_round``; delete all others, newest first.

@@ -48,7 +48,8 @@ SETTINGS = """
 from ranklake.flows.rating.commits import commit_policy
 from ranklake.storage.datasets import ingest
 commit_policy.DEFAULT = commit_policy.CommitPolicy(
-    segment_rows=40, segment_seconds=float("inf"), snapshot_rows=120, snapshot_seconds=1e9
+    segment_rows=40, segment_seconds=float("inf"), commit_segments=2, commit_seconds=float("inf"),
+    snapshot_rows=120, snapshot_seconds=1e9
 )
 ingest._FILE_ROWS = 60
 """

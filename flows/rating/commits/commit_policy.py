@@ -16,10 +16,12 @@ class CommitPolicy:
     Attributes
     ----------
     segment_rows : int
-        Number of rows at which a segment closes. A crash loses about 50 ms of rating; a commit takes a few
-        milliseconds on a disk and 0.1 s in an object store.
+        Number of rows at which a segment closes. Rating one takes about 50 ms; a commit takes a few milliseconds on a
+        disk and 0.1 s in an object store.
     segment_seconds : float
         Time after which a segment closes.
+    commit_segments, commit_seconds : int, float
+        Segments are committed together: so many, or those of that time. A commit waits for the disk four times.
     snapshot_rows : int
         Rows between two snapshots. Resuming from a snapshot of all of Codeforces takes 0.15 s; rating the default
         number of rows takes 0.5 s.
@@ -33,6 +35,8 @@ class CommitPolicy:
 
     segment_rows: int = 50_000
     segment_seconds: float = 5.0
+    commit_segments: int = 8
+    commit_seconds: float = 0.5
     snapshot_rows: int = 1_400_000
     snapshot_seconds: float = 5.0
     max_snapshots: int = 16

@@ -16,6 +16,7 @@ import pyarrow as pa
 from ranklake.rating_kernels import Rounds
 from ranklake.storage import RoundEntry, Run
 from ranklake.storage.runs.run import concatenate_rounds
+from ranklake.storage.runs.segments import Segment
 
 from ...common.adapters import to_table
 from ...engines.environment import machine
@@ -48,6 +49,8 @@ class SegmentWriter:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ranklake-write")
         self._waiting: deque[Future[None]] = deque()
         self._failed = False
+        self._written: list[Segment] = []  # and not committed
+        self._committed = time.monotonic()
 
     def add(self, rated: RatedBatch) -> None:
         """Add the next batch."""
@@ -78,6 +81,7 @@ class SegmentWriter:
         self.close()
 
         def write() -> None:
+            self._commit()
             commit(self._digests[last_round])
             self._run.prune_snapshots(schedule.max_snapshots, schedule.rows, schedule.gap)
 
@@ -99,7 +103,15 @@ class SegmentWriter:
             self._run.record_entry_ratings(at_entry)
         first = entries[0].round_index
         table = concatenate_rounds([piece.table(self._contest_ids) for piece in pieces])
-        self._run.append(table, entries, self._digests[first - 1] if first else "", machine())
+        self._written.append(self._run.write(table, entries, self._digests[first - 1] if first else "", machine()))
+        late = time.monotonic() - self._committed >= self._policy.commit_seconds
+        if late or len(self._written) >= self._policy.commit_segments:
+            self._commit()
+
+    def _commit(self) -> None:
+        if self._written:
+            self._run.commit(self._written)
+        self._written, self._committed = [], time.monotonic()
 
     def _submit(self, write: Callable[[], None]) -> None:
         def unless_failed() -> None:  # after a failed write, the next segment would leave a gap
@@ -123,6 +135,7 @@ class SegmentWriter:
         try:
             if error is None:
                 self.close()
+            self._submit(self._commit)
             while self._waiting:  # commit the rounds rated before an error or an interrupt
                 self._waiting.popleft().result()
         finally:

@@ -15,8 +15,9 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
@@ -113,6 +114,25 @@ class Disk:
         """
         self.unflushed.flush()
         self.replace(full, data, fence, flushed=True)
+        self.unflushed.flush()
+
+    def commit_all(self, files: Mapping[str, bytes], fence: str = "") -> None:
+        """Commit new files in their order, as :meth:`commit`, and wait for the disk as often as for one."""
+        self.unflushed.flush()
+        aside = {full: _temporary(fence or full.rpartition("/")[0]) for full in files}
+        try:
+            with _fenced(fence, next(iter(files))):
+                for full, data in files.items():
+                    self._write(aside[full], data, flushed=False)
+                self.unflushed.flush_files(list(aside.values()))
+                for full, temporary in aside.items():
+                    self.retry(partial(os.replace, temporary, full))
+                    self.unflushed.add(full, content=False)
+        except BaseException:
+            for temporary in aside.values():
+                with suppress(OSError):
+                    os.unlink(temporary)
+            raise
         self.unflushed.flush()
 
     def remove(self, full: str, fence: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any, Self, TypeVar
 
@@ -134,6 +134,18 @@ class LakeFiles:
         """
         self.flush()  # first: its errors name another file
         self.write_bytes(path, data, commits=True, **how)
+
+    def commit_many(self, files: Mapping[str, bytes], *, fence: str = "") -> None:
+        """Make several new files that commit, in their order, as :meth:`commit_bytes`; their folders must exist."""
+        if not self.local or len(files) == 1:
+            for path, data in files.items():
+                self.commit_bytes(path, data, **({"fence": fence} if fence else {}))
+            return
+        self.flush()
+        with self._lake_errors("write", next(iter(files))):
+            self._disk.commit_all(
+                {self._full(path): data for path, data in files.items()}, self._full(fence) if fence else ""
+            )
 
     def flush(self) -> None:
         """Flush all that this process has written to the lake: a power cut does not undo it."""

@@ -83,7 +83,7 @@ class Unflushed:
             files, folders, new = self._files, self._folders, self._new
             self._files, self._folders, self._new = {}, {}, set()
         try:
-            self._flush_files(list(files))
+            self.flush_files(list(files))
             for folder in folders:  # in the order of their first changes, as deletions depend on each other
                 self._flush_folder(folder)
         except BaseException:
@@ -98,7 +98,8 @@ class Unflushed:
             if len(full) >= len(self._root) or os.access(full, os.R_OK):  # the one above may be another user's
                 self._flush(full, True)
 
-    def _flush_files(self, paths: list[str]) -> None:
+    def flush_files(self, paths: list[str]) -> None:
+        """Flush the content of files, many at a time."""
         if len(paths) <= _FEW:
             for path in paths:
                 self._flush(path, False)

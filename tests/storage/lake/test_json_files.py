@@ -57,7 +57,7 @@ def test_lease__has_the_bytes_that_every_release_wrote(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"[" * 100_000, b"[]", b'{"format": 1', b'{"format": true}', b"{}"])
 def test_decode__of_damage_names_the_file(data: bytes) -> None:
-    with pytest.raises(DamagedError, match=r"^runs/x/run\.json: .*; `ranklake delete --run x`"):
+    with pytest.raises(DamagedError, match=r"^runs/x/run\.json: .*; restore it, or `ranklake delete --run x`"):
         decode(dict[str, Any], data, "runs/x/run.json")
 
 
