@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import unescape
 from pathlib import Path
 from time import process_time
 
@@ -10,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from helpers.api import TestClient
 from helpers.commands import Command
 from helpers.games import Game, as_periods, ingest_periods
 from helpers.lakes import contest, ingest, lake_of, rate_run
@@ -24,9 +22,6 @@ from ranklake.flows.published.current import pool_note, pool_sizes
 from ranklake.flows.published.pools import pools_of
 from ranklake.flows.published.run import open_published
 from ranklake.flows.serving import views
-from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
-from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Dataset, Lake, Run
 
@@ -91,7 +86,7 @@ def lake(tmp_path: Path) -> Lake:
 
 @pytest.mark.parametrize("published", [False, True])
 def test_command__says_that_pools_never_met(
-    lake: Lake, invoke: Command, published: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lake: Lake, invoke: Command, published: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if published:
         publish(lake, "run")
@@ -109,7 +104,14 @@ def test_command__says_that_pools_never_met(
     assert APART in invoke("predict", "ann+bob", "eva+dot", *words).err
     assert invoke("teamrate", "ann", "cid", *words).err == ""
     assert invoke("teamrate", "ann", "eva", *words).err == f"{APART}\n"
-    assert APART in invoke("plot", "player", "ann", "eva", *words, "-o", tmp_path / "x.svg").err
+
+
+def test_figure__says_that_players_never_met(lake: Lake, invoke: Command, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    said = invoke("plot", "player", "ann", "eva", "--run", "run", "--lake", lake.url, "-o", tmp_path / "x.svg")
+    assert APART in said.err
+    with pytest.warns(UserWarning, match=APART):
+        ranklake.Ratings.open(lake.url, "run").plot_player("ann", "eva")
 
 
 def test_leaderboard_page__says_that_pools_never_met(lake: Lake, tmp_path: Path) -> None:
@@ -117,18 +119,6 @@ def test_leaderboard_page__says_that_pools_never_met(lake: Lake, tmp_path: Path)
     publish_site(lake, "run", str(tmp_path / "site"))
     assert views.facts(open_published(lake, "run")).pools == LINE
     assert LINE in (tmp_path / "site" / "index.html").read_text("utf-8")
-
-
-def test_comparison__says_that_players_never_met(lake: Lake) -> None:
-    publish(lake, "run")
-    served = ServedRuns(lake)
-    served.open()
-    with TestClient(create_app(served, 0, ServerPages(served))) as client:
-        for handles, note in (("ann,cid", ""), ("ann,eva", APART), ("cid,ann,eva", APART.replace("ann", "cid"))):
-            for path in ("compare", "teamrate"):
-                assert client.get(f"/api/v1/runs/run/{path}", params={"handles": handles}).json()["note"] == note
-            page = unescape(client.get("/run/compare", params={"h": handles}).text)
-            assert (note in page) if note else ("never met" not in page)
 
 
 def test_pools__that_meet_are_one(lake: Lake, invoke: Command) -> None:
@@ -182,8 +172,6 @@ def test_notebook__says_that_pools_never_met(lake: Lake) -> None:
             with pytest.warns(UserWarning, match=APART):
                 predict(["ann", "cid", "eva"])
             predict(["ann", "cid"])
-        with pytest.warns(UserWarning, match=APART):
-            ratings.plot_player("ann", "eva")
         with pytest.raises(ValueError, match="history has none of these rounds"):
             ratings.evaluate(rounds=[9])
         with pytest.raises(ValueError, match="first_round must be >= 0, got -1"):
