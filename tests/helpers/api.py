@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -20,9 +21,12 @@ async def ask(
 ) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of an answer of an application, whatever a client library would correct or refuse."""
     status, received, data = 0, {}, bytearray()
+    asked = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
+        if (message := next(asked, None)) is None:
+            await asyncio.Event().wait()  # the client stays
+        return message or {}
 
     async def send(message: Any) -> None:
         nonlocal status, received
