@@ -182,7 +182,16 @@ def storm(store: Proxy, seed: int, how: str, share: float) -> None:
     store.fault = fault
 
 
-@pytest.mark.parametrize(("how", "share"), [("refuse", 0.2), ("throttle", 0.2), ("slow", 0.5), ("mixed", 0.2)])
+@pytest.mark.parametrize("how", ["refuse", "throttle"])
+def test_command__in_a_storm_without_end_says_to_run_it_again(url: str, store: Proxy, run: Runner, how: str) -> None:
+    store.fault = lambda _: how
+    code, said = run(WRITERS[0], url)
+    assert (code, said.endswith("; run the same command again when the store is less busy\n")) == (1, True), said
+    store.fault = lambda _: ""
+    assert run(WRITERS[0], url)[0] == 0
+
+
+@pytest.mark.parametrize(("how", "share"), [("refuse", 0.1), ("throttle", 0.1), ("mixed", 0.2)])
 def test_life__in_a_storm_ends_with_the_same_bits_or_with_words(
     url: str, store: Proxy, run: Runner, how: str, share: float
 ) -> None:

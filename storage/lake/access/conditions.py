@@ -13,7 +13,7 @@ from http import HTTPStatus
 import fsspec
 
 from ..errors import LakeError
-from .object_stores import Conditional
+from .object_stores import Conditional, status_of
 
 __all__ = ["CREATE", "REPLACE", "ignored_condition", "ignores_deletion_condition", "unconditional", "unsupported"]
 
@@ -43,7 +43,7 @@ def ignores_deletion_condition(filesystem: fsspec.AbstractFileSystem, full: str)
 
 def unsupported(error: Exception, condition: str) -> str:
     """What is wrong if the store refused a request though its condition was true; empty for any other error."""
-    status = _status(error)
+    status = status_of(error)
     if status in (*_REFUSED, HTTPStatus.NOT_IMPLEMENTED):
         return f"answers a put with {condition}, whose condition is true, with {status} {HTTPStatus(status).phrase}"
     return ""
@@ -71,15 +71,7 @@ def _is_carried_out(act: Callable[[], object]) -> bool:
     try:
         act()
     except Exception as error:
-        if isinstance(error, FileExistsError) or _status(error) in _REFUSED:
+        if isinstance(error, FileExistsError) or status_of(error) in _REFUSED:
             return False
         raise
     return True
-
-
-def _status(error: Exception) -> int:
-    """The status of the answer that an error of a client is about; 0 if it is unknown."""
-    response = getattr(error.__cause__, "response", None)  # of botocore
-    found = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
-    found = found or getattr(error, "status_code", None) or getattr(error, "code", None)  # of Azure's and Google's
-    return int(found) if isinstance(found, int) else 0

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
 
 import fsspec
@@ -19,13 +20,14 @@ from ..remedies import install_extra, remedy_for
 from .addresses import ADDRESS_FORMS, check_address
 from .space import HOW_TO_FREE_SPACE, free_space, is_full
 
-__all__ = ["Conditional", "bucket_of", "connect", "lake_errors"]
+__all__ = ["Conditional", "bucket_of", "connect", "lake_errors", "status_of"]
 
 _TRIES = 3
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
 _HOW_TO_GET_RIGHTS = "grant this user the right, or run the command as another user" + (
     ", or close the program that has the file open" if os.name == "nt" else ""
 )
+_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _EXTRAS = {"s3": "s3", "s3a": "s3"}  # extras of this package, by protocol
 
 # By default a client requests a file's size before it reads the file, and lists the folder of a missing file.
@@ -155,6 +157,14 @@ class Conditional:
         return act()
 
 
+def status_of(error: Exception) -> int:
+    """The status of the answer that an error of a client is about; 0 if it is unknown."""
+    response = getattr(error.__cause__, "response", None)  # of botocore
+    found = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
+    found = found or getattr(error, "status_code", None) or getattr(error, "code", None)  # of Azure's and Google's
+    return int(found) if isinstance(found, int) else 0
+
+
 @contextmanager
 def lake_errors(action: str, path: str, bucket: str = "", disk: str = "") -> Iterator[None]:
     """Raise errors of the file system as errors of the lake, with the path inside it.
@@ -182,7 +192,9 @@ def lake_errors(action: str, path: str, bucket: str = "", disk: str = "") -> Ite
             raise NoSpaceError(
                 f"{path}: cannot {action}: {reason} ({free_space(disk)}); {HOW_TO_FREE_SPACE}", path=path
             ) from error
-        remedy = (
-            _HOW_TO_GET_RIGHTS if isinstance(error, PermissionError) and not bucket else "correct this and run again"
-        )
+        remedy = "correct this and run again"
+        if isinstance(error, PermissionError) and not bucket:
+            remedy = _HOW_TO_GET_RIGHTS
+        elif status_of(error) in _BUSY:
+            remedy = "run the same command again when the store is less busy"
         raise LakeError(f"{path}: cannot {action}: {reason}; {remedy}", path=path) from error

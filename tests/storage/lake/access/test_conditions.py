@@ -9,6 +9,7 @@ import pytest
 
 from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake.access.conditions import ignored_condition, unsupported
+from ranklake.storage.lake.access.object_stores import lake_errors
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import lease_holder
 
@@ -69,6 +70,14 @@ def test_ignored_condition__after_any_other_error_is_unknown(error: Exception) -
     with pytest.raises(type(error)):
         ignored_condition(Store(error), "a", b"")
     assert unsupported(error, "If-Match") == ""
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("name", ["code", "status_code", "cause"])
+def test_lake_errors__of_a_busy_store_say_to_run_again(status: int, name: str) -> None:
+    words = "a/b: cannot write: the client's words; run the same command again when the store is less busy"
+    with pytest.raises(LakeError, match=words), lake_errors("write", "a/b", "bucket"):
+        raise Refused(status, name)
 
 
 @pytest.mark.parametrize("name", ["code", "status_code", "cause"])
