@@ -275,7 +275,7 @@ def _without_slash(request: Request) -> str:
     Starlette's own redirect has the header ``Host`` in it and, behind a proxy, another scheme.
     """
     raw, path = request.scope["raw_path"].decode("latin-1"), str(request.scope["path"])
-    if not path.endswith("/") or raw.startswith("//"):  # which names a host
+    if not raw.endswith("/") or raw.startswith("//"):  # which names a host
         return ""
     scope = {**request.scope, "path": path.rstrip("/")}
     found = any(route.matches(scope)[0] is not Match.NONE for route in request.app.routes)

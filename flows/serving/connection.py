@@ -145,6 +145,10 @@ class Connection(HttpToolsProtocol):
         self._reading = ""
         super().on_message_complete()
 
+    def resume_writing(self) -> None:
+        self._read_last = self.loop.time()
+        super().resume_writing()
+
     def _look(self) -> None:
         """Close the connection if a time has passed; else look again."""
         now, bounds = self.loop.time(), self.bounds
@@ -155,10 +159,8 @@ class Connection(HttpToolsProtocol):
         if now - self._read_last > bounds.unread_seconds:
             self.transport.abort()
         elif self._reading == _HEAD and now - self._since > bounds.head_seconds:
-            if not (
-                self._request or self._n_framing
-            ):  # nothing came: browsers open such connections ahead of their requests
-                self.transport.close()
+            if not (self._request or self._n_framing):
+                self.transport.close()  # browsers open connections ahead of their requests
             self._refuse(Problem(408, f"the head of a request must come within {bounds.head_seconds:g} seconds"))
         elif self._reading == _BODY and now - self._since > bounds.body_seconds:
             self._refuse(Problem(408, f"the body of a request must come within {bounds.body_seconds:g} seconds"))

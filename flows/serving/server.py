@@ -7,6 +7,7 @@ import gc
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -114,9 +115,11 @@ def _most_connections(wanted: int) -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft not in (resource.RLIM_INFINITY, hard) and soft < wanted + _OTHER_FILES:
         least = wanted + _OTHER_FILES
-        soft = least if hard == resource.RLIM_INFINITY else min(least, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return wanted if soft == resource.RLIM_INFINITY else max(min(wanted, soft - _OTHER_FILES), 1)
+        more = least if hard == resource.RLIM_INFINITY else min(least, hard)
+        with suppress(OSError, ValueError):  # a system may allow fewer
+            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
+            soft = more
+    return wanted if soft == resource.RLIM_INFINITY else min(wanted, max(soft - _OTHER_FILES, soft // 2))
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -22,7 +22,7 @@ MOVED = {
     "/": "/run",
 }  # fmt: skip
 OTHERS = ["//run/", "//run/contests/", "/nothing/at/all/", "/api/v1/runs/none", "/openapi.json", "/run", "/run/p/none",
-          "/data/run/", "/healthz/x"]  # fmt: skip
+          "/data/run/", "/healthz/x", "/run%2F"]  # fmt: skip
 
 
 @pytest.mark.parametrize("root", ["", "/ratings"])

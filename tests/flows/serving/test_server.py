@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import socket
+import sys
 import threading
 from itertools import count
 from pathlib import Path
@@ -20,7 +21,7 @@ from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.cli.main import cli
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.serving.server import _GRACE_SECONDS
+from ranklake.flows.serving.server import _GRACE_SECONDS, _most_connections
 from ranklake.storage import Lake
 
 pytest.importorskip("uvicorn")
@@ -170,6 +171,18 @@ def test_serve__errors_name_the_remedy(lake: Lake) -> None:
             result = CliRunner().invoke(cli, ["serve", "--lake", lake.url, option, value])
             assert remedy in str(result.exception)
             assert "attempting" not in str(result.exception)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+@pytest.mark.parametrize(("soft", "hard", "most"), [(1024, 9999, 4096), (1024, -1, 4096), (1024, 1024, 768),
+                                                    (256, 256, 128), (-1, -1, 4096)])  # fmt: skip
+def test_serve__has_as_many_connections_as_open_files(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, most: int
+) -> None:
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
+    assert _most_connections(4096) == most
 
 
 def test_serve__ends_with_ctrl_c_as_a_success(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
