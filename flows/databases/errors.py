@@ -7,7 +7,10 @@ from collections.abc import Mapping
 
 from ..common.text import message
 
-__all__ = ["DatabaseError", "database_error"]
+__all__ = ["UNWRITABLE", "DatabaseError", "database_error"]
+
+UNWRITABLE = {"25006": "the database is read-only: give the address of one that can be written"}
+"""The remedies of a connection that writes."""
 
 # By the beginning of SQLSTATE (PostgreSQL's manual, appendix A); the first match counts.
 _BY_STATE = (
@@ -16,6 +19,7 @@ _BY_STATE = (
     ("3F000", "create it, or give the name of another"),
     ("55P03", "another publish holds the tables; run again later"),
     ("42601", "the statement must be one query, and the query must not write"),
+    ("40", "another transaction was in the way; nothing was changed, run again"),
     ("25006", "the connection is read-only: the query must not write"),
     ("28", "give the password by PGPASSWORD or ~/.pgpass"),
     ("08", "the connection is lost; run again"),
@@ -24,7 +28,10 @@ _BY_STATE = (
 _BY_TEXT = (
     (r"(?i)no password supplied|password authentication", "give the password by PGPASSWORD or ~/.pgpass"),
     (r"(?i)server closed the connection|terminating connection|could not receive data|no connection to the server|"
-     r"Lost connection|gone away", "the connection is lost; run again"),
+     r"Lost connection|gone away|reset by peer|Broken pipe", "the connection is lost; run again"),
+    (r"(?i)Connection refused", "no server listens there: start it, or give another host and port"),
+    (r"(?i)certificate (verify failed|has expired)|SSL is required|not support SSL",
+     "see the parameters for TLS of the address"),
     (r"(?i)No space left on device|disk is full", "the disk is full; nothing was changed, free space and run again"),
     (r"(?i)already exists|there is already an? ", "another program made it: give a --prefix, as ranklake_"),
     (r"(?i)database is locked", "another program writes to the file; run again later"),
@@ -35,7 +42,9 @@ _BY_TEXT = (
     (r"(?i)too big", "a value or a row has more than 64 MiB: leave it out of the query"),
     (r"(?i)invalid byte sequence|0x00", "the database cannot store a character of a name"),
 )  # fmt: skip
-_PREFIXES = re.compile(r"^(?:[A-Z_]+: )?(?:\[(?:libpq|SQLite)\] )?(?:Failed to [a-z ]+: )?(?:.*?ERROR:\s+)?", re.DOTALL)
+_PREFIXES = re.compile(
+    r"^(?:[A-Z_]+: )?(?:\[(?:libpq|SQLite)\] )?(?:Failed to [a-z ]+(?: '.*?')?: )?(?:.*?ERROR:\s+)?", re.DOTALL
+)
 
 
 class DatabaseError(Exception):

@@ -17,14 +17,14 @@ from ..common.extras import need
 from .address import DatabaseAddress
 from .base import NO_QUERY, Connection
 from .dialects import CONNECT_SECONDS, WAIT_SECONDS
-from .errors import DatabaseError, database_error
+from .errors import UNWRITABLE, DatabaseError, database_error
 from .row_batches import bounded
 
 __all__ = ["MariaDbConnection"]
 
 PASSWORD, FILE = "MYSQL_PWD", "~/.my.cnf"
 _ROWS = 2**16  # of one insert
-_PARAMETERS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key")
+_PARAMETERS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verify_identity")
 _SETTINGS = (
     "set session time_zone = '+00:00'",
     f"set session lock_wait_timeout = {WAIT_SECONDS}",
@@ -37,10 +37,11 @@ _STATES = {  # SQLSTATE by number, where the server has a general one or the dri
     **dict.fromkeys((1053, 1927, 2006, 2013, 2055), "08S01"),
     **dict.fromkeys((1044, 1142, 1143, 1227, 1370), "42501"),
     **dict.fromkeys((1021, 1026, 1114), "53100"),
-    **dict.fromkeys((1205, 1213), "55P03"),
+    1205: "55P03",
+    1213: "40001",
     1045: "28000",
     1064: "42601",
-    1792: "25006",
+    **dict.fromkeys((1290, 1792, 1836), "25006"),
 }
 
 
@@ -49,10 +50,14 @@ class MariaDbConnection(Connection):
 
     def __init__(self, address: DatabaseAddress, read_only: bool = False) -> None:
         super().__init__(address)
+        self._read_only = read_only
         self._driver = driver = need("pymysql", "sql", "a database of MariaDB or MySQL")
         if unknown := [name for name in address.parameters if name not in _PARAMETERS]:
             known = ", ".join(_PARAMETERS)
             raise ValueError(f"the address of the database has the unknown parameter {unknown[0]}; known are {known}")
+        parameters: dict[str, Any] = dict(address.parameters)
+        if "ssl_ca" in parameters:  # the driver alone would encrypt, and trust every server
+            parameters["ssl_verify_cert"] = True
         self._secrets, settings = address.secrets, os.path.expanduser(FILE)
         with self._errors():
             password = address.password or os.environ.get(PASSWORD) or self._stored_password(settings)
@@ -68,9 +73,8 @@ class MariaDbConnection(Connection):
                 connect_timeout=CONNECT_SECONDS,
                 read_default_file=settings if os.path.isfile(settings) else None,
                 conv={kind: write for kind, write in driver.converters.conversions.items() if isinstance(kind, type)},
-                **address.parameters,
+                **parameters,
             )
-        self._read_only = read_only
         self._set(*_SETTINGS, _READ_ONLY if read_only else _WRITING)
 
     def execute(self, sql: str) -> None:
@@ -177,7 +181,7 @@ class MariaDbConnection(Connection):
             number, *texts = error.args or (-1,)
             text = " ".join(map(str, texts)) or str(number)
             state = _STATES.get(number) or getattr(error, "sqlstate", None) or ""
-            remedies = {"28": f"give the password by {PASSWORD} or {FILE}"}
+            remedies = ({} if self._read_only else UNWRITABLE) | {"28": f"give the password by {PASSWORD} or {FILE}"}
             raise database_error(self.shown, self._secrets, text, state, remedies=remedies) from None
         except (OSError, FileError) as error:
             raise database_error(self.shown, self._secrets, str(error)) from None

@@ -14,7 +14,7 @@ from ..common.extras import need
 from .address import DatabaseAddress
 from .base import NO_QUERY, Connection
 from .dialects import CONNECT_SECONDS, WAIT_SECONDS
-from .errors import DatabaseError, database_error
+from .errors import UNWRITABLE, DatabaseError, database_error
 
 __all__ = ["PostgresConnection"]
 
@@ -117,7 +117,8 @@ class PostgresConnection(Connection):
             details = dict(getattr(error, "details", None) or ())
             primary = _text(details.get(b"PG_DIAG_MESSAGE_PRIMARY") or details.get("PG_DIAG_MESSAGE_PRIMARY") or "")
             state = getattr(error, "sqlstate", None) or ""
-            raise database_error(self.shown, self._address.secrets, str(error), state, primary) from None
+            remedies = None if self._read_only else UNWRITABLE
+            raise database_error(self.shown, self._address.secrets, str(error), state, primary, remedies) from None
 
 
 def _awaited(call: Callable[[], T], cancel: Callable[[], None]) -> T:

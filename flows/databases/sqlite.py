@@ -17,7 +17,7 @@ import pyarrow as pa
 from .address import DatabaseAddress
 from .base import NO_QUERY, Connection
 from .dialects import WAIT_SECONDS, quote
-from .errors import DatabaseError, database_error
+from .errors import UNWRITABLE, DatabaseError, database_error
 from .row_batches import bounded
 
 __all__ = ["SqliteConnection"]
@@ -35,6 +35,7 @@ class SqliteConnection(Connection):
 
     def __init__(self, address: DatabaseAddress, read_only: bool = False) -> None:
         super().__init__(address)
+        self._read_only = read_only
         path = os.path.abspath(address.path)
         if not os.path.isfile(path):
             folder = os.path.dirname(path)
@@ -122,7 +123,9 @@ class SqliteConnection(Connection):
         except (sqlite3.Error, sqlite3.Warning, OverflowError) as error:
             if str(error) == "interrupted":  # in the handler of Ctrl-C, whose error SQLite has dropped
                 raise KeyboardInterrupt from None
-            raise database_error(self.shown, (), str(error)) from None
+            state = "25006" if "readonly database" in str(error) else ""
+            remedies = None if self._read_only else UNWRITABLE
+            raise database_error(self.shown, (), str(error), state, remedies=remedies) from None
 
 
 def _authorised(action: int, name: str | None, value: str | None, *_: object) -> int:

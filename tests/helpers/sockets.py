@@ -7,6 +7,7 @@ import ipaddress
 import select
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -121,9 +122,16 @@ def raw_serving(talk: Talk, context: ssl.SSLContext | None = None) -> Iterator[R
 
 @contextmanager
 def relay(
-    port: int, whole_bytes: int | None = None, *, connect: bool = False, context: ssl.SSLContext | None = None
+    port: int,
+    whole_bytes: int | None = None,
+    *,
+    connect: bool = False,
+    context: ssl.SSLContext | None = None,
+    lost_after: int | None = None,
 ) -> Iterator[RawServer]:
     """Pass connections on to a port of this machine; what comes back goes on byte by byte after ``whole_bytes``.
+
+    Each connection is reset when ``lost_after`` bytes have passed, in both directions together.
 
     With ``connect`` it is a proxy, which is told the port first; with ``context`` that is reached by TLS.
     """
@@ -139,12 +147,16 @@ def relay(
                 return [client]
             return select.select([client, site], [], [], GIVE_UP_SECONDS)[0]
 
-        passed = 0
+        passed = sent = 0
         while ready := readable():
+            if lost_after is not None and passed + sent >= lost_after:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                return
             if client in ready:
                 if not (data := client.recv(65536)):
                     return
                 site.sendall(data)
+                sent += len(data)
             if site in ready:
                 if not (data := site.recv(65536 if whole_bytes is None or passed < whole_bytes else 1)):
                     return
