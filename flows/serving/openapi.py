@@ -73,7 +73,7 @@ def _post_players() -> dict[str, Any]:
     schema = {"type": "object", "required": ["handles"], "properties": {"handles": handles}}
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
     answers = {key: answer for key, answer in _answers(_MEDIA[:1]).items() if key != "304"}
-    answers["413"] = _problem("The body is too large.")
+    answers |= {"413": _problem("The body is too large."), "415": _problem("The body is compressed.")}
     return {**_operation("Several players.", [_RUN], answers), "requestBody": body}
 
 
@@ -92,7 +92,7 @@ def _post_preview() -> dict[str, Any]:
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
     answers = {key: answer for key, answer in _answers(_MEDIA[:1]).items() if key != "304"}
     answers |= {"413": _problem("The body is too large."), "429": _problem("All cores are busy.")}
-    answers["503"] = _problem("The run cannot be read now.")
+    answers |= {"415": _problem("The body is compressed."), "503": _problem("The run cannot be read now.")}
     operation = _operation("Changes of a contest that is not rated yet.", [_RUN], answers)
     return {**operation, "requestBody": body}
 
