@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,20 +84,29 @@ def read_standings(text: str, entrants: str, teams: bool = False) -> Standings:
     ValueError
         A player is listed twice, a place is below 1, or a participant has none.
     """
-    lines, waiting = _lines(text), _lines(entrants)
-    if not lines:
+    first, waiting = next(_lines(text), ""), _few(_lines(entrants))
+    if not first:
         raise Problem(400, "the standings are empty: enter at least one name")
-    if lines[0].startswith(("{", "[")) or _TABLE.search(lines[0]):
+    if first.startswith(("{", "[")) or _TABLE.search(first):
         found = _from_file(text, waiting, teams)
     else:
-        found = standings_of(_places(lines), waiting)
+        found = standings_of(_places(_few(_lines(text))), waiting)
     if len(found) > MOST_PREVIEWED:
         raise Problem(413, f"a preview takes at most {MOST_PREVIEWED:,} participants")
     return found
 
 
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
+def _lines(text: str) -> Iterator[str]:
+    """The lines that are not empty, one at a time: a text of 8 MiB may have four million."""
+    pieces = (line for part in io.StringIO(text, newline=None) for line in part.splitlines())
+    return filter(None, map(str.strip, pieces))
+
+
+def _few(lines: Iterator[str]) -> list[str]:
+    found = list(itertools.islice(lines, MOST_PREVIEWED + 1))
+    if len(found) > MOST_PREVIEWED:
+        raise Problem(413, f"a preview takes at most {MOST_PREVIEWED:,} participants")
+    return found
 
 
 def _places(lines: Sequence[str]) -> list[Placed]:
@@ -128,4 +139,6 @@ def _from_file(text: str, entrants: Sequence[str], teams: bool) -> Standings:
         except SourceError as error:
             text, *options = re.split("; (?:add )?--", str(error))  # options of the command
             text += f"; {_REMEDY}" if any(option.startswith("absent") for option in options) else ""
-            raise Problem(400, text.replace(str(path), "the standings")) from None
+            text = text.replace(str(path), path.name)
+            place = "the standings" if text.startswith(path.name) else ""
+            raise Problem(400, place + text.removeprefix(path.name)) from None

@@ -377,6 +377,7 @@ def test_a_parquet_footer_of_more_than_the_limit_is_refused_before_it_is_read(tm
         (b',"b":1' * MAX_KEYS, "an object of more than 2,000,000 keys"),
         (b',"b":[0' + b",[]" * MAX_KEYS + b"]", "a row of"),
     ],
+    ids=["keys", "values"],
 )
 def test_a_record_of_json_of_more_keys_or_values_than_allowed_is_refused(
     tmp_path: Path, text: bytes, noun: str
