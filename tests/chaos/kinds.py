@@ -84,6 +84,7 @@ _ALL = (
     Kind("objects", "an object store refuses, loses, delays and ignores requests", 10, seconds=180, tries=2),
     Kind("heads", "clients send any bytes to the server", 8),
     Kind("parameters", "addresses of the server have any parameters", 6),
+    Kind("databases", "connections to a database server are reset at any byte", 6, seconds=120),
     Kind("planted", "lists of numbers in which 77 is a violation, to test the suite itself", 0, seconds=3),
 )
 KINDS = {kind.name: kind for kind in _ALL}

@@ -16,7 +16,7 @@ from ranklake.flows.publication.database_tables import DatabaseTables
 from ranklake.storage import Contest, Lake
 from ranklake.storage.lake.schemas import PUBLISHED
 
-__all__ = ["KEYS", "assert_state", "assert_stored", "expected", "publish_before", "stored"]
+__all__ = ["KEYS", "assert_state", "assert_stored", "expected", "is_state", "publish_before", "stored"]
 
 KEYS = {
     "players": ["player"],
@@ -61,6 +61,12 @@ def assert_state(judge: Judge, state: dict[str, pa.Table]) -> None:
 def assert_stored(judge: Judge, lake: Lake) -> None:
     """The tables of a database are those of the run ``run``."""
     assert_state(judge, expected(lake))
+
+
+def is_state(judge: Judge, *states: dict[str, pa.Table]) -> bool:
+    """Whether the tables of a database are all of one state; that of a commit whose answer is lost is unknown."""
+    found = stored(judge)
+    return any(all(found[name].equals(state[name]) for name in KEYS) for state in states)
 
 
 def publish_before(lake: Lake, judge: Judge, contests: Sequence[Contest]) -> dict[str, pa.Table]:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from helpers.database_tables import KEYS, assert_stored, expected, publish_before, stored
+from helpers.database_tables import assert_stored, expected, is_state, publish_before
 from helpers.databases import Judge
 from helpers.sockets import relay
 
@@ -46,12 +45,6 @@ def port(judge: Judge) -> int:
     number = DatabaseAddress.parse(judge.url).port
     assert number is not None
     return number
-
-
-def is_state(judge: Judge, *states: dict[str, pa.Table]) -> bool:
-    """Whether the tables of a database are all of one state; that of a commit whose answer is lost is unknown."""
-    found = stored(judge)
-    return any(all(found[name].equals(state[name]) for name in KEYS) for state in states)
 
 
 def test_ingest__whose_connection_is_reset_leaves_the_lake_as_it_was(server_database: Judge, tmp_path: Path) -> None:
