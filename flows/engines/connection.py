@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from ..common.extras import need
 from .actors import one_line
@@ -28,6 +29,7 @@ PROBE_SECONDS = 2.0  # timeout for each answer to the separate connection
 PAGE = "docs/cluster.md"
 
 _open: set[str] = set()  # addresses already warned about
+_clients: WeakSet[Any] = WeakSet()  # of :func:`connect`
 
 log = logging.getLogger("ranklake.cluster")
 
@@ -64,6 +66,9 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
         security = _security_of_settings(distributed, address)
     if place is not None and security is not None:
         _examine(scheme, place, address, security)
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado"):
+            logging.getLogger(name).addFilter(_is_of_others)
     try:
         client = call_with_timeout(
             seconds + 1.0,
@@ -74,6 +79,7 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
             f"no Dask scheduler answers at {address} ({one_line(error)}); start one with `dask scheduler`, or "
             "look up its address, which it prints at its start"
         ) from error
+    _clients.add(client)
     if place is not None and scheme == "tcp" and address not in _open and not _is_loopback(place[0]):
         _open.add(address)
         log.warning(
@@ -83,6 +89,14 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
             PAGE,
         )
     return client
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    """Whether Dask logs something while no connection of :func:`connect` is open; the engine itself reports losses."""
+    ours = any(client.status != "closed" for client in list(_clients))
+    if ours:
+        log.debug("%s: %s", record.name, record.getMessage())
+    return not ours
 
 
 def import_dask(purpose: str) -> ModuleType:

@@ -39,7 +39,7 @@ class Site:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         self.address = f"{'tls' if tls else 'tcp'}://127.0.0.1:{port}"
-        self.scheduler = self._start("scheduler", "--host", self.address.rpartition(":")[0], "--port", str(port))
+        self.start_scheduler()
         self.workers: list[subprocess.Popen[bytes]] = []
         for _ in range(workers):
             self.add_worker()
@@ -49,9 +49,15 @@ class Site:
             self.close()
             raise
 
-    def add_worker(self) -> None:
-        at = ["--nthreads", "1", "--no-nanny", "--local-directory", str(self._folder)]
-        self.workers.append(self._start("worker", self.address, *at))
+    def start_scheduler(self) -> None:
+        """Start a scheduler, also in the place of an ended one."""
+        host, _, port = self.address.rpartition(":")
+        self.scheduler = self._start("scheduler", "--host", host, "--port", port)
+
+    def add_worker(self, *options: str) -> None:
+        """Start a worker, by default without a nanny."""
+        at = ["--nthreads", "1", "--local-directory", str(self._folder)]
+        self.workers.append(self._start("worker", self.address, *at, *(options or ["--no-nanny"])))
 
     def wait(self, workers: int) -> None:
         wait_for_workers(self.address, workers, self._security)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,66 @@ def test_dask__a_worker_out_of_memory_is_not_used_again(
         assert rate_run(lake, engine=engine).recoveries == 1
         assert engine.workers == 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
+
+
+@pytest.mark.slow
+def test_dask__a_scheduler_started_again_leaves_no_words_of_dask(
+    site: Site, strike, expected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine reports the loss; Dask's own log of it had tracebacks."""
+    said: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = said.append  # type: ignore[method-assign]
+    for name in ("distributed", "distributed.client", "tornado", "asyncio"):  # some do not propagate
+        monkeypatch.setattr(logging.getLogger(name), "handlers", [handler])
+
+    def replace() -> None:
+        for process in (site.scheduler, *site.workers):
+            process.kill()
+            process.wait()
+        site.start_scheduler()
+        site.add_worker()
+        logging.getLogger("distributed.client").error("words of Dask")
+
+    lake = lake_of(tmp_path / "lake", CONTESTS)
+    strike("finish_round", replace)
+    monkeypatch.setattr(engine_module, "RETURN_SECONDS", TIMEOUT)
+    with Cluster(site.address) as engine:
+        assert rate_run(lake, engine=engine).recoveries >= 1
+    assert [record.getMessage() for record in said] == []
+    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+    logging.getLogger("distributed.client").error("of a client of others")
+    assert {record.getMessage() for record in said} == {"of a client of others"}
+
+
+GREEDY = "import __main__; __main__.kept = bytearray(1 << 30)"  # more than the worker may use
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["the kernel", "its nanny"])
+def test_dask__continues_when_a_worker_is_killed_for_its_memory(strike, expected, tmp_path: Path, by: str) -> None:
+    site = Site(tmp_path, 0)
+    try:
+        for _ in range(2):
+            site.add_worker("--nanny", "--memory-limit", "900 MiB")
+        site.wait(2)
+        with Cluster(site.address) as engine:
+            victim, pid = next(iter(engine._client.run(os.getpid).items()))
+
+            def run_out_of_memory() -> None:
+                if by == "the kernel":
+                    os.kill(pid, signal.SIGKILL)
+                    return
+                with suppress(Exception):  # whatever Dask raises for a worker that ends
+                    engine._client.run(exec, GREEDY, workers=[victim])
+                    engine._client.run(time.sleep, TIMEOUT, workers=[victim])
+
+            lake = lake_of(tmp_path / "lake", CONTESTS)
+            strike("finish_round", run_out_of_memory)
+            assert rate_run(lake, engine=engine).recoveries >= 1
+        assert same_tables(rated(lake), rated(expected("elo-mmr")))
+    finally:
+        site.close()
 
 
 @pytest.mark.slow
