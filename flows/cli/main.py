@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 
 import click
@@ -109,5 +110,8 @@ def main() -> None:
 def _sentence(error: Exception) -> str:
     """The message of an error; of the operating system's without its number, as ``x.csv: Permission denied``."""
     if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}"
+        from ranklake.storage.lake.access.space import free_space, is_full
+
+        free = f" ({free_space(os.fsdecode(error.filename))})" if is_full(error) else ""
+        return f"{error.filename}: {error.strerror}{free}"
     return str(error)

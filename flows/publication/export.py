@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from ranklake.storage import Lake
 from ranklake.storage.lake.access.disk import sync
+from ranklake.storage.lake.access.space import free_space, is_full
 from ranklake.storage.lake.schemas import PUBLISHED
 
 from ..common.finite import finite_rows
@@ -111,7 +112,8 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
                 temporary.unlink()
             raise
     except OSError as error:
-        raise OSError(f"{error.strerror or error}; nothing was written to {path}") from error
+        free = f" ({free_space(str(path))})" if is_full(error) else ""
+        raise OSError(f"{error.strerror or error}{free}; nothing was written to {path}") from error
 
 
 def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -73,6 +73,21 @@ def assert_has_remedy(message: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SIZES)
+def test_full_disk__of_a_site_or_an_export_is_named_with_what_is_missing(
+    invoke: Command, small_disk: SmallDisk, pattern: Path, kind: str
+) -> None:
+    disk = small_disk(SIZES[kind])
+    fill(disk)
+    for command in (
+        ("publish", "--site", disk / "site"),
+        ("export", "--what", "ratings", "--output", disk / "ratings.csv"),
+    ):
+        message = invoke.refuses(command[0], "--run", "one", *command[1:], "--lake", pattern)
+        assert "No space left on device (" in message
+        assert ("0 of 400 inodes free" in message) == (kind == "inodes")
+
+
+@pytest.mark.parametrize("kind", SIZES)
 def test_full_disk__is_an_error_of_writers_and_every_step_of_the_runbook_works(
     invoke: Command, small_disk: SmallDisk, pattern: Path, tmp_path: Path, kind: str
 ) -> None:

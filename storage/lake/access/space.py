@@ -13,6 +13,8 @@ __all__ = ["HOW_TO_FREE_SPACE", "free_bytes", "free_space", "is_full", "no_space
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _TEXT = re.compile(rf"os error ({'|'.join(map(str, sorted(_FULL | {112})))})\b")  # as Rust's libraries write it
 
+_FEW_INODES = 16  # a failed command gives some back before it reports the error
+
 HOW_TO_FREE_SPACE = (
     "to free some: `ranklake publish --run RUN --maintain`, `ranklake compact`, `ranklake delete --run RUN`"
 )
@@ -42,8 +44,8 @@ def free_space(path: str) -> str:
     text = f"{usage.free:,} of {usage.total:,} bytes free"
     if hasattr(os, "statvfs"):
         inodes = os.statvfs(_existing(path))
-        if inodes.f_files and not inodes.f_favail:  # file systems without a limit have 0 of 0
-            text += f", 0 of {inodes.f_files:,} inodes free"
+        if inodes.f_files and inodes.f_favail < _FEW_INODES:  # file systems without a limit have 0 of 0
+            text += f", {inodes.f_favail:,} of {inodes.f_files:,} inodes free"
     return text
 
 

@@ -133,7 +133,7 @@ def test_file__appears_when_it_is_complete(tmp_path: Path) -> None:
     for error in (KeyboardInterrupt(), RuntimeError()):
         with pytest.raises(type(error)):
             fail(error)
-    with pytest.raises(OSError, match=r"No space left on device; nothing was written to .*rows\.csv"):
+    with pytest.raises(OSError, match=r"No space left on device \(.* free\); nothing was written to .*rows\.csv"):
         fail(OSError(28, "No space left on device"))
     assert path.read_text() == "after"
     assert os.listdir(tmp_path) == ["rows.csv"]

@@ -391,8 +391,11 @@ def test_hold__after_a_holder_in_an_unknown_state_waits_for_its_heartbeats(
         assert lake.exists(f"{FOLDER}/lease-000001.json")
 
 
-def test_free_space__mentions_inodes_where_none_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("left", [0, 15])  # the failed command gives back what it took for its temporary files
+def test_free_space__mentions_inodes_where_none_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int
+) -> None:
     assert "inodes" not in free_space(str(tmp_path))
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=5_000, total=9_000))
-    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_files=1_000, f_favail=0), raising=False)
-    assert free_space(str(tmp_path / "missing")) == "5,000 of 9,000 bytes free, 0 of 1,000 inodes free"
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_files=1_000, f_favail=left), raising=False)
+    assert free_space(str(tmp_path / "missing")) == f"5,000 of 9,000 bytes free, {left} of 1,000 inodes free"
