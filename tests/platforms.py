@@ -13,7 +13,6 @@ LIMIT = "Windows has no module resource, by which the disk is made full"
 GROUP = "Windows has no process groups, by which the suite of attacks ends what a case started"
 LINK = "Windows allows symbolic links only to administrators"
 MODE = "Windows has no permissions of a group and of others"
-FLUSH = "Windows cannot open a folder to flush it"
 
 PUBLISH = "flows/publication/publish/test_stops.py::test_publish__"
 DATABASE = "flows/publication/databases/test_publish_database_faults.py::test_publish__"
@@ -33,7 +32,13 @@ NOT_ON_WINDOWS = {
     "rating_kernels/core/test_cache_folder.py::test_folder__numba_cache_dir_may_be_a_link": LINK,
     f"{DISK}flush__on_macos_empties_the_cache_of_the_disk": "Windows has no module fcntl",
     f"{DISK}process__of_another_user_hidden_by_proc_has_an_unknown_state": "Windows has no /proc",
-    "storage/datasets/test_ingest.py::test_ingest__flushes_its_files_to_the_disk_before_the_commit": FLUSH,
+    "flows/compilation/test_compile.py::test_end__kills_a_child_that_does_not_end": KILL,
+    "flows/databases/test_bounds.py::ingested": "Windows has no module resource; tests that call it skip",
+    "flows/databases/test_read_only.py::folder": MODE,
+    "flows/databases/test_tls.py::install": MODE,
+    "flows/sources/archives/test_arrow_csv.py::test_process__ends_with_an_error_while_arrow_reads_ahead": KILL,
+    "system/test_conditional_stores.py": FORK,
+    "system/test_power_cuts.py": FORK,
     "system/test_clock.py": FORK,
     "flows/sources/test_lake_tables.py::test_table__is_found_from_its_folder_its_parts_and_its_files": LINK,
     "flows/publication/test_export.py::test_file__follows_links_and_writes_to_pipes": LINK,
