@@ -53,8 +53,8 @@ def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
         return f"restore it, or ingest {top} again with --rewrite"
     if name in ("contests", "players", "log"):
         then = " and ".join(f"{command}`" for command in again) or "ingest again"
-        lost = "that also deletes the corrections of amend, alias and remove, which no source can send again"
-        return f"restore it, or `ranklake delete --dataset {top} --with-runs` and {then}; {lost}"
+        lost = "without the corrections of amend, alias and remove, which no source can send again"
+        return f"restore it, or `ranklake delete --dataset {top} --with-runs` and {then}, {lost}"
     return _RESTORE
 
 

@@ -6,7 +6,7 @@ from ranklake.storage import DamagedError
 from ranklake.storage.lake.remedies import damaged, remedies_for_sources, remedy_for
 
 REBUILD = (
-    "restore it, or `ranklake delete --dataset d --with-runs` and ingest again; that also deletes the corrections of "
+    "restore it, or `ranklake delete --dataset d --with-runs` and ingest again, without the corrections of "
     "amend, alias and remove, which no source can send again"
 )
 
