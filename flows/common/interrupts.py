@@ -22,7 +22,7 @@ from types import FrameType
 
 __all__ = ["GRACE_SECONDS", "interruptible"]
 
-GRACE_SECONDS = 20.0  # an interrupted process is killed after this time
+GRACE_SECONDS = 8.0  # an interrupted process is killed after this time; service managers wait 10 s
 _AGAIN_SECONDS = 0.05  # at most, from an interrupt that was dropped to the next one
 _CALLBACKS = ("_raw_object_cache_notify", "_raw_object_cache_getbuffer")  # called by LLVM through ctypes
 
