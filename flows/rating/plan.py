@@ -97,11 +97,7 @@ class Plan:
         wanted |= {"display": display} if display else {}
         wanted |= {"accept_rounding": True} if _accepts_rounding(config, run) else {}
         if start and start >= len(digests):
-            rule = (
-                f"its {len(digests):,} contests are the rounds from 0 to {len(digests) - 1}"
-                if digests
-                else "it is empty"
-            )
+            rule = f"its last round is {len(digests) - 1}" if digests else "it is empty"
             raise MissingError(f"no round {start} in data set {config.dataset}; {rule}")
         n_rounds = len(digests) if max_rounds is None else min(max_rounds, len(digests))
         if run is None:

@@ -27,7 +27,7 @@ READS = (
 )  # fmt: skip
 WRITES = (
     "rate --run run", "rate --dataset games --run more --system elo", "publish --run run", "compact",
-    "alias ghost 'player 3' --dataset games", "rate --run run", "verify --run run", "delete --run more --yes",
+    "alias 'player 4' 'player 3' --dataset games", "rate --run run", "verify --run run", "delete --run more --yes",
 )  # fmt: skip
 EACH = """
 import shlex, sys
@@ -64,7 +64,7 @@ def test_imports__commands_that_compute_nothing_import_no_numba(pattern: Path, t
         "leaderboard --run run", "leaderboard --run run --format csv", "player 'player 1' --run run", "verify",
         "export --run run --what ratings --format csv", f"publish --run run --site {tmp_path / 'site'}",
         "runs", "runs --format json", "log --dataset games", f"ingest files {tmp_path / 'source'} --dataset games",
-        f"ingest files {tmp_path / 'source'} --dataset other", "alias ghost 'player 3' --dataset games",
+        f"ingest files {tmp_path / 'source'} --dataset other", "alias 'player 4' 'player 3' --dataset games",
         "remove 3 --why twice --dataset games", "compact", "delete --run run --yes", "delete --dataset other --yes",
         "verify --dataset games",
     )  # fmt: skip

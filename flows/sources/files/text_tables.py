@@ -109,7 +109,7 @@ class TextTable:
         name = "utf-8-sig" if head.utf8 else encoding
         self.lines = Lines(source, name, self.delimiter, head.skipped - bool(head.columns))
 
-    def open(self, used: Sequence[str], on_invalid: Callable[[pacsv.InvalidRow], str] | None) -> CsvBatches:
+    def read(self, used: Sequence[str], on_invalid: Callable[[pacsv.InvalidRow], str] | None) -> CsvBatches:
         """The batches of some columns, all as text: types would change the player 007 to 7 and NA to null."""
         # One thread: only then does Arrow know the row of an error.
         reading = pacsv.ReadOptions(
@@ -154,7 +154,7 @@ def read_text(source: Input, reading: Reading) -> TablePart:
         faults: dict[int, str] = {}
         n_rows = 0
         # An error in the handler cannot be raised, so there is one only if rows may be skipped.
-        with text.open(used, invalid if reading.skips else None) as stream:
+        with text.read(used, invalid if reading.skips else None) as stream:
             for batch in stream:
                 reading.count(source.name, batch.num_rows, batch.nbytes)
                 batches.append(

@@ -71,7 +71,7 @@ class CsvGames:
         """Batches of some columns, all as text, after :meth:`names`."""
         n = 0
         skip = self._leave_out if self.on_error == "skip" else None
-        with self._faults(), self._text.open(used, skip) as stream:
+        with self._faults(), self._text.read(used, skip) as stream:
             for batch in stream:
                 if batch.num_rows:
                     faults: dict[int, str] = {}
