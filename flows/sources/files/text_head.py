@@ -87,13 +87,15 @@ class Head:
         Raises
         ------
         SourceError
-            The header is too long or not UTF-8, or has too many names.
+            The header is too long, not UTF-8 or no text, or has too many names.
         """
         names = self.columns or self._first_row(delimiter)
         check_width(len(names), self._source)
         if any(map(has_marks, names)):
             rule = f"cannot be read: the header is not UTF-8; {encoding_remedy(self._encoding)}"
             raise SourceError(rule, self._source)
+        if any("\0" in name for name in names):
+            raise SourceError("cannot be read: the header has the byte 0x00, so this is no table of text", self._source)
         return names
 
     def _first_row(self, delimiter: str) -> list[str]:

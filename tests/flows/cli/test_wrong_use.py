@@ -18,7 +18,7 @@ RUN = ("--run", "run")
         (("predict", "ada", *RUN, "--newcomers", "9" * 21), 2, "is not in the range 0<=x<=10000"),
         (("predict", "--field", "bytes", *RUN), 2, "--field: the text of the file is not UTF-8: byte 0x80; save it as"),
         (("preview", "one.csv", "--entrants", "bytes", *RUN), 2, "--entrants: the text of the file is not UTF-8"),
-        (("attributes", "bytes", "--dataset", "games"), 1, "bytes: the text is not UTF-8: byte 0x80; save it as UTF-8"),
+        (("attributes", "bytes", "--dataset", "games"), 1, "bytes: cannot be read: the header has the byte 0x00"),
         (
             ("attributes", "empty", "--dataset", "games"),
             1,

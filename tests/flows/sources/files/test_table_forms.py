@@ -92,7 +92,7 @@ def test_similar_names_are_suggested_and_the_suggestion_works(
     assert len(read(path, *settings)[0]) == 1
 
 
-@pytest.mark.parametrize("name", ["p\0" * 300, "player" + "-" * 3_000], ids=["unreadable", "long"])
+@pytest.mark.parametrize("name", ["p\1" * 300, "player" + "-" * 3_000], ids=["unreadable", "long"])
 def test_a_very_long_or_unprintable_name_is_not_suggested(tmp_path: Path, name: str) -> None:
     message = refusal(write(tmp_path, f"contest,{name},rank", "1,ann,1"))
     assert "there is no column player" in message
