@@ -126,7 +126,7 @@ class Disk:
                     self._write(aside[full], data, flushed=False)
                 self.unflushed.flush_files(list(aside.values()))
                 for full, temporary in aside.items():
-                    self.retry(partial(os.replace, temporary, full))
+                    self.retry(partial(_name, os.replace, temporary, full))
                     self.unflushed.add(full, content=False)
         except BaseException:
             for temporary in aside.values():

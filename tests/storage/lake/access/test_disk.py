@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from helpers.repeats import repeat_changes
 from msgspec.structs import replace
 
 from ranklake.storage import Lake, LakeError
@@ -399,3 +400,12 @@ def test_free_space__mentions_inodes_where_none_is_left(
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=5_000, total=9_000))
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_files=1_000, f_favail=left), raising=False)
     assert free_space(str(tmp_path / "missing")) == f"5,000 of 9,000 bytes free, {left} of 1,000 inodes free"
+
+
+def test_commits__answered_with_an_error_though_done_are_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake, files = Lake.open(tmp_path), {"a.json": b"1", "b.json": b"2"}
+    with monkeypatch.context() as patch:
+        repeat_changes(tmp_path, patch=patch.setattr)
+        lake.commit_many(files)
+        lake.commit_bytes("a.json", b"3")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files | {"a.json": b"3"}
