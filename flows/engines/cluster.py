@@ -240,14 +240,16 @@ class Cluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.closed = True
-        self._disconnect()
-        if self._local is not None:
-            _try_to(self._local.close)
+        try:
+            self._disconnect()
+        finally:
+            if self._local is not None:
+                _try_to(self._local.close)
 
 
 def _try_to(close: Callable[[], Any]) -> None:
     """Close something that is not used any more; errors are only logged."""
     try:
-        call_with_timeout(CONNECT_SECONDS, close)
+        call_with_timeout(CONNECT_SECONDS, close, to_its_end=True)
     except Exception as error:
         log.debug("while closing: %r", error)

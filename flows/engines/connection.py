@@ -115,8 +115,14 @@ def import_dask(purpose: str) -> ModuleType:
         raise EngineError(f"Dask's settings cannot be read: {one_line(error)}") from error
 
 
-def call_with_timeout(seconds: float, call: Callable[[], T]) -> T:
+def call_with_timeout(seconds: float | None, call: Callable[[], T], to_its_end: bool = False) -> T:
     """The result of a call that has no timeout of its own.
+
+    Parameters
+    ----------
+    to_its_end
+        After an interrupt, the call is waited for before the interrupt is raised. A cluster that is started or closed
+        halfway fails at the end of the process, where Dask closes it again.
 
     Raises
     ------
@@ -126,15 +132,23 @@ def call_with_timeout(seconds: float, call: Callable[[], T]) -> T:
     done: list[T] = []
     failed: list[Exception] = []
 
+    ended = threading.Event()
+
     def work() -> None:
         try:
             done.append(call())
         except Exception as error:
             failed.append(error)
+        finally:
+            ended.set()
 
-    thread = threading.Thread(target=work, name="ranklake-call", daemon=True)
-    thread.start()
-    thread.join(seconds)
+    try:
+        threading.Thread(target=work, name="ranklake-call", daemon=True).start()
+        ended.wait(seconds)
+    except BaseException:
+        if to_its_end:
+            ended.wait(seconds)
+        raise
     if failed:
         raise failed[0]
     if not done:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from dask import config
 from distributed.system import MEMORY_LIMIT
 
 from ..common.extras import need
+from .connection import call_with_timeout
 from .protocols import EngineError
 
 __all__ = ["DASHBOARD", "WORKER_ENVIRON", "LocalCluster"]
@@ -82,25 +84,33 @@ class LocalCluster:
         Processes or ports are not available, or ``RANKLAKE_DASHBOARD`` is not a port.
     """
 
+    _cluster: Any = None
+
     def __init__(self, workers: int) -> None:
         need("cryptography", "cluster", "the engine dask")
         dashboard = _dashboard_port()
         self._scratch = _Scratch()
         try:
-            with self.settings(), _ignoring_interrupts():
+            with self.settings():
                 self.security = distributed.Security.temporary()  # type: ignore[no-untyped-call]
-                self._cluster = distributed.SpecCluster(  # type: ignore[no-untyped-call]
-                    scheduler=self._scheduler(dashboard),
-                    workers=dict.fromkeys(range(workers), self._worker(workers)),
-                    security=self.security,
-                    silence_logs=logging.CRITICAL,  # the engine logs a lost worker in one line
-                )
+                call_with_timeout(None, lambda: self._start(workers, dashboard), to_its_end=True)
         except BaseException as error:
+            if self._cluster is not None:
+                self._cluster.close()
             self._scratch.remove()
             if isinstance(error, OSError | TimeoutError | RuntimeError):
                 raise EngineError(f"no Dask cluster starts on this machine: {error}") from error
             raise
         self.address: str = self._cluster.scheduler_address
+
+    def _start(self, workers: int, dashboard: int | None) -> None:
+        _ignore_interrupts()
+        self._cluster = distributed.SpecCluster(  # type: ignore[no-untyped-call]
+            scheduler=self._scheduler(dashboard),
+            workers=dict.fromkeys(range(workers), self._worker(workers)),
+            security=self.security,
+            silence_logs=logging.CRITICAL,  # the engine logs a lost worker in one line
+        )
 
     def _scheduler(self, dashboard: int | None) -> dict[str, Any]:
         options = {"host": HOST, "port": 0, "protocol": "tls://", "security": self.security, "dashboard": False}
@@ -180,14 +190,11 @@ def _dashboard_port() -> int | None:
     return int(asked)
 
 
-@contextmanager
-def _ignoring_interrupts() -> Iterator[None]:
-    """Processes started in this block ignore Ctrl-C, which a terminal sends to all processes: the driver ends them."""
-    if threading.current_thread() is not threading.main_thread():  # only the main thread may set signal handlers
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+def _ignore_interrupts() -> None:
+    """Let this thread, and processes started by it, ignore Ctrl-C, which a terminal sends to all: the driver ends them.
+
+    The main thread is still interrupted. The signal is blocked: to ignore it is possible only for the whole process.
+    """
+    if hasattr(signal, "pthread_sigmask"):  # not on Windows
+        resource_tracker.ensure_running()  # its start unblocks the signal
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
