@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from urllib.parse import urlencode
+
 import pytest
 
 from ranklake.flows.serving.answers.problems import Problem
-from ranklake.flows.serving.preview_page import read_standings
+from ranklake.flows.serving.preview_page import read_form, read_standings
 from ranklake.flows.serving.previews import MOST_PREVIEWED
 from ranklake.flows.sources.limits import MAX_COLUMNS
 
@@ -35,3 +38,24 @@ def test_form__of_too_many_columns_or_lines_is_refused(text: str, entrants: str,
 
 def test_form__lines_end_as_in_any_text() -> None:
     assert read_standings("\n1 ann\r\n 2 bob\r3 cid\u2028", "dan\n").players == ["ann", "bob", "cid", "dan"]
+
+
+@pytest.mark.parametrize("text", ["1 ann\r\n2 b+b & 100 %", "1 \u017e\u00fc\U0001f600\n" * 20_000, "%41+", ""])
+def test_form__is_read_as_it_was_sent(text: str) -> None:
+    form = read_form(urlencode({"standings": text, "entrants": "a=b", "teams": "on"}).encode())
+    assert (form.standings, form.entrants, form.teams) == (text, "a=b", True)
+    assert read_form(b"entrants=%zz%4").entrants == "%zz%4"
+
+
+def test_form__of_escapes_takes_little_memory() -> None:
+    body = b"standings=" + b"%2C" * 1_000_000
+    tracemalloc.start()
+    read_form(body)
+    assert tracemalloc.get_traced_memory()[1] < 60e6
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("body", [b"standings=\xff", b"standings=%ff", b"&" * 10], ids=["bytes", "escapes", "fields"])
+def test_form__of_another_kind_is_refused(body: bytes) -> None:
+    with pytest.raises(Problem, match="must be a form"):
+        read_form(body)
