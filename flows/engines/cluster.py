@@ -20,7 +20,7 @@ from typing import Any, Self, TypeVar
 from ..common.cpus import available_cpus
 from ..common.text import count, with_reasons
 from .actors import DaskActorGroup, WorkerActor, one_line
-from .connection import call_with_timeout, connect, import_dask
+from .connection import call_with_timeout, connect, disconnect, import_dask
 from .environment import check_environments, environment
 from .protocols import EngineError, WorkersLostError
 
@@ -170,7 +170,7 @@ class Cluster:
     def _disconnect(self) -> None:
         client, self._client = self._client, None
         if client is not None:
-            _try_to(client.close)
+            _try_to(lambda: disconnect(client))
 
     def _addresses(self) -> list[str]:
         try:

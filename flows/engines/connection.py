@@ -21,7 +21,7 @@ from ..common.extras import need
 from .actors import one_line
 from .protocols import EngineError
 
-__all__ = ["call_with_timeout", "connect", "import_dask"]
+__all__ = ["call_with_timeout", "connect", "disconnect", "import_dask"]
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ PROBE_SECONDS = 2.0  # timeout for each answer to the separate connection
 PAGE = "docs/cluster.md"
 
 _open: set[str] = set()  # addresses already warned about
-_clients: WeakSet[Any] = WeakSet()  # of :func:`connect`
+_clients: WeakSet[Any] = WeakSet()  # of :func:`connect`, until the end of :func:`disconnect`
 
 log = logging.getLogger("ranklake.cluster")
 
@@ -91,12 +91,19 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
     return client
 
 
+def disconnect(client: Any) -> None:
+    """Close a client of :func:`connect`. Until the end, Dask logs what it cancels, also after the status is closed."""
+    try:
+        client.close()
+    finally:
+        _clients.discard(client)
+
+
 def _is_of_others(record: logging.LogRecord) -> bool:
     """Whether Dask logs something while no connection of :func:`connect` is open; the engine itself reports losses."""
-    ours = any(client.status != "closed" for client in list(_clients))
-    if ours:
+    if _clients:
         log.debug("%s: %s", record.name, record.getMessage())
-    return not ours
+    return not _clients
 
 
 def import_dask(purpose: str) -> ModuleType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import socket
 import ssl
@@ -17,11 +18,12 @@ from ranklake.flows.engines.protocols import EngineError
 pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 pytest.importorskip("cryptography", reason="the extra cluster is not installed: no certificates to test with")
 import dask.config
+import distributed
 from helpers.certificates import Authority
 from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.engines import connection
-from ranklake.flows.engines.connection import call_with_timeout, connect
+from ranklake.flows.engines.connection import call_with_timeout, connect, disconnect
 
 NOWHERE = "tls://127.0.0.1:1"
 
@@ -124,3 +126,25 @@ def test_connect__a_server_of_another_authority_is_refused(
         settings = {name: Path(file).read_text(encoding="ascii") for name, file in settings.items()}
     named = "memory" if in_memory else str(other.path)
     assert f"signed by the CA in {named} (" in refusal(f"tls://{server}", settings)
+
+
+def test_disconnect__logs_of_dask_are_left_out_until_its_end(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+    """A client that is closed while it connects again logs that after its status is closed."""
+
+    class Client:
+        status = "running"
+
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def close(self) -> None:
+            self.status = "closed"
+            distributed_log.error("reconnection cancelled")
+
+    distributed_log = logging.getLogger("distributed.client")
+    monkeypatch.setattr(distributed_log, "handlers", [caplog.handler])
+    monkeypatch.setattr(distributed, "Client", Client)
+    disconnect(connect("tcp://127.0.0.1:1", 1.0))
+    assert "reconnection cancelled" not in caplog.messages
+    distributed_log.error("of a client of others")
+    assert "of a client of others" in caplog.messages
