@@ -85,6 +85,7 @@ _ALL = (
     Kind("heads", "clients send any bytes to the server", 8),
     Kind("parameters", "addresses of the server have any parameters", 6),
     Kind("databases", "connections to a database server are reset at any byte", 6, seconds=120),
+    Kind("cluster", "processes of a cluster of Dask are killed, suspended and started", 4, seconds=120, tries=2),
     Kind("planted", "lists of numbers in which 77 is a violation, to test the suite itself", 0, seconds=3),
 )
 KINDS = {kind.name: kind for kind in _ALL}
