@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -242,9 +243,9 @@ def test_connect__warns_once_of_an_open_cluster(
 ) -> None:
     monkeypatch.setattr(connecting, "_open", set())
     monkeypatch.setattr(connecting, "_examine", lambda *_: None)
-    monkeypatch.setattr(distributed, "Client", lambda address, **_: address)
+    monkeypatch.setattr(distributed, "Client", lambda address, **_: Mock(address=address))
     with caplog.at_level(logging.WARNING, "ranklake.cluster"):
-        assert [connecting.connect(address, 1.0) for _ in range(2)] == [address] * 2
+        assert [connecting.connect(address, 1.0).address for _ in range(2)] == [address] * 2
     assert [message.startswith(f"the connection to {address} is neither encrypted") for message in caplog.messages] == (
         [True] * warnings
     )
