@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from ..common.cpus import available_cpus
-from .connection import connect, import_dask
+from .connection import connect, disconnect, import_dask
 
 __all__ = ["TaskPool", "open_task_pool"]
 
@@ -106,4 +106,4 @@ class _Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._client.close()
+        disconnect(self._client)

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -116,7 +116,7 @@ import itertools, os, signal
 import ranklake.storage.lake.access.lake
 from ranklake.flows.rating.commits import commit_policy
 commit_policy.DEFAULT = commit_policy.CommitPolicy(
-    segment_rows=60, segment_seconds=float("inf"), snapshot_rows=180
+    segment_rows=60, segment_seconds=float("inf"), commit_segments=2, commit_seconds=float("inf"), snapshot_rows=180
 )
 whole, writes = ranklake.storage.lake.access.lake.Lake.write_bytes, itertools.count()
 def write_bytes(self, path, data, **how):
@@ -152,23 +152,35 @@ def test_rate__killed_at_some_writes_ends_as_if_undisturbed(url: str, tmp_path: 
 
 def test_rate__commits_a_segment_with_two_puts_and_a_check_of_the_lease(url: str, store: Proxy) -> None:
     lake = lake_of(url, CONTESTS)  # type: ignore[arg-type]
-    appended: list[list[str]] = []
+    written: list[str] = []
+    committed: list[list[str]] = []
+
+    def seen() -> list[str]:
+        of_run = [one for one in store.seen if "/games/" not in one and not is_lease_put(one)]  # others are read ahead
+        store.seen.clear()
+        return [re.sub("[0-9]+", "*", request.rpartition("/")[2]) for request in of_run]
 
     class Counted(Run):
-        def append(self, *facts: Any) -> Segment:
+        def write(self, *facts: Any) -> Segment:
             store.seen.clear()
-            segment = super().append(*facts)
-            # the next rounds are read ahead
-            of_run = [one for one in store.seen if "/games/" not in one and not is_lease_put(one)]
-            appended.append([re.sub("[0-9]+", "*", request.rpartition("/")[2]) for request in of_run])
+            segment = super().write(*facts)
+            written.extend(seen())
             return segment
+
+        def commit(self, segments: Sequence[Segment]) -> None:
+            store.seen.clear()
+            super().commit(segments)
+            requests = seen()
+            assert len(requests) == 1 + len(segments)
+            committed.append(requests)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranklake.flows.rating.rate, "Run", Counted)
         rate_run(lake)
-    assert len(appended) > 3
-    wanted = ["*.parquet", "lease-*.json", "*.json"]
-    assert all(sorted(requests) == sorted(wanted) for requests in appended)
+    assert len(written) > 3
+    assert set(written) == {"*.parquet"}
+    assert {one for requests in committed for one in requests} == {"lease-*.json", "*.json"}
+    assert sum(requests.count("*.json") for requests in committed) == len(written)
 
 
 def test_standings__are_read_with_one_request_a_file(url: str, store: Proxy) -> None:

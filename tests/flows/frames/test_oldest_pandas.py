@@ -20,12 +20,12 @@ def test_frames__work_with_the_oldest_pandas(tmp_path: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (oldest,) = [need.removeprefix("pandas>=") for need in project["dependencies"] if need.startswith("pandas>=")]
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", tmp_path]
-    subprocess.run([*pip, f"pandas=={oldest}.*", "pytz"], check=True, timeout=600)
+    subprocess.run([*pip, f"pandas=={oldest}", "pytz"], check=True, timeout=600)
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     version = [sys.executable, "-c", "import pandas; print(pandas.__version__)"]
     found = subprocess.run(version, env=env, capture_output=True, text=True, check=True, timeout=600)
-    assert found.stdout.startswith(f"{oldest}.")
+    assert found.stdout.strip() == oldest
     tests = [str(ROOT / "tests" / "flows" / name) for name in TESTS]
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", SAME, *tests]
     done = subprocess.run(run, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=600)

@@ -244,35 +244,41 @@ def test_server__refuses_a_user_without_the_privilege(server_database: Judge, la
 
 
 @pytest.mark.slow
-def test_postgresql__that_stops_during_a_query_leaves_the_data_set(postgresql: PostgresServer, lake: Lake) -> None:
-    with server_judge(postgresql) as judge:
+@pytest.mark.parametrize(
+    ("kind", "wait", "find", "end"),
+    [
+        (
+            "postgresql",
+            "pg_sleep(30)::text",
+            "select pid from pg_stat_activity where query like '%pg_sleep(30)%' and pid <> pg_backend_pid()",
+            "select pg_terminate_backend({})",
+        ),
+        (
+            "mysql",
+            "sleep(30)",
+            "select id from information_schema.processlist where info like 'select contest%sleep(30)%'",
+            "kill {}",
+        ),
+    ],
+    ids=["postgresql", "mysql"],
+)
+def test_connection__that_stops_during_a_query_leaves_the_data_set(
+    request: pytest.FixtureRequest, lake: Lake, kind: str, wait: str, find: str, end: str
+) -> None:
+    with server_judge(request.getfixturevalue(kind)) as judge:
         filled(judge)
         ingest_sql(lake, judge.url, QUERY, "judge")
         before = digests(lake, "judge")
-        ends = f"select contest, player, score, time, pg_terminate_backend(pg_backend_pid()) from ({QUERY}\n) r"
-        with pytest.raises(DatabaseError, match="the connection is lost; run again"):
-            ingest_sql(lake, judge.url, ends, "judge")
-        assert digests(lake, "judge") == before
 
-
-@pytest.mark.slow
-def test_mariadb__that_stops_during_a_query_leaves_the_data_set(mysql: MariaDbServer, lake: Lake) -> None:
-    with server_judge(mysql) as judge:
-        filled(judge)
-        ingest_sql(lake, judge.url, QUERY, "judge")
-        before = digests(lake, "judge")
-        query = f"select contest, player, score, time, sleep(30) from ({QUERY}\n) r"
-
-        def end() -> None:
-            found = "select id from information_schema.processlist where info like 'select contest%sleep(30)%'"
-            while not (rows := judge.sql(found)):
+        def stop() -> None:
+            while not (rows := judge.sql(find)):
                 pass
-            judge.sql(f"kill {rows[0][0]}")
+            judge.sql(end.format(rows[0][0]))
 
-        ending = threading.Thread(target=end)
+        ending = threading.Thread(target=stop)
         ending.start()
         with pytest.raises(DatabaseError, match="the connection is lost; run again"):
-            ingest_sql(lake, judge.url, query, "judge")
+            ingest_sql(lake, judge.url, f"select contest, player, score, time, {wait} from ({QUERY}\n) r", "judge")
         ending.join()
         assert digests(lake, "judge") == before
 

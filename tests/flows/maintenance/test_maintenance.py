@@ -462,7 +462,7 @@ def test_verify__after_any_undisturbed_commands_has_no_notes(lake: Path, tmp_pat
         *again,
         "compact",
         "publish --run run --maintain",
-        "alias ghost 'player 3' --dataset games",
+        "alias 'player 4' 'another name' --dataset games",
         "remove 7 --why twice --dataset games",
         *again,
         f"ingest files {tmp_path / 'more'} --dataset games --rewrite",
