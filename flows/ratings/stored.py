@@ -64,7 +64,7 @@ def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBe
         raise _unwritten(error) from None
     full = os.fspath(Path(path).absolute())
     try:
-        Disk(full, os.path.dirname(full)).commit(full, sink.getvalue())
+        Disk(full, os.path.dirname(full)).commit({full: sink.getvalue()})
     except OSError as error:
         raise OSError(error.errno, error.strerror, full) from None  # names this file, not the temporary one
 

@@ -79,11 +79,11 @@ class Disk:
         self.hard_links = True
         self.unflushed = Unflushed(root, self.flush)
 
-    def replace(self, full: str, data: bytes | pa.Buffer, fence: str = "", *, flushed: bool = False) -> None:
+    def replace(self, full: str, data: bytes | pa.Buffer, fence: str = "") -> None:
         """Create or replace a file in one step. Its folder must exist.
 
         The temporary file is in the folder ``fence``; without one, beside the file. It is flushed before the rename if
-        it replaces a file, or if ``flushed`` is true; otherwise by the next commit.
+        it replaces a file; otherwise by the next commit.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Disk:
             The folder ``fence`` is gone.
         """
         temporary = _temporary(fence or full.rpartition("/")[0])
-        flushed = flushed or os.path.lexists(full)
+        flushed = os.path.lexists(full)
         with _fenced(fence, full):
             try:
                 self._write(temporary, data, flushed)
@@ -102,22 +102,18 @@ class Disk:
                 raise
         self.unflushed.add(full, content=not flushed)
 
-    def commit(self, full: str, data: bytes | pa.Buffer, fence: str = "") -> None:
-        """Create or replace a file as :meth:`replace`, after all that was written before, and flush it.
+    def commit(self, files: Mapping[str, bytes | pa.Buffer], fence: str = "") -> None:
+        """Create or replace files in their order as :meth:`replace`, after all that was written before, and flush them.
+
+        The wait for the disk is as long for many files as for one.
 
         Raises
         ------
         FencedError
             The folder ``fence`` is gone.
         FileNotFoundError
-            The folder of the file does not exist, or a file written before is gone.
+            The folder of a file does not exist, or a file written before is gone.
         """
-        self.unflushed.flush()
-        self.replace(full, data, fence, flushed=True)
-        self.unflushed.flush()
-
-    def commit_all(self, files: Mapping[str, bytes], fence: str = "") -> None:
-        """Commit new files in their order, as :meth:`commit`, and wait for the disk as often as for one."""
         self.unflushed.flush()
         aside = {full: _temporary(fence or full.rpartition("/")[0]) for full in files}
         try:

@@ -121,8 +121,8 @@ class LakeFiles:
         with self._lake_errors("write", path):
             if self.local:
                 aside = self._full(fence) if fence else ""
-                write = self._disk.commit if commits else self._disk.replace
-                self._with_parents(full, lambda: write(full, data, aside))
+                commit, replace = self._disk.commit, self._disk.replace
+                self._with_parents(full, lambda: commit({full: data}, aside) if commits else replace(full, data, aside))
             else:
                 self._with_parents(full, lambda: self._put(full, data, media_type, cache_control))
 
@@ -143,7 +143,7 @@ class LakeFiles:
             return
         self.flush()
         with self._lake_errors("write", next(iter(files))):
-            self._disk.commit_all(
+            self._disk.commit(
                 {self._full(path): data for path, data in files.items()}, self._full(fence) if fence else ""
             )
 

@@ -54,7 +54,7 @@ class Unflushed:
                 self._files[full] = None
             folder = os.path.dirname(full)
             self._folders[folder] = None
-            while len(folder) >= len(self._root) and folder not in self._named | self._new:
+            while len(folder) >= len(self._root) and not (folder in self._named or folder in self._new):
                 self._new.add(folder)
                 folder = os.path.dirname(folder)
                 self._folders[folder] = None
