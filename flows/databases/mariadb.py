@@ -18,7 +18,7 @@ from .address import DatabaseAddress
 from .base import NO_QUERY, Connection
 from .dialects import CONNECT_SECONDS, WAIT_SECONDS
 from .errors import UNWRITABLE, DatabaseError, database_error
-from .row_batches import bounded
+from .row_batches import as_batches, bounded
 
 __all__ = ["MariaDbConnection"]
 
@@ -91,9 +91,8 @@ class MariaDbConnection(Connection):
                 cursor.execute(sql)
             if cursor.description is None:
                 raise DatabaseError(self.shown, NO_QUERY)
-            parts = self._parts(cursor)
-            first = self._batch(next(parts), cursor.description)
-            yield first.schema, self._batches(first, parts, cursor.description)
+            described = cursor.description
+            yield as_batches(self._parts(cursor), len(described), lambda columns: self._batch(columns, described))
             with self._errors():
                 cursor.close()
         except BaseException:
@@ -150,14 +149,7 @@ class MariaDbConnection(Connection):
         with self._errors():
             yield from bounded(cursor, len(cursor.description))
 
-    def _batches(self, first: pa.RecordBatch, parts: Iterator[list[Any]], described: Any) -> Iterator[pa.RecordBatch]:
-        if len(first):
-            yield first
-        for part in parts:
-            yield self._batch(part, described)
-
-    def _batch(self, rows: list[Any], described: Any) -> pa.RecordBatch:
-        columns = zip(*rows, strict=True) if rows else ((),) * len(described)
+    def _batch(self, columns: Iterable[Any], described: Any) -> pa.RecordBatch:
         made = [
             self._column(values, pa.field(name, self._type(code, values)))
             for values, (name, code, *_) in zip(columns, described, strict=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["bounded", "united"]
+__all__ = ["as_batches", "bounded", "united"]
 
 ROWS, VALUES, BYTES = 2**16, 2**20, 2**24  # of a batch, at most; one row may have more bytes
 _TEXTS = (str, bytes, bytearray)
@@ -27,6 +28,21 @@ def bounded(rows: Iterable[Sequence[Any]], n_columns: int) -> Iterator[list[Sequ
             part, size, n_lists = [], 0, n_lists + 1
     if part or not n_lists:
         yield part
+
+
+def as_batches(
+    lists: Iterator[list[Sequence[Any]]], n_columns: int, make: Callable[[Iterable[Sequence[Any]]], pa.RecordBatch]
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """The schema of the first list of :func:`bounded`, and a batch of each list with rows.
+
+    Parameters
+    ----------
+    make
+        A batch from the values of each column.
+    """
+    batches = (make(zip(*rows, strict=True) if rows else ((),) * n_columns) for rows in lists)
+    first = next(batches)
+    return first.schema, chain([first] if len(first) else [], batches)
 
 
 def united(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> pa.Table:

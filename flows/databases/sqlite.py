@@ -18,7 +18,7 @@ from .address import DatabaseAddress
 from .base import NO_QUERY, Connection
 from .dialects import WAIT_SECONDS, quote
 from .errors import UNWRITABLE, DatabaseError, database_error
-from .row_batches import bounded
+from .row_batches import as_batches, bounded
 
 __all__ = ["SqliteConnection"]
 
@@ -69,8 +69,7 @@ class SqliteConnection(Connection):
                 raise DatabaseError(self.shown, NO_QUERY)
             names = [column[0] for column in cursor.description]
             parts = self._parts(cursor, len(names))
-            first = self._batch(next(parts), names)
-            yield first.schema, self._batches(first, parts, names)
+            yield as_batches(parts, len(names), lambda columns: self._batch(columns, names))
 
     def append(self, table: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, namespace: str = "") -> int:
         place = f"{namespace}.{quote(table, self.kind)}" if namespace else quote(table, self.kind)
@@ -91,14 +90,7 @@ class SqliteConnection(Connection):
         with self._errors():
             yield from bounded(cursor, n_columns)
 
-    def _batches(self, first: pa.RecordBatch, parts: Iterator[list[Any]], names: list[str]) -> Iterator[pa.RecordBatch]:
-        if len(first):
-            yield first
-        for part in parts:
-            yield self._batch(part, names)
-
-    def _batch(self, rows: list[Any], names: list[str]) -> pa.RecordBatch:
-        columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+    def _batch(self, columns: Iterable[Any], names: list[str]) -> pa.RecordBatch:
         made = [self._column(values, name) for values, name in zip(columns, names, strict=True)]
         return pa.RecordBatch.from_arrays(made, names=names)
 
