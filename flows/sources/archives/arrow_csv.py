@@ -9,9 +9,10 @@ from __future__ import annotations
 import codecs
 import ctypes
 import io
-import threading
+import queue
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -56,10 +57,10 @@ class CsvBatches:
         parse: pacsv.ParseOptions,
         convert: pacsv.ConvertOptions | None = None,
     ) -> None:
-        self._feeding, self._reader = _Feeding(), list[Any]()
+        self._feeding, self._reader = _Feeding(file), list[Any]()
         self.close = weakref.finalize(self, _close, self._reader, self._feeding)  # at the latest when the process ends
         plain = isinstance(file, pa.OSFile) and codecs.lookup(encoding).name == "utf-8" and errors == "strict"
-        stream = file if plain else self._feeding.stream_of(file, encoding, errors)
+        stream = file if plain else self._feeding.stream_of(encoding, errors)
         try:
             self._reader.append(pacsv.open_csv(stream, read, parse, convert))
         except BaseException:
@@ -90,18 +91,26 @@ class CsvBatches:
 class _Feeding:
     """The state of a stream of Python that Arrow's thread reads."""
 
-    def __init__(self) -> None:
-        self.ended, self.freed = False, threading.Event()
+    def __init__(self, file: pa.NativeFile) -> None:
+        self.file, self.ended = file, False
         self.error: Exception | None = None
-        self.freed.set()
+        self._feed: weakref.ref[_Feed] | None = None
+        self._freed = queue.SimpleQueue[object]()
 
-    def stream_of(self, file: pa.NativeFile, encoding: str, errors: str) -> pa.NativeFile:
+    def stream_of(self, encoding: str, errors: str) -> pa.NativeFile:
         """A stream for Arrow, which alone refers to the stream of Python in it."""
-        feed = _Feed(file, encoding, errors, self)
-        self.freed.clear()
-        weakref.finalize(feed, self.freed.set).atexit = False
+        feed = _Feed(encoding, errors, self)
+        # Arrow's thread frees the stream. It keeps the lock of the interpreter from this call of C to its end: a
+        # function of Python could lose the lock, and a process that ends while the thread wants it aborts.
+        self._feed = weakref.ref(feed, self._freed.put)
         # The buffered stream copies: a buffer of Python would need the lock of the interpreter where it is freed.
         return pa.BufferedInputStream(pa.PythonFile(feed, mode="r"), PIECE_BYTES)
+
+    def wait(self) -> None:
+        """Wait until Arrow's thread has left the stream."""
+        if self._feed is not None:
+            with suppress(queue.Empty):
+                self._freed.get(timeout=_CLOSING_SECONDS)
 
     def check(self) -> None:
         """Raise the error of the stream, if it had one: Arrow saw the end of the file."""
@@ -112,11 +121,11 @@ class _Feeding:
 class _Feed(io.RawIOBase):
     """The text of a file as UTF-8, until it ends or is ended."""
 
-    def __init__(self, file: pa.NativeFile, encoding: str, errors: str, state: _Feeding) -> None:
+    def __init__(self, encoding: str, errors: str, state: _Feeding) -> None:
         super().__init__()
         is_utf8 = codecs.lookup(encoding).name == "utf-8"
         self._decoder = None if is_utf8 and errors == "strict" else codecs.getincrementaldecoder(encoding)(errors)
-        self._file, self._state, self._rest, self._at_end = file, state, b"", False
+        self._state, self._rest, self._at_end = state, b"", False
 
     def readable(self) -> bool:
         return True
@@ -126,7 +135,7 @@ class _Feed(io.RawIOBase):
         pieces, size = [self._rest], len(self._rest)
         try:
             while size < n and not (self._at_end or self._state.ended):
-                data: bytes = self._file.read(PIECE_BYTES)
+                data: bytes = self._state.file.read(PIECE_BYTES)
                 self._at_end = not data
                 pieces.append(data if self._decoder is None else self._decoder.decode(data, not data).encode())
                 size += len(pieces[-1])
@@ -154,4 +163,4 @@ def _close(reader: list[Any], feeding: _Feeding) -> None:
         stream = _CStream()
         reader.pop()._export_to_c(ctypes.addressof(stream))
         stream.release(ctypes.addressof(stream))
-    feeding.freed.wait(_CLOSING_SECONDS)
+    feeding.wait()
