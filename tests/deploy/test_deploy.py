@@ -133,7 +133,7 @@ def test_image__copied_files_exist_and_are_not_ignored() -> None:
         assert path in let_in, path
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     packages = set(project["tool"]["setuptools"]["package-dir"].values())
-    assert packages | {"pyproject.toml", project["project"]["readme"]} <= set(copied)
+    assert packages | {"pyproject.toml", "setup.py", project["project"]["readme"]} <= set(copied)
 
 
 def test_image__has_a_supported_python_and_existing_extras() -> None:
