@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +13,11 @@ import pyarrow.compute as pc
 from ranklake.storage import Lake, MissingError
 from ranklake.storage.names.search import Search
 
+from ..answers.distribution import distribution
 from ..common.pools import Pools
 from ..publication.index_manifest import IndexManifest, index_path, read_manifest
 from ..publication.index_parts import integers
-from . import comparison, contests, distribution, past
+from . import comparison, contests, past
 from .handles import Handles, NoPlayerError
 from .kept import Kept
 from .leaderboard import Group, Leaderboard, Page, kept_boards
@@ -40,9 +42,10 @@ class PublishedRun(PublishedTables):
         super().__init__(lake, name, manifest)
         self._kept, self._token = kept or kept_boards(), object()
 
+    @cached_property
     def facts(self) -> dict[str, Any]:
-        """The run: its system, hyperparameters, rounds, players, version and times."""
-        manifest, times = self.manifest, self.contests_table.column("time_seconds")
+        """The run: its system, hyperparameters, rounds, players, version and times; not to be changed."""
+        manifest, times = self.manifest, self.contests_table.column("time_seconds").drop_null()
         return {
             "run": self.name,
             "version": manifest.etag,
@@ -59,7 +62,7 @@ class PublishedRun(PublishedTables):
             "n_rounds": manifest.n_rounds,
             "n_players": len(self.handles),
             "pools": None if manifest.pools is None else list(manifest.pools),
-            "last_time_seconds": next((time for time in reversed(times.to_pylist()) if time is not None), None),
+            "last_time_seconds": times[-1].as_py() if len(times) else None,
         }
 
     def leaderboard(
@@ -158,16 +161,52 @@ class PublishedRun(PublishedTables):
         handle: str | None = None,
         at: int | None = None,
     ) -> dict[str, Any]:
-        """The distribution of ratings; see :func:`ranklake.flows.published.distribution.distribution`.
+        """The number of players in each bin of ratings, and quantiles; raises as :meth:`player`.
 
-        With ``at`` it is that of this time, UTC seconds, as for :meth:`leaderboard`.
+        Parameters
+        ----------
+        width
+            As for :func:`ranklake.flows.answers.distribution.distribution`.
+        active_since
+            Only players whose last contest ended then or later, UTC seconds.
+        handle
+            A player whose percentile is wanted; null if the leaderboard does not have the player.
+        at
+            The distribution of this time, UTC seconds, as for :meth:`leaderboard`.
+
+        Raises
+        ------
+        ValueError
+            The width gives too many bins.
         """
         name = None if handle is None else self.handles.handle(self.handles.row(handle))
-        return distribution.distribution(self._leaderboard_at(at).table, width, active_since, name)
+        board = self._leaderboard_at(at).table
+        ratings, rating = board.column("rating").to_numpy(), None
+        if name is not None and (row := pc.index(board.column("handle"), name).as_py()) >= 0:
+            rating = float(ratings[row])
+        if active_since is not None:
+            ratings = ratings[board.column("last_time_seconds").to_numpy() >= active_since]
+        ratings = ratings[np.isfinite(ratings)]
+        bins = distribution(ratings, width)
+        result: dict[str, Any] = {
+            "n_players": bins.total,
+            "width": bins.width,
+            "bins": [
+                {"low": i * bins.width, "high": (i + 1) * bins.width, "count": n}
+                for i, n in enumerate(bins.counts, bins.first)
+            ],
+            "quantiles": {str(share): value for share, value in bins.quantiles},
+        }
+        if name is not None:
+            below = None if rating is None else float((ratings < rating).mean() * 100) if len(ratings) else 0.0
+            result["player"] = {"handle": name, "rating": rating, "percentile": below}
+        return result
 
     def count(self, low: float | None = None, high: float | None = None) -> int:
         """Number of players with a rating of at least ``low`` and below ``high``."""
-        return distribution.count(self, low, high)
+        ratings = self.leaderboard_table.column("rating").to_numpy()
+        least, below = -math.inf if low is None else low, math.inf if high is None else high
+        return int(np.sum((ratings >= least) & (ratings < below)))
 
     def contests(
         self, start: int = 0, limit: int = 100, q: str = "", since: int | None = None, until: int | None = None

@@ -181,7 +181,7 @@ class _Api:
         runs = self._served.runs
         return await self._conditional(
             request, self._served.etag, self._served.time_seconds,
-            lambda: render({"runs": [run.facts() for run in runs.values()]}, "json", {}),
+            lambda: render({"runs": [run.facts for run in runs.values()]}, "json", {}),
         )  # fmt: skip
 
     async def _post_players(self, request: Request) -> Response:

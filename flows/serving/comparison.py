@@ -46,7 +46,7 @@ def _chances(run: PublishedRun, players: Sequence[Mapping[str, Any]]) -> npt.NDA
     columns |= {"mu": mu, "sigma": sigma, **system.state(params, mu, sigma)}
     columns["n_rounds"] = np.array([player["n_rounds"] for player in players], np.int32)
     columns["last_time"] = np.array([player["last_time_seconds"] for player in players], np.int64)
-    time_seconds = run.facts()["last_time_seconds"] or 0
+    time_seconds = run.facts["last_time_seconds"] or 0
     display = Display(system, params, manifest.deviations)
     handles = [player["handle"] for player in players]
     return Prediction(display, handles, columns, time_seconds, manifest.n_rounds).chances()

@@ -94,7 +94,7 @@ def _handles(most: int) -> Parameter:
 
 
 def _about_run(run: PublishedRun, values: Values) -> Any:
-    return run.facts()
+    return run.facts
 
 
 def _leaderboard(run: PublishedRun, values: Values) -> Rows:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..answers.distribution import distribution as bins_of
 from ..common.pools import pools_line
 from ..common.times import AGES, parse_span
 from ..published.leaderboard import Group
@@ -17,7 +18,7 @@ from ..results.rating_format import RatingFormat
 from ..site.embedded import badge, graph
 from ..site.graph import Series
 from ..site.groups import ACTIVE, group_sections
-from ..site.histogram import histogram_of, title_counts
+from ..site.histogram import title_counts
 from ..site.links import ServerLinks
 from ..site.pages import RunFacts
 from ..site.teams import first_rows
@@ -46,7 +47,7 @@ _STANDINGS = ("place", "handle", "perf", "rating", "change")
 
 def facts(run: PublishedRun) -> RunFacts:
     """The run, for every page."""
-    known = run.facts()
+    known = run.facts
     form = RatingFormat(run.titles, known["decimals"])
     counts = known["n_players"], known["n_rounds"], known["last_time_seconds"] or 0
     pools = pools_line(known["pools"] or ())
@@ -163,7 +164,7 @@ def distribution(run: PublishedRun, handle: str | None) -> dict[str, Any]:
     """The histogram, and one player in it; raises as :meth:`PublishedRun.player`."""
     ratings = run.leaderboard_table.column("rating").to_numpy()
     one = None if handle is None else _player(run, handle)
-    return {"bins": histogram_of(ratings), "titles": title_counts(run.titles, ratings), "player": one}
+    return {"bins": bins_of(ratings), "titles": title_counts(run.titles, ratings), "player": one}
 
 
 def preview_form(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..answers.distribution import Distribution, distribution
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
 from ..common.times import AGES, parse_span
@@ -19,7 +20,7 @@ from ..results.ranks import are_active
 from .colours import title_styles
 from .content import Round, SiteContent, digest
 from .groups import ACTIVE, group_sections
-from .histogram import Histogram, histogram_of, title_counts
+from .histogram import title_counts
 from .links import SiteLinks
 from .pages import RunFacts, Templates, static_files, template_files
 from .shards import (
@@ -246,7 +247,7 @@ class SiteParts:
         """The histogram of ratings, as data and as a page."""
         content = self._content
         rating = board.column("rating").to_numpy()
-        bins = histogram_of(rating)
+        bins = distribution(rating)
         links = SiteLinks(f"{self._files.version}distribution.html", self._files.version, self._assets)
         titles = title_counts(content.format.titles, rating)
         html = self._templates.render("distribution", facts, links, bins=bins, titles=titles, player=None)
@@ -291,7 +292,7 @@ def _packed(value: Any) -> bytes:
     return compress(encode(value))
 
 
-def _histogram_json(bins: Histogram) -> dict[str, Any]:
+def _histogram_json(bins: Distribution) -> dict[str, Any]:
     quantiles = {"share": [q for q, _ in bins.quantiles], "rating": [value for _, value in bins.quantiles]}
     return {"start": bins.start, "width": bins.width, "counts": bins.counts, "quantiles": quantiles}
 

@@ -13,13 +13,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from ranklake.flows.answers.distribution import distribution
 from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles
 from ranklake.flows.results.rating_format import RatingFormat
 from ranklake.flows.site import names as site_names
 from ranklake.flows.site.colours import CONTRAST, DARK, LIGHT, contrast, legible, title_styles
 from ranklake.flows.site.embedded import badge, graph
 from ranklake.flows.site.graph import Series, history_graph
-from ranklake.flows.site.histogram import histogram_graph, histogram_of, nice_width
+from ranklake.flows.site.histogram import histogram_graph
 from ranklake.flows.site.links import Links, ServerLinks, SiteLinks
 from ranklake.flows.site.names import day, short
 from ranklake.flows.site.pages import POLICY, RunFacts, Templates, static_files
@@ -121,7 +122,7 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
     rows = {"place": [1, 2], "handle": [name, "b"], "perf": [None, 1500], "rating": [1500, 1400], "change": [None, -9]}
     about = {"contest_id": name, "name": name, "url": name, "time_seconds": None, "n_players": 2, "n_rows": 2}
     pair = {"a": name, "b": name, "rounds": 1, "a_first": 1, "b_first": 0, "ties": 1}
-    bins, history = histogram_of(np.array([1400.0, 1500.0])), {"players": [name]}
+    bins, history = distribution(np.array([1400.0, 1500.0])), {"players": [name]}
     titles = [{"name": name, "minimum": None, "class": "t t0", "n": 2, "below": 0.0}]
     listed = {"name": name, "time_seconds": 0, "n_players": 2, "address": links.contest(name)}
     both = {
@@ -342,15 +343,8 @@ def test_graph__of_one_round_and_of_none_is_drawn() -> None:
         assert "NaN" not in str(history_graph(series, RatingFormat(CODEFORCES, 0)))
 
 
-def test_histogram__has_every_player_in_a_bin_of_round_width() -> None:
-    ratings = np.random.default_rng(7).normal(1500, 300, 5_000)
-    bins = histogram_of(np.append(ratings, np.nan))
-    assert bins.total == 5_000
-    assert bins.width == nice_width((ratings.max() - ratings.min()) / 50) == 50
-    assert bins.start % bins.width == 0
-    below = np.mean(ratings < bins.rows()[3][0])
-    assert bins.rows()[3][2] == pytest.approx(below)
-    assert dict(bins.quantiles)[0.5] == pytest.approx(np.median(ratings))
+def test_histogram__has_a_bar_for_every_bin() -> None:
+    bins = distribution(np.random.default_rng(7).normal(1500, 300, 5_000))
     graph = histogram_graph(bins, RatingFormat(NONE, 0))
     assert len(graph["bars"]) == len(bins.counts)
     assert [tick["text"] for tick in graph["ticks"]] == [str(value) for value in range(400, 2601, 200)]

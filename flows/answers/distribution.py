@@ -1,0 +1,87 @@
+"""The distribution of ratings: bins of a round width, and quantiles."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["MOST_BINS", "Distribution", "distribution", "nice_width"]
+
+MOST_BINS = 2_000
+_BINS = 50  # at least, by default, before the width is rounded up
+_QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Counts of players by rating.
+
+    Attributes
+    ----------
+    first : int
+        The number of the first bin: bin ``i`` has the ratings from ``i * width`` to below ``(i + 1) * width``.
+    width : float
+        The width of every bin, rating points.
+    counts : list of int
+        Players of each bin; at least one bin.
+    quantiles : list of (float, float)
+        Shares, and the ratings that these shares of players are below; empty without players.
+    """
+
+    first: int
+    width: float
+    counts: list[int]
+    quantiles: list[tuple[float, float]]
+
+    @property
+    def total(self) -> int:
+        """Number of players."""
+        return sum(self.counts)
+
+    @property
+    def start(self) -> float:
+        """Lower end of the first bin."""
+        return self.first * self.width
+
+    def rows(self) -> list[tuple[float, int, float]]:
+        """Every bin, best first: its lower end, its players, and the share of players below the bin."""
+        below, rows = 0, []
+        for i, n in enumerate(self.counts, self.first):
+            rows.append((i * self.width, n, below / max(self.total, 1)))
+            below += n
+        return rows[::-1]
+
+
+def distribution(ratings: npt.NDArray[np.float64], width: float | None = None) -> Distribution:
+    """The distribution of the finite ones of some ratings. The bins begin at multiples of their width.
+
+    Parameters
+    ----------
+    width
+        Width of a bin, rating points; by default the least :func:`nice_width` that gives at most about 50 bins.
+
+    Raises
+    ------
+    ValueError
+        The width gives more than ``MOST_BINS`` bins.
+    """
+    shown = ratings[np.isfinite(ratings)]
+    low, high = (float(shown.min()), float(shown.max())) if len(shown) else (0.0, 0.0)
+    width = nice_width((high - low) / _BINS) if width is None else width
+    first, last = math.floor(low / width), math.floor(high / width)
+    if last - first >= MOST_BINS:
+        raise ValueError(f"must give at most {MOST_BINS:,} bins for ratings from {low:.0f} to {high:.0f}")
+    counts = np.bincount((np.floor(shown / width) - first).astype(np.int64), minlength=last - first + 1)
+    values = np.quantile(shown, _QUANTILES).tolist() if len(shown) else []
+    return Distribution(first, width, counts.tolist(), list(zip(_QUANTILES, values, strict=False)))
+
+
+def nice_width(value: float) -> float:
+    """The least of 1, 2, 2.5, 5 and 10 times a power of ten that is at least ``value``; 1 without a range."""
+    if not value > 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in (1, 2, 2.5, 5, 10, 20) if step * power >= value * (1 - 1e-9))
