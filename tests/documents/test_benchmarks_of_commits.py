@@ -181,3 +181,16 @@ def test_compare__of_programs_that_fail_shows_their_output(
     assert program("compare").main(["base", "nothing", "rating", "--own"], repository) == 2
     with pytest.raises(SystemExit, match="2"):
         program("compare").main(["base", "slow", "--turns", "2"], repository)
+
+
+@pytest.mark.slow
+def test_structure__of_a_commit_has_positive_figures(program: Any, tmp_path: Path) -> None:
+    if not (FOLDER.parents[1] / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("no repository, or git is not installed")
+    assert program("structure").main(["HEAD", "--packages", "--json", str(tmp_path / "figures.json")]) == 0
+    figures = json.loads((tmp_path / "figures.json").read_text())["HEAD"]
+    assert all(figure > 0 for figure in figures.values()), figures
+    assert figures["lines of the product"] == sum(
+        figure for row, figure in figures.items() if row.startswith("  ") and row.endswith(": lines")
+    )
+    assert program("structure").main(["no-such-commit"]) == 2
