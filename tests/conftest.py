@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -45,6 +46,17 @@ settings.load_profile("fixed")
 # Without compiled modules, each of the many processes that tests start compiles all modules that it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+_MARKS_OF_A_MODULE = re.compile(r"^pytestmark = (?:\[$.*?^\]|.*?$)", re.MULTILINE | re.DOTALL)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no module of slow tests where none of them runs: they load Prefect, browsers and object stores."""
+    if config.option.markexpr != "not slow" or not collection_path.name.startswith("test_"):
+        return None
+    marks = _MARKS_OF_A_MODULE.search(collection_path.read_text("utf-8"))
+    return True if marks is not None and "mark.slow" in marks[0] else None
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -20,10 +20,6 @@ import yaml
 from dask import config
 from deploy.commands import ROOT, check, check_shell, shell_lines
 from helpers.documents import PAGES
-from prefect.cli.deploy._models import PrefectYamlModel
-from prefect.client.schemas.schedules import CronSchedule
-from prefect.flows import load_flow_from_entrypoint
-from prefect.settings import Settings
 
 from ranklake.flows.engines.local_cluster import WORKER_ENVIRON
 from ranklake.flows.ingestion.source_update import SOURCES, check_source
@@ -65,6 +61,8 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def test_prefect__file_is_valid() -> None:
+    from prefect.cli.deploy._models import PrefectYamlModel
+
     PrefectYamlModel.model_validate(PREFECT)
     known = PrefectYamlModel.model_fields["deployments"].annotation
     assert known is not None
@@ -78,6 +76,9 @@ def test_prefect__file_is_valid() -> None:
 
 @pytest.mark.parametrize("one", DEPLOYMENTS, ids=lambda one: one["entrypoint"])
 def test_prefect__entry_points_accept_the_parameters(one: dict[str, Any]) -> None:
+    from prefect.client.schemas.schedules import CronSchedule
+    from prefect.flows import load_flow_from_entrypoint
+
     flow = load_flow_from_entrypoint(one["entrypoint"], use_placeholder_flow=False)
     known, needed = set(flow.parameters.properties), set(flow.parameters.required or ())
     assert one["parameters"]["lake"] == "{{ $RANKLAKE_LAKE }}"
@@ -108,6 +109,8 @@ def test_prefect__each_data_set_has_its_own_deployment() -> None:
 
 
 def test_project__disables_analytics_and_telemetry() -> None:
+    from prefect.settings import Settings
+
     result = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["prefect"]
     assert result == {"server": {"analytics_enabled": False}, "telemetry": {"enable_resource_metrics": False}}
     found = Settings.model_validate(result)
@@ -414,6 +417,8 @@ def test_documents__commands_of_ranklake_are_valid(tmp_path: Path, monkeypatch: 
 
 
 def test_pages__timers_are_valid() -> None:
+    from prefect.client.schemas.schedules import CronSchedule
+
     text = (ROOT / "deploy" / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```cron\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines() if not line.startswith("#")]
@@ -425,6 +430,8 @@ def test_pages__timers_are_valid() -> None:
 
 
 def test_runbook__names_existing_deployments_and_parameters() -> None:
+    from prefect.flows import load_flow_from_entrypoint
+
     there = {f"{load_flow_from_entrypoint(one['entrypoint']).name}/{one['name']}": one for one in DEPLOYMENTS}
     runs = [line for line in shell_lines(RUNBOOK) if "prefect deployment run" in line]
     assert runs
@@ -438,6 +445,8 @@ def test_runbook__names_existing_deployments_and_parameters() -> None:
 
 
 def test_runbook__example_of_a_deployment_with_several_runs_is_valid() -> None:
+    from prefect.flows import load_flow_from_entrypoint
+
     text = RUNBOOK.read_text(encoding="utf-8")
     (example,) = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (codeforces,) = [one for one in DEPLOYMENTS if one["name"] == "codeforces"]

@@ -14,6 +14,8 @@ from helpers.stores import Proxy, reachable
 from ranklake.flows.ingestion.sites import ingest_source, normalise_source
 from ranklake.storage import Lake
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("moto", reason="needs moto[server], a store that runs here")
 s3fs = pytest.importorskip("s3fs")
 
@@ -27,7 +29,6 @@ def store(tmp_path: Path) -> Iterator[Proxy]:
         yield made
 
 
-@pytest.mark.slow
 def test_ingest__into_an_object_store_is_as_on_a_disk(store: Proxy, lake: Lake, server: Server) -> None:
     site = FakeCodeforces(server)
     for number in range(1, 6):
