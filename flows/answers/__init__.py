@@ -1,1 +1,1 @@
-"""Answers to questions about rated runs, as plain data: each question has one function."""
+"""Answers to questions about rated runs, as plain data: one function for each question. No HTTP."""

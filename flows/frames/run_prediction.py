@@ -9,9 +9,9 @@ import numpy as np
 
 from ranklake.storage import Dataset, Lake, Run
 
+from ..answers.current import pool_note
 from ..common.configuration.needed_times import check_to_come
 from ..execution.selection import select_beliefs
-from ..published.current import pool_note
 from ..results.display import Display
 from ..results.player_names import candidate_names
 from .prediction import Prediction

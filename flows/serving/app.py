@@ -19,8 +19,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 
+from ..answers.run import NoPlayerError, PublishedRun
 from ..common.text import quoted
-from ..published.run import NoPlayerError, PublishedRun
 from .answers.conditional import is_unchanged, validators
 from .answers.data_files import data_file
 from .answers.parameters import parse

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..published.run import PublishedRun
+from ..answers.run import PublishedRun
 
 __all__ = ["compare"]
 

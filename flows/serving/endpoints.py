@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..published.leaderboard import ORDERS, Group, Page
-from ..published.run import NoPlayerError, PublishedRun
+from ..answers.leaderboard import ORDERS, Group, Page
+from ..answers.run import NoPlayerError, PublishedRun
 from ..results.group_level import group_level
 from .answers.parameters import Parameter
 from .answers.problems import Problem

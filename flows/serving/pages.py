@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from ..published.run import NoPlayerError, PublishedRun
+from ..answers.run import NoPlayerError, PublishedRun
 from ..site.colours import title_styles
 from ..site.embedded import style_policy
 from ..site.groups import ACTIVE

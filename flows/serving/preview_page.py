@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
+from ..answers.run import PublishedRun
 from ..common.finite import finite_rows
 from ..common.text import quoted
-from ..published.run import PublishedRun
 from ..sources.absences import is_absence
 from ..sources.base import SourceError
 from .answers.problems import Problem

@@ -13,9 +13,9 @@ import numpy as np
 
 from ranklake.storage import Lake, LakeError
 
+from ..answers.run import PublishedRun
 from ..common.text import quoted
 from ..common.times import parse_time
-from ..published.run import PublishedRun
 from .answers.problems import Problem
 from .answers.rendering import Body, Rows, kept_bodies, render
 

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from ..answers.distribution import distribution as bins_of
+from ..answers.leaderboard import Group
+from ..answers.run import PublishedRun
 from ..common.pools import pools_line
 from ..common.times import AGES, parse_span
-from ..published.leaderboard import Group
-from ..published.run import PublishedRun
 from ..results.attributes import COUNTRY
 from ..results.rating_format import RatingFormat
 from ..site.embedded import badge, graph

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from changes import RUN, published_lake
 from timing import Options, Result, SkippedRow, invoke
 
-from ranklake.flows.published.run import open_published
+from ranklake.flows.answers.run import open_published
 from ranklake.storage import Lake
 
 __all__ = ["measured", "serving"]

@@ -49,10 +49,10 @@ def runs(form: str, lake: LakeAddress) -> None:
     without_pandas()
     from ranklake.storage import LakeError
 
+    from ...answers.current import pool_sizes
     from ...common.pools import pools_line
     from ...maintenance.freshness import update_command
     from ...maintenance.status import status
-    from ...published.current import pool_sizes
 
     opened = lake.open()
     found = status(opened)

@@ -60,7 +60,7 @@ def player(
 
     def draw() -> Figure:
 
-        from ...published.current import player_history, pool_note
+        from ...answers.current import player_history, pool_note
 
         opened = lake.open()
         found = [player_history(opened, run, handle, deviations, titles, smoothed=True) for handle in handles]
@@ -102,8 +102,8 @@ def comparison(runs: tuple[str, str], output: str, lake: LakeAddress) -> None:
 
     def draw() -> Figure:
 
+        from ...answers.current import leaderboard
         from ...plotting.comparison import comparison_figure
-        from ...published.current import leaderboard
         from ...results.migration.comparison import compare_boards
 
         opened = lake.open()

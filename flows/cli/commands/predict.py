@@ -123,8 +123,8 @@ def teamrate(handles: tuple[str, ...], run: str, form: str, deviations: float | 
     without_pandas()
     from ranklake.storage import Dataset, LakeError, Run
 
+    from ...answers.current import leaderboard, pool_note
     from ...common.text import quoted
-    from ...published.current import leaderboard, pool_note
     from ...results.group_level import group_level
     from ...results.player_names import candidate_names
 

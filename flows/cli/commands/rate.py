@@ -149,11 +149,11 @@ def smooth(
     """
     from ranklake.rating_kernels.smoothing.sweeps import MEAN_MOVE, SPREAD
 
+    from ...answers.current import pool_sizes
     from ...common.configuration.settings import parse_settings
     from ...common.pools import pools_line
     from ...engines.factory import open_engine
     from ...engines.protocols import DistributedEngine
-    from ...published.current import pool_sizes
     from ...smoothing.smooth import smooth_run
 
     with usage():

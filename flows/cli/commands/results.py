@@ -70,9 +70,9 @@ def leaderboard(
 ) -> None:
     """Show the players of a run, best first."""
     without_pandas()
+    from ...answers.current import leaderboard as of_run
+    from ...answers.current import pool_sizes
     from ...common.pools import pools_line
-    from ...published.current import leaderboard as of_run
-    from ...published.current import pool_sizes
 
     with usage():
         check_safe(safe, form)
@@ -144,7 +144,7 @@ def player(
 ) -> None:
     """Show every rated round of one player, in order; HANDLE may be an alias."""
     without_pandas()
-    from ...published.current import player_history
+    from ...answers.current import player_history
 
     with usage():
         check_safe(safe, form)
@@ -177,9 +177,9 @@ def compare(before: str, after: str, top: int, form: str, safe: bool, lake: Lake
     Players are the same if their handles are; places are among the common players. `plot comparison` draws both
     distributions.
     """
+    from ...answers.current import leaderboard
     from ...common.finite import finite_rows
     from ...common.progress import in_parts
-    from ...published.current import leaderboard
     from ...results.migration.comparison import compare_boards
 
     with usage():

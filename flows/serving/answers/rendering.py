@@ -11,9 +11,9 @@ import msgspec
 import pyarrow as pa
 from pyarrow import csv
 
+from ...answers.kept import Kept
 from ...common.finite import finite_json, finite_rows
 from ...publication.export import change_texts
-from ...published.kept import Kept
 
 __all__ = ["FORMATS", "Body", "Rows", "encoding_for", "kept_bodies", "render"]
 

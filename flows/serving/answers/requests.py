@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from starlette.requests import ClientDisconnect, Request
 
-from ...published.run import NoPlayerError
+from ...answers.run import NoPlayerError
 from .problems import Problem
 
 __all__ = ["MOST_BODIES", "Bodies", "missing_player", "prefers_html"]

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...published.kept import Kept
+from ...answers.kept import Kept
 from ..answers.conditional import is_unchanged
 from ..answers.rendering import encoding_for
 from .metrics import Metrics

@@ -10,7 +10,7 @@ import msgspec
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from ...published.run import PublishedRun
+from ...answers.run import PublishedRun
 from ..answers.problems import Problem
 
 __all__ = ["MOST_LISTENERS", "Listeners"]

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from typing import Any
 
-from ...published.kept import Kept
+from ...answers.kept import Kept
 from .served_runs import ServedRuns
 
 __all__ = ["Metrics"]

@@ -11,9 +11,9 @@ from hashlib import blake2b
 from ranklake.storage import Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
 
+from ...answers.leaderboard import kept_boards
+from ...answers.run import PublishedRun, open_published
 from ...publication.index_manifest import INDEX, read_manifest
-from ...published.leaderboard import kept_boards
-from ...published.run import PublishedRun, open_published
 
 __all__ = ["ServedRuns"]
 

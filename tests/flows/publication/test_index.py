@@ -11,14 +11,14 @@ from helpers.lakes import commit_often, ingest, lake_of, rate_run, same_tables, 
 from helpers.tables import over_years
 from helpers.timeouts import TIMEOUT
 
-import ranklake.flows.published.current as current
+import ranklake.flows.answers.current as current
+from ranklake.flows.answers.run import open_published
 from ranklake.flows.cli.main import cli
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.publication import index_parts, index_writer
 from ranklake.flows.publication.index_manifest import index_path, read_manifest
 from ranklake.flows.publication.index_parts import cut
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.published.run import open_published
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.players import player_history
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, Run

@@ -11,12 +11,12 @@ from helpers.commands import Command
 from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, same_tables
 from helpers.teams import rosters
 
+from ranklake.flows.answers import current
+from ranklake.flows.answers.run import open_published
 from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.index_manifest import index_path, read_manifest
 from ranklake.flows.publication.index_parts import encode_part
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.published import current
-from ranklake.flows.published.run import open_published
 from ranklake.flows.results.players import player_history
 from ranklake.storage import Dataset, Lake, Run
 

@@ -11,6 +11,7 @@ from helpers.databases import Judge
 from helpers.lakes import ingest, rate_run
 from helpers.tables import delta, folder, read
 
+from ranklake.flows.answers.run import open_published
 from ranklake.flows.databases.connection import connect
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.publication.database import publish_to_database
@@ -18,7 +19,6 @@ from ranklake.flows.publication.database_tables import DatabaseTables
 from ranklake.flows.publication.index_manifest import read_manifest
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.verification import verify_published
-from ranklake.flows.published.run import open_published
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Contest, Dataset, Lake
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED

@@ -13,10 +13,10 @@ from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run
 from helpers.sites import manifest, unpacked
 
+from ranklake.flows.answers.current import player_history as current_history
+from ranklake.flows.answers.run import open_published
 from ranklake.flows.publication.content import Content
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.published.current import player_history as current_history
-from ranklake.flows.published.run import open_published
 from ranklake.flows.results.migration.explanation import explain
 from ranklake.flows.results.players import player_history
 from ranklake.flows.serving import views

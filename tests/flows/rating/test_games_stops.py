@@ -12,9 +12,9 @@ from helpers.games import DAY, Game, as_contests, as_periods, ingest_periods, le
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import commit_often, copy_of, files, ingest, rate_run, rated
 
+from ranklake.flows.answers.run import open_published
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.published.run import open_published
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake.layout import dataset_folder
 from ranklake.storage.leases.acquire import hold_lease

@@ -11,8 +11,8 @@ from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run
 
 import ranklake
+from ranklake.flows.answers.run import NoPlayerError, open_published
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.published.run import NoPlayerError, open_published
 from ranklake.storage import Dataset, Lake
 
 PLAYERS = ("tourist", "Petr", "jos\u00e9", "ann lee")

@@ -24,12 +24,12 @@ pytest.importorskip("starlette")
 from helpers.api import TestClient
 from helpers.names import STRANGE
 
+from ranklake.flows.answers.run import open_published
 from ranklake.flows.common.finite import finite_rows
 from ranklake.flows.frames.run_prediction import predict_run
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.published.run import open_published
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.serving import previews
 from ranklake.flows.serving.answers.data_files import MOST_RANGES

@@ -14,7 +14,7 @@ from ranklake.storage import Lake
 pytest.importorskip("starlette")
 from helpers.api import TestClient
 
-from ranklake.flows.published import contests
+from ranklake.flows.answers import contests
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns

@@ -18,9 +18,9 @@ from pyarrow import csv
 pytest.importorskip("starlette")
 from helpers.api import TestClient
 
+from ranklake.flows.answers.run import open_published
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.published.run import open_published
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.serving import views
 from ranklake.flows.serving.app import create_app

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("starlette")
 from helpers.api import ask
 
-from ranklake.flows.published import past
+from ranklake.flows.answers import past
 from ranklake.flows.serving.answers.problems import Problem
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS, MOST_SEARCHED

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ..common.times import count_until
 from ..results.board_table import board_table
-from .tables import PublishedTables
+from .index_rows import IndexRows
 
 __all__ = ["States", "leaderboard_at", "rounds_until", "states_before"]
 
@@ -42,12 +42,12 @@ class States:
         return self.players.nbytes + self.latest.nbytes + sum(values.nbytes for values in self.columns.values())
 
 
-def rounds_until(tables: PublishedTables, at: int) -> int:
+def rounds_until(tables: IndexRows, at: int) -> int:
     """The number of rounds until the last one that ended at a time, UTC seconds, or before."""
     return count_until(_ends(tables), at)
 
 
-def states_before(tables: PublishedTables, stop: int) -> States:
+def states_before(tables: IndexRows, stop: int) -> States:
     """The state of each player after the rounds before ``stop``. O(rows of these rounds)."""
     n, ends = len(tables.row_of_player), _ends(tables)
     state = {name: np.zeros(n, kind) for name, kind in _STATE.items()}
@@ -65,7 +65,7 @@ def states_before(tables: PublishedTables, stop: int) -> States:
     return States(rated, columns | {"last_time_seconds": ends[last_round[rated]]}, latest[rated])
 
 
-def leaderboard_at(tables: PublishedTables, states: States, at: int) -> pa.Table:
+def leaderboard_at(tables: IndexRows, states: States, at: int) -> pa.Table:
     """The leaderboard of a time; as :func:`ranklake.flows.results.as_of.leaderboard_at`, with the published titles.
 
     Parameters
@@ -94,7 +94,7 @@ def leaderboard_at(tables: PublishedTables, states: States, at: int) -> pa.Table
     return board_table(states.players, handles, columns, tables.titles)
 
 
-def _ends(tables: PublishedTables) -> npt.NDArray[np.int64]:
+def _ends(tables: IndexRows) -> npt.NDArray[np.int64]:
     """The end of each round, UTC seconds; 0 if unknown."""
     found: npt.NDArray[np.int64] = tables.contests_table.column("time_seconds").fill_null(0).to_numpy()
     return found

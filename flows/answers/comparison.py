@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .tables import PublishedTables
+from .index_rows import IndexRows
 
 __all__ = ["compare"]
 
@@ -18,7 +18,7 @@ _Places = tuple[int, dict[str, int]]  # number of a round, and the places of pla
 _Teams = dict[str, str]  # the team of each player
 
 
-def compare(tables: PublishedTables, players: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def compare(tables: IndexRows, players: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The rounds with at least two of the players, and the wins, losses and draws of each pair.
 
     Members of one team share its place: such a round is neither a win nor a loss nor a draw of theirs. A round of teams
@@ -42,7 +42,7 @@ def compare(tables: PublishedTables, players: Sequence[dict[str, Any]]) -> dict[
     return {"players": list(players), "pairs": pairs, "contests": contests}
 
 
-def _rounds(tables: PublishedTables, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
+def _rounds(tables: IndexRows, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
     """The common rounds, each with the places of the players in it; and the teams of the players, by round."""
     places: dict[int, dict[str, int]] = {}
     teams: dict[int, _Teams] = {}
@@ -55,7 +55,7 @@ def _rounds(tables: PublishedTables, players: Sequence[dict[str, Any]]) -> tuple
     return [(index, found) for index, found in sorted(places.items()) if len(found) > 1], teams
 
 
-def _games(tables: PublishedTables, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
+def _games(tables: IndexRows, players: Sequence[dict[str, Any]]) -> tuple[list[_Places], dict[int, _Teams]]:
     """The games of two of the players in order of periods, as :func:`_rounds`; there are no teams."""
     handles, games = {player["player"]: player["handle"] for player in players}, []
     for player, handle in handles.items():

@@ -13,21 +13,21 @@ import pyarrow.compute as pc
 from ranklake.storage import Lake, MissingError
 from ranklake.storage.names.search import Search
 
-from ..answers.distribution import distribution
 from ..common.pools import Pools
 from ..publication.index_manifest import IndexManifest, index_path, read_manifest
 from ..publication.index_parts import integers
 from . import comparison, contests, past
+from .distribution import distribution
 from .handles import Handles, NoPlayerError
+from .index_rows import IndexRows
 from .kept import Kept
 from .leaderboard import Group, Leaderboard, Page, kept_boards
 from .pools import pools_of
-from .tables import PublishedTables
 
 __all__ = ["NoPlayerError", "PublishedRun", "open_published"]
 
 
-class PublishedRun(PublishedTables):
+class PublishedRun(IndexRows):
     """One state of a published run; immutable. Made by :func:`open_published`.
 
     Tables of Arrow are results of many rows; dicts of Python values are results about one thing.
@@ -76,7 +76,7 @@ class PublishedRun(PublishedTables):
         group: Group | None = None,
         active: int | None = None,
     ) -> Page:
-        """Rows of the leaderboard; see :meth:`ranklake.flows.published.leaderboard.Leaderboard.page`.
+        """Rows of the leaderboard; see :meth:`ranklake.flows.answers.leaderboard.Leaderboard.page`.
 
         Parameters
         ----------
@@ -211,11 +211,11 @@ class PublishedRun(PublishedTables):
     def contests(
         self, start: int = 0, limit: int = 100, q: str = "", since: int | None = None, until: int | None = None
     ) -> Page:
-        """Contests, latest first; see :func:`ranklake.flows.published.contests.contests`."""
+        """Contests, latest first; see :func:`ranklake.flows.answers.contests.contests`."""
         return contests.contests(self, start, limit, q, since, until)
 
     def contest(self, contest_id: str, start: int = 0, limit: int | None = None) -> tuple[dict[str, Any], Page]:
-        """A contest and its standings; see :func:`ranklake.flows.published.contests.contest`.
+        """A contest and its standings; see :func:`ranklake.flows.answers.contests.contest`.
 
         Raises
         ------

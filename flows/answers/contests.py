@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from ranklake.storage.names.search import fold
 
+from .index_rows import IndexRows
 from .leaderboard import Page
-from .tables import PublishedTables
 
 __all__ = ["MOST_GAME_ROWS", "contest", "contests", "history"]
 
@@ -21,7 +21,7 @@ _OF_HISTORY = ("contest_id", "name", "url", "time_seconds", "n_players")
 
 
 def contests(
-    tables: PublishedTables, start: int, limit: int, q: str = "", since: int | None = None, until: int | None = None
+    tables: IndexRows, start: int, limit: int, q: str = "", since: int | None = None, until: int | None = None
 ) -> Page:
     """Contests, latest first; columns as in ``PUBLISHED["contests"]``.
 
@@ -45,7 +45,7 @@ def contests(
 
 
 def contest(
-    tables: PublishedTables, contest_id: str, start: int = 0, limit: int | None = None
+    tables: IndexRows, contest_id: str, start: int = 0, limit: int | None = None
 ) -> tuple[dict[str, Any], Page]:
     """A contest and a page of its standings: ``place, handle, perf, rating_before, rating, change, mu, sigma``,
     ``n_before``, ``team`` and ``rated``.
@@ -111,7 +111,7 @@ def _with_unrated(standings: pa.Table, unrated: pa.Table) -> pa.Table:
     return rows.take(pa.array(np.argsort(rows.column("place").to_numpy(), kind="stable")))
 
 
-def history(tables: PublishedTables, player: int, since: int | None = None) -> pa.Table:
+def history(tables: IndexRows, player: int, since: int | None = None) -> pa.Table:
     """The rated rows of a player with their contests and the change of the rating; null in the first round.
 
     Rows of games have the ``opponent``.

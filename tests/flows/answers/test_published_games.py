@@ -10,11 +10,11 @@ import pytest
 from helpers.games import DAY, as_periods, ingest_periods, league
 from helpers.lakes import commit_often, rate_run
 
+from ranklake.flows.answers import contests
+from ranklake.flows.answers.current import player_history as of_index
+from ranklake.flows.answers.run import PublishedRun, open_published
 from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.published import contests
-from ranklake.flows.published.current import player_history as of_index
-from ranklake.flows.published.run import PublishedRun, open_published
 from ranklake.flows.results.players import player_history as of_rounds
 from ranklake.storage import Lake
 

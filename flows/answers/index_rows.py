@@ -17,10 +17,10 @@ from ..publication.index_manifest import IndexFile, IndexManifest, index_path
 from ..publication.index_parts import UNRATED, Part, integers, read_mapped
 from ..results.ranks import percentiles
 
-__all__ = ["PublishedTables"]
+__all__ = ["IndexRows"]
 
 
-class PublishedTables:
+class IndexRows:
     """One state of a published run; immutable.
 
     Attributes

@@ -13,14 +13,14 @@ import pytest
 from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, synthetic
 from helpers.tables import over_years
 
+from ranklake.flows.answers import past
 from ranklake.flows.answers.distribution import distribution
+from ranklake.flows.answers.index_rows import IndexRows
+from ranklake.flows.answers.leaderboard import ORDERS, kept_boards
+from ranklake.flows.answers.run import NoPlayerError, PublishedRun, open_published
 from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.index_manifest import IndexFile, read_manifest
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.published import past
-from ranklake.flows.published.leaderboard import ORDERS, kept_boards
-from ranklake.flows.published.run import NoPlayerError, PublishedRun, open_published
-from ranklake.flows.published.tables import PublishedTables
 from ranklake.flows.results.as_of import leaderboard_at
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.ranks import active
@@ -75,7 +75,7 @@ def test_leaderboard__pages_make_the_whole(run: PublishedRun, board: list[dict[s
 
 
 def test_leaderboard__of_an_index_without_percentiles_has_them(lake: Lake, board: list[dict[str, Any]]) -> None:
-    class EarlierRelease(PublishedTables):
+    class EarlierRelease(IndexRows):
         def _table(self, file: IndexFile) -> pa.Table:
             table = super()._table(file)
             return table.drop_columns("percentile") if "percentile" in table.column_names else table
@@ -272,12 +272,12 @@ def test_leaderboards__of_earlier_times_are_kept_within_a_budget(lake: Lake, mon
     make, times = past.leaderboard_at, [contest.time_seconds for contest in CONTESTS[1:4]]
     size = open_published(lake, "run")._leaderboard_at(times[-1]).nbytes + 2 * 4096
 
-    def counted(tables: PublishedTables, states: past.States, at: int) -> pa.Table:
+    def counted(tables: IndexRows, states: past.States, at: int) -> pa.Table:
         made.append(at)
         return make(tables, states, at)
 
     monkeypatch.setattr(past, "leaderboard_at", counted)
-    monkeypatch.setattr("ranklake.flows.published.leaderboard.MOST_KEPT", 3 * size)
+    monkeypatch.setattr("ranklake.flows.answers.leaderboard.MOST_KEPT", 3 * size)
     kept = kept_boards()
     one, other = (open_published(lake, "run", kept) for _ in range(2))  # one budget for all runs
     for run in (one, one, other, other):
@@ -291,7 +291,7 @@ def test_leaderboards__of_earlier_times_are_kept_within_a_budget(lake: Lake, mon
 
 
 def test_leaderboard__rows_of_filters_are_kept_within_the_budget(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ranklake.flows.published.leaderboard.MOST_KEPT", 50_000)
+    monkeypatch.setattr("ranklake.flows.answers.leaderboard.MOST_KEPT", 50_000)
     kept = kept_boards()
     run = open_published(lake, "run", kept)
     expected = run.leaderboard(0, 10, "mu").rows

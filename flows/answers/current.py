@@ -24,7 +24,7 @@ from ..results.leaderboard import rated_contests
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
 from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
-from .tables import PublishedTables
+from .index_rows import IndexRows
 
 __all__ = ["leaderboard", "player_history", "pool_note", "pool_sizes"]
 
@@ -146,7 +146,7 @@ def _published_sizes(lake: Lake, run_name: str) -> tuple[int, ...] | None:
 class _Current:
     """A run with an index that is up to date."""
 
-    def __init__(self, run: Run, dataset: Dataset, published: PublishedTables) -> None:
+    def __init__(self, run: Run, dataset: Dataset, published: IndexRows) -> None:
         self.run, self.dataset, self.published = run, dataset, published
 
     @classmethod
@@ -166,7 +166,7 @@ class _Current:
         newest, dataset = run.newest_segment(), Dataset.open(lake, manifest.dataset)
         if newest is None or manifest.source != source_digest(run, dataset, newest):
             return None
-        return cls(run, dataset, PublishedTables(lake, run_name, manifest))
+        return cls(run, dataset, IndexRows(lake, run_name, manifest))
 
     def has_all_teams(self) -> bool:
         """Whether the index has the teams of all rounds; the index of an earlier release has none."""

@@ -7,14 +7,14 @@ import numpy.typing as npt
 
 from ..common.pools import Pools
 from ..publication.index_parts import integers
-from .tables import PublishedTables
+from .index_rows import IndexRows
 
 __all__ = ["pools_of"]
 
 Ints = npt.NDArray[np.int32]
 
 
-def pools_of(tables: PublishedTables) -> Pools | None:
+def pools_of(tables: IndexRows) -> Pools | None:
     """The pool of each player; None in an index of an early release, which has no sizes of pools.
 
     Unrated participants join pools only if rated ones compete with them. The index does not have in which rounds they
@@ -43,7 +43,7 @@ def pools_of(tables: PublishedTables) -> Pools | None:
     return Pools(of)
 
 
-def _participations(tables: PublishedTables) -> tuple[Ints, Ints]:
+def _participations(tables: IndexRows) -> tuple[Ints, Ints]:
     """The round and the player of each rated row, in order of rounds."""
     rounds, players = zip(*(part.participations() for part in tables.parts), strict=True)
     return np.concatenate(rounds), np.concatenate(players)

@@ -1,1 +1,0 @@
-"""Queries about a published run, from the files of its index in memory. No kernel, no HTTP."""
