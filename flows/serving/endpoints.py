@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import NoPlayerError, PublishedRun
+from ..pages.comparison import compare
 from ..results.group_level import group_level
 from .answers.parameters import Parameter
 from .answers.problems import Problem
 from .answers.rendering import FORMATS, Rows
-from .comparison import compare
 
 __all__ = [
     "ENDPOINTS",

@@ -15,12 +15,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from ..answers.run import NoPlayerError, PublishedRun
-from ..site.colours import title_styles
-from ..site.embedded import style_policy
-from ..site.groups import ACTIVE
-from ..site.links import ServerLinks
-from ..site.pages import POLICY, Templates, static_files, template_files
-from . import preview_page, views
+from ..pages import views
+from ..pages.colours import title_styles
+from ..pages.groups import ACTIVE
+from ..pages.links import ServerLinks
+from ..pages.pictures import style_policy
+from ..pages.render import POLICY, Templates, static_files, template_files
+from . import preview_page
 from .answers.conditional import is_unchanged, validators
 from .answers.parameters import Parameter, parse_form
 from .answers.paths import TEXT

@@ -1,1 +1,1 @@
-"""The pages of a run: templates and graphs, the data that they read, and the writer of the static site."""
+"""The static site of a run: its data in files, and their writer."""

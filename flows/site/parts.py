@@ -14,15 +14,16 @@ from ..answers.distribution import Distribution, distribution
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
 from ..common.times import AGES, parse_span
+from ..pages.colours import title_styles
+from ..pages.groups import ACTIVE, group_sections
+from ..pages.histogram import title_counts
+from ..pages.links import SiteLinks
+from ..pages.render import RunFacts, Templates, static_files, template_files
+from ..pages.teams import first_rows, whole_teams
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import groups_of, has_value
 from ..results.ranks import are_active
-from .colours import title_styles
 from .content import Round, SiteContent, digest
-from .groups import ACTIVE, group_sections
-from .histogram import title_counts
-from .links import SiteLinks
-from .pages import RunFacts, Templates, static_files, template_files
 from .shards import (
     PAGE_ROWS,
     board_pages,
@@ -35,7 +36,6 @@ from .shards import (
     search_lists,
     shard_count,
 )
-from .teams import first_rows, whole_teams
 from .writer import SiteFiles, compress
 
 __all__ = ["SiteParts"]

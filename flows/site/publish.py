@@ -15,8 +15,8 @@ from ..common.extras import need
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import byte_size, count
 from ..common.titles import TitlesChoice
+from ..pages.render import Templates
 from .content import SiteContent, digest
-from .pages import Templates
 from .parts import SiteParts
 from .shards import encode
 from .writer import SiteFiles

@@ -20,8 +20,8 @@ from ranklake.flows.answers.current import pool_note, pool_sizes
 from ranklake.flows.answers.pools import pools_of
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.common.pools import Pools, pools_line
+from ranklake.flows.pages import views
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.serving import views
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Dataset, Lake, Run
 

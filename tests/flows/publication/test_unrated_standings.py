@@ -15,11 +15,11 @@ from helpers.sites import manifest, unpacked
 
 from ranklake.flows.answers.current import player_history as current_history
 from ranklake.flows.answers.run import open_published
+from ranklake.flows.pages import views
 from ranklake.flows.publication.content import Content
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.results.migration.explanation import explain
 from ranklake.flows.results.players import player_history
-from ranklake.flows.serving import views
 from ranklake.flows.site.content import SiteContent
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Lake, Run

@@ -16,14 +16,15 @@ pytest.importorskip("starlette")
 from helpers.api import TestClient
 from helpers.names import STRANGE
 
+from ranklake.flows.pages import views
+from ranklake.flows.pages.names import short
+from ranklake.flows.pages.render import POLICY, static_files
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.serving import pages as serving_pages
-from ranklake.flows.serving import preview_page, views
+from ranklake.flows.serving import preview_page
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
-from ranklake.flows.site.names import short
-from ranklake.flows.site.pages import POLICY, static_files
 from ranklake.storage import Lake
 
 SVG = "{http://www.w3.org/2000/svg}"

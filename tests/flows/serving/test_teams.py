@@ -17,6 +17,7 @@ from helpers.lakes import contest, lake_of, rate_run
 from helpers.names import STRANGE
 from helpers.teams import rosters
 
+from ranklake.flows.pages.names import short
 from ranklake.flows.preview.reading import standings_from_file
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.publication.publish import publish
@@ -24,7 +25,6 @@ from ranklake.flows.serving import previews
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
-from ranklake.flows.site.names import short
 
 API = "/api/v1/runs/run"
 MEMBERS = {name: f"member {at}" for at, name in enumerate(STRANGE)}

@@ -14,10 +14,10 @@ import pytest
 from helpers.lakes import lake_of, rate_run, synthetic
 
 from ranklake.flows.ingestion.attributes import record_attributes
+from ranklake.flows.pages import groups as site_groups
 from ranklake.flows.results.attributes import player_attributes
 from ranklake.flows.results.groups import groups_of
 from ranklake.flows.results.leaderboard import leaderboard
-from ranklake.flows.site import groups as site_groups
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Dataset, Lake
 

@@ -11,12 +11,12 @@ from helpers.lakes import contest, ingest, lake_of, rate_run
 from helpers.sites import manifest, unpacked
 from helpers.teams import rosters
 
+from ranklake.flows.pages.names import short
+from ranklake.flows.pages.teams import first_rows, whole_teams
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.site import parts
 from ranklake.flows.site.content import SiteContent
-from ranklake.flows.site.names import short
 from ranklake.flows.site.publish import publish_site
-from ranklake.flows.site.teams import first_rows, whole_teams
 from ranklake.storage import Lake
 
 HOSTILE = "<b>red\u202e\"'&é"

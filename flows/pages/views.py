@@ -1,4 +1,4 @@
-"""What the pages show of a published run, as the templates of ``flows/site`` read it. No HTTP."""
+"""What the pages show of a published run, as the templates read it. No HTTP."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..common.pools import pools_line
 from ..common.times import AGES, parse_span
 from ..results.attributes import COUNTRY
 from ..results.rating_format import RatingFormat
-from ..site.embedded import badge, graph
-from ..site.graph import Series
-from ..site.groups import ACTIVE, group_sections
-from ..site.histogram import title_counts
-from ..site.links import ServerLinks
-from ..site.pages import RunFacts
-from ..site.teams import first_rows
 from .comparison import compare as compare_players
+from .graph import Series
+from .groups import ACTIVE, group_sections
+from .histogram import title_counts
+from .links import ServerLinks
+from .pictures import badge, graph
+from .render import RunFacts
+from .teams import first_rows
 
 __all__ = [
     "BOARD_ROWS",

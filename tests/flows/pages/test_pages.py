@@ -15,15 +15,15 @@ import pytest
 
 from ranklake.flows.answers.distribution import distribution
 from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles
+from ranklake.flows.pages import names as site_names
+from ranklake.flows.pages.colours import CONTRAST, DARK, LIGHT, contrast, legible, title_styles
+from ranklake.flows.pages.graph import Series, history_graph
+from ranklake.flows.pages.histogram import histogram_graph
+from ranklake.flows.pages.links import Links, ServerLinks, SiteLinks
+from ranklake.flows.pages.names import day, short
+from ranklake.flows.pages.pictures import badge, graph
+from ranklake.flows.pages.render import POLICY, RunFacts, Templates, static_files
 from ranklake.flows.results.rating_format import RatingFormat
-from ranklake.flows.site import names as site_names
-from ranklake.flows.site.colours import CONTRAST, DARK, LIGHT, contrast, legible, title_styles
-from ranklake.flows.site.embedded import badge, graph
-from ranklake.flows.site.graph import Series, history_graph
-from ranklake.flows.site.histogram import histogram_graph
-from ranklake.flows.site.links import Links, ServerLinks, SiteLinks
-from ranklake.flows.site.names import day, short
-from ranklake.flows.site.pages import POLICY, RunFacts, Templates, static_files
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -256,7 +256,7 @@ def test_contest__links_only_to_web_addresses() -> None:
         assert ("contest page" in html) is linked
 
 
-@pytest.mark.bound("ranklake.flows.site.names.LONGEST_NAME")
+@pytest.mark.bound("ranklake.flows.pages.names.LONGEST_NAME")
 def test_short__cuts_long_names_and_shows_controls() -> None:
     assert short("ada") == "ada"
     assert len(short("x" * 10_000)) == len(short("\u202e" * 10_000)) == 80
@@ -360,7 +360,7 @@ def test_titles__of_a_file_colour_the_pages() -> None:
 def test_package__has_its_templates_and_static_files() -> None:
     root = Path(__file__).parents[3]
     setup = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
-    folder = root / "flows" / "site"
-    installed = {file for pattern in setup["package-data"]["ranklake.flows.site"] for file in folder.glob(pattern)}
+    folder = root / "flows" / "pages"
+    installed = {file for pattern in setup["package-data"]["ranklake.flows.pages"] for file in folder.glob(pattern)}
     assert installed == {file for name in ("templates", "static") for file in (folder / name).iterdir()}
     assert {"site.css", "graph.js", "base.html"} <= {file.name for file in installed}

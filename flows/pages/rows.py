@@ -1,6 +1,6 @@
 """Rows of the large tables as HTML, the leaderboard and the standings: many times as fast as through the templates.
 
-The class of a row, or of a body of the leaderboard, is that of its title, see :mod:`ranklake.flows.site.colours`; end
+The class of a row, or of a body of the leaderboard, is that of its title, see :mod:`ranklake.flows.pages.colours`; end
 tags that HTML makes optional are left out. In a table with teams each participant has a body: a row with the place and
 the name of the team, and a row for each member.
 """

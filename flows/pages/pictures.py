@@ -12,7 +12,7 @@ from ..common.titles import Titles
 from .colours import LIGHT, legible, title_styles
 from .graph import Series, history_graph
 from .names import short
-from .pages import RunFacts, Templates
+from .render import RunFacts, Templates
 
 __all__ = ["badge", "graph", "style_policy"]
 
