@@ -22,7 +22,6 @@ DISK = "storage/lake/access/test_disk.py::test_"
 NOT_ON_WINDOWS = {
     "chaos/test_chaos.py": GROUP,
     "flows/execution/test_dask.py": STOP,
-    "flows/execution/test_fan_out.py": STOP,
     "flows/execution/test_relay.py": STOP,
     "flows/execution/test_worker_snapshots.py": STOP,
     "flows/execution/test_processes.py": STOP,

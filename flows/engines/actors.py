@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 from .environment import environment
-from .fan_out import Lost, call_group, group_message, groups, unreached
 from .protocols import EngineError, RemoteCall, WorkersLostError
 from .relay import Chunk, Outbox, Relay, cut, nbytes, needs_relay, size, tree
 from .serialization import Frame, Frames, deserialize, embed, serialize
@@ -19,7 +18,6 @@ __all__ = ["ClusterHandle", "DaskActorGroup", "WorkerActor", "one_line"]
 T = TypeVar("T")
 
 ROW_SECONDS = 1e-4  # added to the timeout for each row
-GRACE_SECONDS = 2.0  # added to the timeout of workers that wait for others
 INLINE_ROWS = 20_000  # fewer rows take at most 10 ms: the worker computes them on its event loop, without a thread
 
 
@@ -83,14 +81,6 @@ class WorkerActor:
         self._relay.check()
         return reply
 
-    async def call_group(self, *frames: Frame) -> Frames:
-        """Make a call on this actor and pass those of others on (:func:`.fan_out.call_group`)."""
-        return await call_group(self._call_here, frames)
-
-    async def unreached(self, others: Sequence[tuple[str, str]], seconds: float) -> list[str]:
-        """Test connections to other actors (:func:`.fan_out.unreached`)."""
-        return await unreached(others, seconds)
-
     async def relay_to(self, children: Mapping[str, str], seconds: float, timeout: float) -> list[str]:
         """Pass chunks on to other actors (:meth:`.relay.Relay.connect`)."""
         return await self._relay.connect(children, seconds, timeout)
@@ -101,15 +91,6 @@ class WorkerActor:
     async def relay(self, *chunk: Any) -> None:
         """Take a chunk of a relayed message, and pass it on."""
         self._relay.put(Chunk(*chunk))
-
-    async def _call_here(self, method: str, frames: Frames) -> Frames:
-        from distributed import get_worker
-
-        if method != "do":
-            reply: Frames = await getattr(self, method)(*frames)
-            return reply
-        thread = get_worker().executors["actor"]
-        return await asyncio.get_running_loop().run_in_executor(thread, self.do, *frames)
 
     def _do(self, sequence: int, to_all: Frames, own: Sequence[RemoteCall]) -> Frames:
         try:
@@ -136,7 +117,6 @@ class DaskActorGroup:
         self._asked_for = addresses
         self.left_out = left_out
         self._roots = list(actors)  # the workers that receive from the driver what is relayed
-        self._groups: list[list[str]] = [[address] for address in actors]  # the driver calls the first of each
         self.traffic: Counter[tuple[str, str]] = Counter()
 
     @property
@@ -148,27 +128,14 @@ class DaskActorGroup:
         return list(self._actors)
 
     def connect_relays(self, seconds: float) -> None:
-        """Have the workers test their connections to each other, and divide calls and relayed messages accordingly."""
-        addresses, keys = self.addresses, self._keys()
-        children = [{addresses[i]: keys[addresses[i]] for i in below} for below in tree(len(addresses))]
+        """Have the workers test their connections to each other, and divide relayed messages accordingly."""
+        addresses = self.addresses
+        keys = [future.key for future, _ in self._actors.values()]
+        children = [{addresses[i]: keys[i] for i in below} for below in tree(len(addresses))]
         unreached = self.call(
             "relay_to", [(own, seconds, self._cluster.timeout) for own in children], self._cluster.timeout + seconds
         )
         self._roots = [*addresses[:1], *chain.from_iterable(unreached)]
-        self._connect_groups(seconds)
-
-    def _connect_groups(self, seconds: float) -> None:
-        found, keys = [[self.addresses[i] for i in members] for members in groups(self.size)], self._keys()
-        if len(found) == self.size:
-            return
-        others = {first: [(one, keys[one]) for one in rest] for first, *rest in found}
-        tests = [(others.get(address, []), seconds) for address in self.addresses]
-        alone = set(chain.from_iterable(self.call("unreached", tests, self._cluster.timeout + seconds)))
-        self._groups = [[one for one in members if one not in alone] for members in found]
-        self._groups += [[one] for one in sorted(alone)]
-
-    def _keys(self) -> dict[str, str]:
-        return {address: future.key for address, (future, _) in self._actors.items()}
 
     def call_all(
         self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()
@@ -184,7 +151,7 @@ class DaskActorGroup:
             heading, shared, chunks = (heading, 2 * seconds), list(map(nbytes, frames)), list(cut(heading, frames))
             method = "do_relayed"
         messages = [tuple(serialize((heading, shared, list(own)))) for own in calls]
-        answers = self.call(method, messages, seconds, chunks, self._groups)
+        answers = self.call(method, messages, seconds, chunks)
         phase = next((name for name, _ in chain(to_all, *calls)), "")
         self.traffic["sent", phase] += sum(map(size, messages)) + len(self._roots) * size(one.data for one in chunks)
         self.traffic["received", phase] += sum(map(size, answers))
@@ -196,20 +163,9 @@ class DaskActorGroup:
         return replies
 
     def call(
-        self,
-        method: str,
-        arguments: Sequence[tuple[Any, ...]],
-        seconds: float,
-        chunks: Sequence[Chunk] = (),
-        grouped: Sequence[Sequence[str]] | None = None,
+        self, method: str, arguments: Sequence[tuple[Any, ...]], seconds: float, chunks: Sequence[Chunk] = ()
     ) -> list[Any]:
         """Call a method of all actors concurrently, and send chunks to be relayed; returns their results.
-
-        Parameters
-        ----------
-        grouped
-            The first actor of each group passes on the calls of the others, whose arguments are frames; by default the
-            driver calls all.
 
         Raises
         ------
@@ -217,38 +173,21 @@ class DaskActorGroup:
             A worker did not answer.
         """
         failed: list[str] = []
-        given_to = dict(zip(self._actors, arguments, strict=True))
-        grouped = [[address] for address in self._actors] if grouped is None else grouped
-        silent = list(chain.from_iterable(grouped))
-        limit = seconds if len(grouped) == self.size else seconds + GRACE_SECONDS
+        silent = list(self._actors)
 
         def lose(address: str) -> None:
             if address not in failed:
                 failed.append(address)
                 self._cluster.penalise(address)
 
-        async def call_one(address: str, name: str, given: tuple[Any, ...]) -> Any:
+        async def call_one(address: str, given: tuple[Any, ...]) -> Any:
             try:
-                return await getattr(self._actors[address][1], name)(*given)
+                reply = await getattr(self._actors[address][1], method)(*given)
             except Exception:
                 lose(address)
                 raise
-
-        async def call_members(first: str, *others: str) -> dict[str, Any]:
-            if others:
-                keys = self._keys()
-                nested = [(one, keys[one], given_to[one]) for one in others]
-                message = group_message(method, seconds, given_to[first], nested)
-                replies = deserialize(await call_one(first, "call_group", message))
-            else:
-                replies = [await call_one(first, method, given_to[first])]
-            for reply in replies:
-                if isinstance(reply, Lost):
-                    lose(reply.address)
-                    raise MemoryError if reply.out_of_memory else RuntimeError(reply.reason)
-            for one in (first, *others):
-                silent.remove(one)
-            return dict(zip((first, *others), replies, strict=True))
+            silent.remove(address)
+            return reply
 
         async def relay_from(root: str) -> None:
             outbox = Outbox(lambda chunk: self._actors[root][1].relay(*chunk))
@@ -258,13 +197,12 @@ class DaskActorGroup:
                 raise outbox.error
 
         async def call_each() -> list[Any]:
-            relays = [relay_from(root) for root in self._roots if chunks]
-            results = await asyncio.gather(*(call_members(*members) for members in grouped), *relays)
-            replies = {address: reply for part in results[: len(grouped)] for address, reply in part.items()}
-            return [replies[address] for address in self._actors]
+            calls = map(call_one, self._actors, arguments)
+            replies = await asyncio.gather(*calls, *(relay_from(root) for root in self._roots if chunks))
+            return replies[: self.size]
 
         try:
-            return self._cluster.sync(call_each, limit)
+            return self._cluster.sync(call_each, seconds)
         except MemoryError as error:
             self._cluster.exclude(failed[0])
             raise WorkersLostError(f"worker {failed[0]} has run out of memory") from error
@@ -275,7 +213,7 @@ class DaskActorGroup:
                 raise WorkersLostError(f"worker {failed[0]} is lost ({one_line(error)})") from error
             if isinstance(error, TimeoutError):
                 self._cluster.penalise(silent[0])
-                raise WorkersLostError(f"worker {silent[0]} has not answered for {limit:.0f} s") from error
+                raise WorkersLostError(f"worker {silent[0]} has not answered for {seconds:.0f} s") from error
             raise WorkersLostError(f"the connection to {self._cluster.address} is lost ({one_line(error)})") from error
 
     def close(self) -> None:

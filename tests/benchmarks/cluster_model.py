@@ -3,8 +3,7 @@
 A relayed message is simulated chunk by chunk: a worker has one processor, which receives a chunk and sends it to each
 child, and one link, which carries one chunk at a time; both work at once. The other phases of a round follow one
 another: the driver packs, its link carries what is sent or received once for each participant, three trips reach all
-workers, with calls that some workers pass on to others, and each worker prepares the summary of the whole field and
-computes its share of the rest.
+workers, and each worker prepares the summary of the whole field and computes its share of the rest.
 """
 
 from __future__ import annotations
@@ -13,10 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranklake.flows.engines.fan_out import groups
 from ranklake.flows.engines.relay import CHUNK_BYTES, RELAY_BYTES, tree
 
-__all__ = ["Costs", "copies_seconds", "relay_seconds", "round_seconds", "trip_seconds"]
+__all__ = ["Costs", "copies_seconds", "relay_seconds", "round_seconds"]
 
 LINK = 1.25e9  # bytes a second, by default: 10 Gbit/s
 LATENCY = 1e-4  # seconds from one machine to another
@@ -78,19 +76,6 @@ def copies_seconds(n_bytes: float, workers: int, chunk: float, link: float = LIN
     return LATENCY + workers * n_bytes * max(1 / link, chunk / CHUNK_BYTES)
 
 
-def trip_seconds(costs: Costs, workers: int, passed_on: bool) -> float:
-    """Time of one call of all workers, which the driver makes alone, or with workers that pass calls on."""
-    if not passed_on or len(groups(workers)) == workers:
-        return TRIP + costs.further * workers
-    return 2 * TRIP + costs.further * (len(groups(workers)) + len(groups(workers)[0]) - 1)
-
-
-def _through_others_seconds(costs: Costs, n: int, workers: int, link: float) -> float:
-    """Time for the rows of other workers that the first worker of a group receives in full and then sends."""
-    others = len(groups(workers)[0]) - 1
-    return n * (costs.own + costs.received) * others / workers * (1 / link + 2 * costs.chunk / CHUNK_BYTES)
-
-
 def round_seconds(costs: Costs, n: int, workers: int, relayed: bool, link: float = LINK) -> dict[str, float]:
     """Seconds of a round of ``n`` participants, by phase, on links of so many bytes a second."""
 
@@ -103,8 +88,7 @@ def round_seconds(costs: Costs, n: int, workers: int, relayed: bool, link: float
         "driver packs": n * costs.packs,
         "to all": broadcast(n * costs.field) + (broadcast(n * costs.partials) if workers > 1 else 0.0),
         "to and from each": n * (costs.own + costs.received) * max(1 / link, costs.chunk / CHUNK_BYTES),
-        "through others": _through_others_seconds(costs, n, workers, link) if relayed else 0.0,
-        "trips": TRIPS * trip_seconds(costs, workers, relayed),
+        "trips": TRIPS * (TRIP + costs.further * workers),
         "workers, all of the field": n * costs.replicated,
         "workers, their share": n * costs.shared / workers,
     }

@@ -264,14 +264,3 @@ def test_cluster_model__on_slow_links_the_bytes_through_the_busiest_take_the_tim
     assert relayed[:2] == pytest.approx([20.0, 21.0], abs=0.2)  # the last chunk passes one link more
     assert 40.0 < relayed[2] < relayed[3] < 70.0  # each worker sends to two others
     assert model.copies_seconds(n_bytes, 7, 1e-3, link) == pytest.approx(140.0, abs=0.1)
-
-
-def test_cluster_model__calls_that_workers_pass_on_grow_with_the_root_of_their_number(program: Load) -> None:
-    model = program("cluster_model")
-    costs = model.Costs(*[1e-9] * 3, *[10.0] * 4, 1e-3, 1e-3)
-    few, many = (model.trip_seconds(costs, workers, True) for workers in (16, 1024))
-    assert few == model.trip_seconds(costs, 16, False) == model.TRIP + 16e-3
-    assert many == pytest.approx(2 * model.TRIP + (32 + 31) * 1e-3)
-    assert model.trip_seconds(costs, 1024, False) == pytest.approx(model.TRIP + 1.024)
-    direct, passed_on = (model.round_seconds(costs, 10**6, 1024, relayed)["trips"] for relayed in (False, True))
-    assert direct > 10 * passed_on

@@ -23,7 +23,7 @@ from helpers.cluster_sites import Site  # noqa: E402
 from helpers.ports import listening  # noqa: E402
 
 from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
-from ranklake.flows.engines.cluster import Cluster  # noqa: E402
+from ranklake.flows.engines.cluster import COMPILE_SECONDS, LINK_SECONDS, Cluster  # noqa: E402
 
 CONTESTS = synthetic(40, large=9)
 FREEZE_SECONDS = 10.0  # timeout of a message to a frozen worker
@@ -86,6 +86,29 @@ def test_relay__bytes_through_the_driver_do_not_depend_on_the_number_of_workers(
         two, four = (counted["sent", phase] for counted in traffic)
         assert 1000 < two < four < two + 1000 * (4 - 2)  # a message of its own to each worker
     assert traffic[0]["sent", "receive_priors"] > 20 * 1500  # the field
+
+
+def test_relay__sends_to_workers_directly_that_others_do_not_reach(
+    site: Site, expected: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, call, limits = lake_of(tmp_path / "lake", CONTESTS), DaskActorGroup.call, dict[str, Any]()
+    roots: list[int] = []
+
+    def cut_off(self: DaskActorGroup, method: str, arguments: Any, *more: Any) -> list[Any]:
+        limits[method] = more
+        if method == "relay_to":
+            (children, seconds, _), *others = arguments
+            assert seconds == LINK_SECONDS
+            arguments = [(dict.fromkeys(children, "no actor"), *arguments[0][1:]), *others]
+        roots.append(len(self._roots))
+        return call(self, method, arguments, *more)
+
+    monkeypatch.setattr(DaskActorGroup, "call", cut_off)
+    with Cluster(site.address) as engine:
+        assert rate_run(lake, engine=engine).recoveries == 0
+    assert roots[-1] == 3  # the first worker of four, and its two children
+    assert limits["set_state"] == (COMPILE_SECONDS,)
+    assert same_tables(rated(lake), rated(expected))
 
 
 @pytest.mark.parametrize(
