@@ -61,7 +61,7 @@ NOT_ON_WINDOWS = {
     f"{DATABASE}killed_at_every_moment_loses_and_duplicates_nothing": KILL,
     "system/test_races.py": FORK,
     "documents/test_readme.py::test_readme__real_history_leads_to_a_leaderboard_and_a_player": LINK,
-    "flows/evaluation/test_search.py::test_command__interrupted_keeps_its_finished_trials": INTERRUPT,
+    "flows/evaluation/test_tuning.py::test_command__interrupted_keeps_its_finished_trials": INTERRUPT,
     "flows/scheduling/test_follow.py::test_command__continues_after_an_error_and_ends_cleanly": INTERRUPT,
     "flows/ingestion/test_commands.py::test_ingest__interrupted_by_ctrl_c_can_be_continued": INTERRUPT,
     "flows/serving/test_api.py::test_data__a_link_out_of_the_folder_is_not_followed": LINK,

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from .terminal.terminal import print_line
+
 __all__ = ["LazyGroup"]
 
 
@@ -21,15 +23,32 @@ class LazyGroup(click.Group):
         commands.
     package
         The package to which relative modules belong.
+    renamed
+        The new name of each command by its old one, which still works, with a notice.
     """
 
-    def __init__(self, *, sections: Mapping[str, Mapping[str, tuple[str, str]]], package: str, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        sections: Mapping[str, Mapping[str, tuple[str, str]]],
+        package: str,
+        renamed: Mapping[str, str],
+        **kwargs: Any,
+    ) -> None:
         places = {name: place for commands in sections.values() for name, (place, _) in commands.items()}
         super().__init__(commands=_Commands(places, package), **kwargs)  # type: ignore[arg-type]  # read-only
-        self._sections = sections
+        self._sections, self._renamed = sections, renamed
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and (name := self._renamed.get(args[0])) is not None:
+            print_line(f"{args[0]} is called {name} now; the next release has the new name alone", err=True)
+            args = [name, *args[1:]]
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under their headings, in aligned columns, without importing them."""

@@ -48,8 +48,8 @@ SECTIONS = {
     },
     "Evaluate": {
         "evaluate": (".commands.evaluation:evaluate", "Score how well ratings predicted results; compare runs."),
-        "compare": (".commands.results:compare", "Compare ratings of two runs: quantiles, gains, losses."),
-        "search": (".commands.evaluation:search", "Search for hyperparameters."),
+        "diff": (".commands.results:diff", "Compare ratings of two runs: quantiles, gains, losses."),
+        "tune": (".commands.evaluation:tune", "Find hyperparameters."),
         "experiment": (".commands.experiments:experiment", "Reproduce an experiment of the papers."),
     },
     "Maintain": {
@@ -60,10 +60,13 @@ SECTIONS = {
     },
 }
 
+RENAMED = {"search": "tune", "compare": "diff"}  # the old names work in this release only
+
 
 @click.group(
     cls=LazyGroup,
     sections=SECTIONS,
+    renamed=RENAMED,
     package=__package__,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )

@@ -16,8 +16,8 @@ from ranklake.rating_kernels import SYSTEMS
 
 from ..common.configuration.settings import build_params, find_system, parse_settings
 from ..engines.protocols import Engine
-from ..evaluation.search.spaces import as_texts
-from ..evaluation.search.trials import History, held_out_scores
+from ..evaluation.tuning.spaces import as_texts
+from ..evaluation.tuning.trials import History, held_out_scores
 
 __all__ = [
     "LIKE",

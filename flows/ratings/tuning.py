@@ -1,4 +1,4 @@
-"""Search for hyperparameters on a frame: tuned on the beginning of the history, tested on the rest."""
+"""Hyperparameters found on a frame: tuned on the beginning of the history, tested on the rest."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from ..common.text import count, described
 from ..compilation.compile import compile_parts, parts_for
 from ..engines.serial import Serial
 from ..evaluation.scores import is_better
-from ..evaluation.search.config import METRICS
-from ..evaluation.search.proposals import open_proposals
-from ..evaluation.search.spaces import chosen_in
-from ..evaluation.search.trials import RUNGS, History, Trial, held_out_scores, run_trial
+from ..evaluation.tuning.config import METRICS
+from ..evaluation.tuning.proposals import open_proposals
+from ..evaluation.tuning.spaces import chosen_in
+from ..evaluation.tuning.trials import RUNGS, History, Trial, held_out_scores, run_trial
 from ..frames.results import NO_TIMES, Results, named_columns
 from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 
-__all__ = ["search"]
+__all__ = ["tune"]
 
 
 @checked
-def search(
+def tune(
     results: Any,
     system: SystemName = "elo-mmr",
     space: Mapping[str, Sequence[Any] | str] | None = None,
@@ -66,7 +66,7 @@ def search(
         As for :func:`ranklake.rate_history`, teams included, except with ``em``.
     space
         For each hyperparameter the values to try, or a range as ``--space`` takes it, such as ``"0.1:2:log"``; by
-        default the space of ``ranklake search``.
+        default the space of ``ranklake tune``.
     method
         ``grid``, ``random``, ``bayes`` (with Optuna, from the extra ``search``) or ``em`` (expectation-maximisation).
     trials

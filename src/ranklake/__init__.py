@@ -9,7 +9,7 @@ DataFrames in, DataFrames out
     smooth_history    Smooth a whole history of contests: skills at every contest, given all contests before and after.
     evaluate_history  Score how well the ratings before each round predicted its places.
     compare           Score ratings of the same contests on the rounds that all of them rated.
-    search            Try hyperparameters on the first contests, and test the best ones on the others.
+    tune              Try hyperparameters on the first contests, and test the best ones on the others.
     systems           All rating systems, or the hyperparameters of one, or those of a preset.
 
 A lake of Parquet files
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ranklake.flows.ratings.lakes import Lake, Run
     from ranklake.flows.ratings.ratings import Ratings
     from ranklake.flows.ratings.systems import systems
-    from ranklake.flows.ratings.tuning import search
+    from ranklake.flows.ratings.tuning import tune
     from ranklake.rating_kernels import SYSTEMS
     from ranklake.storage import Dataset
 
@@ -61,10 +61,10 @@ __all__ = [
     "predict",
     "preview",
     "rate_history",
-    "search",
     "smooth_history",
     "systems",
     "team_rating",
+    "tune",
 ]
 
 _MODULES = {
@@ -79,11 +79,13 @@ _MODULES = {
     "predict": "ranklake.flows.frames.prediction",
     "preview": "ranklake.flows.preview.frames",
     "rate_history": "ranklake.flows.frames.history",
-    "search": "ranklake.flows.ratings.tuning",
     "smooth_history": "ranklake.flows.frames.smoothing",
     "systems": "ranklake.flows.ratings.systems",
     "team_rating": "ranklake.flows.frames.team_rating",
+    "tune": "ranklake.flows.ratings.tuning",
 }
+
+_RENAMED = {"search": "tune"}  # the old names work in this release only
 
 
 def __getattr__(name: str) -> Any:
@@ -91,6 +93,11 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("ranklake")
+    if name in _RENAMED:
+        import warnings
+
+        warnings.warn(f"ranklake.{name} is ranklake.{_RENAMED[name]} now", FutureWarning, stacklevel=2)
+        return __getattr__(_RENAMED[name])
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_MODULES[name]), name)

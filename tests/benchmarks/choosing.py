@@ -15,7 +15,7 @@ from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.evaluation.scores import score_rounds
-from ranklake.flows.evaluation.search.spaces import as_texts
+from ranklake.flows.evaluation.tuning.spaces import as_texts
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.commits.level import Level
 from ranklake.rating_kernels import SYSTEMS

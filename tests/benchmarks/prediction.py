@@ -20,11 +20,11 @@ from timing import Best, Options, Result, best_of, invoke, run_command
 from ranklake.flows.common.titles import CODEFORCES as CODEFORCES_TITLES
 from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.task_pool import open_task_pool
-from ranklake.flows.evaluation.search.config import SearchConfig
-from ranklake.flows.evaluation.search.published_grids import published_grid
-from ranklake.flows.evaluation.search.search import SearchReport, search
-from ranklake.flows.evaluation.search.spaces import as_texts
-from ranklake.flows.evaluation.search.trials import load_history, run_trial
+from ranklake.flows.evaluation.tuning.config import TuningConfig
+from ranklake.flows.evaluation.tuning.published_grids import published_grid
+from ranklake.flows.evaluation.tuning.spaces import as_texts
+from ranklake.flows.evaluation.tuning.trials import load_history, run_trial
+from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
 from ranklake.flows.experiments.published import PRINTED, table_2
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings
@@ -138,12 +138,12 @@ def paper_table_2(options: Options) -> Iterator[Result]:
     )  # fmt: skip
 
 
-def _search(lake: Lake, metric: str, trials: int, share: float) -> SearchReport:
-    config = SearchConfig(
+def _search(lake: Lake, metric: str, trials: int, share: float) -> TuningReport:
+    config = TuningConfig(
         "d", "elo-mmr", space=SPACE, method="bayes", metric=metric, trials=trials, train_share=share
     )  # fmt: skip
     with open_task_pool() as task_pool:
-        return search(lake, config, task_pool, config.proposals(), best=1)
+        return tune(lake, config, task_pool, config.proposals(), best=1)
 
 
 def _result(system: str, how: str, found: tuple[float, float], printed: tuple[float, float]) -> str:

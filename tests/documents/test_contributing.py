@@ -97,7 +97,7 @@ def test_contributing__a_site_lists_and_parses(install: Any, monkeypatch: pytest
 def test_contributing__a_command_runs(install: Any, lake: Lake) -> None:
     install("flows/cli/commands/count")
     sections = {"Show": {"count": (".commands.count:count", "Count the contests of a data set.")}}
-    group = LazyGroup(sections=sections, package="ranklake.flows.cli")
+    group = LazyGroup(sections=sections, package="ranklake.flows.cli", renamed={})
     assert "Count the contests" in CliRunner().invoke(group, ["--help"]).output
     assert CliRunner().invoke(group, ["count", "club", "--lake", lake.url]).output == "2 contests\n"
 

@@ -144,7 +144,7 @@ def test_errors__quote_arguments_without_their_control_characters(made: HostileL
         ("rate", *RUN, "--set", f"{ESCAPE}=1"),
         ("export", *RUN, "--what", "ratings", "-o", str(tmp_path / ESCAPE / "x.csv")),
         ("plot", "player", "x", *RUN, "-o", ESCAPE),
-        ("search", "--dataset", "games", "--space", ESCAPE),
+        ("tune", "--dataset", "games", "--space", ESCAPE),
         ("predict", *RUN, "--field", str(tmp_path / ESCAPE), "x"),
     ):
         printed = command(*arguments, lake=made.lake, terminal=False)

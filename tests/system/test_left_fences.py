@@ -33,7 +33,7 @@ LIFE: tuple[tuple[str, ...], ...] = (
     ("publish", "--run", "run"),
     ("compact", *DATASET, "--rows", "150"),
     ("compact", "--run", "run", "--rows", "100"),
-    ("search", *DATASET, "--system", "elo", "--space", "k=10,20", "--filter", "everyone", "--train-share", "0.5"),
+    ("tune", *DATASET, "--system", "elo", "--space", "k=10,20", "--filter", "everyone", "--train-share", "0.5"),
 )
 DELETE = ("delete", *DATASET, "--with-runs", "--yes")
 FOLDERS = ("games", "runs/run")

@@ -24,7 +24,7 @@ from ranklake.flows.common.finite import finite_json, finite_rows
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluation.evaluate import evaluate
-from ranklake.flows.evaluation.search.trials import History, run_trial
+from ranklake.flows.evaluation.tuning.trials import History, run_trial
 from ranklake.flows.execution.outcomes import RoundError, check_outcome
 from ranklake.flows.execution.pinned import PinnedPlacement
 from ranklake.flows.execution.rounds import rate_rounds
@@ -70,7 +70,7 @@ def test_set__refuses_a_hyperparameter_out_of_its_range(tmp_path: Path, invoke: 
     lake = ("--dataset", "games", "--lake", tmp_path / "lake")
     message = invoke.refuses("rate", *lake, "--system", "elo", "--set", "k=1e308", code=2)
     assert message == "k must be within 0..1e+10 rating points, got 1e+308"
-    message = invoke.refuses("search", *lake, "--system", "elo", "--space", "k=1,1e308", code=2)
+    message = invoke.refuses("tune", *lake, "--system", "elo", "--space", "k=1,1e308", code=2)
     assert "k must be within 0..1e+10 rating points, got 1e+308" in message
     with pytest.raises(ValueError, match=r"k must be within 0\.\.1e\+10 rating points, got 1e\+308"):
         rate_history(pd.DataFrame({"contest": "a", "player": [1, 2], "rank": [1, 2]}), "elo", k=1e308)
@@ -204,7 +204,7 @@ def test_rate_history__names_contest_and_player(monkeypatch: pytest.MonkeyPatch)
 
 def test_trial__with_ratings_that_are_no_numbers_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "ranklake.flows.evaluation.search.trials.build_params", lambda system, settings: runaway(k=math.inf)
+        "ranklake.flows.evaluation.tuning.trials.build_params", lambda system, settings: runaway(k=math.inf)
     )
     rounds = Rounds.from_columns(np.arange(0, 18, 2), [0, 1] * 8, [0, 1] * 8, [0, 1] * 8)
     trial = run_trial(History.of(rounds), "elo", {"k": "inf"}, "pair_inversion", "everyone")

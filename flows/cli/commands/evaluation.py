@@ -1,4 +1,4 @@
-"""Commands that evaluate runs and search for hyperparameters."""
+"""Commands that evaluate runs and find hyperparameters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ..terminal.terminal import (
 if TYPE_CHECKING:
     from ...evaluation.evaluate import Evaluation
 
-__all__ = ["evaluate", "search"]
+__all__ = ["evaluate", "tune"]
 
 BREAKDOWNS = ("era", "size", "experience", "rank-error")
 FILTERS = ("everyone", "experienced", "top100")
@@ -190,7 +190,7 @@ def evaluate(
 @click.option("--name", default="", help="Name of the search in the lake; by default made of its options.")
 @wide_option
 @lake_option
-def search(
+def tune(
     dataset: str, players: str, workers: int | None, scheduler: str | None, best: int, lake: LakeAddress, **choices: Any
 ) -> None:
     """Find hyperparameters: tune on the first contests, test the best on the others.
@@ -198,19 +198,19 @@ def search(
     Finished trials stay in the lake: the same command resumes an interrupted search, and --trials may grow.
     """
     from ...engines.task_pool import open_task_pool
-    from ...evaluation.search.config import SearchConfig
-    from ...evaluation.search.search import search as run_search
-    from ..terminal.show_scores import search_table
+    from ...evaluation.tuning.config import TuningConfig
+    from ...evaluation.tuning.tune import tune as run_trials
+    from ..terminal.show_scores import tuning_table
 
     with usage():
-        config = SearchConfig(dataset, filter=players, **choices)
+        config = TuningConfig(dataset, filter=players, **choices)
         proposals = config.proposals()
         task_pool = open_task_pool(workers, scheduler)
     with task_pool, progress("searching", "trials") as update:
-        report = run_search(lake.open(), config, task_pool, proposals, best, update, show_compilation(update))
+        report = run_trials(lake.open(), config, task_pool, proposals, best, update, show_compilation(update))
     failed = [trial for trial in report.trials if trial.error]
     stopped = sum(trial.stopped for trial in report.trials)
-    print_table(search_table(report, config.metric))
+    print_table(tuning_table(report, config.metric))
     trials = count(len(report.trials), "trial")
     summary = f"search {config.name}: {trials}, {report.n_new:,} of them now in {report.seconds:.1f} s"
     summary += f"; {stopped:,} pruned" if stopped else ""

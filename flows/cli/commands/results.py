@@ -29,7 +29,7 @@ from ..terminal.terminal import (
 if TYPE_CHECKING:
     from ...common.titles import TitlesChoice
 
-__all__ = ["compare", "explain", "leaderboard", "player"]
+__all__ = ["diff", "explain", "leaderboard", "player"]
 
 
 @click.command()
@@ -171,7 +171,7 @@ def player(
 @safe_option
 @wide_option
 @lake_option
-def compare(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAddress) -> None:
+def diff(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAddress) -> None:
     """Compare the ratings of two runs, as for a change of the system from RUN_A to RUN_B.
 
     Players are the same if their handles are; places are among the common players. `plot comparison` draws both

@@ -16,7 +16,7 @@ from ...evaluation.differences import CONFIDENCE, differences
 from ...evaluation.evaluate import Evaluation
 from ...evaluation.game_scores import summary
 from ...evaluation.scores import METRICS
-from ...evaluation.search.search import SearchReport
+from ...evaluation.tuning.tune import TuningReport
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "comparison_table",
     "games_table",
     "scores_table",
-    "search_table",
+    "tuning_table",
     "win_table",
 ]
 
@@ -136,7 +136,7 @@ def win_table(run: str, second: str, rates: Sequence[WinRate], filter: str) -> T
     return table
 
 
-def search_table(report: SearchReport, metric: str) -> Table:
+def tuning_table(report: TuningReport, metric: str) -> Table:
     """The best trials of a search, with their scores in training and test."""
     share = f"tuned on the first {report.n_train:,} of {count(report.n_contests, 'contest')}, tested on the others"
     columns = {"": NUMBER, "hyperparameters": TEXT}

@@ -25,7 +25,7 @@ from ranklake.flows.common.progress import ProgressLog
 from ranklake.storage import Contest, Dataset, Lake, Run
 
 COMMANDS = [(), ("ingest",), ("ingest", "files"), ("ingest", "synthetic"), ("rate",), ("leaderboard",), ("player",)]
-COMMANDS += [("runs",), ("evaluate",), ("search",), ("export",)]
+COMMANDS += [("runs",), ("evaluate",), ("tune",), ("export",)]
 COMMANDS += [("predict",), ("preview",), ("plot",), ("plot", "player"), ("plot", "distribution"), ("experiment",)]
 FOLDER = "FOLDER"  # replaced by an existing folder
 
@@ -95,6 +95,14 @@ def test_help__ends_within_half_a_second() -> None:
         with start("--help", before=report) as process:
             took.append(float(process.communicate(timeout=TIMEOUT)[1]))
     assert min(took) < 0.5
+
+
+def test_renamed__commands_keep_their_old_names_with_a_notice(invoke: Command) -> None:
+    old, new = invoke("search", "--help"), invoke("tune", "--help")
+    assert (old.code, old.err) == (0, "search is called tune now; the next release has the new name alone\n")
+    assert (old.out, new.err) == (new.out, "")
+    assert invoke("compare", "--help").out == invoke("diff", "--help").out
+    assert "search" not in cli.commands
 
 
 def test_help__lists_commands_under_headings_in_order(invoke: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[tuple[int, int | No
     [
         ("verify", "verifying", None),
         ("verify --run one --replay :", "rating again", 30),
-        ("compare one two", "comparing", 2 * ROWS),
+        ("diff one two", "comparing", 2 * ROWS),
         ("leaderboard --run one", "reading one", ROWS),
         ("leaderboard --run one --at 2100-01-01", "reading one", ROWS),
         ("export --run one --what ratings", "exporting", ROWS),

@@ -37,7 +37,7 @@ COMMANDS = {
     "log": ("log", "--dataset", "games"),
     "aliases": ("alias", "--list", "--dataset", "games"),
     "amendments": ("amend", "x1", "--dataset", "games"),
-    "search": ("search", "--dataset", "games", "--system", "elo", "--space", "k=8,123.456789", "--filter", "everyone",
+    "tune": ("tune", "--dataset", "games", "--system", "elo", "--space", "k=8,123.456789", "--filter", "everyone",
                "--train-share", "0.5"),
     "experiments": ("experiment", "--list"),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from helpers.lakes import rate_run
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.residuals import surprises
-from ranklake.flows.evaluation.search.trials import History, run_trial
+from ranklake.flows.evaluation.tuning.trials import History, run_trial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.storage import Lake, Run
@@ -117,7 +117,7 @@ def races(n: int, seed: int = 6) -> Rounds:
 
 
 @pytest.mark.parametrize(("metric", "rounds"), [("pair_inversion", synthetic(2_000)), ("rank_information", races(150))])
-def test_search__scores_strengths(metric: str, rounds: Rounds) -> None:
+def test_tune__scores_strengths(metric: str, rounds: Rounds) -> None:
     without = replace(rounds, advantage=rounds.advantage[:0])
     found, plain = (run_trial(History(each, PLAYERS), "elo-mmr", {}, metric, "everyone") for each in (rounds, without))
     assert found.scores[metric] > plain.scores[metric]

@@ -16,10 +16,10 @@ from helpers.teams import rosters
 
 from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.engines.task_pool import open_task_pool
-from ranklake.flows.evaluation.search.config import SearchConfig
-from ranklake.flows.evaluation.search.search import SearchReport, search
-from ranklake.flows.evaluation.search.trials import load_history
-from ranklake.flows.ratings.tuning import search as search_frame
+from ranklake.flows.evaluation.tuning.config import TuningConfig
+from ranklake.flows.evaluation.tuning.trials import load_history
+from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
+from ranklake.flows.ratings.tuning import tune as tune_frame
 from ranklake.flows.smoothing.params import estimated_of, params_of, settings_of
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.smoothing.estimation import ESTIMATED
@@ -44,16 +44,16 @@ def lake(tmp_path: Path) -> Lake:
     return lake_of(tmp_path / "lake", contests())
 
 
-def searched(lake: Lake, **changes: Any) -> SearchReport:
+def tuned(lake: Lake, **changes: Any) -> TuningReport:
     options = {"dataset": "games", "system": "elo-mms", "method": "em", "train_share": 0.75, "name": "s"} | changes
-    config = SearchConfig(**options)
+    config = TuningConfig(**options)
     with open_task_pool(1) as opened:
-        return search(lake, config, opened, config.proposals())
+        return tune(lake, config, opened, config.proposals())
 
 
 @pytest.mark.parametrize("system", ["elo-mms", "elo-mmr"])
-def test_search__each_proposal_is_the_estimate_of_a_smoothing_with_the_one_before_it(lake: Lake, system: str) -> None:
-    trials = searched(lake, system=system, trials=3).trials
+def test_tune__each_proposal_is_the_estimate_of_a_smoothing_with_the_one_before_it(lake: Lake, system: str) -> None:
+    trials = tuned(lake, system=system, trials=3).trials
     params = SYSTEMS[system].params()
     assert build_params(SYSTEMS[system], trials[0].settings) == params
     history, first = load_history(Dataset.open(lake, "games"), 12)
@@ -70,24 +70,24 @@ def test_search__each_proposal_is_the_estimate_of_a_smoothing_with_the_one_befor
     assert trials[1].settings != trials[2].settings
 
 
-def test_search__begins_at_the_values_of_the_space_and_keeps_the_others(lake: Lake) -> None:
-    report = searched(lake, space=("skew=1", "gamma=50"), trials=2)
+def test_tune__begins_at_the_values_of_the_space_and_keeps_the_others(lake: Lake) -> None:
+    report = tuned(lake, space=("skew=1", "gamma=50"), trials=2)
     first, second = (build_params(SYSTEMS["elo-mms"], trial.settings) for trial in report.trials)
     assert (first.skew, first.gamma, first.beta) == (1.0, 50.0, 130.0)
     assert second.skew == 1.0
     assert second.gamma != 50.0
 
 
-def test_search__continues_with_the_same_proposals(lake: Lake) -> None:
-    whole = searched(lake, name="whole", trials=3)
-    searched(lake, trials=1)
-    resumed = searched(lake, trials=3)
+def test_tune__continues_with_the_same_proposals(lake: Lake) -> None:
+    whole = tuned(lake, name="whole", trials=3)
+    tuned(lake, trials=1)
+    resumed = tuned(lake, trials=3)
     assert (resumed.n_new, repr(resumed.trials), resumed.best) == (2, repr(whole.trials), whole.best)
 
 
-def test_search_of_a_frame__takes_the_same_steps(lake: Lake) -> None:
-    expected = searched(lake, trials=2)
-    frame = search_frame(frame_of(contests()), "elo-mms", method="em", trials=2, train_share=0.75)
+def test_tune_of_a_frame__takes_the_same_steps(lake: Lake) -> None:
+    expected = tuned(lake, trials=2)
+    frame = tune_frame(frame_of(contests()), "elo-mms", method="em", trials=2, train_share=0.75)
     assert len(frame) == 2
     for trial in expected.trials:
         params = build_params(SYSTEMS["elo-mms"], trial.settings)
@@ -125,13 +125,13 @@ def test_command__refuses_what_cannot_be_estimated(
     monkeypatch, capsys, lake: Lake, arguments: tuple[str, ...], says: str
 ) -> None:
     invoke = Command(monkeypatch, capsys)
-    words = ("search", "--dataset", "games", "--method", "em", *arguments)
+    words = ("tune", "--dataset", "games", "--method", "em", *arguments)
     assert says in invoke.refuses(*words, "--lake", lake.url, code=2)
 
 
 def test_command__refuses_duels(monkeypatch, capsys, tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "duels", contests(30, (2, 3)))
-    words = ("search", "--dataset", "games", "--method", "em", "--train-share", "0.9", "--filter", "everyone")
+    words = ("tune", "--dataset", "games", "--method", "em", "--train-share", "0.9", "--filter", "everyone")
     said = Command(monkeypatch, capsys).refuses(*words, "--lake", lake.url)
     assert "an em search needs contests of at least 30 participants for training, the largest has 2" in said
 
@@ -139,7 +139,7 @@ def test_command__refuses_duels(monkeypatch, capsys, tmp_path: Path) -> None:
 def test_command__refuses_contests_of_teams(monkeypatch, capsys, tmp_path: Path) -> None:
     teams = [rosters(f"r{at:02}", *([None, f"p{k}"] for k in range(30)), ("ours", "a", "b")) for at in range(4)]
     lake = lake_of(tmp_path / "teams", teams)
-    words = ("search", "--dataset", "games", "--method", "em", "--train-share", "0.5", "--filter", "everyone")
+    words = ("tune", "--dataset", "games", "--method", "em", "--train-share", "0.5", "--filter", "everyone")
     said = Command(monkeypatch, capsys).refuses(*words, "--lake", lake.url)
     assert "an em search cannot use contests of teams; use another method" in said
 
@@ -147,7 +147,7 @@ def test_command__refuses_contests_of_teams(monkeypatch, capsys, tmp_path: Path)
 def test_command__prints_a_rate_command(monkeypatch, capsys, lake: Lake) -> None:
     invoke = Command(monkeypatch, capsys)
     words = ("--method", "em", "--train-share", "0.75", "--trials", "2", "--system", "elo-mms")
-    answer = invoke("search", "--dataset", "games", *words, "--lake", lake.url)
+    answer = invoke("tune", "--dataset", "games", *words, "--lake", lake.url)
     assert answer.code == 0, answer.err
     last = answer.out.strip().splitlines()[-1]
     assert re.match(r"ranklake rate .* --set beta=[\d.]+ --set gamma=[\d.]+ --set drift_per_day=", last)

@@ -17,9 +17,9 @@ from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation.entrants import Entrants
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.frames import evaluate_history
-from ranklake.flows.evaluation.search.config import SearchConfig
-from ranklake.flows.evaluation.search.search import search
-from ranklake.flows.evaluation.search.trials import held_out_scores, load_history
+from ranklake.flows.evaluation.tuning.config import TuningConfig
+from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_history
+from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Dataset, Lake
@@ -53,7 +53,7 @@ def test_run__is_scored_with_one_row_a_team(lake: Lake) -> None:
             assert scores.filters["everyone"].weight[number] == len(teams)
 
 
-def test_frame_and_search__have_the_scores_of_the_run(lake: Lake) -> None:
+def test_frame_and_tune__have_the_scores_of_the_run(lake: Lake) -> None:
     run = evaluate(lake, "run").filters["everyone"].summary()
     history = rate_history(team_frame(HISTORY), "elo-mmx", columns={"team": "team", "share": "share"}, engine="serial")
     shares = team_frame(HISTORY).set_index(["contest", "player"])["share"]
@@ -68,12 +68,12 @@ def test_frame_and_search__have_the_scores_of_the_run(lake: Lake) -> None:
     assert found == {metric: pytest.approx(run[metric], rel=1e-12) for metric in found}
 
 
-def test_search__chooses_between_the_rules_of_teams(lake: Lake) -> None:
+def test_tune__chooses_between_the_rules_of_teams(lake: Lake) -> None:
     space = ("team=mean,best", "team_noise=team,members", "credit=joint,own")
     options = {"train_share": 0.5, "filter": "everyone", "metric": "rank_information", "name": "rules"}
-    config = SearchConfig(dataset="games", system="elo-mmx", space=space, **options)
+    config = TuningConfig(dataset="games", system="elo-mmx", space=space, **options)
     with open_task_pool(1) as pool:
-        report = search(lake, config, pool, config.proposals())
+        report = tune(lake, config, pool, config.proposals())
     assert len(report.trials) == 8
     assert len({trial.scores["rank_information"] for trial in report.trials}) == 8
 

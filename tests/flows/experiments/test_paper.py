@@ -10,7 +10,7 @@ from helpers.lakes import lake_of, rate_run, synthetic
 from ranklake.flows.common.configuration.settings import build_params, find_system
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
-from ranklake.flows.evaluation.search.trials import load_history
+from ranklake.flows.evaluation.tuning.trials import load_history
 from ranklake.flows.experiments.published import PRINTED, TUNED, table_2
 from ranklake.storage import Dataset
 

@@ -14,6 +14,7 @@ import pytest
 from helpers.frames import frame_of
 from helpers.lakes import synthetic
 
+import ranklake
 from ranklake import SYSTEMS, Ratings, predict, rate_history
 from ranklake.flows.common.configuration.system_names import SystemName
 
@@ -238,3 +239,9 @@ def test_predict__takes_a_time_of_any_kind() -> None:
         predict(beliefs, ["a", "b"], time_seconds=1_893_456_000_000)
     with pytest.raises(ValueError, match="time='2030-01-01' and time_seconds=0 exclude each other"):
         predict(beliefs, ["a", "b"], time="2030-01-01", time_seconds=0)
+
+
+def test_renamed__function_keeps_its_old_name_with_a_notice() -> None:
+    with pytest.warns(FutureWarning, match=r"^ranklake\.search is ranklake\.tune now"):
+        assert ranklake.search is ranklake.tune
+    assert "search" not in dir(ranklake)

@@ -13,7 +13,7 @@ from helpers.frames import frame_of
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import lake_of, rate_run, synthetic
 
-from ranklake import Ratings, evaluate_history, preview, rate_history, search, smooth_history
+from ranklake import Ratings, evaluate_history, preview, rate_history, smooth_history, tune
 from ranklake.flows.common.configuration.presets import PRESETS
 from ranklake.flows.frames import rating
 from ranklake.storage import Dataset, Run
@@ -104,11 +104,11 @@ def test_flags__are_as_if_the_others_had_not_taken_part() -> None:
     pd.testing.assert_frame_equal(rated[NUMBERS[:-1]], wanted[NUMBERS[:-1]], check_exact=True)
     pd.testing.assert_frame_equal(smooth_history(flagged), smooth_history(alone), check_exact=True)
     space = {"k": [20.0, 40.0]}
-    found, expected = (search(one, "elo", space, method="grid", trials=None) for one in (flagged, alone))
+    found, expected = (tune(one, "elo", space, method="grid", trials=None) for one in (flagged, alone))
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
-@pytest.mark.parametrize("read", [smooth_history, lambda results: search(results, "elo")], ids=["smooth", "search"])
+@pytest.mark.parametrize("read", [smooth_history, lambda results: tune(results, "elo")], ids=["smooth", "tune"])
 def test_limits__are_refused_where_nothing_is_rated_in_order(read: Any) -> None:
     with pytest.raises(ValueError, match=r"contest 1 has rated_above and rated_below: .* columns=\{'rated_above': ''"):
         read(FRAME)

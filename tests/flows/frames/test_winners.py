@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from ranklake import Ratings, rate_history, search
+from ranklake import Ratings, rate_history, tune
 
 TENNIS = Path(__file__).parents[2] / "data" / "tennis-grand-slams-2015-2024.csv"
 GAMES = pd.DataFrame(
@@ -56,7 +56,7 @@ def test_games__of_real_matches_are_rated_and_searched() -> None:
     assert np.array_equal(history["mu"], rate_history(expected)["mu"])
     assert len(history) == 540
     folded = matches.rename(columns={"winner": "Winner", "loser": " LOSER"})
-    assert len(search(folded, "elo", {"k": [10, 20]}, trials=2)) == 2
+    assert len(tune(folded, "elo", {"k": [10, 20]}, trials=2)) == 2
 
 
 def test_updates__number_further_games_on() -> None:

@@ -16,9 +16,9 @@ from ranklake.flows.common.configuration.settings import build_params, find_syst
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
-from ranklake.flows.evaluation.search.config import SearchConfig
-from ranklake.flows.evaluation.search.search import search
-from ranklake.flows.evaluation.search.trials import load_history
+from ranklake.flows.evaluation.tuning.config import TuningConfig
+from ranklake.flows.evaluation.tuning.trials import load_history
+from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.config import RunConfig, default_run
 from ranklake.flows.rating.rate import rate
@@ -178,7 +178,7 @@ def test_default_run__has_the_choices_in_its_name() -> None:
     assert default_run("d", "elo", {}, False) == "d-elo-db748ae4"  # the name of release 0.1
 
 
-def test_search__uses_the_rule_of_the_system(tmp_path: Path) -> None:
+def test_tune__uses_the_rule_of_the_system(tmp_path: Path) -> None:
     from ranklake.flows.engines.task_pool import open_task_pool
 
     lake = lake_of(tmp_path / "lake", league(150))
@@ -186,9 +186,9 @@ def test_search__uses_the_rule_of_the_system(tmp_path: Path) -> None:
     history, first = load_history(Dataset.open(lake, "games"), 75, Skipping.of(SYSTEMS["elo"]))
     assert (len(history.rounds), first) == (150, 75)
     assert len(history.rounds.keep(history.rounds.informative)) == 150 - n_draws < 150
-    config = SearchConfig("games", "elo", ("k=20",), train_share=0.5)
+    config = TuningConfig("games", "elo", ("k=20",), train_share=0.5)
     with open_task_pool(1) as task_pool:
-        report = search(lake, config, task_pool, config.proposals())
+        report = tune(lake, config, task_pool, config.proposals())
     rate_run(lake, system="elo", k=20)
     tested = evaluate(lake, "run", 75).filters["experienced"]
     assert report.best[0].test["pair_inversion"] == pytest.approx(tested.mean("pair_inversion"), rel=1e-13)

@@ -12,7 +12,7 @@ from helpers.games import DAY, Game, as_contests, as_periods, ingest_periods, le
 from helpers.lakes import commit_often, copy_of, ingest, rate_run, rated
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.evaluation.search.trials import load_history
+from ranklake.flows.evaluation.tuning.trials import load_history
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.verification import verify_published
 from ranklake.flows.results.leaderboard import leaderboard

@@ -10,7 +10,7 @@ from helpers.lakes import commit_often, rate_run, rated
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluation.evaluate import evaluate
-from ranklake.flows.evaluation.search.trials import load_history
+from ranklake.flows.evaluation.tuning.trials import load_history
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.verification import verify_published

@@ -15,7 +15,7 @@ from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, rate
 
 from ranklake.flows.common.adapters import places_among_rated
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.evaluation.search.trials import load_history
+from ranklake.flows.evaluation.tuning.trials import load_history
 from ranklake.flows.maintenance.verify import replay
 from ranklake.flows.publication.content import Content
 from ranklake.flows.results.leaderboard import leaderboard

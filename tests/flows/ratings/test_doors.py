@@ -44,7 +44,7 @@ DOORS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "rate_history": (ranklake.rate_history, {"results": RESULTS, "engine": "serial", "rho": 1.0}),
     "Ratings.rate": (Ratings.rate, {"results": RESULTS, "engine": "serial", "beliefs": None}),
     "smooth_history": (ranklake.smooth_history, {"results": RESULTS, "engine": "serial", "beta": 160.0}),
-    "search": (ranklake.search, {"results": RESULTS, "space": {"rho": [1.0]}, "trials": 1, "workers": 1}),
+    "tune": (ranklake.tune, {"results": RESULTS, "space": {"rho": [1.0]}, "trials": 1, "workers": 1}),
     "evaluate_history": (ranklake.evaluate_history, {"history": ALL.history}),
     "compare": (ranklake.compare, {"ratings": {"one": ALL}}),
     "predict": (ranklake.predict, {"beliefs": ALL, "players": ["x", "y"]}),

@@ -15,7 +15,7 @@ import pytest
 from helpers.frames import frame_of
 from helpers.lakes import synthetic
 
-from ranklake import Ratings, compare, evaluate_history, search
+from ranklake import Ratings, compare, evaluate_history, tune
 
 RACES = pd.DataFrame(
     {
@@ -120,12 +120,12 @@ def test_arguments__are_refused_with_a_reason(races: Ratings) -> None:
     assert evaluate_history(pl.from_pandas(races.history)).equals(evaluate_history(races.history))
 
 
-def test_search__reads_results_as_rate_does() -> None:
+def test_tune__reads_results_as_rate_does() -> None:
     frame = frame_of(synthetic(12, spice=False)).drop(columns="hi").rename(columns={"lo": "rank"})
     frame["rank"] += 1
-    expected = search(frame, "elo", {"k": [10, 40]}, method="grid", trials=None, filter="everyone")
+    expected = tune(frame, "elo", {"k": [10, 40]}, method="grid", trials=None, filter="everyone")
     races = pd.concat([frame, frame[:1]]).rename(columns={"contest": "race", "time_seconds": "day"})
-    found = search(
+    found = tune(
         races, "elo", {"k": [10, 40]}, method="grid", trials=None, filter="everyone",
         contest="race", columns={"time": "day"}, duplicates="last",
     )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ranklake import Ratings, compare, evaluate_history, predict, preview, rate_history, search, smooth_history
+from ranklake import Ratings, compare, evaluate_history, predict, preview, rate_history, smooth_history, tune
 
 GOOD = pd.DataFrame({"contest": [1, 1, 2, 2], "player": list("abba"), "rank": [1, 2] * 2, "time": [100, 100, 200, 200]})
 NEXT = pd.DataFrame({"player": ["a", "b"], "rank": [1, 2]})
@@ -71,15 +71,15 @@ INPUT: dict[str, pd.DataFrame] = {
     "one name twice": pd.concat([GOOD, GOOD[["rank"]]], axis=1),
 }
 CALLS: dict[str, Callable[[], Any]] = {
-    "search without trials": lambda: search(GOOD, "elo", trials=None),
-    "search em": lambda: search(GOOD, "elo", method="em"),
-    "search em of many values": lambda: search(GOOD, "elo-mms", {"beta": [1, 2]}, method="em"),
-    "search em of duels": lambda: search(times(*range(1, 20)), "elo-mms", method="em"),
-    "search no method": lambda: search(GOOD, "elo", method="best"),
-    "search without points": lambda: search(GOOD, "elo", {"k": "1:2"}, method="grid"),
-    "search without a grid": lambda: search(GOOD, "glicko2", {"tau": "a"}),
-    "search of few contests": lambda: search(GOOD, "elo", {"k": [1, 2]}),
-    "search a range": lambda: search(GOOD, "elo", {"k": "2:1"}),
+    "tune without trials": lambda: tune(GOOD, "elo", trials=None),
+    "tune em": lambda: tune(GOOD, "elo", method="em"),
+    "tune em of many values": lambda: tune(GOOD, "elo-mms", {"beta": [1, 2]}, method="em"),
+    "tune em of duels": lambda: tune(times(*range(1, 20)), "elo-mms", method="em"),
+    "tune no method": lambda: tune(GOOD, "elo", method="best"),
+    "tune without points": lambda: tune(GOOD, "elo", {"k": "1:2"}, method="grid"),
+    "tune without a grid": lambda: tune(GOOD, "glicko2", {"tau": "a"}),
+    "tune of few contests": lambda: tune(GOOD, "elo", {"k": [1, 2]}),
+    "tune a range": lambda: tune(GOOD, "elo", {"k": "2:1"}),
     "no system": lambda: rate_history(GOOD, "mmr"),
     "no hyperparameter": lambda: rate_history(GOOD, "elo", rho=1.0),
     "out of range": lambda: rate_history(GOOD, "elo", k=-1.0),

@@ -14,7 +14,7 @@ import pytest
 from helpers.lakes import lake_of, rate_run
 from helpers.teams import draw_team_contests, team_contests, team_frame
 
-from ranklake import SYSTEMS, Ratings, evaluate_history, preview, rate_history, search, smooth_history
+from ranklake import SYSTEMS, Ratings, evaluate_history, preview, rate_history, smooth_history, tune
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.smoothing.params import params_of
@@ -112,18 +112,18 @@ def test_preview__of_teams_takes_names_of_columns(ratings: Ratings) -> None:
     assert found.set_index("player")["mu"].to_dict() == changes.to_dict()
 
 
-def test_search__of_teams_has_the_scores_of_ratings() -> None:
+def test_tune__of_teams_has_the_scores_of_ratings() -> None:
     options: dict[str, Any] = {"filter": "everyone", "train_share": 0.75, "trials": None, "columns": COLUMNS}
-    table = search(FRAME, "elo-mmx", {"team": ["mean", "best"]}, method="grid", metric="rank_information", **options)
+    table = tune(FRAME, "elo-mmx", {"team": ["mean", "best"]}, method="grid", metric="rank_information", **options)
     train = FRAME[FRAME["contest"].isin(list("012345"))]
     for row in table.itertuples():
         trained = Ratings.rate(train, "elo-mmx", columns=COLUMNS, team=row.team, engine="serial")
         expected = trained.evaluate().loc["everyone", "rank_information"]
         assert row.train_rank_information == pytest.approx(expected, rel=1e-12)
     with pytest.raises(ValueError, match="an em search cannot use contests of teams"):
-        search(FRAME, "elo-mmx", method="em", **options)
+        tune(FRAME, "elo-mmx", method="em", **options)
     with pytest.raises(ValueError, match=r"elo has no rule for rounds of teams; elo-mmr, .* have one"):
-        search(FRAME, "elo", {"k": [20]}, method="grid", **options)
+        tune(FRAME, "elo", {"k": [20]}, method="grid", **options)
 
 
 def test_open__has_the_teams_and_shares_of_a_run(ratings: Ratings, tmp_path: Path) -> None:

@@ -32,9 +32,9 @@ from ranklake import (
     evaluate_history,
     predict,
     rate_history,
-    search,
     smooth_history,
     systems,
+    tune,
 )
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.frames.kinds import concat, open_frame, to_pandas
@@ -284,10 +284,10 @@ def test_systems__are_described() -> None:
     assert systems("elo-mmr").loc["rho", "default"] == ranklake.SYSTEMS["elo-mmr"].params().rho
 
 
-def test_search__finds_hyperparameters_for_any_number_of_workers() -> None:
+def test_tune__finds_hyperparameters_for_any_number_of_workers() -> None:
     frame = frame_of(synthetic(40, spice=False))
     space = {"k": "4:400:log", "mu_init": [1200.0, 1500.0]}
-    found = [search(frame, "elo", space, trials=6, seed=3, workers=workers, filter="everyone") for workers in (1, 3)]
+    found = [tune(frame, "elo", space, trials=6, seed=3, workers=workers, filter="everyone") for workers in (1, 3)]
     pd.testing.assert_frame_equal(*found)
     assert found[0]["train_pair_inversion"].is_monotonic_decreasing
     assert found[0]["test_pair_inversion"].notna().sum() == 3
@@ -297,7 +297,7 @@ def test_search__finds_hyperparameters_for_any_number_of_workers() -> None:
     score = ratings.evaluate().loc["everyone", "pair_inversion"]
     assert score == pytest.approx(found[0].loc[0, "train_pair_inversion"])
     with pytest.raises(ValueError, match=r"needs at least 4 contests to tune on, .* of 2 rated contests is 1"):
-        search(SMALL, "elo")
+        tune(SMALL, "elo")
 
 
 # Smoothed

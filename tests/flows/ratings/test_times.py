@@ -12,7 +12,7 @@ import pytest
 from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run
 
-from ranklake import Lake, Ratings, predict, preview, rate_history, search, smooth_history
+from ranklake import Lake, Ratings, predict, preview, rate_history, smooth_history, tune
 from ranklake.flows.common.configuration.system_names import SystemName
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.core.limits import limits_of
@@ -174,8 +174,8 @@ def test_days__of_results_without_times_are_refused(system: SystemName, name: st
         lambda: rate_history(TIMELESS, system, **{name: 5.0}),
         lambda: rate_history(TIMELESS.assign(time=0), system, **{name: "5"}),
         lambda: Ratings.rate(TIMELESS, system, **{name: 5.0}),
-        lambda: search(TIMELESS, system, {name: [5.0, 9.0]}, method="grid", trials=None, filter="everyone"),
-        lambda: search(TIMELESS, system, {name: "5:9"}, trials=2, filter="everyone"),
+        lambda: tune(TIMELESS, system, {name: [5.0, 9.0]}, method="grid", trials=None, filter="everyone"),
+        lambda: tune(TIMELESS, system, {name: "5:9"}, trials=2, filter="everyone"),
     ]
     for door in doors:
         with pytest.raises(ValueError, match=rf"^{name} = [59] counts the days between contests, and .* have no times"):
@@ -217,7 +217,7 @@ def test_days__of_a_data_set_without_times_are_refused(tmp_path: Path, invoke: C
     for command in (
         ("rate", "--system", "glicko", "--set", "period_days=30", *at),
         ("rate", "--system", "elo-mmr", "--set", "drift_per_day=30", "--dry-run", *at),
-        ("search", "--system", "elo-mms", "--space", "drift_per_day=0,3", "--filter", "everyone", *at),
+        ("tune", "--system", "elo-mms", "--space", "drift_per_day=0,3", "--filter", "everyone", *at),
     ):
         assert rule in invoke.refuses(*command), command
     rate_run(lake, system="elo-mms")

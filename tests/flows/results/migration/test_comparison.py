@@ -106,7 +106,7 @@ def rows_of(text: str) -> list[dict[str, Any]]:
 
 
 def test_command__has_all_formats(lake: Lake, found: Migration, command: Command) -> None:
-    words = ("compare", *NAMES, "--lake", lake.url)
+    words = ("diff", *NAMES, "--lake", lake.url)
     answer = command(*words, "--format", "json")
     facts = json.loads(answer.out)
     assert facts["players"] == found.players.to_pylist()
@@ -127,5 +127,5 @@ def test_command__draws_both_distributions(lake: Lake, command: Command, tmp_pat
 
 
 def test_command__refuses_a_run_and_itself(lake: Lake, command: Command) -> None:
-    message = command.refuses("compare", "old", "old", "--lake", lake.url, code=2)
+    message = command.refuses("diff", "old", "old", "--lake", lake.url, code=2)
     assert "two different runs are compared, got old twice" in message

@@ -1,4 +1,4 @@
-"""Search for hyperparameters: tune on the beginning of a history, test on the rest, as the Elo-MMR paper does.
+"""Find hyperparameters: tune on the beginning of a history, test on the rest, as the Elo-MMR paper does.
 
 Finished trials are stored in the lake, one file a batch. A resumed search makes the same proposals from its seed, and
 reads the stored results.
@@ -27,13 +27,13 @@ from ...compilation.compile import CompileCallback, announce, compile_parts, par
 from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
 from ...rating.config import check_dataset_times
-from .config import SearchConfig
+from .config import TuningConfig
 from .protocol import Proposals
-from .record import SearchRecord, settings_key
+from .record import TuningRecord, settings_key
 from .spaces import chosen_in
 from .trials import RUNGS, History, Trial, held_out_scores, load_history, run_trial
 
-__all__ = ["Found", "SearchReport", "search"]
+__all__ = ["Found", "TuningReport", "tune"]
 
 _SAVE_SECONDS = 5.0  # between writes of an incomplete batch
 _SURVIVORS = 8  # number of complete trials before others may be pruned
@@ -49,7 +49,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchReport:
+class TuningReport:
     """The result of a search.
 
     Attributes
@@ -74,15 +74,15 @@ class SearchReport:
     seconds: float
 
 
-def search(
+def tune(
     lake: Lake,
-    config: SearchConfig,
+    config: TuningConfig,
     task_pool: TaskPool,
     proposals: Proposals,
     best: int = 3,
     on_progress: ProgressCallback = not_shown,
     on_compile: CompileCallback = announce,
-) -> SearchReport:
+) -> TuningReport:
     """Run the proposed trials that are not stored yet; test the best ones.
 
     Parameters
@@ -109,7 +109,7 @@ def search(
     skipping = Skipping.of(system)
     history, first_round = load_history(dataset, n_train, skipping)
     draws = _draws_suffix(history)
-    record = SearchRecord.open(lake, config, _digest(dataset, n_train) + draws)
+    record = TuningRecord.open(lake, config, _digest(dataset, n_train) + draws)
     train = history.first(first_round)
     _check_scored(config, train, n_train)
     began = time.perf_counter()
@@ -129,14 +129,14 @@ def search(
                     test = {}
                 record.save_test(key + digest, test)
             found.append(Found(trial.settings, trial.scores, test))
-    return SearchReport(trials, n_new, found, n_train, n_contests, seconds)
+    return TuningReport(trials, n_new, found, n_train, n_contests, seconds)
 
 
 def _try_all(
-    config: SearchConfig,
+    config: TuningConfig,
     task_pool: TaskPool,
     proposals: Proposals,
-    record: SearchRecord,
+    record: TuningRecord,
     train: History,
     on_progress: ProgressCallback,
     on_compile: CompileCallback,
@@ -181,7 +181,7 @@ def _draws_suffix(history: History) -> str:
     return "" if history.rounds.informative.all() else "-draws"
 
 
-def _check_scored(config: SearchConfig, train: History, n_train: int) -> None:
+def _check_scored(config: TuningConfig, train: History, n_train: int) -> None:
     one = FILTERS[config.filter]
     share = f"the first {config.train_share:g} of data set {config.dataset} ({count(n_train, 'contest')})"
     if not np.any(train.n_before >= one.least):

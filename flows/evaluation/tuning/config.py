@@ -13,13 +13,13 @@ from ...rating.config import default_run
 from .proposals import open_proposals
 from .protocol import Proposals
 
-__all__ = ["METRICS", "SearchConfig"]
+__all__ = ["METRICS", "TuningConfig"]
 
 METRICS = ("pair_inversion", "rank_deviation", "rank_information")
 
 
 @dataclass(frozen=True, slots=True)
-class SearchConfig:
+class TuningConfig:
     """The configuration of a search.
 
     Attributes

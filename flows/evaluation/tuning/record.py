@@ -12,13 +12,13 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.access.naming import check_folder
 
 from ...rating.chain import NUMERICS
-from .config import SearchConfig
+from .config import TuningConfig
 from .trials import Trial
 
-__all__ = ["SearchRecord", "settings_key"]
+__all__ = ["TuningRecord", "settings_key"]
 
 
-class SearchRecord:
+class TuningRecord:
     """The stored trials of a search."""
 
     def __init__(self, lake: Lake, name: str, contests: str) -> None:
@@ -27,7 +27,7 @@ class SearchRecord:
         self.tests: dict[str, dict[str, float]] = {}
 
     @classmethod
-    def open(cls, lake: Lake, config: SearchConfig, contests: str) -> SearchRecord:
+    def open(cls, lake: Lake, config: TuningConfig, contests: str) -> TuningRecord:
         """Open or create the record of a search; trials on other contests are ignored.
 
         Raises

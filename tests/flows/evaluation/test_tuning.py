@@ -20,14 +20,14 @@ from helpers.timeouts import TIMEOUT
 from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.engines.task_pool import TaskPool, open_task_pool
 from ranklake.flows.evaluation.evaluate import evaluate
-from ranklake.flows.evaluation.search import search as module
-from ranklake.flows.evaluation.search import spaces
-from ranklake.flows.evaluation.search.config import SearchConfig
-from ranklake.flows.evaluation.search.proposals import open_proposals
-from ranklake.flows.evaluation.search.published_grids import GRIDS, RANGES, SPACES, published_grid
-from ranklake.flows.evaluation.search.search import SearchReport, search
-from ranklake.flows.evaluation.search.spaces import Range, as_texts, draw, grid, parse_space
-from ranklake.flows.evaluation.search.trials import History, load_history, run_trial
+from ranklake.flows.evaluation.tuning import spaces
+from ranklake.flows.evaluation.tuning import trials as module
+from ranklake.flows.evaluation.tuning.config import TuningConfig
+from ranklake.flows.evaluation.tuning.proposals import open_proposals
+from ranklake.flows.evaluation.tuning.published_grids import GRIDS, RANGES, SPACES, published_grid
+from ranklake.flows.evaluation.tuning.spaces import Range, as_texts, draw, grid, parse_space
+from ranklake.flows.evaluation.tuning.trials import History, load_history, run_trial
+from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError
 
@@ -47,11 +47,11 @@ def lake(tmp_path: Path, ingested: Lake) -> Lake:
     return copy_of(ingested, tmp_path / "lake")
 
 
-def searched(lake: Lake, workers: int = 2, task_pool: TaskPool | None = None, **changes: Any) -> SearchReport:
+def found_in(lake: Lake, workers: int = 2, task_pool: TaskPool | None = None, **changes: Any) -> TuningReport:
     options = {"dataset": "games", "system": "elo-mmr", "space": SPACE, "train_share": 0.5, "name": "s"} | changes
-    config = SearchConfig(**options)
+    config = TuningConfig(**options)
     with task_pool or open_task_pool(workers) as opened:
-        return search(lake, config, opened, config.proposals())
+        return tune(lake, config, opened, config.proposals())
 
 
 class Counted:
@@ -75,10 +75,10 @@ class Counted:
 
 
 @pytest.mark.parametrize("system", ["elo-mmr", "elo", "topcoder"])
-def test_search__scores_follow_the_protocol_of_the_paper(lake: Lake, system: str) -> None:
+def test_tune__scores_follow_the_protocol_of_the_paper(lake: Lake, system: str) -> None:
     """Training: the first contests, each scored before it is rated. Test: the other contests."""
     spaces = {"elo-mmr": ("rho=1",), "elo": ("k=20",), "topcoder": ("weight_limit=0.2",)}
-    report = searched(lake, system=system, space=spaces[system], train_share=0.45)
+    report = found_in(lake, system=system, space=spaces[system], train_share=0.45)
     assert report.n_train == 27
     key, value = spaces[system][0].split("=")
     rate_run(lake, run="whole", system=system, **{key: value})
@@ -89,9 +89,9 @@ def test_search__scores_follow_the_protocol_of_the_paper(lake: Lake, system: str
         assert report.best[0].test[name] == pytest.approx(tested.filters["experienced"].mean(name), rel=1e-13)
 
 
-def test_search__ranks_by_the_metric_on_the_first_contests(lake: Lake) -> None:
+def test_tune__ranks_by_the_metric_on_the_first_contests(lake: Lake) -> None:
     for metric, sign in (("pair_inversion", -1), ("rank_deviation", 1)):
-        report = searched(lake, metric=metric, name=metric)
+        report = found_in(lake, metric=metric, name=metric)
         assert len(report.trials) == report.n_new == 6
         ranked = sorted(report.trials, key=lambda trial: sign * trial.scores[metric])
         assert [found.settings for found in report.best] == [trial.settings for trial in ranked[:3]]
@@ -100,10 +100,10 @@ def test_search__ranks_by_the_metric_on_the_first_contests(lake: Lake) -> None:
 
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 @pytest.mark.parametrize("prune", [False, True])
-def test_search__finds_the_largest_rank_information(tmp_path: Path, method: str, prune: bool) -> None:
+def test_tune__finds_the_largest_rank_information(tmp_path: Path, method: str, prune: bool) -> None:
     lake = lake_of(tmp_path / "lake", synthetic(24, n_players=70, size=90, spice=False))
     options = {"metric": "rank_information", "trials": 6, "method": method, "prune": prune, "name": "info"}
-    report = searched(lake, **options)
+    report = found_in(lake, **options)
     whole = [trial for trial in report.trials if not trial.stopped]
     best = max(whole, key=lambda trial: trial.scores["rank_information"])
     assert report.best[0].settings == best.settings
@@ -115,38 +115,38 @@ def test_search__finds_the_largest_rank_information(tmp_path: Path, method: str,
         expected = evaluate(lake, run, first).filters["experienced"].mean("rank_information")
         assert scores["rank_information"] == pytest.approx(expected, rel=1e-12)
         assert 0.0 < expected < 3.0
-    again = searched(lake, **options)
+    again = found_in(lake, **options)
     assert (again.n_new, again.best) == (0, report.best)
 
 
-def test_search__says_that_no_round_is_large_enough_for_rank_information(tmp_path: Path) -> None:
+def test_tune__says_that_no_round_is_large_enough_for_rank_information(tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", synthetic(40, n_players=20))
     with pytest.raises(LakeError, match=r"20 contests. has no contest with 30 players under filter experienced"):
-        searched(lake, metric="rank_information")
+        found_in(lake, metric="rank_information")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 @pytest.mark.parametrize("prune", [False, True])
-def test_search__is_the_same_for_any_number_of_workers(lake: Lake, method: str, prune: bool) -> None:
-    expected = searched(lake, 1, method=method, prune=prune, trials=20, name="one", space=SPACE)
+def test_tune__is_the_same_for_any_number_of_workers(lake: Lake, method: str, prune: bool) -> None:
+    expected = found_in(lake, 1, method=method, prune=prune, trials=20, name="one", space=SPACE)
     for name, task_pool in (("three", open_task_pool(3)), ("other order", Counted())):
-        report = searched(lake, task_pool=task_pool, method=method, prune=prune, trials=20, name=name.replace(" ", "-"))
+        report = found_in(lake, task_pool=task_pool, method=method, prune=prune, trials=20, name=name.replace(" ", "-"))
         assert repr(report.trials) == repr(expected.trials)
         assert report.best == expected.best
-    other = searched(lake, method=method, prune=prune, trials=5, name="seed", seed=1)
+    other = found_in(lake, method=method, prune=prune, trials=5, name="seed", seed=1)
     assert [one.settings for one in other.trials] != [one.settings for one in expected.trials[:5]]
 
 
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 @pytest.mark.parametrize("last", [0, 1, 7, 13])
-def test_search__resumed_after_an_interrupt_is_the_same(lake: Lake, method: str, last: int) -> None:
+def test_tune__resumed_after_an_interrupt_is_the_same(lake: Lake, method: str, last: int) -> None:
     space = ("weight_limit=0.05:0.8:log:5", "sig_limit=40:120:3")
-    whole = searched(lake, method=method, trials=14, space=space, name="whole")
+    whole = found_in(lake, method=method, trials=14, space=space, name="whole")
     with pytest.raises(KeyboardInterrupt):
-        searched(lake, task_pool=Counted(last), method=method, trials=14, space=space)
+        found_in(lake, task_pool=Counted(last), method=method, trials=14, space=space)
     rest = Counted()
-    resumed = searched(lake, task_pool=rest, method=method, trials=14, space=space)
+    resumed = found_in(lake, task_pool=rest, method=method, trials=14, space=space)
     assert rest.done == resumed.n_new == 14 - last
     assert (repr(resumed.trials), resumed.best) == (repr(whole.trials), whole.best)
     folder = Path(lake.url) / "searches"
@@ -154,33 +154,33 @@ def test_search__resumed_after_an_interrupt_is_the_same(lake: Lake, method: str,
 
 
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
-def test_search__with_more_trials_continues(lake: Lake, method: str) -> None:
+def test_tune__with_more_trials_continues(lake: Lake, method: str) -> None:
     space = ("weight_limit=0.05:0.8:log:5", "sig_limit=40:120:3")
-    searched(lake, method=method, trials=5, space=space)
+    found_in(lake, method=method, trials=5, space=space)
     more = Counted()
-    report = searched(lake, task_pool=more, method=method, trials=13, space=space)
+    report = found_in(lake, task_pool=more, method=method, trials=13, space=space)
     assert more.done == 8
-    assert repr(report.trials) == repr(searched(lake, method=method, trials=13, space=space, name="whole").trials)
+    assert repr(report.trials) == repr(found_in(lake, method=method, trials=13, space=space, name="whole").trials)
 
 
-def test_search__once_complete_rates_nothing_and_writes_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = searched(lake)
+def test_tune__once_complete_rates_nothing_and_writes_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = found_in(lake)
     before = files(Path(lake.url))
 
     def refuse(*_: Any) -> None:
         raise AssertionError("all trials are stored")
 
-    monkeypatch.setattr("ranklake.flows.evaluation.search.trials.rate_rounds", refuse)
-    again = searched(lake)
+    monkeypatch.setattr("ranklake.flows.evaluation.tuning.trials.rate_rounds", refuse)
+    again = found_in(lake)
     assert (again.n_new, again.best) == (0, expected.best)
     assert files(Path(lake.url)) == before
 
 
-def test_search__prunes_only_on_request(lake: Lake) -> None:
+def test_tune__prunes_only_on_request(lake: Lake) -> None:
     options = {"space": ("weight_limit=0.001:0.9:log:30",), "trials": 60, "method": "random", "train_share": 0.9}
-    patient = searched(lake, **options)
+    patient = found_in(lake, **options)
     assert not any(trial.stopped for trial in patient.trials)
-    pruned = searched(lake, prune=True, name="pruned", **options)
+    pruned = found_in(lake, prune=True, name="pruned", **options)
     stopped = [trial for trial in pruned.trials if trial.stopped]
     assert stopped
     assert all(len(trial.rungs) < module.RUNGS for trial in stopped)
@@ -189,53 +189,53 @@ def test_search__prunes_only_on_request(lake: Lake) -> None:
     assert pruned.best[0].train["pair_inversion"] == patient.best[0].train["pair_inversion"]
 
 
-def test_search__reports_failed_trials(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tune__reports_failed_trials(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     def diverge(*arguments: Any) -> Any:
         if arguments[1].weight_limit > 0.3:
             raise ArithmeticError("ratings diverged")
         return rate_rounds(*arguments)
 
-    from ranklake.flows.evaluation.search.trials import rate_rounds
+    from ranklake.flows.evaluation.tuning.trials import rate_rounds
 
-    monkeypatch.setattr("ranklake.flows.evaluation.search.trials.rate_rounds", diverge)
+    monkeypatch.setattr("ranklake.flows.evaluation.tuning.trials.rate_rounds", diverge)
     for method in ("grid", "bayes"):
-        report = searched(lake, method=method, trials=24, name=method)
+        report = found_in(lake, method=method, trials=24, name=method)
         failed = [trial for trial in report.trials if trial.error]
         assert {trial.error for trial in failed} == {"ratings diverged"}
         assert 0 < len(failed) < len(report.trials)
         assert not any(float(best.settings["weight_limit"]) > 0.3 for best in report.best)
 
 
-def test_search__ignores_trials_on_other_contests(lake: Lake) -> None:
-    first = searched(lake, train_share=0.51)
+def test_tune__ignores_trials_on_other_contests(lake: Lake) -> None:
+    first = found_in(lake, train_share=0.51)
     with pytest.raises(LakeError, match="search s exists with another metric"):
-        searched(lake, train_share=0.51, metric="rank_deviation")
+        found_in(lake, train_share=0.51, metric="rank_deviation")
     with Dataset.ingest(lake, "games") as adding:
         adding.remove("59", "after the training rounds")
-    later = searched(lake, train_share=0.51)
+    later = found_in(lake, train_share=0.51)
     assert later.n_new == 0
     assert repr(later.trials) == repr(first.trials)
     assert later.best != first.best
     with Dataset.ingest(lake, "games") as adding:
         adding.remove("0", "a training round")
-    again = searched(lake, train_share=0.51)
+    again = found_in(lake, train_share=0.51)
     assert again.n_new == len(again.trials)
     assert repr(again.trials) != repr(first.trials)
-    assert searched(lake, train_share=0.51).n_new == 0
+    assert found_in(lake, train_share=0.51).n_new == 0
 
 
-def test_search__names_missing_and_damaged_objects(lake: Lake, tmp_path: Path) -> None:
+def test_tune__names_missing_and_damaged_objects(lake: Lake, tmp_path: Path) -> None:
     with pytest.raises(LakeError, match="no data set 'nothing'"):
-        searched(lake, dataset="nothing")
+        found_in(lake, dataset="nothing")
     with pytest.raises(LakeError, match=r"first 0\.05 of data set games .3 contests. has no player with 5 rounds"):
-        searched(lake, train_share=0.05)
+        found_in(lake, train_share=0.05)
     one = lake_of(tmp_path / "one", [contest("a", "ada", "grace")])
     with pytest.raises(LakeError, match=r"\(0 contests\) has no player"):
-        searched(one)
-    searched(lake, name="torn")
+        found_in(one)
+    found_in(lake, name="torn")
     (Path(lake.url) / "searches" / "torn" / "trials" / "000000.json").write_text("[{", encoding="utf-8")
     with pytest.raises(DamagedError, match=r"searches/torn/trials/000000\.json: not readable .* delete it"):
-        searched(lake, name="torn")
+        found_in(lake, name="torn")
 
 
 def test_history__counts_rounds_before_and_renumbers_players(lake: Lake) -> None:
@@ -274,9 +274,9 @@ def scheduler() -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["grid", "bayes"])
-def test_search__on_a_cluster_is_the_same(lake: Lake, scheduler: str, method: str) -> None:
-    expected = searched(lake, method=method, trials=10, name="here")
-    report = searched(lake, task_pool=open_task_pool(scheduler=scheduler), method=method, trials=10, name="there")
+def test_tune__on_a_cluster_is_the_same(lake: Lake, scheduler: str, method: str) -> None:
+    expected = found_in(lake, method=method, trials=10, name="here")
+    report = found_in(lake, task_pool=open_task_pool(scheduler=scheduler), method=method, trials=10, name="there")
     assert (repr(report.trials), report.best) == (repr(expected.trials), expected.best)
 
 
@@ -296,7 +296,7 @@ def test_command__reports_a_scheduler_that_does_not_answer(
     monkeypatch.setattr("ranklake.flows.engines.task_pool.TIMEOUT_SECONDS", 1.0)
     words = ("--train-share", "0.5", "--scheduler", "tcp://127.0.0.1:9")
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in invoke.refuses(
-        "search", "--dataset", "games", *words, "--lake", lake.url
+        "tune", "--dataset", "games", *words, "--lake", lake.url
     )
 
 
@@ -353,10 +353,10 @@ def test_default_space__of_every_system_contains_its_default_and_is_valid(name: 
 @pytest.mark.parametrize(
     "name", [name if name in ("elo", "glicko") else pytest.param(name, marks=pytest.mark.slow) for name in SYSTEMS]
 )
-def test_command__searches_every_system_without_a_space(invoke: Command, tmp_path: Path, name: str) -> None:
+def test_command__tunes_every_system_without_a_space(invoke: Command, tmp_path: Path, name: str) -> None:
     lake = lake_of(tmp_path / "lake", synthetic(24, n_players=9, size=5))
     arguments = ("--dataset", "games", "--system", name, "--trials", 2, "--train-share", 0.6, "--lake", lake.url)
-    answer = invoke("search", *arguments)
+    answer = invoke("tune", *arguments)
     assert answer.code == 0
     assert "2 trials, 2 of them now" in answer.out
     assert f"ranklake rate --dataset games --system {name} --set" in answer.out
@@ -402,7 +402,7 @@ def test_command__refuses_an_invalid_space_before_any_work(
     invoke: Command, lake: Lake, space: tuple[str, ...], says: str
 ) -> None:
     words = [word for text in space for word in ("--space", text)]
-    assert says in invoke.refuses("search", "--dataset", "games", *words, "--lake", lake.url, code=2)
+    assert says in invoke.refuses("tune", "--dataset", "games", *words, "--lake", lake.url, code=2)
     assert not (Path(lake.url) / "searches").exists()
 
 
@@ -421,12 +421,12 @@ def test_command__refuses_an_invalid_space_before_any_work(
 def test_command__reports_errors_in_one_line(
     invoke: Command, lake: Lake, arguments: tuple[str, ...], code: int, says: str
 ) -> None:
-    assert says in invoke.refuses("search", "--dataset", "games", *arguments, "--lake", lake.url, code=code)
+    assert says in invoke.refuses("tune", "--dataset", "games", *arguments, "--lake", lake.url, code=code)
 
 
 def test_command__prints_the_best_trials_and_a_rate_command(invoke: Command, lake: Lake) -> None:
     words = ("--train-share", "0.5", "--space", "rho=0,1,inf", "--space", "tie_mode=full,split", "--best", "2")
-    answer = invoke("search", "--dataset", "games", *words, "--lake", lake.url)
+    answer = invoke("tune", "--dataset", "games", *words, "--lake", lake.url)
     assert answer.code == 0, answer.err
     assert "tuned on the first 30 of 60 contests" in answer.out
     assert "6 trials, 6 of them now" in answer.out
@@ -447,7 +447,7 @@ def test_command__prints_the_best_trials_and_a_rate_command(invoke: Command, lak
 def test_command__interrupted_keeps_its_finished_trials(invoke: Command, lake: Lake) -> None:
     """Ctrl-C in the middle of a batch: the next call runs the remaining trials."""
     words = (
-        "search",
+        "tune",
         "--dataset",
         "games",
         "--train-share",
@@ -462,7 +462,7 @@ def test_command__interrupted_keeps_its_finished_trials(invoke: Command, lake: L
     space = ("--space", "weight_limit=0.01:0.9:log:12")
     # the sixth trial sends the signal of Ctrl-C
     before = (
-        "import os, signal, ranklake.flows.evaluation.search.trials as trials\n"
+        "import os, signal, ranklake.flows.evaluation.tuning.trials as trials\n"
         "rate, count = trials.rate_rounds, [0]\n"
         "def counted(*arguments):\n"
         "    count[0] += 1\n"

@@ -1,0 +1,1 @@
+"""Hyperparameters, found by trials."""
