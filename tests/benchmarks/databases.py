@@ -62,7 +62,7 @@ def _server() -> Iterator[Any]:
         import pytest
         from helpers.database_servers import postgres
     except ImportError as error:
-        raise SkippedRow(f"{error}: pip install -e '.[test]'") from None
+        raise SkippedRow(f"{error}: pip install --group test -e '.[all]'") from None
     try:
         with postgres(fsync="on") as server:
             yield server

@@ -82,7 +82,7 @@ def peer_rater(history: History, system: Any) -> Callable[[object], dict[str, An
     try:
         import elo_mmr_py
     except ImportError as error:
-        raise SkippedRow("the authors' engine is not installed; pip install -e '.[bench]'") from error
+        raise SkippedRow("the authors' engine is not installed; pip install --group bench -e .") from error
     rounds = history.rounds
     names = history.handles.to_pylist()
     # It needs times that do not decrease. Nothing drifts with time here, so their values have no effect.

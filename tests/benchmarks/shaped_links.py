@@ -114,7 +114,7 @@ def _hosts(workers: int) -> Iterator[Any]:
     try:
         from helpers.hosts import Hosts, NoHostsError
     except ImportError as error:
-        raise SkippedRow(f"{error}: pip install -e '.[test]'") from None
+        raise SkippedRow(f"{error}: pip install --group test -e '.[all]'") from None
     with TemporaryDirectory() as folder:
         try:
             hosts = Hosts(workers, Path(folder))

@@ -206,7 +206,7 @@ def invoke() -> str:
     """The installed command, this interpreter's own if it has one."""
     found = shutil.which("ranklake", path=Path(sys.executable).parent) or shutil.which("ranklake")
     if found is None:
-        raise SkippedRow("the command ranklake is not installed; pip install -e '.[bench]'")
+        raise SkippedRow("the command ranklake is not installed; pip install --group bench -e .")
     return found
 
 

@@ -10,17 +10,23 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from deploy.commands import ROOT, check
 from platforms import NOT_ON_WINDOWS, reason_to_skip
 
-FILE = ROOT / ".github" / "workflows" / "tests.yml"
-TEXT = FILE.read_text(encoding="utf-8")
-WORKFLOW: dict[Any, Any] = yaml.safe_load(TEXT)
+FOLDER = ROOT / ".github" / "workflows"
+WORKFLOWS: dict[str, Any] = {
+    path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.yml")
+}
+WORKFLOW = WORKFLOWS["tests"]
 JOB = WORKFLOW["jobs"]["tests"]
 MATRIX: dict[str, list[str]] = JOB["strategy"]["matrix"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-README, CONTRIBUTING = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md"))
+README, JUSTFILE, CONTRIBUTING = (
+    (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "justfile", "CONTRIBUTING.md")
+)
+RECIPES = re.findall(r"^([a-z]+)[^\n=]*:$", JUSTFILE, re.MULTILINE)
 LINES = [line for step in JOB["steps"] for line in step.get("run", "").splitlines()]
 
 
@@ -44,31 +50,63 @@ def test_workflow__runs_every_supported_python_version_and_platform() -> None:
     assert (ROOT / python["cache-dependency-path"]).is_file()
 
 
-def test_workflow__has_minimal_rights_and_cancels_outdated_runs() -> None:
-    assert WORKFLOW["permissions"] == {"contents": "read"}
-    assert all("permissions" not in job for job in WORKFLOW["jobs"].values())
+def test_workflow__cancels_outdated_runs() -> None:
     assert WORKFLOW["concurrency"]["cancel-in-progress"] is True
     assert "github.ref" in WORKFLOW["concurrency"]["group"]
-    assert "pull_request_target" not in TEXT  # it would run code of others with the rights of the project
-    assert "secrets." not in TEXT
-    for step in chain.from_iterable(job["steps"] for job in WORKFLOW["jobs"].values()):
-        if "uses" in step:
-            assert re.fullmatch(r"actions/(checkout|setup-python)@v\d+", step["uses"])
-        assert "${{" not in step.get("run", "")  # names of branches would become part of commands
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_workflows__have_minimal_rights(name: str) -> None:
+    text, jobs = (FOLDER / f"{name}.yml").read_text(encoding="utf-8"), WORKFLOWS[name]["jobs"]
+    assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
+    more = {job: about["permissions"] for job, about in jobs.items() if "permissions" in about}
+    assert more == ({"publish": {"id-token": "write"}} if name == "release" else {})
+    assert "pull_request_target" not in text  # it would run code of others with the rights of the project
+    assert "secrets." not in text
+    actions = r"actions/(checkout|setup-python|(up|down)load-artifact)@v\d+"
+    for job, about in jobs.items():
+        for step in about["steps"]:
+            if "uses" in step:
+                assert re.fullmatch(actions + (r"|pypa/[\w-]+@release/v1" if job in more else ""), step["uses"])
+            assert "${{" not in step.get("run", "")  # names of branches would become part of commands
+            assert job not in more or "run" not in step  # no command has the right to publish
+
+
+def test_release__is_checked_before_it_is_published() -> None:
+    release = WORKFLOWS["release"]
+    assert release[True]["push"] == {"tags": ["v*"]}  # YAML 1.1 reads `on` as true
+    assert release["jobs"]["publish"]["needs"] == "build"
+    commands = "\n".join(step.get("run", "") for step in release["jobs"]["build"]["steps"])
+    for part in ("python -m build", "twine check --strict", "GITHUB_REF_NAME", "ranklake rate", "dist/*.tar.gz"):
+        assert part in commands
+
+
+def test_nightly__runs_all_tests_and_the_newest_dependencies() -> None:
+    jobs = WORKFLOWS["nightly"]["jobs"]
+    assert [step["run"] for step in jobs["slow"]["steps"] if "run" in step] == [".ci/run"]
+    assert "--pre --upgrade" in jobs["upstream"]["steps"][2]["run"]
+
+
+def test_justfile__has_the_commands_that_pages_and_workflows_name() -> None:
+    named = re.findall(r"`([a-z]+)`", CONTRIBUTING.partition("alone lists all commands")[2].partition("\n\n")[0])
+    assert sorted(set(RECIPES) - {"default"}) == sorted(set(named) - {"justfile"})
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert set(re.findall(r"bin/just (\w+)", script)) == {"lint", "docs", "slow", "chaos"} <= set(RECIPES)
+    for path in re.findall(r"python (\S+\.py)", JUSTFILE):
+        assert (ROOT / path).is_file()
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
+    assert [hook["id"] for hook in hooks] == ["ruff", "ruff-format", "codespell", "actionlint"]
 
 
 def test_workflow__commands_exist() -> None:
     for line in LINES:
         program, *rest = line.split()
-        if program in ("ruff", "mypy"):
-            assert program in "".join(PROJECT["project"]["optional-dependencies"]["test"])
-            assert {word for word in rest if not word.startswith("-")} <= {"check", "format", "."}
-        elif rest[:2] == ["-m", "sphinx"]:  # installed by the command before
-            assert any(need.startswith("sphinx>") for need in PROJECT["project"]["optional-dependencies"]["docs"])
+        if program == "just":
+            assert set(rest) <= set(RECIPES)
         else:
             check([word.strip("'") for word in (program, *rest)])
     assert {line.split()[1] for line in LINES if line.startswith("ranklake ")} >= {"ingest", "rate", "leaderboard"}
-    assert "python -m pip install -e '.[test]'" in LINES
+    assert "python -m pip install --group test -e '.[all]'" in LINES
     assert "python -m pytest -n 2" in LINES
 
 
@@ -79,8 +117,8 @@ def test_workflow__runs_publish_and_serve_with_the_lowest_versions() -> None:
     lines = [line for step in job["steps"] for line in step.get("run", "").splitlines()]
     lowest = "uv pip install --system --resolution lowest-direct"
     installed = [line.removeprefix(lowest).strip(" '") for line in lines if line.startswith("uv ")]
-    assert installed == [".[publish,serve]", ".[test]"]
-    assert CONTRIBUTING.count(lowest.replace("--system", "--python .lowest")) == 1
+    assert installed == [".[publish,serve]", "--group test '.[all]"]
+    assert JUSTFILE.count(lowest.replace("--system", "--python .lowest")) == 1
     for line in lines:
         if not line.startswith("uv "):
             check(shlex.split(line))
@@ -93,11 +131,12 @@ def test_workflow__runs_publish_and_serve_with_the_lowest_versions() -> None:
 def test_project__every_dependency_has_a_floor() -> None:
     project = PROJECT["project"]
     needs = [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
+    needs += chain.from_iterable(PROJECT["dependency-groups"].values())
     assert [need for need in needs if not re.match(r"[\w.-]+(\[.*\])?>=\d|ranklake\[", need)] == []
 
 
 def test_workflow__checks_style_and_types_once() -> None:
-    (step,) = [step for step in JOB["steps"] if "mypy" in step.get("run", "")]
+    (step,) = [step for step in JOB["steps"] if "just lint" in step.get("run", "")]
     jobs = [
         (os, python)
         for os, python in product(MATRIX["os"], MATRIX["python"])

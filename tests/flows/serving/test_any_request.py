@@ -30,7 +30,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.samp
 
 @pytest.mark.slow
 def test_openapi__every_answer_is_described(client: TestClient) -> None:
-    schemathesis = pytest.importorskip("schemathesis", reason="needs the package schemathesis (extra test)")
+    schemathesis = pytest.importorskip("schemathesis", reason="needs the package schemathesis (group test)")
     valid, invalid = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
     schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json())
     operations = [found.ok() for found in schema.get_all_operations()]
