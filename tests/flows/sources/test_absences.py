@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranklake import Ratings, preview, rate_history, search, smooth_history
+from ranklake import Ratings, preview, rate_history, smooth_history, tune
 from ranklake.flows.cli.main import cli
 from ranklake.flows.ingestion.databases import ingest_sql
 from ranklake.flows.preview.reading import standings_from_file
@@ -298,7 +298,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_frames__take_the_option_by_its_name(kind: Any) -> None:
     refusal = f"contest x, rows 4 and 5.*finite number, got rank = 'DNF', 'DSQ' .4 rows of 2 contests in all.{PYTHON}$"
-    for reader in (rate_history, Ratings.rate, smooth_history, search):
+    for reader in (rate_history, Ratings.rate, smooth_history, tune):
         with pytest.raises(ValueError, match=refusal):
             reader(kind(RACES))
     history, tied = rate_history(kind(RACES), absent="last"), rate_history(TIED)
