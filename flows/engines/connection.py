@@ -1,7 +1,7 @@
 """Connections to the scheduler of a Dask cluster, with the certificates of Dask's own settings.
 
-Dask retries until its timeout, and reports only that. Causes that waiting cannot change are found first by a separate
-connection: TLS on one side only, or a certificate that one side refuses.
+Before a connection with TLS, a separate one finds what Dask does not name: a certificate that one side refuses, or a
+scheduler without TLS. A scheduler with TLS ends a connection without it at once, and is looked at then.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
     if security is None:
         security = _security_of_settings(distributed, address)
     if place is not None and security is not None:
-        _examine(scheme, place, address, security)
+        _check_before(scheme, place, address, security)
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("distributed", "tornado"):
             logging.getLogger(name).addFilter(_is_of_others)
@@ -75,6 +75,11 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
             lambda: distributed.Client(address, timeout=seconds, security=security, set_as_default=False, **options),
         )
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
+        if place is not None and scheme == "tcp" and _speaks_tls(place):
+            raise EngineError(
+                f"the scheduler at {address} requires TLS; use tls://{address[6:]} with a certificate of its cluster "
+                f"({PAGE})"
+            ) from error
         raise EngineError(
             f"no Dask scheduler answers at {address} ({one_line(error)}); start one with `dask scheduler`, or "
             "look up its address, which it prints at its start"
@@ -192,7 +197,7 @@ def _place(address: str) -> tuple[str, int] | None:
     return host.strip("[]"), int(port)
 
 
-def _examine(scheme: str, place: tuple[str, int], address: str, security: Any) -> None:
+def _check_before(scheme: str, place: tuple[str, int], address: str, security: Any) -> None:
     """Raise ``EngineError`` for faults that a retry would not change."""
     if scheme == "tcp" and security.require_encryption:
         raise EngineError(
@@ -203,11 +208,6 @@ def _examine(scheme: str, place: tuple[str, int], address: str, security: Any) -
     if scheme == "tls":
         assert context is not None
         _try_tls(place, context, address, security)
-    elif not _writes_first(place) and _speaks_tls(place):
-        raise EngineError(
-            f"the scheduler at {address} requires TLS; use tls://{address[6:]} with a certificate of its cluster "
-            f"({PAGE})"
-        )
 
 
 def _context(security: Any, scheme: str, address: str) -> ssl.SSLContext | None:
@@ -234,45 +234,38 @@ def _context(security: Any, scheme: str, address: str) -> ssl.SSLContext | None:
 
 
 def _try_tls(place: tuple[str, int], context: ssl.SSLContext, address: str, security: Any) -> None:
-    """Raise ``EngineError`` if a handshake fails; a scheduler that does not answer at all is left to Dask."""
+    """Raise ``EngineError`` if a handshake fails; a scheduler that does not answer at all is left to Dask.
+
+    Dask's own errors do not tell: a refused client sees the alert or only an end of file, as it writes before it reads,
+    and a client that meets a scheduler without TLS can then not be closed for twice its timeout.
+    """
     try:
-        with socket.create_connection(place, PROBE_SECONDS) as plain, context.wrap_socket(plain) as tls:
-            tls.recv(1)  # only now the server has accepted or refused this client
-    except ssl.SSLCertVerificationError as error:
+        error = _handshake(place, context)
+    except OSError:
+        return
+    if error is None:
+        return
+    if isinstance(error, ssl.SSLCertVerificationError):
         raise EngineError(
             f"the certificate of the scheduler at {address} is refused: {error.verify_message}; it must be valid now "
             f"and signed by the CA in {_named(security.tls_ca_file)} ({PAGE})"
         ) from error
-    except ssl.SSLError as error:
-        reason = (error.reason or str(error)).replace("_", " ").lower()
-        if "alert" in reason:
-            raise EngineError(
-                f"the scheduler at {address} refuses the certificate {_named(security.tls_client_cert)} ({reason}); it "
-                f"must be valid now and signed by the cluster's CA ({PAGE})"
-            ) from error
-        if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"):
-            raise EngineError(
-                f"the scheduler at {address} does not use TLS; start it with certificates ({PAGE}), or use "
-                f"tcp://{address[6:]} where every machine on the network is trusted"
-            ) from error
-        raise EngineError(f"no TLS with the scheduler at {address} ({reason}); see {PAGE}") from error
-    except OSError:
-        return
+    reason = (error.reason or str(error)).replace("_", " ").lower()
+    if "alert" in reason:
+        raise EngineError(
+            f"the scheduler at {address} refuses the certificate {_named(security.tls_client_cert)} ({reason}); it "
+            f"must be valid now and signed by the cluster's CA ({PAGE})"
+        ) from error
+    if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"):
+        raise EngineError(
+            f"the scheduler at {address} does not use TLS; start it with certificates ({PAGE}), or use "
+            f"tcp://{address[6:]} where every machine on the network is trusted"
+        ) from error
+    raise EngineError(f"no TLS with the scheduler at {address} ({reason}); see {PAGE}") from error
 
 
 def _named(given: str) -> str:
     return "memory" if "\n" in given else given
-
-
-def _writes_first(place: tuple[str, int]) -> bool:
-    """Whether a server without TLS listens there, or none: a server with TLS waits for the client to write first."""
-    try:
-        with socket.create_connection(place, PROBE_SECONDS) as plain:
-            return bool(plain.recv(1))
-    except TimeoutError:
-        return False
-    except OSError:
-        return True
 
 
 def _speaks_tls(place: tuple[str, int]) -> bool:
@@ -280,12 +273,20 @@ def _speaks_tls(place: tuple[str, int]) -> bool:
     anybody.check_hostname = False
     anybody.verify_mode = ssl.CERT_NONE
     try:
-        with socket.create_connection(place, PROBE_SECONDS) as plain, anybody.wrap_socket(plain):
-            return True
-    except ssl.SSLError as error:
-        return "ALERT" in (error.reason or "")
+        error = _handshake(place, anybody)
     except OSError:
         return False
+    return error is None or "ALERT" in (error.reason or "")
+
+
+def _handshake(place: tuple[str, int], context: ssl.SSLContext) -> ssl.SSLError | None:
+    """The error of a handshake of TLS, or of the server's answer to it; None without an error."""
+    try:
+        with socket.create_connection(place, PROBE_SECONDS) as plain, context.wrap_socket(plain) as tls:
+            tls.recv(1)  # only now the server has accepted or refused this client
+    except ssl.SSLError as error:
+        return error
+    return None
 
 
 def _is_loopback(host: str) -> bool:

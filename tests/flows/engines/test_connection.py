@@ -102,17 +102,7 @@ def test_connect__names_missing_and_wrong_settings(authority: Authority, tmp_pat
     assert "Dask's settings for TLS are wrong" in refusal(NOWHERE, {"distributed.comm.tls.min-version": 9})
 
 
-def test_connect__tcp_to_a_server_with_tls_names_the_address_with_tls(
-    server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    listen = connection._writes_first
-
-    def listen_shortly(place: tuple[str, int]) -> bool:
-        with monkeypatch.context() as patch:
-            patch.setattr(connection, "PROBE_SECONDS", 0.1)
-            return listen(place)
-
-    monkeypatch.setattr(connection, "_writes_first", listen_shortly)
+def test_connect__tcp_to_a_server_with_tls_names_the_address_with_tls(server: str) -> None:
     assert f"the scheduler at tcp://{server} requires TLS; use tls://{server} with" in refusal(f"tcp://{server}", {})
 
 

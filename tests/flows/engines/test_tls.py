@@ -154,8 +154,7 @@ def refusal(address: str, settings: Mapping[str, object]) -> str:
         with pytest.MonkeyPatch.context() as patch, dask.config.set(settings):
             patch.setattr(cluster, "CONNECT_SECONDS", 5 * SECONDS)
             patch.setattr(task_pool, "TIMEOUT_SECONDS", 5 * SECONDS)
-            if address.startswith("tls"):  # with tcp, a silent server is waited for
-                patch.setattr(connecting, "PROBE_SECONDS", 5 * SECONDS)
+            patch.setattr(connecting, "PROBE_SECONDS", 5 * SECONDS)
             with pytest.raises(EngineError) as caught:
                 door(address)
         assert time.monotonic() - began < SECONDS
@@ -242,7 +241,7 @@ def test_connect__warns_once_of_an_open_cluster(
     address: str, warnings: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(connecting, "_open", set())
-    monkeypatch.setattr(connecting, "_examine", lambda *_: None)
+    monkeypatch.setattr(connecting, "_check_before", lambda *_: None)
     monkeypatch.setattr(distributed, "Client", lambda address, **_: Mock(address=address))
     with caplog.at_level(logging.WARNING, "ranklake.cluster"):
         assert [connecting.connect(address, 1.0).address for _ in range(2)] == [address] * 2
