@@ -16,9 +16,7 @@ from deploy.commands import ROOT, check
 from platforms import NOT_ON_WINDOWS, reason_to_skip
 
 FOLDER = ROOT / ".github" / "workflows"
-WORKFLOWS: dict[str, Any] = {
-    path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.yml")
-}
+WORKFLOWS: dict[str, Any] = {path.stem: yaml.safe_load(path.read_bytes()) for path in FOLDER.glob("*.yml")}
 WORKFLOW = WORKFLOWS["tests"]
 JOB = WORKFLOW["jobs"]["tests"]
 MATRIX: dict[str, list[str]] = JOB["strategy"]["matrix"]
@@ -26,7 +24,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 README, JUSTFILE, CONTRIBUTING = (
     (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "justfile", "CONTRIBUTING.md")
 )
-RECIPES = re.findall(r"^([a-z]+)[^\n=]*:$", JUSTFILE, re.MULTILINE)
+RECIPES = re.findall(r"^([a-z]+)\b.*:$", JUSTFILE, re.MULTILINE)
 LINES = [line for step in JOB["steps"] for line in step.get("run", "").splitlines()]
 
 

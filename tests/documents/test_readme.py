@@ -196,7 +196,7 @@ def test_readme__systems_exist() -> None:
 
 def test_project__extras_exist() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert {"cluster", "flows", "publish", "report", "all", "test"} <= set(extras)
+    assert {"cluster", "flows", "publish", "report", "all"} <= set(extras)
 
 
 @pytest.mark.slow
