@@ -5,9 +5,12 @@ Contrast is that of the Web Content Accessibility Guidelines 2.2: 4.5 for text o
 
 from __future__ import annotations
 
-from ..common.titles import Title, Titles
+from bisect import bisect_right
+from collections.abc import Callable
 
-__all__ = ["CONTRAST", "contrast", "legible", "title_class", "title_styles"]
+from ..common.titles import Titles
+
+__all__ = ["CONTRAST", "contrast", "legible", "steps", "title_class", "title_styles"]
 
 CONTRAST = 4.5
 LIGHT, DARK = "#f3f4f6", "#1d2129"  # the least favourable background of each theme; site.css has both
@@ -18,9 +21,15 @@ _BLACK, _WHITE = (0, 0, 0), (255, 255, 255)
 RGB = tuple[int, int, int]
 
 
-def title_class(titles: Titles, title: Title | None) -> str:
-    """The class of a title; ``t`` without a title."""
-    return "t" if title is None else f"t t{titles.ladder.index(title)}"
+def steps(titles: Titles) -> Callable[[float], int]:
+    """A function of a rating: the number of its title, the lowest one is 0; -1 without a title."""
+    minima = [title.minimum for title in titles.ladder]
+    return lambda rating: bisect_right(minima, rating) - 1
+
+
+def title_class(step: int) -> str:
+    """The class of a title, given its number; ``t`` without a title."""
+    return f"t t{step}" if step >= 0 else "t"
 
 
 def title_styles(titles: Titles) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +12,7 @@ from ..results.rating_format import RatingFormat
 from .histogram import multiples
 from .names import short
 
-__all__ = ["Series", "history_graph"]
+__all__ = ["Player", "history_graph"]
 
 _WIDTH, _HEIGHT = 960, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 10, 28
@@ -25,43 +24,29 @@ _MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000)  # be
 _NAMED = 16  # height of a band that has room for its name
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
-    """The history of one player, oldest first; ``n`` rounds.
-
-    Attributes
-    ----------
-    handle : str
-        The player.
-    times : sequence of int
-        Ends of the contests, UTC seconds.
-    rating, mu, sigma : sequence of float
-        Values after each round, rating points.
-    perf : sequence of float or None
-        Performances; None or NaN where the system has none.
-    """
-
-    handle: str
-    times: Sequence[int]
-    rating: Sequence[float]
-    mu: Sequence[float]
-    sigma: Sequence[float]
-    perf: Sequence[float | None]
+Player = Mapping[str, Any]  # the history of one player, a list for each column, as graph.js reads it
 
 
-def history_graph(series: Sequence[Series], form: RatingFormat) -> dict[str, Any]:
+def history_graph(players: Sequence[Player], form: RatingFormat) -> dict[str, Any]:
     """The geometry of the graph of one or more players, for the template ``graph.svg``.
 
     One player has the band of mu +- 2 sigma and dots of performances; several have their lines only. Values that are
     not finite are left out. Performances far from all ratings are at the edge.
+
+    Parameters
+    ----------
+    players
+        For each the ``handle``, and lists, oldest round first: ``times``, the ends of the contests in UTC seconds;
+        ``rating``, ``mu`` and ``sigma`` after each round, and ``perf``, rating points; None or NaN without one.
     """
-    alone = len(series) == 1
-    times = [t for one in series for t in one.times]
-    values = [v for one in series for v in one.rating if math.isfinite(v)]
+    alone = len(players) == 1
+    times = [t for one in players for t in one["times"]]
+    values = [v for one in players for v in one["rating"] if math.isfinite(v)]
     if alone:
-        one = series[0]
-        values += [m + k * s for m, s in zip(one.mu, one.sigma, strict=True) for k in (-2, 2) if math.isfinite(m + s)]
-        values += _near(values, [p for p in one.perf if p is not None and math.isfinite(p)])
+        one = players[0]
+        beliefs = [(m, s) for m, s in zip(one["mu"], one["sigma"], strict=True) if math.isfinite(m + s)]
+        values += [m + k * s for m, s in beliefs for k in (-2, 2)]
+        values += _near(values, [p for p in one["perf"] if p is not None and math.isfinite(p)])
     first, last = (min(times), max(times)) if times else (0, 1)
     if first == last:
         first, last = first - _DAY, last + _DAY
@@ -81,17 +66,16 @@ def history_graph(series: Sequence[Series], form: RatingFormat) -> dict[str, Any
         for i, (bottom, top, title) in enumerate(form.titles.bands())
         if bottom < high and top > low
     ]  # fmt: skip
-    lines = [_line(one.times, one.rating, x, y) for one in series]
+    lines = [_line(_dots(one, "rating", x, y)) for one in players]
     return {
         "width": _WIDTH, "height": _HEIGHT, "left": _LEFT, "right": _WIDTH - _RIGHT, "top": _TOP,
         "bottom": _HEIGHT - _BOTTOM, "bands": bands, "lines": lines,
-        "belief": _ribbon(series[0], x, y) if alone else "",
-        "dots": _dots(series[0], x, y) if alone else [],
-        "points": [(x(t), y(v)) for t, v in zip(series[0].times, series[0].rating, strict=True) if math.isfinite(v)]
-        if alone else [],
+        "belief": _ribbon(players[0], x, y) if alone else "",
+        "dots": _dots(players[0], "perf", x, y) if alone else [],
+        "points": _dots(players[0], "rating", x, y) if alone else [],
         "across": [{"y": y(v), "text": form.rating(v)} for v in multiples(low, high, _TICKS)],
         "along": [{"x": x(t), "text": text} for t, text in _times(first, last)],
-        "label": f"Rating graph of {', '.join(short(one.handle) for one in series)}",
+        "label": "Rating graph of " + ", ".join(short(one["handle"]) for one in players),
     }  # fmt: skip
 
 
@@ -104,21 +88,21 @@ def _near(values: Sequence[float], perf: Sequence[float]) -> list[float]:
     return [min(max(p, low - reach), high + reach) for p in perf]
 
 
-def _line(times: Sequence[int], values: Sequence[float], x: Any, y: Any) -> str:
-    points = [f"{x(t)} {y(v)}" for t, v in zip(times, values, strict=True) if math.isfinite(v)]
-    return f"M{'L'.join(points)}" if points else ""
+def _line(points: Sequence[tuple[float, float]]) -> str:
+    return f"M{'L'.join(f'{x} {y}' for x, y in points)}" if points else ""
 
 
-def _ribbon(one: Series, x: Any, y: Any) -> str:
+def _ribbon(one: Player, x: Any, y: Any) -> str:
     """The outline of mu +- 2 sigma: forward along the upper edge, back along the lower one."""
-    rows = [row for row in zip(one.times, one.mu, one.sigma, strict=True) if math.isfinite(row[1] + row[2])]
+    rows = [row for row in zip(one["times"], one["mu"], one["sigma"], strict=True) if math.isfinite(row[1] + row[2])]
     upper = [f"{x(t)} {y(mu + 2 * sigma)}" for t, mu, sigma in rows]
     lower = [f"{x(t)} {y(mu - 2 * sigma)}" for t, mu, sigma in reversed(rows)]
     return f"M{'L'.join(upper + lower)}Z" if rows else ""
 
 
-def _dots(one: Series, x: Any, y: Any) -> list[tuple[float, float]]:
-    return [(x(t), y(p)) for t, p in zip(one.times, one.perf, strict=True) if p is not None and math.isfinite(p)]
+def _dots(one: Player, name: str, x: Any, y: Any) -> list[tuple[float, float]]:
+    """The values of a column that are finite."""
+    return [(x(t), y(v)) for t, v in zip(one["times"], one[name], strict=True) if v is not None and math.isfinite(v)]
 
 
 def _times(first: int, last: int) -> list[tuple[int, str]]:

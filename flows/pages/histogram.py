@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from ..answers.distribution import Distribution, nice_width
 from ..common.titles import Titles
 from ..results.rating_format import RatingFormat
-from .colours import title_class
+from .colours import steps, title_class
 
 __all__ = ["histogram_graph", "multiples", "title_counts"]
 
@@ -27,11 +26,11 @@ def title_counts(titles: Titles, ratings: npt.NDArray[np.float64]) -> list[dict[
         {
             "name": title.name,
             "minimum": low if math.isfinite(low) else None,
-            "class": title_class(titles, title),
+            "class": title_class(step),
             "n": int(((ratings >= low) & (ratings < high)).sum()),
             "below": float((ratings < low).sum() / n),
         }
-        for low, high, title in titles.bands()
+        for step, (low, high, title) in enumerate(titles.bands())
     ]
 
 
@@ -43,18 +42,17 @@ def multiples(low: float, high: float, about: int) -> list[float]:
 
 def histogram_graph(bins: Distribution, form: RatingFormat, mark: float | None = None) -> dict[str, Any]:
     """The geometry of the drawing, for the template ``histogram.svg``; ``mark`` is a rating to point at."""
-    minima = [title.minimum for title in form.titles.ladder]
+    title = steps(form.titles)
     highest, n = max(*bins.counts, 1), len(bins.counts)
     step, base = (_WIDTH - 2 * _LEFT) / n, _HEIGHT - _BOTTOM
     bars = []
     for i, count in enumerate(bins.counts):
         low = (bins.first + i) * bins.width
         tall = max((base - _TOP) * count / highest, 1.0 if count else 0.0)
-        tier = bisect_right(minima, low + bins.width / 2) - 1
         label = f"{form.rating(low)} to {form.rating(low + bins.width)}: {count:,}"
         bars.append(
             {"x": round(_LEFT + i * step, 2), "y": round(base - tall, 2), "width": round(max(step - 1, 0.5), 2),
-             "height": round(tall, 2), "class": f"t t{tier}" if tier >= 0 else "t", "label": label}
+             "height": round(tall, 2), "class": title_class(title(low + bins.width / 2)), "label": label}
         )  # fmt: skip
     ticks = [
         {"x": round(_LEFT + (value - bins.start) / bins.width * step, 2), "text": form.rating(value)}

@@ -1,74 +1,20 @@
-"""Addresses of the pages, relative to the page that has them, so that a site works at any address."""
+"""Addresses of the pages, relative to the page that has them, so that a site works at any address.
+
+``player``, ``contest`` and ``group`` are the pages of one thing, ``leaderboard`` is a page of the leaderboard, from 0,
+and ``page`` one of the others by its name: ``contests``, ``distribution``, ``groups``, ``compare``. The scripts are
+told what ``data`` they read, and the ``root`` of their addresses.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, TypeAlias
 from urllib.parse import quote, urlencode
 from zlib import crc32
 
 from ..common.text import slug
 
 __all__ = ["Links", "ServerLinks", "SiteLinks"]
-
-
-class Links(Protocol):
-    """Addresses for the templates."""
-
-    @property
-    def here(self) -> str:
-        """The page itself, if its addresses are relative to ``base``; else empty."""
-
-    @property
-    def base(self) -> str:
-        """What addresses are relative to, from the page; empty for the page itself."""
-
-    @property
-    def home(self) -> str:
-        """The first page of the run."""
-
-    @property
-    def contests(self) -> str:
-        """The list of contests."""
-
-    @property
-    def distribution(self) -> str:
-        """The distribution of ratings."""
-
-    @property
-    def groups(self) -> str:
-        """The groups of players with the same attribute."""
-
-    @property
-    def active(self) -> str:
-        """The leaderboard of the players who were active within a year."""
-
-    @property
-    def compare(self) -> str:
-        """The comparison of players."""
-
-    @property
-    def data(self) -> str:
-        """The data of the scripts: ``site`` or ``server``."""
-
-    @property
-    def root(self) -> str:
-        """Prefix of the addresses that the scripts request."""
-
-    def leaderboard(self, page: int) -> str:
-        """Page ``page`` of the leaderboard, from 0."""
-
-    def player(self, handle: str) -> str:
-        """The page of a player."""
-
-    def contest(self, contest_id: str) -> str:
-        """The page of a contest."""
-
-    def group(self, attribute: str, value: str) -> str:
-        """The leaderboard of a group."""
-
-    def static(self, name: str) -> str:
-        """A style sheet or a script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,43 +34,24 @@ class SiteLinks:
     here: str
     version: str
     assets: str
-    data: str = "site"
-    root: str = ""
+    data: ClassVar[str] = "site"
+    root: ClassVar[str] = ""
+    home: ClassVar[str] = "index.html"
 
     @property
     def base(self) -> str:
+        """The root of the site, from the page."""
         return "../" * self.here.count("/") or "./"
 
-    @property
-    def home(self) -> str:
-        return "index.html"
-
-    @property
-    def contests(self) -> str:
-        return f"{self.version}contests.html" if self.version else self.home
-
-    @property
-    def distribution(self) -> str:
-        return f"{self.version}distribution.html" if self.version else self.home
-
-    @property
-    def groups(self) -> str:
-        return f"{self.version}groups.html" if self.version else self.home
-
-    @property
-    def active(self) -> str:
-        return f"{self.version}active.html" if self.version else self.home
-
-    def group(self, attribute: str, value: str) -> str:
-        """The leaderboard of a group."""
-        return f"{self.version}groups/{slug(f'{attribute} {value}')}-{crc32(f'{attribute}={value}'.encode()):08x}.html"
-
-    @property
-    def compare(self) -> str:
-        return "compare.html"
+    def page(self, name: str) -> str:
+        """Also ``active``, the leaderboard of the players who were active within a year, which only the site has."""
+        return "compare.html" if name == "compare" else self._of_version(f"{name}.html")
 
     def leaderboard(self, page: int) -> str:
-        return f"{self.version}leaderboard/{page:03}.html" if self.version else self.home
+        return self._of_version(f"leaderboard/{page:03}.html")
+
+    def group(self, attribute: str, value: str) -> str:
+        return f"{self.version}groups/{slug(f'{attribute} {value}')}-{crc32(f'{attribute}={value}'.encode()):08x}.html"
 
     def player(self, handle: str) -> str:
         return f"player.html?h={quote(handle, '')}"
@@ -134,6 +61,9 @@ class SiteLinks:
 
     def static(self, name: str) -> str:
         return f"{self.assets}{name}"
+
+    def _of_version(self, path: str) -> str:
+        return f"{self.version}{path}" if self.version else self.home
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,46 +80,24 @@ class ServerLinks:
 
     root: str
     run: str
-    data: str = "server"
-    here: str = ""
-    base: str = ""
+    data: ClassVar[str] = "server"
+    here: ClassVar[str] = ""
+    base: ClassVar[str] = ""
 
     @property
     def home(self) -> str:
         return f"{self.root}/{self.run}"
 
-    @property
-    def contests(self) -> str:
-        return f"{self.home}/contests"
-
-    @property
-    def distribution(self) -> str:
-        return f"{self.home}/distribution"
-
-    @property
-    def groups(self) -> str:
-        return f"{self.home}/groups"
-
-    @property
-    def active(self) -> str:
-        return f"{self.home}?active=1y"
-
-    @property
-    def compare(self) -> str:
-        return f"{self.home}/compare"
-
-    @property
-    def preview(self) -> str:
-        """The preview of a contest, which only the server has."""
-        return f"{self.home}/preview"
+    def page(self, name: str) -> str:
+        """Also ``preview``, the preview of a contest, which only the server has."""
+        return f"{self.home}/{name}"
 
     def leaderboard(self, page: int, **chosen: str) -> str:
-        """Page ``page`` of the leaderboard; ``chosen`` are further parameters, the empty ones left out."""
+        """``chosen`` are further parameters, the empty ones left out."""
         query = ({"page": str(page)} if page else {}) | {name: value for name, value in chosen.items() if value}
         return f"{self.home}?{urlencode(query)}" if query else self.home
 
     def group(self, attribute: str, value: str) -> str:
-        """The leaderboard of a group."""
         return self.leaderboard(0, group=f"{attribute}:{value}")
 
     def player(self, handle: str) -> str:
@@ -207,6 +115,7 @@ class ServerLinks:
         return f"{self.root}/api/v1/runs/{self.run}/contests/{quote(contest_id, '')}"
 
     def static(self, name: str) -> str:
-        if name == "titles.css":
-            return f"{self.root}/static/titles/{self.run}.css"
-        return f"{self.root}/static/{name}"
+        return f"{self.root}/static/titles/{self.run}.css" if name == "titles.css" else f"{self.root}/static/{name}"
+
+
+Links: TypeAlias = SiteLinks | ServerLinks

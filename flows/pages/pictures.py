@@ -10,7 +10,7 @@ import numpy as np
 
 from ..common.titles import Titles
 from .colours import LIGHT, legible, title_styles
-from .graph import Series, history_graph
+from .graph import Player, history_graph
 from .names import short
 from .render import RunFacts, Templates
 
@@ -35,10 +35,10 @@ text{font:12px system-ui,sans-serif;fill:var(--soft)}
 """
 
 
-def graph(series: Series, run: RunFacts) -> str:
+def graph(player: Player, run: RunFacts) -> str:
     """The rating graph of a player, light and dark."""
-    label = f"Ratings of {short(series.handle)}: {run.name}"
-    drawn = history_graph([series], run.format)
+    label = f"Ratings of {short(player['handle'])}: {run.name}"
+    drawn = history_graph([player], run.format)
     return Templates.shared().picture("embedded", label=label, style=_graph_style(run.format.titles), graph=drawn)
 
 

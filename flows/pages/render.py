@@ -8,16 +8,15 @@ the policy :data:`POLICY` holds.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from typing import Any
 
 from ..common.extras import need
 from ..common.text import visible
 from ..results.rating_format import RatingFormat
+from .colours import steps, title_class
 from .graph import history_graph
 from .histogram import histogram_graph
 from .links import Links
@@ -32,7 +31,7 @@ POLICY = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """The run that a page is about.
 
@@ -61,11 +60,6 @@ class RunFacts:
     format: RatingFormat
     attributes: tuple[str, ...] = ()
     pools: str = ""
-
-    @cached_property
-    def minima(self) -> list[float]:
-        """Lowest rating of each title, ascending."""
-        return [title.minimum for title in self.format.titles.ladder]
 
 
 class Templates:
@@ -113,7 +107,25 @@ class Templates:
             ``leaderboard``, ``groups``, ``player``, ``compare``, ``contests``, ``contest``, ``distribution`` or
             ``preview``. The beginning of each template lists what it reads from ``context``.
         """
-        return "".join(self.stream(template, run, links, **context))
+        form, markup = run.format, self._markup
+        step = steps(form.titles)
+        names = [*(short(title.name) for title in form.titles.ladder), ""]  # -1 is the last
+        page: str = self._environment.get_template(f"{template}.html").render(
+            here=template,
+            run=run,
+            links=links,
+            rating=form.rating,
+            change=form.change,
+            tier=lambda rating: title_class(step(rating)),
+            title_of=lambda rating: names[step(rating)],
+            board_rows=lambda board: markup(board_rows(board, form, links)),
+            standing_rows=lambda rows: markup(standing_rows(rows, form, links)),
+            preview_rows=lambda rows: markup(preview_rows(rows, form, links)),
+            draw_history=lambda players: history_graph(players, form),
+            draw_histogram=lambda bins, mark=None: histogram_graph(bins, form, mark),
+            **context,
+        )
+        return page
 
     def plain(self, template: str, **context: Any) -> str:
         """A page about no run."""
@@ -124,36 +136,6 @@ class Templates:
         """A file of SVG with its own style sheet, which has no text from outside."""
         made: str = self._environment.get_template(f"{template}.svg").render(style=self._markup(style), **context)
         return made
-
-    def stream(self, template: str, run: RunFacts, links: Links, /, **context: Any) -> Iterable[str]:
-        """The page in parts."""
-        form, markup = run.format, self._markup
-        minima, ladder = run.minima, form.titles.ladder
-
-        def tier(rating: float) -> str:
-            step = bisect_right(minima, rating) - 1
-            return f"t t{step}" if step >= 0 else "t"
-
-        def title_of(rating: float) -> str:
-            step = bisect_right(minima, rating) - 1
-            return short(ladder[step].name) if step >= 0 else ""
-
-        parts: Iterable[str] = self._environment.get_template(f"{template}.html").generate(
-            here=template,
-            run=run,
-            links=links,
-            rating=form.rating,
-            change=form.change,
-            tier=tier,
-            title_of=title_of,
-            board_rows=lambda board: markup(board_rows(board, form, links)),
-            standing_rows=lambda rows: markup(standing_rows(rows, form, links)),
-            preview_rows=lambda rows: markup(preview_rows(rows, form, links)),
-            draw_history=lambda series: history_graph(series, run.format),
-            draw_histogram=lambda bins, mark=None: histogram_graph(bins, run.format, mark),
-            **context,
-        )
-        return parts
 
 
 def static_files() -> dict[str, bytes]:

@@ -8,7 +8,6 @@ the name of the team, and a row for each member.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -16,11 +15,11 @@ from itertools import groupby, pairwise, repeat
 from typing import Any
 
 from ..results.rating_format import RatingFormat
+from .colours import steps
 from .links import Links
 from .names import chance, day, short
-from .teams import first_rows
 
-__all__ = ["board_rows", "preview_rows", "standing_rows"]
+__all__ = ["board_rows", "first_rows", "preview_rows", "standing_rows", "whole_teams"]
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]{1,80}").fullmatch  # needs no escape, in HTML and in addresses
 
@@ -142,9 +141,9 @@ def _number(form: RatingFormat) -> Any:
 
 def _tiers(form: RatingFormat) -> Any:
     """The class of a row with a rating, as an attribute."""
-    minima = [title.minimum for title in form.titles.ladder]
-    classes = ["", *(f" class=t{i}" for i in range(len(minima)))]
-    return lambda rating: "" if rating is None else classes[bisect_right(minima, rating)]
+    step = steps(form.titles)
+    classes = [*(f" class=t{i}" for i in range(len(form.titles.ladder))), ""]  # -1 is the last
+    return lambda rating: "" if rating is None else classes[step(rating)]
 
 
 def _countries() -> Any:
@@ -162,3 +161,15 @@ def _players(links: Links) -> Any:
         return f'<a href="{escape(links.player(handle))}">{escape(short(handle))}</a>'
 
     return link
+
+
+def first_rows(team: Sequence[str | None]) -> list[int]:
+    """The first row of each participant: of each team, and of each individual, whose team is None."""
+    return [i for i, name in enumerate(team) if name is None or i == 0 or name != team[i - 1]]
+
+
+def whole_teams(team: Sequence[str | None], n: int) -> int:
+    """The least number of rows, at least ``n``, that divides no team."""
+    while 0 < n < len(team) and team[n] is not None and team[n] == team[n - 1]:
+        n += 1
+    return n

@@ -1,11 +1,12 @@
-"""What the pages show of a published run, as the templates read it. No HTTP."""
+"""What the pages show, as the templates read it: of a published run, and of the tables of a static site."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from ..answers.distribution import distribution as bins_of
@@ -13,19 +14,21 @@ from ..answers.leaderboard import Group
 from ..answers.run import PublishedRun
 from ..common.pools import pools_line
 from ..common.times import AGES, parse_span
-from ..results.attributes import COUNTRY
+from ..common.titles import Titles
+from ..results.attributes import COUNTRY, attribute_names
 from ..results.rating_format import RatingFormat
 from .comparison import compare as compare_players
-from .graph import Series
-from .groups import ACTIVE, group_sections
 from .histogram import title_counts
-from .links import ServerLinks
+from .links import Links, ServerLinks
 from .pictures import badge, graph
 from .render import RunFacts
-from .teams import first_rows
+from .rows import first_rows, whole_teams
 
 __all__ = [
+    "ACTIVE",
     "BOARD_ROWS",
+    "MOST_GROUPS",
+    "board",
     "compare",
     "contest",
     "contests",
@@ -33,16 +36,27 @@ __all__ = [
     "facts",
     "groups",
     "leaderboard",
+    "list_of_contests",
     "picture",
     "player",
-    "preview_form",
+    "standings",
 ]
 
 BOARD_ROWS = 200  # of a page of the leaderboard
 MOST_CONTESTS = 20_000  # listed, the latest ones
+MOST_GROUPS = 300  # of an attribute on the page of groups
+ACTIVE = {"90d": "90 days", "1y": "a year", "3y": "3 years"}
+"""Choices of the time since the last contest of a player, as for `leaderboard --active`, and their names."""
 
 _BOARD = ("place", "handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
 _STANDINGS = ("place", "handle", "perf", "rating", "change")
+_ALL = {"start": 0, "page": -1, "n_pages": 1, "version": "", "total": 0, "heading": "", "chosen": {}, "choices": None}
+_OF_GRAPH = {
+    "ids": "contest_id", "names": "name", "times": "time_seconds", "n": "n_players",
+    **{name: name for name in ("place", "perf", "mu", "sigma", "rating")},
+}  # fmt: skip
+
+Columns = Mapping[str, Sequence[Any]]
 
 
 def facts(run: PublishedRun) -> RunFacts:
@@ -54,7 +68,14 @@ def facts(run: PublishedRun) -> RunFacts:
     return RunFacts(run.name, known["system"], known["dataset"], *counts, form, run.attributes, pools)
 
 
-def leaderboard(run: PublishedRun, page: int, group: Group | None = None, active: str = "") -> dict[str, Any]:
+def board(rows: Columns, **more: Any) -> dict[str, Any]:
+    """A page of a leaderboard, by default the first rows of all players; see the template ``leaderboard``."""
+    return {"board": rows, **_ALL, **more}
+
+
+def leaderboard(
+    run: PublishedRun, links: ServerLinks, page: int, group: Group | None = None, active: str = ""
+) -> dict[str, Any]:
     """Page ``page`` of the leaderboard, from 0.
 
     Parameters
@@ -66,82 +87,58 @@ def leaderboard(run: PublishedRun, page: int, group: Group | None = None, active
     """
     start = page * BOARD_ROWS
     found = run.leaderboard(start, BOARD_ROWS, group=group, active=parse_span(active, AGES) if active else None)
-    board = {name: found.rows.column(name).to_pylist() for name in _BOARD}
+    rows = {name: found.rows.column(name).to_pylist() for name in _BOARD}
     if COUNTRY in run.attributes:
-        board["country"] = run.values(COUNTRY, found.rows.column("player"))
+        rows["country"] = run.values(COUNTRY, found.rows.column("player"))
     named = [" ".join(group)] if group else []
     heading = ", ".join([*named, f"active within {ACTIVE[active]}"] if active else named)
     chosen = {"group": ":".join(group) if group else "", "active": active}
+    best = [row for section in groups(run.groups_table, links)["sections"] for row in section["rows"]]
+    choices = {"groups": [f"{row['attribute']}:{row['value']}" for row in best], "active": list(ACTIVE.items())}
     n_pages = -(-found.total // BOARD_ROWS)
-    return {"board": board, "start": start, "page": page, "n_pages": n_pages, "version": "", "total": found.total,
-            "heading": heading, "chosen": chosen, "choices": _choices(run)}  # fmt: skip
+    return board(rows, start=start, page=page, n_pages=n_pages, total=found.total, heading=heading, chosen=chosen,
+                 choices=choices)  # fmt: skip
 
 
-def _choices(run: PublishedRun) -> dict[str, Any]:
-    """What the form of the leaderboard offers: the best groups of each attribute, and spans of time."""
-    rows = [row for section in group_sections(run.groups_table, lambda *_: "") for row in section["rows"]]
-    return {"groups": [f"{row['attribute']}:{row['value']}" for row in rows], "active": list(ACTIVE.items())}
-
-
-def groups(run: PublishedRun, links: ServerLinks) -> dict[str, Any]:
-    """The groups of players by attribute."""
-    return {"sections": group_sections(run.groups_table, links.group)}
+def groups(groups: pa.Table, links: Links) -> dict[str, Any]:
+    """The first ``MOST_GROUPS`` groups of each attribute; ``groups`` has the columns of ``OF_ATTRIBUTES["groups"]``."""
+    of, sections = groups.column("attribute").to_numpy(), []
+    for name in attribute_names(groups):
+        rows = np.flatnonzero(of == name)
+        shown = groups.take(pa.array(rows[:MOST_GROUPS])).to_pylist()
+        listed = [row | {"address": links.group(name, row["value"])} for row in shown]
+        sections.append({"name": name, "n": len(rows), "rows": listed})
+    return {"sections": sections}
 
 
 def player(run: PublishedRun, handle: str) -> dict[str, Any]:
     """A player with all rounds; raises as :meth:`PublishedRun.player`."""
-    one = _player(run, handle)
-    rows = run.history(one["handle"])
-    columns, form = _columns(rows), facts(run).format
-    if run.manifest.games:
-        opponents = rows.column("opponent").to_pylist()
-        columns["names"] = [f"{name}, {opponent}" for name, opponent in zip(columns["names"], opponents, strict=True)]
-    rounds = [
-        {"contest_id": key, "name": name, "time_seconds": time, "place": place, "n_players": n, "perf": perf, "mu": mu,
-         "sigma": sigma, "rating": rating, "team": team,
-         "change": None if change is None else form.difference(rating - change, rating)}
-        for key, name, time, place, n, perf, mu, sigma, rating, change, team in zip(
-            *(columns[c] for c in ("ids", "names", "times", "place", "n", "perf", "mu", "sigma", "rating")),
-            *(rows.column(c).to_pylist() for c in ("change", "team")), strict=True,
-        )
-    ]  # fmt: skip
-    return {
-        "player": one,
-        "rounds": rounds,
-        "series": _series(one["handle"], columns),
-        "history": _history(run, [{"handle": one["handle"], **columns}]),
-    }
+    one = run.player(handle)
+    rounds = _rounds(run, one["handle"])
+    return {"player": one, "rounds": rounds, "history": _history(run, {one["handle"]: rounds})}
 
 
 def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
     """Several players and their pairs; raises as :meth:`PublishedRun.player`."""
-    players = [_player(run, handle) for handle in handles]
-    players = list({one["handle"]: one for one in players}.values())
-    columns = {one["handle"]: _columns(run.history(one["handle"])) for one in players}
-    found: dict[str, Any] = compare_players(run, list(columns)) if columns else {"pairs": [], "note": ""}
-    pairs = [
-        {"a": pair["handle"], "b": pair["against"], "rounds": pair["wins"] + pair["losses"] + pair["draws"],
-         "a_first": pair["wins"], "b_first": pair["losses"], "ties": pair["draws"], "chance": pair["chance"]}
-        for pair in found["pairs"]
-    ]  # fmt: skip
-    return {
-        "players": players,
-        "all_series": [_series(handle, values) for handle, values in columns.items()],
-        "pairs": pairs,
-        "apart": found["note"],
-        "history": _history(run, [{"handle": handle, **values} for handle, values in columns.items()]),
-    }
+    found = compare_players(run, handles) if handles else {"players": [], "pairs": [], "note": ""}
+    history = _history(run, {one["handle"]: _rounds(run, one["handle"]) for one in found["players"]})
+    return {"players": found["players"], "pairs": found["pairs"], "apart": found["note"], "history": history}
 
 
 def contests(run: PublishedRun, links: ServerLinks) -> dict[str, Any]:
     """The list of contests, latest first."""
-    names = ["contest_id", "name", "time_seconds", "n_players", "skipped"]
-    listed = [
-        {"name": row["name"] or row["contest_id"], "time_seconds": row["time_seconds"],
-         "n_players": row["n_players"] or 0, "address": "" if row["skipped"] else links.contest(row["contest_id"])}
-        for row in run.contests(0, MOST_CONTESTS).rows.select(names).to_pylist()
-    ]  # fmt: skip
-    return {"contests": listed}
+    columns = run.contests(0, MOST_CONTESTS).rows.to_pydict()
+    keys = zip(columns["contest_id"], columns["skipped"], strict=True)
+    return {"contests": list_of_contests(columns, ["" if skipped else links.contest(key) for key, skipped in keys])}
+
+
+def list_of_contests(columns: Columns, addresses: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of the template ``contests``; a contest without a page has no address."""
+    names = ("contest_id", "name", "time_seconds", "n_players")
+    return [
+        {"name": name or key, "time_seconds": time, "n_players": n or 0, "address": address}
+        for key, name, time, n, address in zip(*(columns[name] for name in names), addresses, strict=True)
+    ]
 
 
 def contest(run: PublishedRun, links: ServerLinks, contest_id: str) -> dict[str, Any]:
@@ -149,72 +146,80 @@ def contest(run: PublishedRun, links: ServerLinks, contest_id: str) -> dict[str,
     about, page = run.contest(contest_id)
     table = page.rows
     rows = {name: [_finite(value) for value in table.column(name).to_pylist()] for name in _STANDINGS}
-    about |= {"name": about["name"] or contest_id, "n_players": page.total, "n_rows": page.total}
-    if page.next is not None:
-        about["all"] = links.standings(contest_id)
     if not all(rated := table.column("rated").to_pylist()):
         rows["rated"] = rated
     if table.column("team").null_count < table.num_rows:
         rows["team"] = table.column("team").to_pylist()
-        about["n_players"] = len(first_rows(rows["team"]))
-    return {"contest": about, "rows": rows, "data": ""}
+    further = {} if page.next is None else {"all": links.standings(contest_id)}
+    return standings(about | further, rows, page.total)
 
 
-def distribution(run: PublishedRun, handle: str | None) -> dict[str, Any]:
-    """The histogram, and one player in it; raises as :meth:`PublishedRun.player`."""
-    ratings = run.leaderboard_table.column("rating").to_numpy()
-    one = None if handle is None else _player(run, handle)
-    return {"bins": bins_of(ratings), "titles": title_counts(run.titles, ratings), "player": one}
-
-
-def preview_form(
-    text: str = "",
-    entrants: str = "",
-    teams: bool = False,
-    rows: dict[str, list[Any]] | None = None,
-    error: str = "",
-    notes: Sequence[str] = (),
+def standings(
+    about: Mapping[str, Any], rows: Columns, n_rows: int, most: int | None = None, data: str = ""
 ) -> dict[str, Any]:
-    """The form for a preview, with what it had, and the columns of the preview or the reason why there is none."""
-    return {"text": text, "entrants": entrants, "teams": teams, "rows": rows, "error": error, "notes": notes}
+    """A contest and its standings.
+
+    Parameters
+    ----------
+    about
+        ``contest_id, name, url, time_seconds``.
+    rows
+        Columns as for :func:`ranklake.flows.pages.rows.standing_rows`.
+    n_rows
+        Number of all rows.
+    most
+        Rows on the page, perhaps more so that no team is divided; by default all.
+    data
+        Address of all rows, if the page has not all.
+    """
+    team = rows.get("team", [])
+    shown = rows if most is None else {name: values[: whole_teams(team, most)] for name, values in rows.items()}
+    n_players = len(first_rows(team)) if team else n_rows
+    known = {**about, "name": about["name"] or about["contest_id"], "n_players": n_players, "n_rows": n_rows}
+    return {"contest": known, "rows": shown, "data": data if n_rows > len(shown["handle"]) else ""}
+
+
+def distribution(board: pa.Table, titles: Titles, player: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The histogram of the ratings of a leaderboard, and perhaps one player in it."""
+    ratings = board.column("rating").to_numpy()
+    return {"bins": bins_of(ratings), "titles": title_counts(titles, ratings), "player": player}
 
 
 def picture(run: PublishedRun, handle: str, name: str) -> str:
     """The ``graph`` or the ``badge`` of a player; raises as :meth:`PublishedRun.player`."""
     if name == "badge":
         return badge(handle, run.player(handle)["rating"], facts(run))
-    return graph(_series(handle, _columns(run.history(handle))), facts(run))
+    (one,) = _history(run, {handle: _rounds(run, handle)})["players"]
+    return graph(one, facts(run))
 
 
-def _player(run: PublishedRun, handle: str) -> dict[str, Any]:
-    one = run.player(handle)
-    return one | {"below": one["percentile"] / 100}
+def _rounds(run: PublishedRun, handle: str) -> list[dict[str, Any]]:
+    """The rounds of a player, oldest first, as the template ``player`` reads them."""
+    rounds: list[dict[str, Any]] = run.history(handle).to_pylist()
+    form = RatingFormat(run.titles, run.manifest.decimals)
+    for row in rounds:
+        rating, change, name = row["rating"], row["change"], row["name"] or row["contest_id"]
+        row |= {
+            "name": f"{name}, {row['opponent']}" if "opponent" in row else name,
+            "time_seconds": row["time_seconds"] or 0,
+            "n_players": row["n_players"] or 0,
+            "place": row["lo"] + 1,
+            "perf": _finite(row["perf"]),
+            "change": None if change is None else form.difference(rating - change, rating),
+        }
+    return rounds
 
 
-def _columns(rows: pa.Table) -> dict[str, list[Any]]:
-    """The history of a player, one list a column, as graph.js reads it."""
-    found: dict[str, list[Any]] = {name: rows.column(name).to_pylist() for name in ("mu", "sigma", "rating")}
-    ids, names = rows.column("contest_id").to_pylist(), rows.column("name").to_pylist()
-    return found | {
-        "ids": ids,
-        "names": [name or key for key, name in zip(ids, names, strict=True)],
-        "times": [time or 0 for time in rows.column("time_seconds").to_pylist()],
-        "n": [n or 0 for n in rows.column("n_players").to_pylist()],
-        "place": [lo + 1 for lo in rows.column("lo").to_pylist()],
-        "perf": [_finite(value) for value in rows.column("perf").to_pylist()],
-    }
-
-
-def _series(handle: str, columns: dict[str, list[Any]]) -> Series:
-    return Series(handle, *(columns[name] for name in ("times", "rating", "mu", "sigma", "perf")))
-
-
-def _history(run: PublishedRun, players: list[dict[str, Any]]) -> dict[str, Any]:
-    """The data of the graph's script."""
+def _history(run: PublishedRun, players: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """The data of the graph and of its script, given the rounds of each player."""
     titles = [
         {"name": title.name, "minimum": low if math.isfinite(low) else None} for low, _, title in run.titles.bands()
     ]
-    return {"run": {"titles": titles, "decimals": run.manifest.decimals}, "players": players}
+    columns = [
+        {"handle": handle, **{name: [row[of] for row in rounds] for name, of in _OF_GRAPH.items()}}
+        for handle, rounds in players.items()
+    ]
+    return {"run": {"titles": titles, "decimals": run.manifest.decimals}, "players": columns}
 
 
 def _finite(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from hashlib import blake2b
 from mimetypes import guess_type
 from time import time
@@ -17,7 +18,6 @@ from starlette.routing import BaseRoute, Route
 from ..answers.run import NoPlayerError, PublishedRun
 from ..pages import views
 from ..pages.colours import title_styles
-from ..pages.groups import ACTIVE
 from ..pages.links import ServerLinks
 from ..pages.pictures import style_policy
 from ..pages.render import POLICY, Templates, static_files, template_files
@@ -49,7 +49,7 @@ PARAMETERS = {  # of the query, by route; a page sees no others
         Parameter("q", "text", "Part of a handle, to find its page."),
         Parameter("page", "integer", "Number of the page of the leaderboard.", 0, 0, 9_999_999),
         Parameter("active", "text", "Only players with a contest in this time before the last one.", "",
-                  choices=tuple(ACTIVE)),
+                  choices=tuple(views.ACTIVE)),
         Parameter("group", "text", "Only players with a value of an attribute, as `country:PL`.", None, 1, 1000),
     ),
     "/{run}/compare": (Parameter("h", "handles", "Handles with commas between them.", (), 0, MOST_COMPARED),),
@@ -80,7 +80,11 @@ class ServerPages:
             Route("/{run}", self._first),
             self._page("/{run}/contests", "contests", lambda run, links, _: views.contests(run, links)),
             self._page("/{run}/distribution", "distribution", _distribution),
-            self._page("/{run}/groups", "groups", lambda run, links, _: views.groups(run, links)),
+            self._page(
+                "/{run}/groups",
+                "groups",
+                lambda run, links, _: views.groups(run.groups_table, links),
+            ),
             self._page("/{run}/compare", "compare", _compare),
             Route("/{run}/preview", self._preview, methods=["GET", "POST"]),
             Route(f"/{{run}}/p/{{handle:{TEXT}}}/graph.svg", self._picture("graph")),
@@ -154,12 +158,12 @@ class ServerPages:
         """The form for a preview; by POST with the changes, or with the reason why there are none."""
         run, links = self._run(request), ServerLinks(request.scope.get("root_path", ""), request.path_params["run"])
         if request.method != "POST":
-            return await self._render(request, "preview", lambda run, links, given: views.preview_form())
+            return await self._render(request, "preview", lambda run, links, given: preview_page.FORM)
 
         def make(body: bytes) -> tuple[str, int]:
             form = preview_page.read_form(body)
             found, status = preview_page.changes(request.app.state.previews, run, form)
-            context = views.preview_form(form.standings, form.entrants, form.teams, **found)
+            context = preview_page.FORM | asdict(form) | found
             return self._templates.render("preview", views.facts(run), links, **context), status
 
         async with request.app.state.bodies.read(request, MOST_STANDINGS) as body:
@@ -250,11 +254,12 @@ def _given(request: Request, path: str) -> dict[str, Any]:
 
 def _leaderboard(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
     group = None if given["group"] is None else group_of(run, given["group"])
-    return views.leaderboard(run, given["page"], group, given["active"])
+    return views.leaderboard(run, links, given["page"], group, given["active"])
 
 
 def _distribution(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
-    return views.distribution(run, given["handle"])
+    one = None if given["handle"] is None else run.player(given["handle"])
+    return views.distribution(run.leaderboard_table, run.titles, one)
 
 
 def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:

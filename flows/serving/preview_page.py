@@ -23,13 +23,17 @@ from .previews import MOST_PREVIEWED, Placed, Previews, standings_of
 if TYPE_CHECKING:
     from ..preview.standings import Standings
 
-__all__ = ["PreviewForm", "changes", "read_form", "read_standings"]
+__all__ = ["FORM", "PreviewForm", "changes", "read_form", "read_standings"]
 
 _MOST_FIELDS = 10
 _PARTS = re.compile(rb"(?s)(?:%[0-9A-Fa-f]{2}|.){1,65536}")  # no escape is cut
 _PLACED = re.compile(r"(?:=|[Tt]-?)?(\d{1,9})(?:[.):=]|st|nd|rd|th)?\s+(\S.*)").fullmatch
 _REMEDY = "leave such participants out, or enter their names among the entrants, who share the last place"
 _TABLE = re.compile(r"[\t,;|]")
+
+
+FORM = {"standings": "", "entrants": "", "teams": False, "rows": None, "error": "", "notes": ()}
+"""The template ``preview`` without a preview."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..answers.distribution import Distribution, distribution
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
 from ..common.times import AGES, parse_span
+from ..pages import views
 from ..pages.colours import title_styles
-from ..pages.groups import ACTIVE, group_sections
-from ..pages.histogram import title_counts
 from ..pages.links import SiteLinks
 from ..pages.render import RunFacts, Templates, static_files, template_files
-from ..pages.teams import first_rows, whole_teams
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import groups_of, has_value
 from ..results.ranks import are_active
@@ -115,18 +112,9 @@ class SiteParts:
         return content.leaderboard(builder), pages, np.maximum.accumulate(most).tolist()
 
     def _contest_page(self, shown: dict[str, Any], page: str, data: str) -> str:
-        teams, n = shown.get("team", []), CONTEST_ROWS
-        further = [name for name in ("team", "rated") if name in shown]
-        columns = ("place", "handle", "perf", "rating", "change", *further)
-        first = {name: shown[name][: whole_teams(teams, n)] for name in columns}
-        contest = {name: shown[name] for name in ("contest_id", "name", "url", "time_seconds", "n_players")}
-        contest["name"] = shown["name"] if shown["name"] is not None else shown["contest_id"]
-        contest["n_rows"] = len(shown["handle"])
-        contest["n_players"] = len(first_rows(teams)) if teams else contest["n_rows"]
-        more = data if contest["n_rows"] > len(first["handle"]) else ""
-        facts = self._timeless()
-        links = SiteLinks(page, "", self._assets)
-        return self._templates.render("contest", facts, links, contest=contest, rows=first, data=more)
+        rows = {name: values for name, values in shown.items() if isinstance(values, list)}
+        context = views.standings(shown, rows, len(shown["handle"]), CONTEST_ROWS, data)
+        return self._templates.render("contest", self._timeless(), SiteLinks(page, "", self._assets), **context)
 
     def facts(self, board: pa.Table) -> RunFacts:
         content = self._content
@@ -160,18 +148,10 @@ class SiteParts:
     def contests(self, pages: list[str], facts: RunFacts) -> str:
         """The list of contests, as data and as a page."""
         about = self._content.contests
-        names = [
-            name if name is not None else key for name, key in zip(about["name"], about["contest_id"], strict=True)
-        ]
-        links = SiteLinks(f"{self._files.version}contests.html", self._files.version, self._assets)
-        rows = [
-            {"name": name, "time_seconds": time, "n_players": n or 0, "address": page}
-            for name, time, n, page in zip(names, about["time_seconds"], about["n_players"], pages, strict=True)
-        ][-MAX_CONTESTS:]
-        html = self._templates.render("contests", facts, links, contests=rows[::-1])
-        self._files.page("contests.html", html, packed=True)
-        columns = ("contest_id", "time_seconds", "n_players")
-        return self._named("data/contests", {name: about[name] for name in columns} | {"name": names, "page": pages})
+        listed = views.list_of_contests(about, pages)
+        self._page("contests", facts, contests=listed[-MAX_CONTESTS:][::-1])
+        columns = {name: about[name] for name in ("contest_id", "time_seconds", "n_players")}
+        return self._named("data/contests", columns | {"name": [one["name"] for one in listed], "page": pages})
 
     def leaderboard(self, board: pa.Table, facts: RunFacts) -> dict[str, Any]:
         """Every page of the leaderboard, as data and as a page; what the scripts need to find a player's page."""
@@ -180,34 +160,17 @@ class SiteParts:
         for number, page in enumerate(pages):
             key = self._named(f"data/leaderboard/{number:03}", page).rpartition("-")[2].partition(".")[0]
             keys.append(key)
+            shown = views.board(page, start=number * PAGE_ROWS, page=number, n_pages=len(pages))
             path = f"leaderboard/{number:03}.html"
-            links = SiteLinks(f"{self._files.version}{path}", self._files.version, self._assets)
-            html = self._board_page(page, number, number, facts, links, "", len(pages))
-            self._files.page(path, html, packed=number < PACKED_PAGES)
+            self._files.page(path, self._render("leaderboard", path, facts, shown), packed=number < PACKED_PAGES)
             self._advance(len(page["rating"]), "leaderboard")
         return {"rows": PAGE_ROWS, "files": keys, "first": [page["rating"][0] for page in pages]}
 
     def index(self, board: pa.Table, facts: RunFacts) -> str:
         """The first page of the site, which names the version: the best players."""
-        page = next(self._pages(board.slice(0, FIRST_ROWS)))
-        version = self._files.version
-        return self._board_page(page, 0, -1, facts, SiteLinks("index.html", version, self._assets), version)
-
-    def _board_page(
-        self,
-        page: dict[str, list[Any]],
-        number: int,
-        shown: int,
-        facts: RunFacts,
-        links: SiteLinks,
-        version: str,
-        n_pages: int = 1,
-        heading: str = "",
-        total: int = 0,
-    ) -> str:
-        context = {"board": page, "start": number * PAGE_ROWS, "page": shown, "n_pages": n_pages, "version": version,
-                   "heading": heading, "total": total, "chosen": {}, "choices": None}  # fmt: skip
-        return self._templates.render("leaderboard", facts, links, **context)
+        page, version = next(self._pages(board.slice(0, FIRST_ROWS))), self._files.version
+        links = SiteLinks("index.html", version, self._assets)
+        return self._templates.render("leaderboard", facts, links, **views.board(page, version=version))
 
     def _pages(self, board: pa.Table) -> Iterator[dict[str, list[Any]]]:
         return board_pages(board, self._content.format.decimals, self._content.countries(board))
@@ -217,13 +180,21 @@ class SiteParts:
         rows = np.flatnonzero(keep)
         shown = board.take(pa.array(rows[:PAGE_ROWS]))
         page: dict[str, list[Any]] = next(self._pages(shown), {name: [] for name in board.column_names})
-        links = SiteLinks(f"{self._files.version}{path}", self._files.version, self._assets)
-        self._files.page(path, self._board_page(page, 0, -1, facts, links, "", 1, heading, len(rows)))
+        context = views.board(page, heading=heading, total=len(rows))
+        self._files.page(path, self._render("leaderboard", path, facts, context))
+
+    def _page(self, name: str, facts: RunFacts, **context: Any) -> None:
+        """A page of the version with the template of its name."""
+        self._files.page(f"{name}.html", self._render(name, f"{name}.html", facts, context), packed=True)
+
+    def _render(self, template: str, path: str, facts: RunFacts, context: dict[str, Any]) -> str:
+        version = self._files.version
+        return self._templates.render(template, facts, SiteLinks(f"{version}{path}", version, self._assets), **context)
 
     def active(self, board: pa.Table, facts: RunFacts) -> None:
         """The leaderboard of the players who were active within a year; none if no contest has a time."""
         if facts.last_time_seconds:
-            heading = f"active within {ACTIVE['1y']}"
+            heading = f"active within {views.ACTIVE['1y']}"
             self._some(board, are_active(board, parse_span("1y", AGES)), "active.html", heading, facts)
 
     def groups(self, board: pa.Table, facts: RunFacts) -> dict[str, str]:
@@ -232,27 +203,25 @@ class SiteParts:
             return {}
         attributes, version = self._content.attributes, self._files.version
         table, links = groups_of(board, attributes), SiteLinks(f"{version}groups.html", version, self._assets)
-        sections = group_sections(table, links.group)
-        for section in sections:
+        shown = views.groups(table, links)
+        for section in shown["sections"]:
             values = values_of(attributes, section["name"], board.column("player"))
             for row in section["rows"]:
                 path, heading = row["address"].removeprefix(version), f"{section['name']} {row['value']}"
                 self._some(board, has_value(values, row["value"]), path, heading, facts)
-        self._files.page("groups.html", self._templates.render("groups", facts, links, sections=sections), packed=True)
+        self._page("groups", facts, **shown)
         decimals = self._content.format.decimals
-        shown = {name: numbers(table.column(name).to_numpy(), decimals) for name in ("rating", "best_rating")}
-        return {"groups": self._named("data/groups", table.to_pydict() | shown)}
+        ratings = {name: numbers(table.column(name).to_numpy(), decimals) for name in ("rating", "best_rating")}
+        return {"groups": self._named("data/groups", table.to_pydict() | ratings)}
 
     def distribution(self, board: pa.Table, facts: RunFacts) -> str:
         """The histogram of ratings, as data and as a page."""
-        content = self._content
-        rating = board.column("rating").to_numpy()
-        bins = distribution(rating)
-        links = SiteLinks(f"{self._files.version}distribution.html", self._files.version, self._assets)
-        titles = title_counts(content.format.titles, rating)
-        html = self._templates.render("distribution", facts, links, bins=bins, titles=titles, player=None)
-        self._files.page("distribution.html", html, packed=True)
-        return self._named("data/distribution", _histogram_json(bins))
+        shown = views.distribution(board, self._content.format.titles)
+        self._page("distribution", facts, **shown)
+        bins = shown["bins"]
+        quantiles = {"share": [q for q, _ in bins.quantiles], "rating": [value for _, value in bins.quantiles]}
+        data = {"start": bins.start, "width": bins.width, "counts": bins.counts, "quantiles": quantiles}
+        return self._named("data/distribution", data)
 
     def search(self, board: pa.Table) -> dict[str, Any]:
         """The search index: a file for the first characters of handles, the list of these files, and all players."""
@@ -272,7 +241,7 @@ class SiteParts:
         render = self._templates.render
         return {
             SHELLS[0]: render("player", timeless, links[0], player=None, rounds=[]),
-            SHELLS[1]: render("compare", timeless, links[1], players=[], pairs=[]),
+            SHELLS[1]: render("compare", timeless, links[1], players=[], pairs=[], apart=""),
             SHELLS[2]: render("contest", timeless, links[2], contest=None),
         }
 
@@ -290,11 +259,6 @@ class SiteParts:
 
 def _packed(value: Any) -> bytes:
     return compress(encode(value))
-
-
-def _histogram_json(bins: Distribution) -> dict[str, Any]:
-    quantiles = {"share": [q for q, _ in bins.quantiles], "rating": [value for _, value in bins.quantiles]}
-    return {"start": bins.start, "width": bins.width, "counts": bins.counts, "quantiles": quantiles}
 
 
 def _table(round_index: int, rows: Round) -> pa.Table:

@@ -16,8 +16,9 @@ import pytest
 from ranklake.flows.answers.distribution import distribution
 from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles
 from ranklake.flows.pages import names as site_names
+from ranklake.flows.pages import views
 from ranklake.flows.pages.colours import CONTRAST, DARK, LIGHT, contrast, legible, title_styles
-from ranklake.flows.pages.graph import Series, history_graph
+from ranklake.flows.pages.graph import history_graph
 from ranklake.flows.pages.histogram import histogram_graph
 from ranklake.flows.pages.links import Links, ServerLinks, SiteLinks
 from ranklake.flows.pages.names import day, short
@@ -106,14 +107,19 @@ def facts(name: str = "run", titles: Titles = CODEFORCES) -> RunFacts:
 
 def player(handle: str, rating: float = 1500.0, **attributes: str) -> dict[str, Any]:
     return {"handle": handle, "place": 1, "rating": rating, "mu": 1600.0, "sigma": 100.0, "max_rating": 1500.0,
-            "last_time_seconds": 1_600_000_000, "n_rounds": 2, "below": 0.5,
+            "last_time_seconds": 1_600_000_000, "n_rounds": 2, "percentile": 50.0,
             "attributes": attributes}  # fmt: skip
+
+
+def history(handle: str, *columns: list[Any]) -> dict[str, Any]:
+    """The history of a player: times, ratings, mu, sigma and performances."""
+    return {"handle": handle, **dict(zip(("times", "rating", "mu", "sigma", "perf"), columns, strict=True))}
 
 
 def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str]:
     """Every page with a name from outside wherever there is one."""
     run, templates = run or facts(name), Templates.shared()
-    series = Series(name, [0, 86_400 * 900], [1400.0, 1500.0], [1500.0, 1600.0], [100.0, 90.0], [1450.0, None])
+    series = history(name, [0, 86_400 * 900], [1400.0, 1500.0], [1500.0, 1600.0], [100.0, 90.0], [1450.0, None])
     played = {"contest_id": name, "name": name, "time_seconds": 1_600_000_000, "place": 1, "n_players": 2}
     rounds = [played | {"perf": None, "mu": 1600.0, "sigma": 100.0, "rating": 1500.0, "change": None,
                         "team": name}]  # fmt: skip
@@ -121,24 +127,19 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
              "last_time_seconds": [0]}  # fmt: skip
     rows = {"place": [1, 2], "handle": [name, "b"], "perf": [None, 1500], "rating": [1500, 1400], "change": [None, -9]}
     about = {"contest_id": name, "name": name, "url": name, "time_seconds": None, "n_players": 2, "n_rows": 2}
-    pair = {"a": name, "b": name, "rounds": 1, "a_first": 1, "b_first": 0, "ties": 1}
-    bins, history = distribution(np.array([1400.0, 1500.0])), {"players": [name]}
+    pair = {"handle": name, "against": name, "wins": 1, "losses": 0, "draws": 1, "chance": 0.5}
+    bins = distribution(np.array([1400.0, 1500.0]))
     titles = [{"name": name, "minimum": None, "class": "t t0", "n": 2, "below": 0.0}]
     listed = {"name": name, "time_seconds": 0, "n_players": 2, "address": links.contest(name)}
-    both = {
-        "players": [player(name), player(name)],
-        "all_series": [series, series],
-        "pairs": [pair],
-        "history": history,
-    }
-    one = {"player": player(name, **{name: name}), "rounds": rounds, "series": series, "history": history}
+    both = {"players": [player(name)] * 2, "pairs": [pair], "apart": name, "history": {"players": [series] * 2}}
+    one = {"player": player(name, **{name: name}), "rounds": rounds, "history": {"players": [series]}}
     changes = {
         "place": [1, None], "handle": [name, "b"], "perf": [1500.0, None], "rating_before": [1400.0, 1300.0],
         "rating": [1500.0, None], "change": [100.0, None], "expected_place": [1.2, None], "next_title": [name, None],
         "next_title_place": [1, None], "next_title_chance": [0.5, None],
     }  # fmt: skip
     teams = {"team": [name, None]}
-    form = {"text": "a\nb", "entrants": "", "teams": True, "rows": changes, "error": name, "notes": [name]}
+    form = {"standings": "a\nb", "entrants": "", "teams": True, "rows": changes, "error": name, "notes": [name]}
     server = {}
     if isinstance(links, ServerLinks):
         error = {"title": "Not found", "detail": name, "near": [(name, links.player(name))]}
@@ -147,13 +148,13 @@ def pages(name: str, links: Links, run: RunFacts | None = None) -> dict[str, str
             "preview of teams": templates.render("preview", run, links, **form | {"rows": changes | teams}),
             "error": templates.render("error", run, links, within=True, **error),
         }
-    some = {"total": 2, "heading": name, "chosen": {}, "choices": None}
+    some: dict[str, Any] = {}
     if isinstance(links, ServerLinks):
-        some |= {"chosen": {"group": name, "active": "1y"}, "choices": {"groups": [name], "active": [("1y", "a year")]}}
+        some = {"chosen": {"group": name, "active": "1y"}, "choices": {"groups": [name], "active": [("1y", "a year")]}}
     group = {"place": 1, "value": name, "rating": 1500.0, "n_players": 2, "best": name, "best_rating": 1500.0}
     section = {"name": name, "n": 2, "rows": [group | {"address": links.group(name, name)}]}
     board["country"] = [name] * len(board["place"])
-    page = {"board": board, "start": 0, "page": 0, "n_pages": 2, "version": "", **some}
+    page = views.board(board, page=0, n_pages=2, total=2, heading=name, **some)
     return server | {
         "leaderboard": templates.render("leaderboard", run, links, **page),
         "groups": templates.render("groups", run, links, sections=[section]),
@@ -203,7 +204,7 @@ def test_titles__of_any_name_are_texts(name: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_pictures__of_any_name_are_wellformed_and_have_no_markup_of_it(name: str) -> None:
-    series = Series(name, [0, 86_400], [1400.0, 1500.0], [1500.0, 1600.0], [100.0, 90.0], [1450.0, None])
+    series = history(name, [0, 86_400], [1400.0, 1500.0], [1500.0, 1600.0], [100.0, 90.0], [1450.0, None])
     titles = Titles("mine", (Title(name[:100].strip() or "x", -math.inf, "#123456"),))
     for text in (graph(series, facts(name, titles)), badge(name, 1500.0, facts(name, titles))):
         picture = ElementTree.fromstring(text)
@@ -288,7 +289,7 @@ def test_styles__have_both_backgrounds() -> None:
 
 
 def test_graph__has_bands_and_both_edges_of_the_belief() -> None:
-    series = Series("ada", [0, 10**8], [1500.0, 1700.0], [1600.0, 1700.0], [50.0, 20.0], [1900.0, math.nan])
+    series = history("ada", [0, 10**8], [1500.0, 1700.0], [1600.0, 1700.0], [50.0, 20.0], [1900.0, math.nan])
     graph = history_graph([series], RatingFormat(CODEFORCES, 0))
     assert [band["name"] for band in graph["bands"]] == ["specialist", "expert", "candidate master"]
     assert graph["belief"].count("L") == 3
@@ -301,7 +302,7 @@ def test_graph__has_bands_and_both_edges_of_the_belief() -> None:
 def test_graph__of_ratings_keeps_its_scale_beside_far_performances() -> None:
     """A member of a team of fifty can show any number: its dot is at the edge."""
     times, beliefs = [0, 10**8], ([1500.0, 1700.0], [1600.0, 1700.0], [50.0, 20.0])
-    near, far = (history_graph([Series("ada", times, *beliefs, [p, -p])], RatingFormat(NONE, 0)) for p in (3e3, 3e9))
+    near, far = (history_graph([history("ada", times, *beliefs, [p, -p])], RatingFormat(NONE, 0)) for p in (3e3, 3e9))
     assert [dot[1] for dot in far["dots"]] == pytest.approx([far["top"], far["bottom"]], abs=25)
     assert far["points"][0][1] - far["points"][1][1] > 0.8 * (near["points"][0][1] - near["points"][1][1]) > 8
 
@@ -310,14 +311,14 @@ def test_graph__names_the_bands_that_have_room() -> None:
     narrow = Titles(
         "narrow", (Title("wide", -math.inf, "#123456"), *(Title(f"{i}", 1500.0 + i, "#fedcba") for i in range(9)))
     )
-    series = Series("ada", [0, 10**8], [1400.0, 1700.0], [1400.0, 1700.0], [50.0, 20.0], [None, None])
+    series = history("ada", [0, 10**8], [1400.0, 1700.0], [1400.0, 1700.0], [50.0, 20.0], [None, None])
     bands = history_graph([series], RatingFormat(narrow, 0))["bands"]
     assert [band["name"] for band in bands if band["named"]] == ["wide", "8"]
 
 
 def test_graph__begins_of_months_are_marked_in_a_short_history() -> None:
     times = [1_577_836_800 + 86_400 * day for day in (10, 200)]  # of 2020
-    series = Series("ada", times, [1500.0, 1700.0], [1600.0, 1700.0], [50.0, 20.0], [None, None])
+    series = history("ada", times, [1500.0, 1700.0], [1600.0, 1700.0], [50.0, 20.0], [None, None])
     texts = [mark["text"] for mark in history_graph([series], RatingFormat(NONE, 0))["along"]]
     assert texts == [f"2020-{month:02}" for month in range(2, 8)]
 
@@ -337,8 +338,8 @@ def test_format__changes_are_differences_of_the_shown_ratings() -> None:
 
 
 def test_graph__of_one_round_and_of_none_is_drawn() -> None:
-    one = Series("ada", [0], [1500.0], [1500.0], [0.0], [None])
-    none = Series("bob", [], [], [], [], [])
+    one = history("ada", [0], [1500.0], [1500.0], [0.0], [None])
+    none = history("bob", [], [], [], [], [])
     for series in ([one], [none], [one, none]):
         assert "NaN" not in str(history_graph(series, RatingFormat(CODEFORCES, 0)))
 

@@ -14,7 +14,7 @@ import pytest
 from helpers.lakes import lake_of, rate_run, synthetic
 
 from ranklake.flows.ingestion.attributes import record_attributes
-from ranklake.flows.pages import groups as site_groups
+from ranklake.flows.pages import views
 from ranklake.flows.results.attributes import player_attributes
 from ranklake.flows.results.groups import groups_of
 from ranklake.flows.results.leaderboard import leaderboard
@@ -96,7 +96,7 @@ def test_site__shows_countries_and_the_players_of_each_group(lake: Lake, tmp_pat
 def test_site__of_many_groups_has_pages_of_the_best(
     lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(site_groups, "MOST_GROUPS", 2)
+    monkeypatch.setattr(views, "MOST_GROUPS", 2)
     record(lake, tmp_path, COUNTRIES)
     site = tmp_path / "site"
     publish_site(lake, "run", str(site))

@@ -12,7 +12,7 @@ from helpers.sites import manifest, unpacked
 from helpers.teams import rosters
 
 from ranklake.flows.pages.names import short
-from ranklake.flows.pages.teams import first_rows, whole_teams
+from ranklake.flows.pages.rows import first_rows, whole_teams
 from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.site import parts
 from ranklake.flows.site.content import SiteContent
