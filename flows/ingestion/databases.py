@@ -19,7 +19,7 @@ from ..databases.address import DatabaseAddress
 from ..databases.connection import connect
 from ..sources.databases.query import read_query
 from ..sources.databases.watermark import Watermark
-from .files import check_options, count_contests, ingest_contests
+from .files import ReadContests, check_options, count_contests, ingest_contests
 from .report import FilesReport
 
 __all__ = ["SQL", "QueryReport", "check_query", "ingest_sql"]
@@ -136,11 +136,10 @@ def ingest_sql(
         if watermark is not None:
             adding.record(place, msgspec.json.encode(reached), version)
 
-    contests = result.contests(reading, report.read, address.shown)
     if result.table.num_rows or not report.partial:
-        order = "time" if result.by_time else "source"
-        mirror = bool(options and options.get("mirror"))
-        ingest_contests(lake, contests, report, order, mirror=mirror, before_commit=record, **how)  # type: ignore[arg-type]
+        contests, mirror = result.contests(reading, report.read, address.shown), bool((options or {}).get("mirror"))
+        read = ReadContests(contests, report.read, "time" if result.by_time else "source", mirror)
+        ingest_contests(lake, dataset, read, report=report, before_commit=record, **how)
     if report.partial:  # those that were not asked for are unchanged, too
         report.unchanged = count_contests(lake, dataset) - report.new - report.corrected
     report.seconds = time.monotonic() - began

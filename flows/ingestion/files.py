@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -17,12 +17,21 @@ from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.progress import ProgressCallback
 from ..common.text import count
-from ..sources.base import SourceError
+from ..sources.base import IngestReport, SourceError
 from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
 from .report import FilesReport
 
-__all__ = ["FILES", "check_options", "count_contests", "ingest_contests", "ingest_files", "non_default"]
+__all__ = [
+    "FILES",
+    "ReadContests",
+    "check_options",
+    "count_contests",
+    "ingest_contests",
+    "ingest_files",
+    "non_default",
+    "read_files",
+]
 
 FILES = "files"  # the name of the source
 # The options of `follow` for files, as in `ingest files`.
@@ -52,15 +61,26 @@ def check_options(options: Mapping[str, Any]) -> ReadOptions:
     return ReadOptions.parse(**{name: value for name, value in options.items() if name != "mirror"})
 
 
+@dataclass
+class ReadContests:
+    """Contests that are read while they are ingested, the counts of reading them, and how they join a data set."""
+
+    contests: Iterator[Contest]
+    report: IngestReport
+    order: IngestOrder = "source"
+    mirror: bool = False
+
+
+def read_files(path: str | Path | Sequence[str], options: Mapping[str, Any] | None = None) -> ReadContests:
+    """The contests of files, with the arguments of :func:`ingest_files`; nothing is written."""
+    reading, report = check_options(options or {}), IngestReport()
+    contests = read_contests(path, report=report, options=reading)
+    order: IngestOrder = "time" if reading.order == "time" else "source"
+    return ReadContests(contests, report, order, bool(options and options.get("mirror")))
+
+
 def ingest_files(
-    lake: Lake,
-    path: str | Path,
-    dataset: str,
-    options: Mapping[str, Any] | None = None,
-    *,
-    on_progress: ProgressCallback = lambda done, total, message: None,
-    before_commit: Callable[[Ingest], None] = lambda adding: None,
-    **how: Any,
+    lake: Lake, path: str | Path, dataset: str, options: Mapping[str, Any] | None = None, **how: Any
 ) -> FilesReport:
     """Bring a data set up to date with files, all contests or none.
 
@@ -71,10 +91,8 @@ def ingest_files(
     options
         ``columns`` (a list of KEY=COLUMN), ``limits`` (a list of KEY=NUMBER), the other fields of
         :class:`ranklake.flows.sources.options.ReadOptions`, and ``mirror``.
-    before_commit
-        Called with the ingest when everything is read; its errors leave the data set unchanged.
     how
-        ``rewrite``, ``steal`` and ``on_wait``, as for ``Dataset.ingest``.
+        As for :func:`ingest_contests`.
 
     Raises
     ------
@@ -83,62 +101,59 @@ def ingest_files(
     SourceError
         A file cannot be read, or a contest has a fault.
     """
-    reading = check_options(options or {})
-    report = FilesReport(FILES, layout.check_dataset_name(dataset))
-    ingest_contests(
-        lake,
-        read_contests(path, report=report.read, options=reading),
-        report,
-        "time" if reading.order == "time" else "source",
-        mirror=bool(options and options.get("mirror")),
-        on_progress=on_progress,
-        before_commit=before_commit,
-        **how,
-    )
-    return report
+    return ingest_contests(lake, dataset, read_files(path, options), **how)
 
 
 def ingest_contests(
     lake: Lake,
-    contests: Iterable[Contest],
-    report: FilesReport,
-    order: IngestOrder = "source",
+    dataset: str,
+    read: ReadContests,
     *,
-    mirror: bool = False,
+    report: FilesReport | None = None,
     rewrite: bool = False,
     steal: bool = False,
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
     on_progress: ProgressCallback = lambda done, total, message: None,
     before_commit: Callable[[Ingest], None] = lambda adding: None,
-) -> None:
-    """Add contests to the data set of a report, all or none, and count them in the report.
+) -> FilesReport:
+    """Add contests to a data set, all or none.
 
-    The iterator of contests fills ``report.read``. The first contest is read before the lease is taken: most faults of
-    a file end here, and leave no folder of a new data set.
+    The first contest is read before the lease is taken: most faults of a file end here, and leave no folder of a new
+    data set.
+
+    Parameters
+    ----------
+    report
+        Filled and returned; by default a new one.
+    rewrite, steal, on_wait
+        As for ``Dataset.ingest``.
+    before_commit
+        Called with the ingest when everything is read; its errors leave the data set unchanged.
     """
-    began, read = time.monotonic(), report.read
-    read.on_reading = partial(on_progress, 0, None)
-    changing = Dataset.ingest(
-        lake, report.dataset, order=order, mirror=mirror, rewrite=rewrite, steal=steal, on_wait=on_wait
-    )
+    began, reading = time.monotonic(), read.report
+    report = FilesReport(FILES, dataset) if report is None else report
+    report.read = reading
+    reading.on_reading = partial(on_progress, 0, None)
+    how: dict[str, Any] = {"order": read.order, "mirror": read.mirror, "rewrite": rewrite}
+    changing = Dataset.ingest(lake, layout.check_dataset_name(dataset), steal=steal, on_wait=on_wait, **how)
     try:
-        contests = iter(contests)
-        first = tuple(islice(contests, 1))
+        first = tuple(islice(read.contests, 1))
         with changing as adding:
-            for contest in chain(first, contests):
+            for contest in chain(first, read.contests):
                 report.count(adding.add(contest))
-                on_progress(read.contests, read.there, count(read.participations, "participation"))
-            for left_out in report.read.left_out:
-                if mirror and not left_out.contest:
+                on_progress(reading.contests, reading.there, count(reading.participations, "participation"))
+            for left_out in reading.left_out:
+                if read.mirror and not left_out.contest:
                     rule = "a mirror needs every record: the contest of a skipped record is unknown"
                     raise SourceError(f"{rule} ({left_out.reason})")
                 adding.keep(left_out.contest)
             before_commit(adding)
     except MemoryError:
         rule = "not enough memory; nothing was ingested. Use a machine with more, or ingest in parts of whole contests"
-        raise SourceError(rule, f"data set {report.dataset}") from None
+        raise SourceError(rule, f"data set {dataset}") from None
     report.removed, report.moved, report.alike = len(adding.removed), adding.moved, adding.alike_players()
     report.seconds = time.monotonic() - began
+    return report
 
 
 def count_contests(lake: Lake, dataset: str) -> int:

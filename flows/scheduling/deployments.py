@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 from uuid import UUID
 
 from prefect import flow, get_run_logger, task
@@ -24,6 +23,7 @@ from ..common.text import markdown, message
 from ..engines.factory import choose_engine, open_engine
 from ..http.webhook import Webhook
 from ..ingestion.report import SourceReport
+from ..ingestion.source_update import SourceRequest
 from ..ingestion.source_update import update as bring_in
 from ..publication.publish import PublishReport
 from ..rating.config import RunConfig
@@ -47,7 +47,7 @@ from .parameters import (
     Workers,
     check_target,
     open_lake,
-    source_options,
+    source_request,
 )
 
 __all__ = ["follow", "ingest_source", "publish_run", "rate_run"]
@@ -68,8 +68,7 @@ def ingest_source(
 ) -> None:
     """Bring a data set up to date with a source."""
     with reschedules():
-        where = source_options(source, since, base_url, path, file_options, database)
-        _ingest(lake, source, dataset or source, where)
+        _ingest(lake, source_request(source, dataset, since, base_url, path, file_options, database))
 
 
 @flow(persist_result=False, flow_run_name="{dataset}")
@@ -128,13 +127,13 @@ def follow(
 ) -> None:
     """Ingest new contests of a source, and update runs and their published tables."""
     with reschedules():
-        where = source_options(source, since, base_url, path, file_options, database)
+        request = source_request(source, dataset, since, base_url, path, file_options, database)
         choose_engine(engine, workers, scheduler)
-        dataset, systems, settings = dataset or source, [system] if system else [], settings or []
+        dataset, systems, settings = request.dataset, [system] if system else [], settings or []
         check_target(to, maintain, publish, runs or [])
         opened = open_lake(lake, create=True)
         configs = resolve_runs(opened, dataset, runs or [], systems, settings, replace=replace)
-        ingested = _ingest(lake, source, dataset, where)
+        ingested = _ingest(lake, request)
         if not has_contests(opened, dataset):
             get_run_logger().info("no contests yet, nothing to rate")
             return
@@ -148,15 +147,14 @@ def follow(
 
 
 @task(name="ingest", tags=["network"], cache_policy=NO_CACHE, persist_result=False)
-def _ingest(lake: str, source: str, dataset: str, where: dict[str, Any]) -> SourceReport:
+def _ingest(lake: str, request: SourceRequest) -> SourceReport:
     with plain_errors():
-        with _shown(f"ingesting {source}", "responses") as update_progress:
+        with _shown(f"ingesting {request.source}", "responses") as update_progress:
             opened = open_lake(lake, create=True)
-            shown = {"on_progress": update_progress, "on_retry": lambda why: _log([why])}
-            report = bring_in(opened, source, dataset, **(where | shown))
-        _log(f"data set {dataset}: {line}" for line in report.lines())
+            report = bring_in(opened, request, on_progress=update_progress, on_retry=lambda why: _log([why]))
+        _log(f"data set {request.dataset}: {line}" for line in report.lines())
         if report.changed or report.rejected:
-            create_markdown_artifact(ingested_page(report), key=_key("contests", dataset))
+            create_markdown_artifact(ingested_page(report), key=_key("contests", request.dataset))
         return report
 
 

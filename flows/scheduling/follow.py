@@ -20,7 +20,7 @@ from ..common.progress import ProgressCallback
 from ..common.text import count
 from ..engines.protocols import Engine
 from ..ingestion.report import SourceReport
-from ..ingestion.source_update import check_source, has_contests, update
+from ..ingestion.source_update import SourceRequest, has_contests, update
 from ..publication.database import publish_to_database
 from ..publication.publish import PublishReport
 from ..publication.publish import publish as publish_run
@@ -34,7 +34,6 @@ __all__ = [
     "ProgressCallback",
     "Show",
     "catch_up",
-    "check_source",
     "follow",
     "has_contests",
     "has_ratings",
@@ -126,7 +125,7 @@ class FollowReport:
 
 def follow(
     lake: Lake,
-    source: str,
+    request: SourceRequest,
     runs: Sequence[RunConfig],
     engine: Engine,
     *,
@@ -135,7 +134,6 @@ def follow(
     show: Show = unseen,
     on_retry: Callable[[str], None] = lambda why: None,
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
-    **where: Any,
 ) -> FollowReport:
     """Ingest new contests of a source, and update runs and their published tables.
 
@@ -144,9 +142,6 @@ def follow(
     runs
         At least one, over the data set of the source, from
         :func:`~ranklake.flows.rating.resolve.resolve_runs`.
-    where
-        ``since``, ``base_url``, ``path``, ``file_options`` and ``database`` of
-        :func:`ranklake.flows.ingestion.source_update.update`.
     publish
         Also publish each run.
     to
@@ -169,12 +164,10 @@ def follow(
     began = time.perf_counter()
     if publish and to is None:
         need("deltalake", "publish", "publishing")
-    dataset = runs[0].dataset
-    with show(f"ingesting {source}", "responses") as update_progress:
-        where |= {"on_progress": update_progress, "on_retry": on_retry, "on_wait": on_wait}
-        ingested = update(lake, source, dataset, **where)
+    with show(f"ingesting {request.source}", "responses") as update_progress:
+        ingested = update(lake, request, on_progress=update_progress, on_retry=on_retry, on_wait=on_wait)
     followed = []
-    if has_contests(lake, dataset):
+    if has_contests(lake, request.dataset):
         followed = [catch_up(lake, config, engine, publish=publish, to=to, show=show) for config in runs]
     return FollowReport(ingested, tuple(followed), time.perf_counter() - began)
 

@@ -19,7 +19,7 @@ from ranklake.storage.lake.layout import check_dataset_name, check_run_name
 from ..databases.address import DatabaseAddress
 from ..engines.factory import ENGINES
 from ..http.webhook import Webhook
-from ..ingestion.source_update import SOURCES, check_source
+from ..ingestion.source_update import SOURCES, SourceRequest
 
 __all__ = [
     "Database",
@@ -35,7 +35,7 @@ __all__ = [
     "Workers",
     "check_target",
     "open_lake",
-    "source_options",
+    "source_request",
 ]
 
 _OF_DATABASE, _OF_TARGET = ("url", "query", "watermark"), ("url", "schema", "prefix")
@@ -79,30 +79,29 @@ Target = Annotated[
 ]
 
 
-def source_options(
+def source_request(
     source: str,
+    dataset: str | None,
     since: str | None,
     base_url: str | None,
     path: str | None,
     file_options: dict[str, Any] | None,
     database: dict[str, str | None] | None,
-) -> dict[str, Any]:
-    """The checked options of a source: its address and how to read it.
+) -> SourceRequest:
+    """The request of a source.
 
     Raises
     ------
     ValueError
-        An option is invalid, a path is relative, or the address of the database has a password.
+        As for :class:`SourceRequest`; a path is relative, or the address of the database has a password.
     """
     if database is not None:
         _check_names("database", database, _OF_DATABASE)
         _check_address(database.get("url") or "")
-    where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": file_options}
-    where |= {} if database is None else {"database": database}
-    check_source(source, **where)
+    request = SourceRequest(source, dataset or source, since, base_url, path, file_options or {}, database or {})
     if path is not None and not os.path.isabs(path):
         raise ValueError(f"the path of {source} must be an absolute path on the worker's machine, got {path!r}")
-    return where
+    return request
 
 
 def check_target(to: dict[str, str] | None, maintain: bool, publish: bool = True, runs: Sequence[str] = ()) -> None:

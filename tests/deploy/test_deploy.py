@@ -22,7 +22,7 @@ from deploy.commands import ROOT, check, check_shell, shell_lines
 from helpers.documents import PAGES
 
 from ranklake.flows.engines.local_cluster import WORKER_ENVIRON
-from ranklake.flows.ingestion.source_update import SOURCES, check_source
+from ranklake.flows.ingestion.source_update import SOURCES, SourceRequest
 from ranklake.flows.scheduling.parameters import check_target
 from ranklake.flows.serving.previews import MOST_STANDINGS
 
@@ -89,8 +89,8 @@ def test_prefect__entry_points_accept_the_parameters(one: dict[str, Any]) -> Non
         if schedule:
             assert needed <= given.keys()
             assert given["source"] in SOURCES
-            how = {name: given.get(name) for name in ("path", "file_options", "database")}
-            check_source(given["source"], **how)
+            how = {name: given[name] for name in ("path", "file_options", "database") if name in given}
+            SourceRequest(given["source"], **how)
             check_target(given.get("to"), given.get("maintain", False))
             flow.validate_parameters(given)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ranklake.flows.ingestion.source_update import SourceRequest
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Contest, Dataset, Lake
 
@@ -62,21 +63,18 @@ class Site:
         self.rejected: list[tuple[str, str]] = []
         self.asked: list[dict[str, Any]] = []
 
-    def ingest_source(
+    def update(
         self,
         lake: Lake,
-        source: str,
-        dataset: str | None = None,
+        request: SourceRequest,
         *,
-        since: str | None = None,
-        base_url: str | None = None,
         on_progress: Callable[[int, int | None, str], None] = lambda *_: None,
-        **files: Any,
+        **how: Any,
     ) -> Report:
-        self.asked.append({"source": source, "dataset": dataset, "since": since, "base_url": base_url})
+        self.asked.append({name: getattr(request, name) for name in ("source", "dataset", "since", "base_url")})
         if self.down:
-            raise SourceError(self.down, source)
-        report = Report(source, dataset or source, rejected=list(self.rejected))
+            raise SourceError(self.down, request.source)
+        report = Report(request.source, request.dataset, rejected=list(self.rejected))
         with Dataset.ingest(lake, report.dataset, mirror=bool(self.contests)) as adding:
             for i, one in enumerate(self.contests):
                 change = adding.add(one)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,13 @@ from ..terminal.file_options import contest_options, query_options, query_text, 
 from ..terminal.parameters import SPAN, LakeAddress
 from ..terminal.terminal import (
     SWITCH_SECONDS,
+    EngineChoice,
     engine_options,
     lake_option,
     print_line,
     progress,
     replace_option,
+    target_options,
     usage,
     waiting_for,
 )
@@ -45,9 +48,7 @@ __all__ = ["follow"]
 @click.option("--since", metavar="TIME", help="Request only contests that ended at this time or later, UTC.")
 @click.option("--base-url", metavar="URL", help="Address of a mirror of the source.")
 @click.option("--no-publish", is_flag=True, help="Do not publish.")
-@click.option("--to", metavar="URL", help="Publish into this database instead of the lake.")
-@click.option("--schema", metavar="NAME", help="With --to: schema of the tables; by default the current one.")
-@click.option("--prefix", default="", metavar="TEXT", help="With --to: put before the names of the tables.")
+@target_options("Publish into this database instead of the lake.")
 @click.option("--every", type=SPAN, help="Repeat at this interval, as 90s, 15m, 1h or 1d, until "
               "Ctrl-C. Errors are logged; the next pass tries again.")  # fmt: skip
 @click.option("--on-change", metavar="URL", help="Post what has changed to this address as JSON, signed with the "
@@ -70,18 +71,12 @@ def follow(
     since: str | None,
     base_url: str | None,
     no_publish: bool,
-    to: str | None,
-    schema: str | None,
-    prefix: str,
-    url: str | None,
-    query: str | None,
-    watermark: str | None,
+    target: dict[str, Any] | None,
+    database: dict[str, Any],
     every: int | None,
     on_change: str | None,
     command: str | None,
-    engine: str | None,
-    workers: int | None,
-    scheduler: str | None,
+    engine: EngineChoice,
     lake: LakeAddress,
     **files: Any,
 ) -> None:
@@ -92,81 +87,80 @@ def follow(
     """
     from ranklake.storage import MissingError
 
-    from ...databases.address import DatabaseAddress
     from ...engines.factory import choose_engine, open_engine
     from ...http.webhook import Webhook
     from ...ingestion.databases import SQL
     from ...ingestion.files import FILES, non_default
+    from ...ingestion.source_update import SourceRequest
     from ...rating.resolve import resolve_runs
-    from ...scheduling.follow import check_source
     from ...scheduling.follow import follow as run_follow
     from ...scheduling.notices import Notifier, notice_of
 
-    where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": non_default(files)}
     sources = tuple(dict.fromkeys(sources))
-    target = None if to is None else {"url": to, "schema": schema, "prefix": prefix}
+    where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": non_default(files)}
     with usage():  # before anything is written
-        if SQL in sources or query is not None or watermark is not None:  # the address may be in the environment
-            where["database"] = {"url": url, "query": query_text(query), "watermark": watermark}
-        if to is not None:
-            DatabaseAddress.parse(to)
-            if no_publish or len(sources) > 1 or len(names) > 1:
-                raise ValueError("--to publishes one run: it needs a single --source and --run, and no --no-publish")
-        elif schema is not None or prefix:
-            raise ValueError(f"{'--prefix' if schema is None else '--schema'} is for databases: give one with --to")
+        if target is not None and (no_publish or len(sources) > 1 or len(names) > 1):
+            raise ValueError("--to publishes one run: it needs a single --source and --run, and no --no-publish")
         if len(sources) > 1 and (path or dataset or names or base_url):
             raise ValueError("--path, --dataset, --run and --base-url need a single --source; use a command for each")
-        for source in sources:
-            if source == FILES and path is None:
-                raise ValueError("--source files needs --path: a folder, an archive or a table")
-            if source == SQL and not url:
-                raise ValueError(
-                    "--source sql needs --url, the address of a database as postgresql://USER@HOST/DATABASE"
-                )
-            check_source(source, **where)
+        if SQL in sources or database["query"] is not None or database["watermark"] is not None:
+            database["query"] = query_text(database["query"])  # the address may be in the environment
+            where["database"] = database
+        if FILES in sources and path is None:
+            raise ValueError("--source files needs --path: a folder, an archive or a table")
+        if SQL in sources and not database["url"]:
+            raise ValueError("--source sql needs --url, the address of a database as postgresql://USER@HOST/DATABASE")
+        requests = [SourceRequest(source, dataset or source, **where) for source in sources]
         if dataset is None and {FILES, SQL} & set(sources):
             raise ValueError(f"--source {FILES if FILES in sources else SQL} needs a --dataset")
-        choose_engine(engine, workers, scheduler)
+        choose_engine(*engine)
         notifier = Notifier(Webhook.from_environment(on_change) if on_change is not None else None, command)
         try:
             there = lake.open()
         except MissingError:
             there = None
+        systems = [system] if system else []
         runs = {
-            source: resolve_runs(there, dataset or source, names, [system] if system else [], settings, replace=replace)
-            for source in sources
+            request.source: resolve_runs(there, request.dataset, names, systems, settings, replace=replace)
+            for request in requests
         }
     opened = lake.open(create=True)
     sys.setswitchinterval(SWITCH_SECONDS)
 
     say = print_line if every is None else _log
 
-    def follow_source(source: str) -> FollowReport:
-        with open_engine(engine, workers, scheduler) as opened_engine:
-            return run_follow(
-                opened, source, runs[source], opened_engine, publish=not no_publish, to=target, show=progress,
-                on_retry=lambda why: say(why, err=True), on_wait=lambda by: say(waiting_for(by), err=True), **where
-            )  # fmt: skip
+    how: dict[str, Any] = {"publish": not no_publish, "to": target, "show": progress}
+    how["on_retry"], how["on_wait"] = lambda why: say(why, err=True), lambda by: say(waiting_for(by), err=True)
 
-    def notify(report: FollowReport) -> None:
-        notifier.deliver(notice_of(opened, report.ingested.dataset, report.ingested, report.runs))
+    def reports() -> Iterator[FollowReport | Exception]:
+        """The report of each source and the expected errors that ended it or its notice; other errors are raised."""
+        from ...scheduling.expected_errors import expected
+
+        for request in requests:
+            try:
+                with open_engine(*engine) as opened_engine:
+                    report = run_follow(opened, request, runs[request.source], opened_engine, **how)
+                yield report
+                notifier.deliver(notice_of(opened, request.dataset, report.ingested, report.runs))
+            except Exception as error:
+                if not expected(error):
+                    raise
+                yield error
 
     if every is not None:
-        _follow_repeatedly(sources, follow_source, notify, every)
-    elif not _follow_once(sources, follow_source, notify):
+        _follow_repeatedly(reports, every)
+    elif not _follow_once(reports(), single=len(requests) == 1):
         raise click.exceptions.Exit(1)
 
 
-def _follow_once(
-    sources: Sequence[str], follow_source: Callable[[str], FollowReport], notify: Callable[[FollowReport], None]
-) -> bool:
-    """Follow each source once, and return whether all succeeded. The error of a single source is raised."""
+def _follow_once(results: Iterator[FollowReport | Exception], single: bool) -> bool:
+    """Print the report of each source, and return whether all succeeded. The error of a single source is raised."""
     succeeded = True
-    for result in _results(sources, follow_source, notify):
+    for result in results:
         if not isinstance(result, Exception):
             for line in result.lines():
                 print_line(line)
-        elif len(sources) == 1:
+        elif single:
             raise result
         else:
             print_line(f"Error: {result}", err=True)
@@ -174,24 +168,19 @@ def _follow_once(
     return succeeded
 
 
-def _follow_repeatedly(
-    sources: Sequence[str],
-    follow_source: Callable[[str], FollowReport],
-    notify: Callable[[FollowReport], None],
-    seconds: int,
-) -> None:
+def _follow_repeatedly(reports: Callable[[], Iterator[FollowReport | Exception]], seconds: int) -> None:
     """Follow each source at an interval, until Ctrl-C or a termination signal.
 
     A pass that changes nothing logs one line a source. Each detail is logged once.
     """
     stopped = "stopped; committed data stay"
-    logged: dict[str, set[str]] = {source: set() for source in sources}
+    logged: dict[str, set[str]] = defaultdict(set)
     try:
         # containers and service managers send SIGTERM; Windows has Ctrl-Break instead
         with interruptible(stopped, getattr(signal, "SIGBREAK", signal.SIGTERM)):
             while True:
                 due = time.monotonic() + seconds
-                for result in _results(sources, follow_source, notify):
+                for result in reports():
                     if isinstance(result, Exception):
                         _log(f"Error: {result}", err=True)
                         continue
@@ -204,23 +193,6 @@ def _follow_repeatedly(
                     time.sleep(min(left, 1.0))  # on Windows, Ctrl-Break does not end a sleep
     except KeyboardInterrupt:
         print_line(stopped)
-
-
-def _results(
-    sources: Sequence[str], follow_source: Callable[[str], FollowReport], notify: Callable[[FollowReport], None]
-) -> Iterator[FollowReport | Exception]:
-    """The report of each source and the expected errors that ended it or its notice; other errors are raised."""
-    from ...scheduling.expected_errors import expected
-
-    for source in sources:
-        try:
-            report = follow_source(source)
-            yield report
-            notify(report)
-        except Exception as error:
-            if not expected(error):
-                raise
-            yield error
 
 
 def _log(line: str, err: bool = False) -> None:

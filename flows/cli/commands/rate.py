@@ -13,6 +13,7 @@ from ..terminal.memory import keep_freed_memory
 from ..terminal.parameters import TITLES, LakeAddress
 from ..terminal.terminal import (
     SWITCH_SECONDS,
+    EngineChoice,
     engine_options,
     lake_option,
     print_line,
@@ -71,9 +72,7 @@ def rate(
     preset: str | None,
     run: str | None,
     replace: bool,
-    engine: str | None,
-    workers: int | None,
-    scheduler: str | None,
+    engine: EngineChoice,
     max_rounds: int | None,
     keep_uninformative: bool | None,
     exclude: tuple[str, ...],
@@ -88,7 +87,7 @@ def rate(
     """Bring a run up to date: keep the rounds that are still valid, rate and commit the others."""
     from ...compilation.child_processes import SHARED, started_ahead
 
-    if scheduler is None and engine != "dask" and not dry_run:
+    if engine.scheduler is None and engine.engine != "dask" and not dry_run:
         click.get_current_context().with_resource(started_ahead(systems or SHARED))
 
     keep_freed_memory()  # before pyarrow is imported
@@ -103,7 +102,7 @@ def rate(
     with usage():
         opened = lake.open()
         configs = resolve_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace, preset)
-        opened_engine = open_engine(engine, workers, scheduler)
+        opened_engine = open_engine(*engine)
     beside: dict[str, Any] = {"exclude": exclude, "include": include, "titles": titles}
     configs = [dataclasses.replace(config, accept_rounding=accept_rounding, **beside) for config in configs]
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -136,9 +135,7 @@ def rate(
 def smooth(
     run: str,
     settings: tuple[str, ...],
-    engine: str | None,
-    workers: int | None,
-    scheduler: str | None,
+    engine: EngineChoice,
     steal: bool,
     lake: LakeAddress,
 ) -> None:
@@ -158,7 +155,7 @@ def smooth(
 
     with usage():
         opened, parsed = lake.open(), parse_settings(settings)
-        opened_engine = open_engine(engine, workers, scheduler)
+        opened_engine = open_engine(*engine)
     with opened_engine, progress("smoothing", "sweeps") as update:
         if isinstance(opened_engine, DistributedEngine):
             print_line(opened_engine.describe(), err=True)

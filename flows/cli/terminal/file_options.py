@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .terminal import usage
+from .terminal import gathered, usage
 
 if TYPE_CHECKING:
     from ...sources.options import ReadOptions
@@ -83,32 +83,23 @@ _QUERY_OPTIONS = (
 )  # fmt: skip
 
 
-def contest_options(command: F) -> F:
-    """Options for the contests of any source: ``order, on_error, dedupe, field_includes_unrated, mirror``."""
-    for option in reversed(_CONTEST_OPTIONS):
-        command = option(command)
-    return command
+def _together(*options: Any) -> Callable[[F], F]:
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
-def result_options(command: F) -> F:
-    """Options for results from any source: ``columns, time_format, duplicates, absent, limits``."""
-    for option in reversed(_RESULT_OPTIONS):
-        command = option(command)
-    return command
-
-
-def table_options(command: F) -> F:
-    """Options for tables: those of :func:`result_options`, and ``input_format, delimiter, encoding``."""
-    for option in reversed(_TEXT_OPTIONS):
-        command = option(command)
-    return result_options(command)
-
-
-def query_options(command: F) -> F:
-    """The options ``url, query, watermark`` of all commands that read a database."""
-    for option in reversed(_QUERY_OPTIONS):
-        command = option(command)
-    return command
+# ``columns, time_format, duplicates, absent, limits`` of results from any source
+result_options = _together(*_RESULT_OPTIONS)
+# those, and ``input_format, delimiter, encoding`` of tables
+table_options = _together(*_RESULT_OPTIONS, *_TEXT_OPTIONS)
+# ``order, on_error, dedupe, field_includes_unrated, mirror`` of the contests of any source
+contest_options = _together(*_CONTEST_OPTIONS)
+# ``url, query, watermark`` of a database, as one argument ``database``
+query_options = gathered("database", _QUERY_OPTIONS)
 
 
 def query_text(query: str | None) -> str:

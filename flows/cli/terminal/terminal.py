@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 import click
 
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SWITCH_SECONDS",
+    "EngineChoice",
     "Shown",
     "check_safe",
     "dataset_option",
     "deviations_option",
     "engine_options",
+    "gathered",
     "lake_option",
     "print_freshness",
     "print_line",
@@ -44,6 +47,7 @@ __all__ = [
     "safe_option",
     "show_compilation",
     "steal_option",
+    "target_options",
     "titles_option",
     "usage",
     "waiting_for",
@@ -54,6 +58,7 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+Options = Sequence[Callable[[Callable[..., Any]], Callable[..., Any]]]
 SWITCH_SECONDS = 2e-4  # instead of Python's 5 ms, as kernels and writes are short
 _WIDE = "ranklake.wide"  # key of the context: whether --wide was given
 
@@ -61,7 +66,7 @@ lake_option = click.option(
     "--lake", type=LAKE, required=True, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake."
 )
 dataset_option = click.option("--dataset", type=DATASET, required=True, help="Name of the data set in the lake.")
-_ENGINE = (
+_ENGINE: Options = (
     click.option("--engine", help="serial, threads or dask; all give the same ratings.  [default: threads]"),
     click.option("--workers", type=click.IntRange(min=1),
                  help="Threads, or processes for dask; by default one for each core."),
@@ -77,11 +82,65 @@ rewrite_option = click.option(
 run_option = click.option("--run", type=RUN, required=True, help="Name of the run, as `ranklake runs` lists it.")
 
 
-def engine_options(command: F) -> F:
-    """The options ``engine, workers, scheduler`` for :func:`.engines.factory.open_engine`."""
-    for option in reversed(_ENGINE):
-        command = option(command)
-    return command
+def gathered(argument: str, options: Options, make: Callable[..., Any] = dict) -> Callable[[F], F]:
+    """Options whose values reach a command as one argument, which ``make`` makes of them.
+
+    A ``ValueError`` of ``make`` is wrong use of the command.
+    """
+
+    def decorate(command: F) -> F:
+        taken = list(getattr(command, "__click_params__", ()))
+
+        @functools.wraps(command)
+        def gathering(**given: Any) -> Any:
+            own = {name: given.pop(name) for name in names}
+            with usage():
+                given[argument] = make(**own)
+            return command(**given)
+
+        result: Callable[..., Any] = gathering
+        for option in reversed(options):
+            result = option(result)
+        names = [parameter.name for parameter in result.__click_params__ if parameter not in taken]  # type: ignore[attr-defined]
+        return cast("F", result)
+
+    return decorate
+
+
+class EngineChoice(NamedTuple):
+    """The arguments of :func:`.engines.factory.open_engine`."""
+
+    engine: str | None
+    workers: int | None
+    scheduler: str | None
+
+
+engine_options = gathered("engine", _ENGINE, EngineChoice)
+
+
+def target_options(what: str) -> Callable[[F], F]:
+    """The options ``--to, --schema, --prefix`` as ``target``: a database, or None; ``what`` is the help of ``--to``."""
+    return gathered(
+        "target",
+        (
+            click.option("--to", metavar="URL", help=what),
+            click.option("--schema", metavar="NAME", help="With --to: schema of the tables; by default the current "
+                         "one."),
+            click.option("--prefix", default="", metavar="TEXT", help="With --to: put before the names of the tables."),
+        ),
+        _target,
+    )  # fmt: skip
+
+
+def _target(to: str | None, schema: str | None, prefix: str) -> dict[str, Any] | None:
+    if to is None:
+        if schema is not None or prefix:
+            raise ValueError(f"{'--prefix' if schema is None else '--schema'} is for databases: give one with --to")
+        return None
+    from ...databases.address import DatabaseAddress
+
+    DatabaseAddress.parse(to)
+    return {"url": to, "schema": schema, "prefix": prefix}
 
 
 def _wide(context: click.Context, parameter: click.Parameter, value: bool) -> None:

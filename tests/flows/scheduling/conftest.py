@@ -24,7 +24,7 @@ def follow_site(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Contest]], Si
 
     def make(contests: list[Contest]) -> Site:
         site = Site(contests)
-        monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", site.ingest_source)
+        monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", site.update)
         return site
 
     return make

@@ -53,7 +53,7 @@ HOSTILE = "<script>alert(1)</script> [x](javascript:y) **b** | `c` http://evil.e
 def site(monkeypatch: pytest.MonkeyPatch) -> Site:
     """A site with the first 20 contests, which replaces every other site."""
     site = Site(CONTESTS[:20])
-    monkeypatch.setattr(deployments, "bring_in", site.ingest_source)
+    monkeypatch.setattr(deployments, "bring_in", site.update)
     return site
 
 

@@ -32,6 +32,7 @@ import ranklake.flows.scheduling.follow
 from ranklake.flows.cli.main import cli
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.http.client import ATTEMPTS
+from ranklake.flows.ingestion.source_update import SourceRequest
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.flows.scheduling.follow import FollowReport, follow
@@ -49,7 +50,7 @@ def site(follow_site: Callable[[list[Contest]], Site]) -> Site:
 
 
 def followed(lake: Lake, names: tuple[str, ...] = (), **options: bool) -> FollowReport:
-    return follow(lake, "site", resolve_runs(lake, "site", names), Serial(), **options)
+    return follow(lake, SourceRequest("codeforces", "site"), resolve_runs(lake, "site", names), Serial(), **options)
 
 
 def by_hand(path: Path, contests: list[Contest]) -> Lake:
@@ -163,7 +164,7 @@ def test_follow__of_an_unreachable_site_rates_nothing(site: Site, lake: Lake) ->
     before = stamps(Path(lake.url))
     site.contests.append(CONTESTS[20])
     site.down = "does not answer"
-    with pytest.raises(SourceError, match="site: does not answer"):
+    with pytest.raises(SourceError, match="codeforces: does not answer"):
         followed(lake)
     assert stamps(Path(lake.url)) == before
 
@@ -186,7 +187,7 @@ def test_follow__after_any_changes_of_a_site_equals_a_new_lake(
     path = tmp_path_factory.mktemp("law")
     lake, site = Lake.open(path / "lake", create=True), Site()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ranklake.flows.scheduling.follow, "update", site.ingest_source)
+        patched.setattr(ranklake.flows.scheduling.follow, "update", site.update)
         for _ in range(data.draw(st.integers(1, 4))):
             chosen = data.draw(st.sets(st.integers(0, 9), min_size=1))
             flipped = data.draw(st.sets(st.sampled_from(sorted(chosen))))
@@ -345,8 +346,8 @@ def two_sites(monkeypatch: pytest.MonkeyPatch) -> dict[str, Site]:
     sites = {"codeforces": Site(CONTESTS[:5]), "ctftime": Site(CONTESTS[:5])}
     sites["codeforces"].down = "does not answer"
 
-    def update(lake: Lake, source: str, *arguments: Any, **options: Any) -> Any:
-        return sites[source].ingest_source(lake, source, *arguments, **options)
+    def update(lake: Lake, request: SourceRequest, **options: Any) -> Any:
+        return sites[request.source].update(lake, request, **options)
 
     monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", update)
     return sites
@@ -370,13 +371,13 @@ def test_every__logs_one_line_a_pass_and_each_warning_once(lake: Lake, monkeypat
     of_pass = [rejected[:1], rejected[:1], [], rejected[:1], rejected]  # the third pass reads nothing
     follow_once = ranklake.flows.scheduling.follow.update
 
-    def update(lake: Lake, source: str, *arguments: Any, **options: Any) -> Any:
-        if source == "ctftime":
+    def update(lake: Lake, request: SourceRequest, **options: Any) -> Any:
+        if request.source == "ctftime":
             assert now[0] == 3600.0 * (5 - len(of_pass))
             sites["ctftime"].rejected = of_pass.pop(0)
         elif not of_pass:
             raise KeyboardInterrupt
-        return follow_once(lake, source, *arguments, **options)
+        return follow_once(lake, request, **options)
 
     def sleep(seconds: float) -> None:
         now[0] += seconds
@@ -406,11 +407,11 @@ from helpers.site import Site
 from helpers.fake_codeforces import FakeCodeforces, changes
 from helpers.server import serving
 site = Site(synthetic(5))
-ask = site.ingest_source
-def ingest_source(*arguments, **options):
+ask = site.update
+def update(*arguments, **options):
     site.down = "does not answer" if len(site.asked) == 1 else ""
     return ask(*arguments, **options)
-ranklake.flows.scheduling.follow.update = ingest_source
+ranklake.flows.scheduling.follow.update = update
 """
 
 

@@ -19,7 +19,7 @@ import ranklake.flows.ingestion.files as file_source
 import ranklake.flows.ingestion.source_update as source_update
 from ranklake.flows.cli.main import cli
 from ranklake.flows.ingestion.file_changes import SETTLED_SECONDS, watch
-from ranklake.flows.ingestion.source_update import check_source, update
+from ranklake.flows.ingestion.source_update import SourceRequest, update
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.lake import layout
@@ -64,7 +64,7 @@ def contests(lake: Lake) -> list[str]:
 
 
 def taken(lake: Lake, path: Path, **options: Any) -> Any:
-    return update(lake, "files", "games", path=str(path), file_options=options)
+    return update(lake, SourceRequest("files", "games", path=str(path), file_options=options))
 
 
 # Changes
@@ -235,13 +235,13 @@ def test_update__kaggle_is_read_when_one_of_its_files_changed(
     }.items():
         (tmp_path / name).write_text(text)
         aged(tmp_path / name, 3600.0)
-    assert update(lake, "kaggle", "games", path=str(tmp_path)).new == 1
+    assert update(lake, SourceRequest("kaggle", "games", path=str(tmp_path))).new == 1
     (tmp_path / "ForumMessages.csv").write_text("Id\n1\n")
     with monkeypatch.context() as patched:
         patched.setattr(source_update, "ingest_kaggle", None)
-        assert update(lake, "kaggle", "games", base_url=str(tmp_path)).unchanged == 1
+        assert update(lake, SourceRequest("kaggle", "games", base_url=str(tmp_path))).unchanged == 1
     (tmp_path / "Teams.csv").write_text("Id,CompetitionId,TeamName,PrivateLeaderboardRank\n1,7,,2\n2,7,,1\n")
-    assert update(lake, "kaggle", "games", path=str(tmp_path)).corrected == 1
+    assert update(lake, SourceRequest("kaggle", "games", path=str(tmp_path))).corrected == 1
 
 
 # Arguments
@@ -262,9 +262,9 @@ def test_update__kaggle_is_read_when_one_of_its_files_changed(
     ],
     ids=lambda one: "" if isinstance(one, str) else "-".join(map(str, one)),
 )
-def test_check_source__refuses_invalid_arguments(arguments: dict[str, Any], message: str) -> None:
+def test_request__refuses_invalid_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        check_source(**arguments)
+        SourceRequest(**arguments)
 
 
 # The command

@@ -18,6 +18,7 @@ from helpers.site import Site, turned
 import ranklake.flows.http.webhook as webhooks
 from ranklake.flows.cli.main import cli
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.ingestion.source_update import SourceRequest
 from ranklake.flows.publication.index_manifest import read_manifest
 from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.flows.scheduling import notices
@@ -37,7 +38,7 @@ def site(follow_site: Callable[[list[Contest]], Site]) -> Site:
 
 def noticed(lake: Lake, **options: Any) -> Notice | None:
     runs = resolve_runs(lake, "site", systems=["elo-mmx"])
-    report = follow(lake, "site", runs, Serial(), **options)
+    report = follow(lake, SourceRequest("codeforces", "site"), runs, Serial(), **options)
     return notice_of(lake, "site", report.ingested, report.runs)
 
 

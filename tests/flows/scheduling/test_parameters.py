@@ -9,20 +9,21 @@ from typing import Any
 import pytest
 
 pytest.importorskip("pydantic")
-from ranklake.flows.scheduling.parameters import check_target, open_lake, source_options
+from ranklake.flows.ingestion.source_update import SourceRequest
+from ranklake.flows.scheduling.parameters import check_target, open_lake, source_request
 
 QUERY = "select contest, player, place as rank, time from results"
 JUDGE = {"url": "postgresql://ratings@db.example/judge", "query": QUERY, "watermark": "time"}
 
 
-def options(source: str = "sql", **given: Any) -> dict[str, Any]:
-    names = ("since", "base_url", "path", "file_options", "database")
-    return source_options(source, **(dict.fromkeys(names) | given))
+def request(source: str = "sql", **given: Any) -> SourceRequest:
+    names = ("dataset", "since", "base_url", "path", "file_options", "database")
+    return source_request(source, **(dict.fromkeys(names) | given))
 
 
 def test_source__has_the_options_of_its_kind(tmp_path: Path) -> None:
-    assert options(database=JUDGE)["database"] == JUDGE
-    assert "database" not in options("files", path=str(tmp_path / "results.csv"))
+    assert request(database=JUDGE).database == JUDGE
+    assert not request("files", path=str(tmp_path / "results.csv")).database
 
 
 @pytest.mark.parametrize(
@@ -36,14 +37,14 @@ def test_source__has_the_options_of_its_kind(tmp_path: Path) -> None:
 )
 def test_source__refuses_a_wrong_database(database: dict[str, str | None], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        options(database=database)
+        request(database=database)
 
 
 def test_source__refuses_a_database_for_files_and_a_relative_path(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="an option of sql, not of files"):
-        options("files", path=str(tmp_path), database=JUDGE)
+        request("files", path=str(tmp_path), database=JUDGE)
     with pytest.raises(ValueError, match="must be an absolute path on the worker's machine, got 'results'"):
-        options("files", path="results")
+        request("files", path="results")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_target__is_optional_and_may_be_any_database() -> None:
     ],
 )
 def test_addresses__with_a_password_are_refused_and_not_repeated(url: str) -> None:
-    for refuse in (lambda: options(database=JUDGE | {"url": url}), lambda: check_target({"url": url}, maintain=False)):
+    for refuse in (lambda: request(database=JUDGE | {"url": url}), lambda: check_target({"url": url}, maintain=False)):
         with pytest.raises(ValueError, match=r"must not have a password; set it in the worker|is invalid") as raised:
             refuse()
         assert "sesame" not in str(raised.value)

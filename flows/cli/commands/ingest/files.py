@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,7 +10,6 @@ from ...terminal.file_options import (
     contest_options,
     query_options,
     query_text,
-    read_options,
     result_options,
     table_options,
 )
@@ -18,16 +17,11 @@ from ...terminal.parameters import LakeAddress
 from ...terminal.terminal import (
     dataset_option,
     lake_option,
-    print_wait,
-    progress,
     rewrite_option,
     steal_option,
     usage,
 )
-from .output import ingest_checked, print_report
-
-if TYPE_CHECKING:
-    from ranklake.storage.datasets.ingest import IngestOrder
+from .output import ingest_checked, ingest_requested
 
 __all__ = ["ingest_database", "ingest_files"]
 
@@ -44,7 +38,6 @@ def ingest_files(
     paths: tuple[str, ...],
     dataset: str,
     lake: LakeAddress,
-    mirror: bool,
     rewrite: bool,
     steal: bool,
     **choices: Any,
@@ -81,15 +74,11 @@ def ingest_files(
       zcat rows.gz | ranklake ingest files - --input-format jsonl \\
           --dataset chess --lake lake
     """
-    from ....sources.base import IngestReport
-    from ....sources.files.contests import read_contests
+    from ....ingestion.files import read_files
 
-    options = read_options(**choices)
-    report = IngestReport()
-    order: IngestOrder = "time" if options.order == "time" else "source"
     with usage():
-        contests = read_contests(paths, report=report, options=options)
-    ingest_checked(lake, dataset, contests, report, order, mirror=mirror, rewrite=rewrite, steal=steal)
+        contests = read_files(paths, choices)
+    ingest_checked(lake, dataset, contests, rewrite=rewrite, steal=steal)
 
 
 @click.command("sql", short_help="Ingest contests from a query of a database.")
@@ -101,9 +90,7 @@ def ingest_files(
 @rewrite_option
 @steal_option
 def ingest_database(
-    url: str | None,
-    query: str | None,
-    watermark: str | None,
+    database: dict[str, Any],
     dataset: str,
     lake: LakeAddress,
     rewrite: bool,
@@ -123,15 +110,11 @@ def ingest_database(
           --query 'select contest, player, score, time from results' \\
           --lake lake
     """
-    from ....ingestion.databases import check_query, ingest_sql
+    from ....ingestion.databases import SQL
     from ....ingestion.files import non_default
+    from ....ingestion.source_update import SourceRequest
 
-    options = non_default(choices)
     with usage():
-        text = query_text(query)
-        check_query(url, text, watermark, options)
-    opened = lake.open(create=True)
-    with progress("ingesting") as on_progress:
-        how: dict[str, Any] = {"on_wait": print_wait, "on_progress": on_progress, "rewrite": rewrite, "steal": steal}
-        report = ingest_sql(opened, url or "", text, dataset, watermark=watermark, options=options, **how)
-    print_report(report)
+        database["query"] = query_text(database["query"])
+        request = SourceRequest(SQL, dataset, file_options=non_default(choices), database=database)
+    ingest_requested(lake, request, "ingesting", "contests", rewrite=rewrite, steal=steal)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...terminal.parameters import LakeAddress
 from ...terminal.terminal import print_line, print_wait, progress
 
 if TYPE_CHECKING:
-    from ranklake.storage import Contest
-    from ranklake.storage.datasets.ingest import IngestOrder
-
+    from ....ingestion.files import ReadContests
     from ....ingestion.report import SourceReport
-    from ....sources.base import IngestReport
+    from ....ingestion.source_update import SourceRequest
 
-__all__ = ["ingest_checked", "print_report"]
+__all__ = ["ingest_checked", "ingest_requested", "print_report"]
 
 
 def print_report(report: SourceReport) -> None:
@@ -26,22 +23,26 @@ def print_report(report: SourceReport) -> None:
     print_line(f"data set {report.dataset}: {counts}")
 
 
-def ingest_checked(
-    lake: LakeAddress,
-    dataset: str,
-    contests: Iterator[Contest],
-    report: IngestReport,
-    order: IngestOrder = "source",
-    **how: Any,
-) -> None:
-    """Add contests to a data set, all or none, and print the counts."""
-    from ....ingestion.files import FILES, ingest_contests
-    from ....ingestion.report import FilesReport, counted
+def ingest_requested(lake: LakeAddress, request: SourceRequest, what: str, units: str, **how: Any) -> None:
+    """Bring a data set up to date with a source, and print the counts."""
+    from ....ingestion.source_update import update
 
-    opened, taken = lake.open(create=True), FilesReport(FILES, dataset, read=report)
+    with progress(what, units) as on_progress:
+        shown: dict[str, Any] = {"on_progress": on_progress, "on_wait": print_wait}
+        opened = lake.open(create=True)
+        report = update(opened, request, on_retry=lambda why: print_line(why, err=True), **shown, **how)
+    print_report(report)
+
+
+def ingest_checked(lake: LakeAddress, dataset: str, contests: ReadContests, **how: Any) -> None:
+    """Add contests to a data set, all or none, and print the counts."""
+    from ....ingestion.files import ingest_contests
+    from ....ingestion.report import counted
+
+    opened = lake.open(create=True)
     with progress("ingesting") as update:
-        ingest_contests(opened, contests, taken, order, on_wait=print_wait, on_progress=update, **how)
-    for line in report.lines():
+        taken = ingest_contests(opened, dataset, contests, on_wait=print_wait, on_progress=update, **how)
+    for line in taken.read.lines():
         print_line(line, err=line.startswith(("time", "left", "column", "duplicate")))
     if taken.alike:
         print_line(taken.alike, err=True)

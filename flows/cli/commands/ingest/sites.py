@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from ...terminal.parameters import DATASET, LakeAddress
-from ...terminal.terminal import lake_option, print_line, print_wait, progress, rewrite_option, steal_option, usage
-from .output import print_report
+from ...terminal.terminal import lake_option, print_wait, progress, rewrite_option, steal_option, usage
+from .output import ingest_requested, print_report
 
 __all__ = [
     "ingest_atcoder",
@@ -130,20 +130,16 @@ def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake
     print_report(report)
 
 
-def _ingest_site(source: str, *, lake: LakeAddress, dataset: str | None, since: str | None, **choices: Any) -> None:
+def _ingest_site(
+    source: str, *, lake: LakeAddress, dataset: str | None, since: str | None, steal: bool, **where: Any
+) -> None:
     """Bring a data set up to date with a site, and print the counts."""
     from ....common.times import parse_time
-    from ....ingestion.sites import ingest_source, open_client
-    from ....sources.sites.site import find_site
+    from ....ingestion.source_update import SourceRequest
 
     with usage():
-        beside = {name: value for name, value in choices.items() if name not in ("again", "steal")}
-        client = open_client(find_site(source, **beside), lambda why: print_line(why, err=True))
         if since is not None:
             parse_time(since, "--since")
-    with client, progress(source, "responses") as update:
-        opened = lake.open(create=True)
-        report = ingest_source(
-            opened, source, dataset, since=since, on_progress=update, on_wait=print_wait, client=client, **choices
-        )
-    print_report(report)
+        address, again = where.pop("base_url"), where.pop("again")
+        request = SourceRequest(source, dataset or source, since, address, again=again, choices=where)
+    ingest_requested(lake, request, source, "responses", steal=steal)

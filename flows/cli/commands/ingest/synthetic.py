@@ -42,6 +42,7 @@ def ingest_synthetic(
           --lake lake
     """
     from ....common.configuration.settings import convert_fields, parse_settings
+    from ....ingestion.files import ReadContests
     from ....ingestion.games import ingest_synthetic_games
     from ....sources.base import IngestReport, filter_contests
     from ....sources.games.synthetic import GAMES_PRESETS, GamesPreset
@@ -63,5 +64,5 @@ def ingest_synthetic(
         print_report(taken)
         return
     report = IngestReport()
-    contests = filter_contests(generate(chosen, seed), report)
-    ingest_checked(lake, dataset or preset, contests, report, **how)
+    contests = ReadContests(filter_contests(generate(chosen, seed), report), report)
+    ingest_checked(lake, dataset or preset, contests, **how)
