@@ -16,12 +16,15 @@ from ..terminal.terminal import (
     progress,
     run_option,
     steal_option,
+    target_options,
     titles_option,
     usage,
 )
 
 if TYPE_CHECKING:
     from ...common.titles import TitlesChoice
+    from ...publication.publish import PublishReport
+    from ...site.publish import SiteReport
 
 __all__ = ["publish", "serve"]
 
@@ -41,15 +44,10 @@ __all__ = ["publish", "serve"]
     metavar="DIR",
     help="Write a site of static files there instead, a folder or an address as s3://bucket/site.",
 )
-@click.option(
-    "--to",
-    "database",
-    metavar="URL",
-    help="Write the tables into this database instead, as postgresql://USER@HOST/DATABASE, "
-    "mariadb://USER@HOST/DATABASE or sqlite:///FILE.",
+@target_options(
+    "Write the tables into this database instead, as postgresql://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or "
+    "sqlite:///FILE."
 )
-@click.option("--schema", metavar="NAME", help="With --to: schema of the tables; by default the current one.")
-@click.option("--prefix", default="", metavar="TEXT", help="With --to: put before the names of the tables.")
 @titles_option
 @steal_option
 @lake_option
@@ -60,9 +58,7 @@ def publish(
     rebuild: bool,
     no_index: bool,
     site: str | None,
-    database: str | None,
-    schema: str | None,
-    prefix: str,
+    target: dict[str, Any] | None,
     titles: TitlesChoice,
     steal: bool,
     lake: LakeAddress,
@@ -73,42 +69,30 @@ def publish(
     write the same tables into a database, in one transaction.
     """
     without_pandas()
-    if (site is not None or database is not None) and (maintain or no_index):
-        option, target = "--maintain" if maintain else "--no-index", "--site" if site is not None else "--to"
-        raise click.UsageError(f"{option} is for tables in the lake and not for {target}, which has no old files")
-    if site is not None and database is not None:
+    if (site is not None or target is not None) and (maintain or no_index):
+        option, other = "--maintain" if maintain else "--no-index", "--site" if site is not None else "--to"
+        raise click.UsageError(f"{option} is for tables in the lake and not for {other}, which has no old files")
+    if site is not None and target is not None:
         raise click.UsageError("--site and --to are two publishes: use a command for each")
-    if database is None and (schema is not None or prefix):
-        raise click.UsageError(f"{'--prefix' if schema is None else '--schema'} is for databases: give one with --to")
-    if database is not None:
-        from ...databases.address import DatabaseAddress
-        from ...publication.database import publish_to_database
-
-        with usage():
-            DatabaseAddress.parse(database)
-        opened = lake.open()
-        with progress(f"publishing {run}", "participations") as on_progress:
-            how: dict[str, Any] = {"steal": steal, "rebuild": rebuild, "on_progress": on_progress}
-            stored = publish_to_database(opened, run, database, schema, prefix, deviations, titles, **how)
-        print_freshness(opened, run)
-        print_line(f"run {run}: {stored.line()}")
-        return
-    if site is not None:
-        from ...site.publish import publish_site
-
-        opened = lake.open()
-        with progress(f"site of {run}", "rows") as on_progress:
-            report = publish_site(opened, run, site, deviations, titles, steal, rebuild, on_progress)
-        print_freshness(opened, run)
-        print_line(f"run {run}: {report.line()}")
-        return
-    from ...publication.publish import publish as publish_run
-
     opened = lake.open()
-    with progress(f"publishing {run}", "participations") as on_progress:
-        published = publish_run(opened, run, deviations, maintain, steal, rebuild, titles, not no_index, on_progress)
+    how: dict[str, Any] = {"deviations": deviations, "titles": titles, "steal": steal, "rebuild": rebuild}
+    what, units = (f"publishing {run}", "participations") if site is None else (f"site of {run}", "rows")
+    with progress(what, units) as how["on_progress"]:
+        report: SiteReport | PublishReport
+        if site is not None:
+            from ...site.publish import publish_site
+
+            report = publish_site(opened, run, site, **how)
+        elif target is not None:
+            from ...publication.database import publish_to_database
+
+            report = publish_to_database(opened, run, **target, **how)
+        else:
+            from ...publication.publish import publish as publish_run
+
+            report = publish_run(opened, run, maintain=maintain, index=not no_index, **how)
     print_freshness(opened, run)
-    print_line(f"run {run}: {published.line()}")
+    print_line(f"run {run}: {report.line()}")
 
 
 @click.command()
