@@ -15,7 +15,7 @@ from ..sources.base import OnError
 from ..sources.options import Duplicates
 from .beliefs import HasBeliefs
 from .rating import rate_results
-from .results import Results, named_columns
+from .results import Reading, named_columns
 
 __all__ = ["rate_history"]
 
@@ -46,25 +46,7 @@ def rate_history(
 
 @overload
 def rate_history(
-    results: Any,
-    system: SystemName | None = None,
-    *,
-    return_beliefs: Literal[True],
-    preset: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    contest: str | None = None,
-    player: str | None = None,
-    rank: str | None = None,
-    score: str | None = None,
-    time: str | None = None,
-    engine: Any = "threads",
-    workers: int | None = None,
-    beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None = None,
-    skip_uninformative: bool | None = None,
-    on_error: OnError = "stop",
-    duplicates: Duplicates = "error",
-    absent: Absent = "error",
-    **hyperparameters: Any,
+    results: Any, system: SystemName | None = None, *, return_beliefs: Literal[True], **options: Any
 ) -> tuple[pd.DataFrame, pd.DataFrame]: ...
 
 
@@ -168,13 +150,10 @@ def rate_history(
         Times go back, contests were left out, ranks count from 0, or no player has beliefs.
     """
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-    table = Results.read(results, names, on_error, duplicates, absent, limits=True)
+    table = Reading(names, on_error, duplicates, skip_uninformative, absent).read(results, limits=True)
     chosen, settings = choose_preset(preset, system, hyperparameters)
-    rated = rate_results(
-        table, chosen, settings,
-        engine=engine, workers=workers, beliefs=beliefs, skip_uninformative=skip_uninformative,
-        display=display_of_preset(preset),
-    )  # fmt: skip
+    display = display_of_preset(preset)
+    rated = rate_results(table, chosen, settings, engine=engine, workers=workers, beliefs=beliefs, display=display)
     history = pd.DataFrame(rated.columns())
     history.attrs |= rated.attributes()
     return (history, rated.beliefs.frame()) if return_beliefs else history

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, ConvergenceError, Outcome, Rounds, System
+from ranklake.rating_kernels.core.standings import OUTSIDE, RATED
+from ranklake.storage.datasets.rating_limits import in_range
 
-from ..common.adapters import places_among_rated
+from ..common.adapters import concat_rounds, places_among_rated
 from ..common.configuration.needed_times import check_first_times, check_times, chosen_of
 from ..common.ignored_columns import IN_PYTHON, count_ignored, ignored_lines
 from ..common.skipping import Skipping, count_reasons, skipped_text
@@ -28,7 +29,7 @@ from ..execution.factory import open_rater
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns, Rater
 from ..execution.rounds import check_teams
-from ..rating.current_ratings import CurrentRatings
+from ..rating.current_ratings import CurrentRatings, cut_at
 from ..results.display import Display
 from .beliefs import (
     HasBeliefs,
@@ -40,7 +41,6 @@ from .beliefs import (
     warn_of_lost_record,
 )
 from .notebook import warn_user
-from .rated_order import RatedRounds, rate_in_order
 from .results import NO_TIMES, Results
 
 __all__ = ["RatedResults", "open_given_engine", "rate_results"]
@@ -48,6 +48,14 @@ __all__ = ["RatedResults", "open_given_engine", "rate_results"]
 RECOVERIES = 5  # from the start: a history in memory has no snapshots
 
 log = logging.getLogger("ranklake.rate")
+
+
+class _RatedRounds(NamedTuple):
+    """The rated contests, and for every contest the reason why it was skipped, 0 for none."""
+
+    reasons: npt.NDArray[np.uint8]
+    rounds: Rounds
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +127,6 @@ def rate_results(
     engine: Any = "threads",
     workers: int | None = None,
     beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | PlayerBeliefs | None = None,
-    skip_uninformative: bool | None = None,
     display: Mapping[str, float] | None = None,
 ) -> RatedResults:
     """Rate all contests; see :func:`.history.rate_history`.
@@ -146,9 +153,9 @@ def rate_results(
     store, players = build_store(rating_system, params, results.players, initial)
     warn_of_lost_record(system, initial)
     first_event = n_events - (n_events > 0 and 0 != last_time == first)
-    rounds = dataclasses.replace(results.rounds, event=results.rounds.event + first_event)
+    rounds = replace(results.rounds, event=results.rounds.event + first_event)
     check_teams(rating_system, rounds)
-    skipping = Skipping.of(rating_system, skip_uninformative)
+    skipping = Skipping.of(rating_system, results.reading.skip_uninformative)
     shown = Display(rating_system, params, **({"deviations": rating_system.deviations} | dict(display or {})))
 
     def named(error: RoundError, rated: Rounds, at: int) -> ConvergenceError:
@@ -156,9 +163,9 @@ def rate_results(
         remedy = "choose other hyperparameters, or leave the contest out"
         return named_error(error, rating_system, params, rated, str(results.contest(at)), at, player, remedy)
 
-    def rate_all(rater: Rater) -> RatedRounds:
+    def rate_all(rater: Rater) -> _RatedRounds:
         start = partial(CurrentRatings, shown, store)
-        return rate_in_order(rater, rounds, results.limits, skipping, start, named)
+        return _rate_in_order(rater, rounds, results.limits, skipping, start, named)
 
     with open_given_engine(engine, workers) as opened_engine:
         if isinstance(opened_engine, LocalEngine):
@@ -191,8 +198,8 @@ def open_given_engine(engine: Any, workers: int | None) -> Engine:
 
 
 def _with_recovery(
-    system: System, params: Any, store: Beliefs, opened_engine: Engine, rate: Callable[[Rater], RatedRounds]
-) -> tuple[RatedRounds, BeliefColumns]:
+    system: System, params: Any, store: Beliefs, opened_engine: Engine, rate: Callable[[Rater], _RatedRounds]
+) -> tuple[_RatedRounds, BeliefColumns]:
     """Rate all rounds and return the final beliefs, too; begin again from the start when workers are lost."""
     for attempt in range(1, RECOVERIES + 2):
         try:
@@ -207,3 +214,55 @@ def _with_recovery(
                 raise EngineError(f"{lost}, {attempt} times; nothing was rated") from lost
             log.warning("%s; recovery %d, from the start", lost, attempt)
     raise AssertionError("unreachable")
+
+
+def _rate_in_order(
+    rater: Rater,
+    rounds: Rounds,
+    limits: npt.NDArray[np.float64],
+    skipping: Skipping,
+    start: Callable[[], CurrentRatings],
+    named: Callable[[RoundError, Rounds, int], ConvergenceError],
+) -> _RatedRounds:
+    """Rate rounds from the beliefs of a rater on; all rounds without limits are one batch.
+
+    Parameters
+    ----------
+    start
+        The ratings before the first round; called only if a round has limits.
+    named
+        The error for the participant in a round, given the rated rounds of the batch and the number of the round.
+    """
+    limited = (limits[:, 0] > -np.inf) | (limits[:, 1] < np.inf)
+    ratings = start() if limited.any() else None
+    found = list[_RatedRounds]()
+    for first, end in cut_at(limited):
+        batch = rounds.part(first, end)
+        if ratings is not None and limited[first]:
+            batch = _decided(batch, in_range(ratings.of(batch.player), *limits[first]))
+        reasons = skipping.reasons(batch)
+        kept = batch.keep(reasons == 0)
+        outcome = Outcome.empty(0)
+        if len(kept):
+            try:
+                [outcome] = rater.rate_batches([kept])
+            except RoundError as error:
+                raise named(error, kept, first + int(np.flatnonzero(reasons == 0)[error.round])) from error
+            if ratings is not None:
+                ratings.follow(kept, outcome)
+        found.append(_RatedRounds(reasons, kept, outcome))
+    return found[0] if len(found) == 1 else _concat(found)
+
+
+def _decided(round: Rounds, eligible: npt.NDArray[np.bool_]) -> Rounds:
+    """The round in which those who are not eligible are unrated, too."""
+    if eligible.all():
+        return round
+    return replace(round, roles=np.where(eligible & round.are_rated, np.uint8(RATED), np.uint8(OUTSIDE)))
+
+
+def _concat(parts: list[_RatedRounds]) -> _RatedRounds:
+    outcomes = [part.outcome for part in parts]
+    columns = (np.concatenate([getattr(one, name.name) for one in outcomes]) for name in fields(Outcome))
+    reasons = np.concatenate([part.reasons for part in parts])
+    return _RatedRounds(reasons, concat_rounds([part.rounds for part in parts]), Outcome(*columns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from .kinds import Frame, open_frame
 from .notebook import warn_user
 from .winners import OF_WINNERS, double_winners
 
-__all__ = ["NO_TIMES", "Results", "find_times", "named_columns"]
+__all__ = ["NO_TIMES", "Reading", "Results", "find_times", "named_columns"]
 
 NO_TIMES = "the results have no times: name their column, as by time='day', or give no such hyperparameter"
 _ABOUT_RATED = ("rated", "rated_above", "rated_below")
@@ -53,8 +53,8 @@ class Results:
         The range of ratings at entry that each contest rates; infinite for no limit.
     n_absent : int
         Rows without a place, tied behind all others or left out.
-    absent : str
-        Treatment of such rows in further results: ``none`` if ranks are places from 0.
+    reading : Reading
+        How further results are read: with ``absent="none"`` if ranks are places from 0.
     """
 
     frame: Frame
@@ -64,73 +64,8 @@ class Results:
     players: list[Any]
     left_out: list[str]
     limits: npt.NDArray[np.float64]
-    n_absent: int = 0
-    absent: Absent = "error"
-
-    @classmethod
-    def read(
-        cls,
-        results: Any,
-        columns: Mapping[str, str] | None = None,
-        on_error: OnError = "stop",
-        duplicates: Duplicates = "error",
-        absent: Absent = "error",
-        *,
-        limits: bool = False,
-        first: int = 1,
-    ) -> Results:
-        """Read a frame of any kind. Warns of times that go back, of places from 0 and of contests that are left out.
-
-        A row of a frame of winners and losers is a contest of two.
-
-        Parameters
-        ----------
-        first
-            Number of the first contest of winners and losers without a column of contests.
-        limits
-            Whether contests may have ``rated_above`` or ``rated_below``.
-
-        Raises
-        ------
-        ValueError
-            Invalid results; the message names the contest, the rows with their labels, and the rule.
-        """
-        frame = open_frame(results)
-        of_teams, columns = _split_teams(columns, duplicates)
-        try:
-            frame, columns = double_winners(frame, columns, first)
-        except SourceError as error:
-            raise ValueError(_labelled(error, frame)) from None
-        named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items())
-        options = ReadOptions(columns=named, on_error=on_error, duplicates=duplicates, absent=absent)
-        try:
-            found = named.find(frame.names, "results", frame=True)
-            found = {key: column for key, column in found.items() if key in _READ}
-            found |= _find_teams(of_teams, frame)
-            found = find_times(frame, named, found)
-            table = frame.arrow(list(dict.fromkeys(found.values())), [found.get("rank"), found.get("score")])
-            read_rounds = rounds_from_results(table, found, options=options)
-        except SourceError as error:
-            raise ValueError(_labelled(error, frame) + _hidden_in_index(frame, named)) from None
-        rounds, rows, first_row, faults, ranges, n_absent, from_zero = read_rounds
-        if from_zero:
-            warn_user(f"{found['rank']}: {counted_from_zero(frame=True)}")
-        back = int(np.count_nonzero(np.diff(rounds.time_seconds) < 0))
-        if back:
-            warn_user(f"time goes back at {count(back, 'contest')}; the order was kept as given")
-        if are_milliseconds(rounds.time_seconds):
-            last = int(rounds.time_seconds[-1])
-            warn_user(f"{found['time']} = {last} was read as seconds; if these are milliseconds, divide them by 1,000")
-        left_out = [_labelled(error, frame) for error in faults]
-        if left_out:
-            n_rows = sum(error.participations for error in faults)
-            warn_user(f"left out {count(len(left_out), 'contest')}, {count(n_rows, 'participation')}: {left_out[0]}")
-        players = frame.take(found["player"], first_row).tolist()
-        of_more: Absent = "none" if from_zero and not n_absent else absent
-        read = cls(frame, found, rounds, rows, players, left_out, ranges, n_absent, of_more)
-        if not limits and len(limited := np.flatnonzero(np.isfinite(ranges).any(1))):
-            raise ValueError(read._limits_fault(int(limited[0])))
-        return read
+    n_absent: int
+    reading: Reading
 
     def refuse_columns_in(self, hyperparameters: Mapping[str, Any]) -> None:
         """Refuse the name of a column that is given as a hyperparameter, such as ``team="club"``.
@@ -174,6 +109,77 @@ class Results:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How results are read, for the first time and in every update; as for :func:`ranklake.rate_history`.
+
+    Attributes
+    ----------
+    columns : dict of str to str
+        The names of columns of the frame, by key.
+    """
+
+    columns: dict[str, str] = field(default_factory=dict)
+    on_error: OnError = "stop"
+    duplicates: Duplicates = "error"
+    skip_uninformative: bool | None = None
+    absent: Absent = "error"
+
+    def read(self, results: Any, *, limits: bool = False, first: int = 1) -> Results:
+        """Read a frame of any kind. Warns of times that go back, of places from 0 and of contests that are left out.
+
+        A row of a frame of winners and losers is a contest of two.
+
+        Parameters
+        ----------
+        limits
+            Whether contests may have ``rated_above`` or ``rated_below``.
+        first
+            Number of the first contest of winners and losers without a column of contests.
+
+        Raises
+        ------
+        ValueError
+            Invalid results; the message names the contest, the rows with their labels, and the rule.
+        """
+        frame = open_frame(results)
+        of_teams, columns = _split_teams(self.columns, self.duplicates)
+        try:
+            frame, columns = double_winners(frame, columns, first)
+        except SourceError as error:
+            raise ValueError(_labelled(error, frame)) from None
+        named = Columns.parse(f"{key}={column}" for key, column in columns.items())
+        options = ReadOptions(columns=named, on_error=self.on_error, duplicates=self.duplicates, absent=self.absent)
+        try:
+            found = named.find(frame.names, "results", frame=True)
+            found = {key: column for key, column in found.items() if key in _READ}
+            found |= _find_teams(of_teams, frame)
+            found = find_times(frame, named, found)
+            table = frame.arrow(list(dict.fromkeys(found.values())), [found.get("rank"), found.get("score")])
+            read_rounds = rounds_from_results(table, found, options=options)
+        except SourceError as error:
+            raise ValueError(_labelled(error, frame) + _hidden_in_index(frame, named)) from None
+        rounds, rows, first_row, faults, ranges, n_absent, from_zero = read_rounds
+        if from_zero:
+            warn_user(f"{found['rank']}: {counted_from_zero(frame=True)}")
+        back = int(np.count_nonzero(np.diff(rounds.time_seconds) < 0))
+        if back:
+            warn_user(f"time goes back at {count(back, 'contest')}; the order was kept as given")
+        if are_milliseconds(rounds.time_seconds):
+            last = int(rounds.time_seconds[-1])
+            warn_user(f"{found['time']} = {last} was read as seconds; if these are milliseconds, divide them by 1,000")
+        left_out = [_labelled(error, frame) for error in faults]
+        if left_out:
+            n_rows = sum(error.participations for error in faults)
+            warn_user(f"left out {count(len(left_out), 'contest')}, {count(n_rows, 'participation')}: {left_out[0]}")
+        players = frame.take(found["player"], first_row).tolist()
+        reading = replace(self, absent="none") if from_zero and not n_absent else self
+        read = Results(frame, found, rounds, rows, players, left_out, ranges, n_absent, reading)
+        if not limits and len(limited := np.flatnonzero(np.isfinite(ranges).any(1))):
+            raise ValueError(read._limits_fault(int(limited[0])))
+        return read
+
+
 def named_columns(columns: Mapping[str, str] | None, **keywords: str | None) -> dict[str, str]:
     """The names of columns that a mapping or keywords give, by key.
 
@@ -201,9 +207,8 @@ def named_columns(columns: Mapping[str, str] | None, **keywords: str | None) -> 
     return named
 
 
-def _split_teams(columns: Mapping[str, str] | None, duplicates: Duplicates) -> tuple[dict[str, str], dict[str, str]]:
+def _split_teams(given: Mapping[str, str], duplicates: Duplicates) -> tuple[dict[str, str], dict[str, str]]:
     """The columns of teams, and the others, by key."""
-    given = columns or {}
     of_teams = {key: given[key] for key in _OF_TEAMS if given.get(key)}
     if "share" in of_teams and "team" not in of_teams:
         name = of_teams["share"]

@@ -25,7 +25,7 @@ from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from .rating import open_given_engine
-from .results import NO_TIMES, Results, named_columns
+from .results import NO_TIMES, Reading, Results, named_columns
 
 __all__ = ["SmoothedResults", "smooth_history", "smooth_results"]
 
@@ -83,12 +83,12 @@ def smooth_history(
         The sweeps did not converge, or a performance was not found; the message names the contest.
     """
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-    table = Results.read(results, names, on_error, duplicates, absent)
+    table = Reading(names, on_error, duplicates, skip_uninformative, absent).read(results)
     table.refuse_columns_in(hyperparameters)
     params = Smoothing(**convert_fields(Smoothing, hyperparameters, "smoothing"))
     if not table.timed:
         check_times(Smoothing, chosen_of(params, hyperparameters), NO_TIMES)
-    smoothed = smooth_results(table, params, Skipping(all_tied=skip_uninformative), engine, workers)
+    smoothed = smooth_results(table, params, engine, workers)
     history = pd.DataFrame(smoothed.columns())
     history.attrs |= smoothed.attributes()
     return history
@@ -147,11 +147,9 @@ class SmoothedResults:
         }
 
 
-def smooth_results(
-    results: Results, params: Smoothing, skipping: Skipping, engine: Any = "threads", workers: int | None = None
-) -> SmoothedResults:
+def smooth_results(results: Results, params: Smoothing, engine: Any, workers: int | None) -> SmoothedResults:
     """Smooth all contests; see :func:`smooth_history`."""
-    reasons = skipping.reasons(results.rounds)
+    reasons = Skipping(all_tied=bool(results.reading.skip_uninformative)).reasons(results.rounds)
     rounds = results.rounds.keep(reasons == 0)
     if rounds.teams is not None and rounds.roles.any():
         raise ValueError("results with contests of teams and with unrated participants cannot be smoothed together")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 
 from ..results.display import Display
 
-__all__ = ["CurrentRatings"]
+__all__ = ["CurrentRatings", "cut_at"]
 
 
 class CurrentRatings:
@@ -48,3 +49,9 @@ class CurrentRatings:
         rows = rounds.n_rows - 1 - last
         self._mu[player], self._sigma[player] = outcome.mu[rows], outcome.sigma[rows]
         self._n_rounds[player] = outcome.n_before[rows] + rounds.are_rated[rows]
+
+
+def cut_at(limited: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Ranges of consecutive contests; each one with limits is alone, as it waits for the ratings after those before."""
+    at = np.flatnonzero(limited)
+    return pairwise(np.unique(np.concatenate(([0, len(limited)], at, at + 1))).tolist())

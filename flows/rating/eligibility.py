@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from ranklake.storage.datasets.rating_limits import RatingLimits
 from ranklake.storage.lake.schemas import ENTRY
 
 from ..results.display import Display
-from .current_ratings import CurrentRatings
+from .current_ratings import CurrentRatings, cut_at
 
 __all__ = ["Decided", "Eligibility", "Undecided"]
 
@@ -73,15 +72,10 @@ class Eligibility:
     def split(self, parts: Iterator[StandingsPart]) -> Iterator[Undecided]:
         """The same contests, each one with limits by itself."""
         for part in parts:
-            first = part.first_contest
-            limited = np.flatnonzero(self._limited[first : first + len(part)])
-            if not len(limited):
-                yield Undecided(part)
-                continue
-            cuts = np.unique(np.concatenate(([0, len(part)], limited, limited + 1)))
-            for a, b in pairwise((cuts + first).tolist()):
-                contests = part.contests(a, b)
-                yield Undecided(contests, self._limits.recorded(contests) if self._limited[a] else None)
+            limited = self._limited[part.first_contest :][: len(part)]
+            for a, b in cut_at(limited):
+                contests = part.contests(part.first_contest + a, part.first_contest + b) if limited.any() else part
+                yield Undecided(contests, self._limits.recorded(contests) if limited[a] else None)
 
     def decide(self, undecided: Undecided) -> Decided:
         """The contests with their unrated participants.

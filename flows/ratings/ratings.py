@@ -24,7 +24,8 @@ from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
 from ..frames.kinds import as_kind, open_frame, to_pandas
 from ..frames.notebook import titled_table, warn_user
-from ..frames.results import named_columns
+from ..frames.rating import rate_results
+from ..frames.results import Reading, named_columns
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from ..sources.absences import Absent
@@ -33,11 +34,10 @@ from ..sources.options import Duplicates
 from . import stored
 from .figures import players_of
 from .growing import GrowingBeliefs, GrowingHistory
+from .histories import history_of, scored_columns, smoothed_history
 from .leaderboard import board_at
 from .player_ratings import FrameT, PlayerRatings
-from .rated_frames import Reading, history_of
 from .runs import RunHistory, run_beliefs
-from .smoothing import smoothed_history
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,12 +111,10 @@ class Ratings(PlayerRatings[FrameT]):
         :meth:`leaderboard` are frames of the kind of ``results``: pandas, Polars (eager or lazy), Arrow, DuckDB or
         Dask.
         """
-        named = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-        reading = Reading(named, on_error, duplicates, skip_uninformative, absent)
-        read = reading.read(results)
-        reading = replace(reading, absent=read.absent)
-        rated = reading.rate(read, system, hyperparameters, engine, workers, beliefs)
-        return cls(rated.beliefs, len(rated.results.rounds), rated.results.frame.kind, reading, history_of(rated))
+        names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
+        read = Reading(names, on_error, duplicates, skip_uninformative, absent).read(results, limits=True)
+        rated = rate_results(read, system, hyperparameters, engine=engine, workers=workers, beliefs=beliefs)
+        return cls(rated.beliefs, len(read.rounds), read.frame.kind, read.reading, history_of(rated))
 
     @classmethod
     @checked
@@ -240,16 +238,15 @@ class Ratings(PlayerRatings[FrameT]):
         """
         beliefs, history = self._parts()
         reading = self._reading if absent is None else replace(self._reading, absent=absent)
-        table, last_time = reading.read(results, history.last_number + 1), beliefs.facts.last_time
-        reading = replace(reading, absent=table.absent)
+        table = reading.read(results, limits=True, first=history.last_number + 1)
         if again := [name for name in table.contests().tolist() if history.has(name)]:
             raise ValueError(f"contest {again[0]!r} is rated already; update takes further contests only")
-        if last_time != 0 and "time" not in table.columns:
+        if beliefs.facts.last_time != 0 and "time" not in table.columns:
             raise ValueError("results have no column time, which the contests before them have (time=... names it)")
         before = beliefs.of_players(table.players)
-        rated = reading.rate(table, None, {}, engine, workers, before)
+        rated = rate_results(table, engine=engine, workers=workers, beliefs=before)
         n_contests = self.n_contests + len(table.rounds)
-        updated = type(self)(rated.beliefs, n_contests, self._kind, reading, shown=self._shown)
+        updated = type(self)(rated.beliefs, n_contests, self._kind, table.reading, shown=self._shown)
         updated._growing = beliefs.with_rated(rated.beliefs), history.with_rated(history_of(rated, self.n_contests))
         del updated._beliefs  # those of the participants alone
         return updated
@@ -312,7 +309,7 @@ class Ratings(PlayerRatings[FrameT]):
             history = history[history["round_index"].isin(rounds)]
             if history.empty:
                 raise ValueError("history has none of these rounds")
-        rows, of_teams = self._reading.scored(history)
+        rows, of_teams = scored_columns(self._reading, history)
         settings = params_to_json(self._beliefs.params)
         return evaluate_history(rows, first_round, scale=scale, columns=of_teams, system=self.system, **settings)
 
@@ -344,7 +341,7 @@ class Ratings(PlayerRatings[FrameT]):
         """
         self._warn_of_pools()
         history = to_pandas(self.history)
-        frame = smoothed_history(history, self._reading.found(history), self._beliefs, hyperparameters, engine, workers)
+        frame = smoothed_history(history, self._reading, self._beliefs, hyperparameters, engine, workers)
         smoothed: FrameT = as_kind(frame, self._kind)
         return smoothed
 

@@ -26,7 +26,7 @@ from ..evaluation.tuning.config import METRICS
 from ..evaluation.tuning.proposals import open_proposals
 from ..evaluation.tuning.spaces import chosen_in
 from ..evaluation.tuning.trials import RUNGS, History, Trial, held_out_scores, run_trial
-from ..frames.results import NO_TIMES, Results, named_columns
+from ..frames.results import NO_TIMES, Reading, named_columns
 from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates
@@ -104,7 +104,7 @@ def tune(
     rating_system = find_system(system)
     proposals = open_proposals(method, rating_system, _spelled(space or {}), metric, seed, trials)
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)
-    read = Results.read(results, names, on_error, duplicates, absent)
+    read = Reading(names, on_error, duplicates, absent=absent).read(results)
     if not read.timed:
         check_times(rating_system.params, chosen_in(rating_system, _spelled(space or {})), NO_TIMES)
     rounds = read.rounds

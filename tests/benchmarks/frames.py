@@ -15,7 +15,7 @@ from timing import Best, Options, Result, best_of
 from ranklake import Ratings, rate_history
 from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.frames.results import Results
+from ranklake.flows.frames.results import Reading
 from ranklake.rating_kernels import SYSTEMS
 
 __all__ = ["frames", "updates"]
@@ -35,7 +35,7 @@ KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
 def frames(options: Options) -> Iterator[Result]:
     """Text names, ranks and times, with and without the frame in turns: the median of the ratios of neighbours."""
     frame = _results(options.least(CONTESTS))
-    rounds, system = Results.read(frame).rounds, SYSTEMS["elo-mmr"]
+    rounds, system = Reading().read(frame).rounds, SYSTEMS["elo-mmr"]
     params, n_players = system.params(), int(rounds.player.max()) + 1
     rate_history(frame[: 100 * SIZE])  # compiles
     with open_engine("threads") as engine:

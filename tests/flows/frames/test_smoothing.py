@@ -15,7 +15,7 @@ from helpers.lakes import synthetic
 from ranklake import smooth_history
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.smoothing import smooth_rounds
-from ranklake.flows.frames.results import Results
+from ranklake.flows.frames.results import Reading
 from ranklake.rating_kernels import ConvergenceError
 from ranklake.rating_kernels.smoothing import sweeps
 from ranklake.rating_kernels.smoothing.params import Smoothing
@@ -59,7 +59,7 @@ def test_smooth__every_engine_gives_the_same(engine: tuple[str, int | None]) -> 
 
 @pytest.mark.parametrize(("workers", "losses"), [(1, ()), (3, ()), (2, (2, 7))], ids=["one", "three", "losses"])
 def test_smooth__workers_of_a_cluster_give_the_same(workers: int, losses: tuple[int, ...]) -> None:
-    table = Results.read(FRAME)
+    table = Reading().read(FRAME)
     rounds = table.rounds.keep(table.rounds.informative)
     arguments = Smoothing(), rounds, len(table.players)
     expected = smooth_rounds(*arguments, Serial())

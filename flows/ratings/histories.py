@@ -1,0 +1,122 @@
+"""Histories: rated results as a frame of their kind, with their index and all other columns; smoothed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranklake.rating_kernels.smoothing.params import Smoothing
+
+from ..common.configuration.needed_times import check_times
+from ..frames.beliefs import PlayerBeliefs
+from ..frames.kinds import SUFFIX
+from ..frames.rating import RatedResults
+from ..frames.results import Reading
+from ..frames.smoothing import smooth_results
+from ..results.display import Display
+from ..smoothing.params import params_of
+from ..sources.column_names import Columns
+
+__all__ = ["history_of", "scored_columns", "smoothed_history"]
+
+_REPLACED = ("contest", "player", "lo", "hi", "time", "team")  # keys of results whose values a history has itself
+_OWN = (
+    "round_index", "contest", "player", "time_seconds", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma",
+    "n_before", "rating",
+)  # fmt: skip
+_SMOOTHED = ["round_index", "contest", "player", "lo", "hi"]
+_SCORED = ("round_index", "lo", "mu_prior", "sigma_prior", "n_before")
+
+
+def found_columns(reading: Reading, history: pd.DataFrame) -> dict[str, str]:
+    """The history's names of columns with weights, ceilings, teams and shares, by key, of those that it has.
+
+    A column of teams that was not named is none.
+    """
+    keys, of_teams = ("weight", "perf_ceiling"), bool(reading.columns.get("team"))
+    own = (*_OWN, "team") if of_teams else _OWN
+    given = {key: name + SUFFIX if name in own else name for key, name in reading.columns.items()}
+    named = Columns.parse(f"{key}={given[key]}" for key in keys if key in given)
+    columns = named.find([str(name) for name in history.columns], "history", frame=True)
+    found = {key: columns[key] for key in keys if key in columns}
+    if of_teams:
+        found |= {"team": "team"} | ({"share": given["share"]} if given.get("share") else {})
+    return found
+
+
+def scored_columns(reading: Reading, history: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """What :func:`ranklake.evaluate_history` reads of a history, and its ``columns``."""
+    found = found_columns(reading, history)
+    rows = history[list(_SCORED)].assign(**{key: history[name] for key, name in found.items()})
+    if "weight" in found:  # empty where an update had no weights
+        rows["weight"] = rows["weight"].fillna(1.0)
+    return rows, {key: key for key in ("team", "share") if key in found}
+
+
+def history_of(rated: RatedResults, first_round: int = 0) -> Any:
+    """Every rated participation in rating order, as a frame of the kind of the results, with their other columns.
+
+    Parameters
+    ----------
+    first_round
+        The round of the first contest.
+    """
+    columns, beliefs, rows = rated.columns(first_round), rated.beliefs, rated.rows()
+    display = Display(beliefs.system, beliefs.params, beliefs.system.deviations)
+    times = np.repeat(rated.rated.time_seconds, np.diff(rated.rated.offsets))
+    rating = display.rating(columns["mu"], columns["sigma"], columns["n_before"] + np.int32(1))
+    head = {name: columns.pop(name) for name in ("round_index", "contest", "player")}
+    new = head | {"time_seconds": times} | columns | {"rating": rating}
+    new.pop("rated", None)
+    if not (are_rated := rated.rated.are_rated).all():
+        rows, new = rows[are_rated], {name: column[are_rated] for name, column in new.items()}
+    replaced = {key: name for key, name in rated.results.columns.items() if key in _REPLACED}
+    history = rated.results.frame.extend(rows, new, replaced)
+    if isinstance(history, pd.DataFrame):
+        history.attrs |= rated.attributes()
+    return history
+
+
+def smoothed_history(
+    history: pd.DataFrame,
+    reading: Reading,
+    beliefs: PlayerBeliefs,
+    settings: Mapping[str, Any],
+    engine: Any,
+    workers: int | None,
+) -> pd.DataFrame:
+    """Every rated participation, smoothed, except contests of one participant.
+
+    Parameters
+    ----------
+    reading
+        How the results of the history were read.
+    beliefs
+        After the history. Sums are over players in their order, so that the bits are those of the whole results.
+    settings
+        As for :func:`ranklake.flows.smoothing.params.params_of`.
+    """
+    columns = found_columns(reading, history)
+    timed = bool(history["time_seconds"].any())
+    own = {"contest": "contest", "player": "player", "lo": "lo", "hi": "hi", "time": "time_seconds" if timed else ""}
+    own |= dict.fromkeys(("rated", "rated_above", "rated_below"), "")  # the history has rated participations alone
+    present = {key: columns.get(key, "") for key in ("weight", "perf_ceiling", "team", "share")}
+    if present["weight"]:  # empty where an update had no weights
+        history = history.fillna({present["weight"]: 1.0})
+    results = Reading(own | present, skip_uninformative=False).read(history)
+    number = pd.Index(beliefs.players).get_indexer(pd.Index(results.players))
+    rounds = replace(results.rounds, player=number[results.rounds.player].astype(np.int32))
+    results = replace(results, rounds=rounds, players=beliefs.players)
+    params = params_of(beliefs.params, settings)
+    if not timed:
+        check_times(Smoothing, {name: getattr(params, name) for name in settings}, "the contests have no times")
+    smoothed = smooth_results(results, params, engine, workers)
+    rows = history.iloc[smoothed.rows()]
+    of_teams = {"team": rows["team"]} if present["team"] else {}
+    frame = rows[_SMOOTHED].assign(**smoothed.numbers(), **of_teams)
+    frame.attrs = {"sweeps": smoothed.smoother.sweeps}
+    return frame
