@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake.layout import (
     contests_file,
@@ -18,7 +21,61 @@ from ..common.text import byte_size, count
 from ..publication.files import delete_published
 from .exclusive import OnWait, hold_for_maintenance
 
-__all__ = ["check_no_runs", "delete_dataset", "delete_run", "describe_dataset", "describe_published", "describe_run"]
+__all__ = ["Deletion", "delete_dataset", "delete_run", "describe_run"]
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """A deletion before it is done.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        Names of the runs.
+    dataset : str or None
+        Name of the data set.
+    with_published : bool
+        Whether published tables of the runs are deleted, too.
+    kept : frozenset of str
+        Runs whose published tables stay.
+    parts : tuple of str
+        A text about the files of each run and of the data set; empty if there are none.
+    """
+
+    runs: tuple[str, ...]
+    dataset: str | None
+    with_published: bool
+    kept: frozenset[str]
+    parts: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, lake: Lake, run: str | None, dataset: str | None, with_runs: bool = False, with_published: bool = False
+    ) -> Deletion:
+        """That of a run, or of a data set, with the runs over it if ``with_runs``.
+
+        Raises
+        ------
+        LakeError
+            There are runs over the data set.
+        """
+        if dataset is not None and not with_runs:
+            check_no_runs(lake, dataset)
+        runs = (run,) if run is not None else tuple(Run.names_over_dataset(lake, dataset or ""))
+        published = {name: text for name in runs if (text := describe_published(lake, name))}
+        parts = [describe_run(lake, name) for name in runs]
+        parts += published.values() if with_published else ()
+        parts += [] if dataset is None else [describe_dataset(lake, dataset)]
+        kept = frozenset() if with_published else frozenset(published)
+        return cls(runs, dataset, with_published, kept, tuple(filter(None, parts)))
+
+    def carry_out(self, lake: Lake, *, steal: bool = False, on_wait: OnWait = lambda _: None) -> Iterator[str]:
+        """Delete, and yield the name of each deleted run."""
+        for name in self.runs:
+            delete_run(lake, name, self.with_published, steal=steal, on_wait=on_wait)
+            yield name
+        if self.dataset is not None:
+            delete_dataset(lake, self.dataset, steal=steal, on_wait=on_wait)
 
 
 def delete_run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -180,16 +180,9 @@ def delete(
     lake: LakeAddress,
 ) -> None:
     """Delete a run or a data set, or the rest of an interrupted deletion."""
-    from ranklake.storage import LakeError, Run
+    from ranklake.storage import LakeError
 
-    from ...maintenance.delete import (
-        check_no_runs,
-        delete_dataset,
-        delete_run,
-        describe_dataset,
-        describe_published,
-        describe_run,
-    )
+    from ...maintenance.delete import Deletion
 
     with usage():
         _check_one(run, dataset)
@@ -198,27 +191,16 @@ def delete(
         if run is not None and with_runs:
             raise ValueError("--with-runs needs --dataset")
     opened = lake.open()
-    if dataset is not None and not with_runs:
-        check_no_runs(opened, dataset)
-    runs = [run] if run is not None else Run.names_over_dataset(opened, dataset or "")
-    published = {name: text for name in runs if (text := describe_published(opened, name))}
-    parts = [describe_run(opened, name) for name in runs]
-    if with_published:
-        parts += published.values()
-    if dataset is not None:
-        parts.append(describe_dataset(opened, dataset))
-    to_delete = [part for part in parts if part]
-    if not to_delete:
+    deletion = Deletion.of(opened, run, dataset, with_runs, with_published)
+    if not deletion.parts:
         what = f"run {run!r}" if run is not None else f"data set {dataset!r}"
         raise LakeError(f"no {what} in {lake}, and no rest of a deletion; `ranklake runs` lists data sets and runs")
-    _confirm(to_delete, yes)
-    for name in runs:
-        delete_run(opened, name, with_published, steal=steal, on_wait=print_wait)
+    _confirm(deletion.parts, yes)
+    for name in deletion.carry_out(opened, steal=steal, on_wait=print_wait):
         print_line(f"run {name}: deleted")
-        if name in published and not with_published:
+        if name in deletion.kept:
             print_line(f"published/{name} stays; `ranklake delete --run {name} --with-published` deletes it", err=True)
     if dataset is not None:
-        delete_dataset(opened, dataset, steal=steal, on_wait=print_wait)
         print_line(f"data set {dataset}: deleted")
 
 
@@ -268,7 +250,7 @@ def _problems(verifier: Verifier, run: str | None, dataset: str | None) -> Itera
     return verifier.everything()
 
 
-def _confirm(to_delete: list[str], yes: bool) -> None:
+def _confirm(to_delete: Sequence[str], yes: bool) -> None:
     from ranklake.storage import LakeError
 
     for part in to_delete:
