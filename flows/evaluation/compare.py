@@ -1,20 +1,29 @@
-"""Win rates: how often one run predicted a round better than another."""
+"""Runs scored side by side, and how often one run predicted a round better than another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from ranklake.storage import LakeError
+from ranklake.rating_kernels.metrics.metrics import SCALE
+from ranklake.storage import Lake, LakeError
 
+from ..common.cpus import available_cpus
+from ..common.finite import finite_json
 from ..common.text import count
-from .evaluate import Evaluation
+from ..compilation.compile import CompileCallback, announce
+from .differences import CONFIDENCE, differences
+from .evaluate import Evaluation, evaluate, rounds_to_skip
 from .scores import METRICS, is_better
 
-__all__ = ["WinRate", "check_comparable", "win_rates"]
+__all__ = ["Evaluations", "WinRate", "check_comparable", "evaluate_runs", "win_rates"]
 
 
 class WinRate(NamedTuple):
@@ -25,6 +34,80 @@ class WinRate(NamedTuple):
     rounds: str
     n_rounds: int
     percent: float
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """Evaluations of runs over the same rounds."""
+
+    runs: Sequence[Evaluation]
+
+    def win_rates(self) -> Iterator[tuple[Evaluation, Evaluation, list[WinRate]]]:
+        """:func:`win_rates` of every pair of runs."""
+        return ((one, other, list(win_rates(one, other))) for one, other in combinations(self.runs, 2))
+
+    def to_table(self) -> pa.Table:
+        """One row a run, round and filter."""
+        return pa.concat_tables([run.to_table() for run in self.runs])
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of a single run, or those of all with their comparisons."""
+        documents = [run.to_json() for run in self.runs]
+        if len(documents) == 1:
+            return documents[0]
+        rates = (
+            {"run": one.run, "other": other.run, **finite_json(rate._asdict())}
+            for one, other, rates in self.win_rates()
+            for rate in rates
+        )
+        found = differences(self.runs, list(self.runs[0].filters))
+        return {
+            "runs": documents,
+            "win_rates": list(rates),
+            "differences": [finite_json(difference._asdict()) for difference in found],
+            "confidence": CONFIDENCE,
+        }
+
+
+def evaluate_runs(
+    lake: Lake,
+    names: Sequence[str],
+    skip: int | float = 0,
+    *,
+    workers: int | None = None,
+    scale: float = SCALE,
+    on_progress: Callable[[str, int, int], None] = lambda run, done, total: None,
+    on_scored: Callable[[Evaluation], None] = lambda evaluation: None,
+    on_compile: CompileCallback = announce,
+) -> Evaluations:
+    """Score one run, or several runs over the same rounds.
+
+    Parameters
+    ----------
+    skip
+        Rounds at the start that are not scored: a number, or a share of the rounds of each run as a float.
+    workers
+        Threads; by default one for each core.
+    on_progress
+        Called with the name of a run, its number of scored rounds and that of all its rounds.
+    on_scored
+        Called with each evaluation.
+
+    Raises
+    ------
+    LakeError
+        As for :func:`~ranklake.flows.evaluation.evaluate.evaluate` and :func:`check_comparable`.
+    """
+    skips = [rounds_to_skip(lake, name, skip) if isinstance(skip, float) else skip for name in names]
+    how: dict[str, Any] = {"workers": workers or available_cpus(), "scale": scale, "on_compile": on_compile}
+    runs: list[Evaluation] = []
+    for name, first_round in zip(names, skips, strict=True):
+        evaluation = evaluate(lake, name, first_round, on_progress=partial(on_progress, name), **how)
+        on_scored(evaluation)
+        if runs:
+            check_comparable(runs[0], evaluation)
+        runs.append(evaluation)
+    return Evaluations(runs)
 
 
 def check_comparable(one: Evaluation, other: Evaluation) -> None:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable
-from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...common.cpus import available_cpus
 from ...common.text import count
 from ..terminal.parameters import RUN, LakeAddress
 from ..terminal.terminal import (
@@ -91,12 +87,8 @@ def evaluate(
     from ranklake.rating_kernels.core.limits import POINTS, positive
     from ranklake.rating_kernels.core.system import check_value
 
-    from ...common.finite import finite_json
-    from ...evaluation.compare import check_comparable, win_rates
-    from ...evaluation.differences import CONFIDENCE, differences
-    from ...evaluation.evaluate import evaluate as score_run
-    from ...evaluation.evaluate import rounds_to_skip
-    from ..terminal.show_scores import breakdown_tables, comparison_table, games_table, scores_table, win_table
+    from ...evaluation.compare import evaluate_runs
+    from ..terminal.show_scores import show_evaluations
 
     with usage():
         if repeated := sorted({run for run in runs if runs.count(run) > 1}):
@@ -110,55 +102,28 @@ def evaluate(
         check_value("--scale", scale, positive(POINTS)["limits"])
     opened = lake.open()
     print_freshness(opened, *runs)
-    skips = [skip_rounds or 0 if skip_share is None else rounds_to_skip(opened, run, skip_share) for run in runs]
-    n_threads = workers or available_cpus()
-    evaluations: list[Evaluation] = []
+
+    def on_scored(evaluation: Evaluation) -> None:
+        if evaluation.damage:
+            last = evaluation.first_round + len(evaluation) - 1
+            print_line(f"run {evaluation.run}: scored up to round {last:,}; {evaluation.damage}", err=True)
+
     with progress("scoring") as update:
-        for run, skip in zip(runs, skips, strict=True):
-            on_progress = partial(_report, update, run)
-            how: dict[str, Any] = {"on_progress": on_progress, "on_compile": show_compilation(update)}
-            evaluation = score_run(opened, run, skip, workers=n_threads, scale=scale, **how)
-            if evaluation.damage:
-                last = skip + len(evaluation) - 1
-                print_line(f"run {run}: scored up to round {last:,}; {evaluation.damage}", err=True)
-            if evaluations:
-                check_comparable(evaluations[0], evaluation)
-            evaluations.append(evaluation)
-    wanted = combinations(evaluations, 2) if pairs or form == "json" else ()
-    rates = [(first.run, second.run, list(win_rates(first, second))) for first, second in wanted]
+        found = evaluate_runs(
+            opened, runs, skip_rounds or 0 if skip_share is None else skip_share, workers=workers, scale=scale,
+            on_progress=lambda run, done, total: update(done, total, f"run {run}"), on_scored=on_scored,
+            on_compile=show_compilation(update),
+        )  # fmt: skip
     if output is not None:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        pq.write_table(pa.concat_tables([evaluation.to_table() for evaluation in evaluations]), output)
+        pq.write_table(found.to_table(), output)
     if form == "json":
-        documents = [evaluation.to_json() for evaluation in evaluations]
-        several = {
-            "runs": documents,
-            "win_rates": [
-                {"run": run, "other": second, **finite_json(rate._asdict())}
-                for run, second, rates_of_pair in rates
-                for rate in rates_of_pair
-            ],
-            "differences": [finite_json(difference._asdict()) for difference in differences(evaluations, FILTERS)],
-            "confidence": CONFIDENCE,
-        }
-        write_json(documents[0] if len(documents) == 1 else several)
+        write_json(found.to_json())
         return
-    shown = [filter for filter in FILTERS if filter in (chosen or (FILTERS if len(evaluations) == 1 else FILTERS[:1]))]
-    if len(evaluations) == 1:
-        print_table(scores_table(evaluations[0], shown))
-    else:
-        for filter in shown:
-            print_table(comparison_table(evaluations, filter))
-    if any(evaluation.games is not None for evaluation in evaluations):
-        print_table(games_table(evaluations))
-    for evaluation in evaluations:
-        for table in breakdown_tables(evaluation, breakdowns, shown):
-            print_table(table)
-    for run, second, rates_of_pair in rates:
-        for filter in shown:
-            print_table(win_table(run, second, rates_of_pair, filter))
+    shown = [filter for filter in FILTERS if filter in (chosen or (FILTERS if len(runs) == 1 else FILTERS[:1]))]
+    for table in show_evaluations(found, breakdowns, shown, pairs):
+        print_table(table)
 
 
 @click.command()
@@ -222,7 +187,3 @@ def tune(
     print_line(
         shlex.join(["ranklake", "rate", "--dataset", dataset, "--system", config.system, *words, "--lake", lake])
     )
-
-
-def _report(update: Callable[[int, int | None, str], None], run: str, done: int, total: int) -> None:
-    update(done, total, f"run {run}")

@@ -11,7 +11,7 @@ from rich.text import Text
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from ...common.text import count
-from ...evaluation.compare import WinRate
+from ...evaluation.compare import Evaluations, WinRate
 from ...evaluation.differences import CONFIDENCE, differences
 from ...evaluation.evaluate import Evaluation
 from ...evaluation.game_scores import summary
@@ -51,6 +51,22 @@ _HIDE = (
 )
 _PERCENT = frozenset({"pair_inversion", "pair_inversion_equal_half", "rank_deviation"})
 _ARROWS = "↑ higher is better, ↓ lower"
+
+
+def show_evaluations(
+    found: Evaluations, breakdowns: Sequence[str], filters: Sequence[str], pairs: bool
+) -> Iterator[Table]:
+    """All tables of evaluations: scores, games, breakdowns, and with ``pairs`` the win rates."""
+    if len(found.runs) == 1:
+        yield scores_table(found.runs[0], filters)
+    else:
+        yield from (comparison_table(found.runs, filter) for filter in filters)
+    if any(evaluation.games is not None for evaluation in found.runs):
+        yield games_table(found.runs)
+    for evaluation in found.runs:
+        yield from breakdown_tables(evaluation, breakdowns, filters)
+    for one, other, rates in found.win_rates() if pairs else ():
+        yield from (win_table(one.run, other.run, rates, filter) for filter in filters)
 
 
 def scores_table(evaluation: Evaluation, filters: Sequence[str]) -> Table:
