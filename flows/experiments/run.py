@@ -1,0 +1,130 @@
+"""Run an experiment on chosen histories and write its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ranklake.storage import Dataset, Lake
+
+from ..common.extras import need
+from ..common.text import count
+from ..evaluation.residuals import contest_classes
+from ..plotting.figures import drawing
+from ..sources.options import ReadOptions
+from . import find_experiment
+from .base import Experiment, ExperimentContext
+from .data import History, from_file, from_lake, name_of, synthetic
+from .published import Contender, parse_contender
+from .render import write_report
+
+__all__ = ["ExperimentRequest"]
+
+_SYNTHETIC = "paper"  # the preset for experiments without data
+
+
+@dataclass(frozen=True)
+class ExperimentRequest:
+    """An experiment with the histories and settings that it is run on; checked when it is made.
+
+    Parameters
+    ----------
+    name
+        A key of :data:`ranklake.flows.experiments.EXPERIMENTS`.
+    files, options
+        Histories in files, and how they are read.
+    datasets
+        Names of data sets of a lake; by default all, if there are no files.
+    seed
+        Of all random draws.
+    systems, classes
+        Systems to compare, as text; a regular expression of contest classes.
+
+    Raises
+    ------
+    ValueError
+        There is no such experiment or file, or the experiment does not take a setting.
+    """
+
+    name: str
+    files: Sequence[Path] = ()
+    options: ReadOptions = field(default_factory=ReadOptions)
+    datasets: Sequence[str] = ()
+    seed: int = 0
+    systems: Sequence[str] = ()
+    classes: str = ""
+
+    def __post_init__(self) -> None:
+        takes = self.experiment.takes
+        missing = next((path for path in self.files if not path.exists()), None)
+        if missing is not None:
+            raise ValueError(f"--data: there is no {str(missing)!r}")
+        if self.systems and "systems" not in takes:
+            raise ValueError(f"experiment {self.name} takes no --system")
+        if self.classes and "classes" not in takes:
+            raise ValueError(f"experiment {self.name} takes no --class")
+        if repeated := [one for at, one in enumerate(self.systems) if one in self.systems[:at]]:
+            raise ValueError(f"--system {repeated[0]!r} is given twice")
+        self.contenders()
+        if self.classes:
+            contest_classes([], self.classes)  # refuses what is no regular expression
+        if self.experiment.data == "none" and (self.files or self.datasets):
+            raise ValueError(f"experiment {self.name} uses no data: omit --data and --dataset")
+
+    @property
+    def experiment(self) -> Experiment:
+        return find_experiment(self.name)
+
+    def contenders(self) -> list[Contender]:
+        """The systems to compare."""
+        return [parse_contender(one) for one in self.systems]
+
+    def histories(self, lake: Lake | None) -> list[History]:
+        """The histories that the experiment needs.
+
+        Raises
+        ------
+        ValueError
+            A needed history is missing, two have the same name, or one is unsuitable.
+        SourceError, LakeError
+            A history cannot be read.
+        MissingExtraError
+            A package for reports is not installed.
+        """
+        for package in ("jinja2", "matplotlib"):  # before the work
+            need(package, "report", "an experiment's report")
+        experiment = self.experiment
+        if experiment.data == "none":
+            return []
+        chosen = list(self.datasets) if self.datasets or lake is None or self.files else Dataset.names(lake)
+        names = [*map(name_of, self.files), *chosen]
+        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        if twice is not None:
+            raise ValueError(f"two data sets are called {twice!r}")
+        if not names and experiment.data == "given":
+            rule = "needs a real history: --data codeforces.tar.xz, or a --lake that has one"
+            raise ValueError(f"experiment {self.name} {rule}")
+        found = [from_file(path, self.options) for path in self.files]
+        if lake is not None:
+            found += [from_lake(lake, name) for name in chosen]
+        if experiment.data == "beside" or (experiment.data == "instead" and not found):
+            found.append(synthetic(_SYNTHETIC, self.seed))
+        for history in found:
+            if len(history.rounds) < experiment.least:
+                raise ValueError(
+                    f"experiment {self.name} needs at least {experiment.least:,} rated contests; "
+                    f"data set {history.name} has {len(history.rounds):,}"
+                )
+            experiment.check(history)
+        return found
+
+    def run(self, histories: Sequence[History], folder: Path, on_step: Callable[[str], None]) -> tuple[Path, int]:
+        """Run the experiment and write its report; returns the path of its page and the number of its tables."""
+        folder.mkdir(parents=True, exist_ok=True)  # fails before the work if it cannot be written to
+        context = ExperimentContext(histories, self.seed, on_step, self.contenders(), self.classes)
+        with drawing("an experiment's report"):
+            report = self.experiment.run(context)
+        used = "; ".join(f"{one.name}, {count(one.n_contests, 'contest')}" for one in histories)
+        data = f"{f'Data: {used}' if used else 'No data'}; seed {self.seed}"
+        return write_report(self.experiment, report, folder, data), len(report.tables)
