@@ -1,4 +1,4 @@
-"""Contests of a published run, their standings with changes, and the history of a player."""
+"""Contests of a published run, and their standings with changes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import pyarrow.compute as pc
 
 from ranklake.storage.names.search import fold
 
+from ..publication.index_parts import integers
 from .index_rows import IndexRows
 from .leaderboard import Page
 
-__all__ = ["MOST_GAME_ROWS", "contest", "contests", "history"]
+__all__ = ["MOST_GAME_ROWS", "contest", "contests"]
 
 MOST_GAME_ROWS = 1_000  # of a page of a period of games
-
-_OF_HISTORY = ("contest_id", "name", "url", "time_seconds", "n_players")
 
 
 def contests(
@@ -77,7 +76,7 @@ def contest(
     before, rating = tables.ratings_before(index, chosen), rows.column("rating").combine_chunks()
     columns = {
         "place": pc.add(rows.column("lo"), pa.scalar(1, pa.int32())),
-        "handle": tables.handles_of(rows.column("player")),
+        "handle": tables.handles_of(integers(rows.column("player"))),
         "perf": rows.column("perf"),
         "rating_before": before,
         "rating": rating,
@@ -109,21 +108,3 @@ def _with_unrated(standings: pa.Table, unrated: pa.Table) -> pa.Table:
     }
     rows = pa.concat_tables([standings, pa.table({name: columns[name] for name in standings.column_names})])
     return rows.take(pa.array(np.argsort(rows.column("place").to_numpy(), kind="stable")))
-
-
-def history(tables: IndexRows, player: int, since: int | None = None) -> pa.Table:
-    """The rated rows of a player with their contests and the change of the rating; null in the first round.
-
-    Rows of games have the ``opponent``.
-    """
-    rows = tables.rows_of(player)
-    found = tables.contests_table.select(_OF_HISTORY).take(rows.column("round_index"))
-    rating = rows.column("rating").combine_chunks()
-    before = pa.concat_arrays([pa.nulls(1, pa.float64()), rating.slice(0, max(len(rating) - 1, 0))])
-    columns = {name: rows.column(name) for name in rows.column_names if name != "player"}
-    columns |= {name: found.column(name) for name in _OF_HISTORY}
-    columns["change"] = pc.subtract(rating, before.slice(0, len(rating)))
-    if tables.manifest.games:
-        columns["opponent"] = tables.handles_of(pa.chunked_array([tables.opponents_of(player)]))
-    table = pa.table(columns)
-    return table if since is None else table.filter(pc.greater_equal(table.column("time_seconds"), since))

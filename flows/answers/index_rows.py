@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +18,24 @@ from ..common.titles import Titles
 from ..publication.index_manifest import IndexFile, IndexManifest, index_path
 from ..publication.index_parts import UNRATED, Part, integers, read_mapped
 from ..results.ranks import percentiles
+from ..results.states import States, board_table
+
+if TYPE_CHECKING:
+    from ..results.display import Display
 
 __all__ = ["IndexRows"]
 
 
+_STATE = {"rating": float, "mu": float, "sigma": float, "n_rounds": np.int32, "max_rating": float}
+
+
 class IndexRows:
     """One state of a published run; immutable.
+
+    Parameters
+    ----------
+    titles
+        By default the published ones.
 
     Attributes
     ----------
@@ -31,13 +45,49 @@ class IndexRows:
         Facts of the state, with its version and ETag.
     """
 
-    def __init__(self, lake: Lake, name: str, manifest: IndexManifest) -> None:
-        self._lake, self.name, self.manifest = lake, name, manifest
+    def __init__(self, lake: Lake, name: str, manifest: IndexManifest, titles: Titles | None = None) -> None:
+        self._lake, self.name, self.manifest, self._titles = lake, name, manifest, titles
 
     @cached_property
     def titles(self) -> Titles:
-        """The published titles."""
-        return Titles.from_json(self.manifest.titles)
+        """The titles."""
+        return Titles.from_json(self.manifest.titles) if self._titles is None else self._titles
+
+    @cached_property
+    def display(self) -> Display:
+        """The display rating; imports kernels."""
+        from ..results.display import Display
+
+        about = self.manifest
+        return Display.named(about.system, about.params, about.deviations, about.minimum)
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.int64]:
+        """The end of each round, UTC seconds; 0 if unknown."""
+        found: npt.NDArray[np.int64] = self.contests_table.column("time_seconds").fill_null(0).to_numpy()
+        return found
+
+    def board(self, states: States) -> pa.Table:
+        """The leaderboard of some states."""
+        return board_table(states, self.handles_of(states.players), self.titles)
+
+    def states_before(self, stop: int) -> States:
+        """The state of each player after the rounds before ``stop``. O(rows of these rounds)."""
+        n, ends = len(self.row_of_player), self.ends
+        state = {name: np.zeros(n, kind) for name, kind in _STATE.items()}
+        last_round, latest, state["max_rating"][:] = np.full(n, -1), np.zeros(n, np.int64), -np.inf
+        parts = (part for part, file in zip(self.parts, self.manifest.parts, strict=True) if file.start < stop)
+        for part in parts:
+            players, found = part.states(stop, ends)
+            highest = np.maximum(state["max_rating"][players], found["max_rating"])
+            for name, values in (found | {"max_rating": highest}).items():
+                if name in state:
+                    state[name][players] = values
+            last_round[players] = found["round_index"]
+            latest[players] = np.maximum(latest[players], found["latest"])
+        rated = np.flatnonzero(last_round >= 0).astype(np.int32)
+        columns = {name: values[rated] for name, values in state.items()}
+        return States(rated, columns | {"last_time_seconds": ends[last_round[rated]]}, latest[rated])
 
     @cached_property
     def leaderboard_table(self) -> pa.Table:
@@ -46,7 +96,11 @@ class IndexRows:
         if "percentile" not in table.column_names:  # written by an earlier release
             values = percentiles(table.column("rating").to_numpy())
             table = table.append_column(schema.field("percentile"), pa.array(values))
-        return table.cast(schema)
+        table = table.cast(schema)
+        if self._titles is None or self._titles == Titles.from_json(self.manifest.titles):
+            return table
+        titles, at = self._titles.of(table.column("rating").to_numpy()), schema.get_field_index("title")
+        return table.set_column(at, schema.field(at), titles)
 
     @cached_property
     def contests_table(self) -> pa.Table:
@@ -79,6 +133,12 @@ class IndexRows:
     def rows_of(self, player: int) -> pa.Table:
         """The rated rows of a player, in order of rounds."""
         return pa.concat_tables([part.history(player) for part in self.parts])
+
+    def history_rows(self, players: Sequence[int]) -> pa.Table:
+        """The rated rows of the first of some players who has any, else no row; of games with the ``opponent``."""
+        found = next((player for player in players if len(self.rounds_of(player))), players[0])
+        rows = self.rows_of(found)
+        return rows.append_column("opponent", pa.array(self.opponents_of(found))) if self.manifest.games else rows
 
     def rounds_of(self, player: int) -> npt.NDArray[np.int32]:
         """The indices of a player's rounds, ascending."""
@@ -119,10 +179,9 @@ class IndexRows:
             ratings = np.where(np.isnan(ratings), part.last_ratings(players), ratings)
         return pa.array(ratings, mask=np.isnan(ratings))
 
-    def handles_of(self, players: pa.ChunkedArray) -> pa.Array:
+    def handles_of(self, players: npt.NDArray[np.int32]) -> pa.Array:
         """Handles of players, given their indices."""
-        rows = self.row_of_player[integers(players)]
-        return self.leaderboard_table.column("handle").combine_chunks().take(pa.array(rows))
+        return self.leaderboard_table.column("handle").combine_chunks().take(pa.array(self.row_of_player[players]))
 
     @cached_property
     def row_of_player(self) -> npt.NDArray[np.int32]:
@@ -131,10 +190,6 @@ class IndexRows:
         rows = np.full(int(players.max(initial=-1)) + 1, -1, np.int32)
         rows[players] = np.arange(len(players), dtype=np.int32)
         return rows
-
-    def parts_before(self, stop: int) -> list[Part]:
-        """The parts with rounds before ``stop``."""
-        return [part for part, file in zip(self.parts, self.manifest.parts, strict=True) if file.start < stop]
 
     def _part_of(self, round_index: int) -> int:
         """The number of the part that has a round."""

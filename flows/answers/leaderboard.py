@@ -1,25 +1,70 @@
-"""Pages of a leaderboard: in another order, of active players, of one title, or of one group."""
+"""The leaderboard of a run, now or at a time, and its pages: in another order, of active players, of some players."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..common.times import count_until, spelled
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import has_value
 from .kept import Kept
+from .source import Rows
 
-__all__ = ["MOST_KEPT", "ORDERS", "Group", "Leaderboard", "Page", "kept_boards"]
+__all__ = ["MOST_KEPT", "ORDERS", "Group", "Leaderboard", "Page", "first_end", "kept_boards", "leaderboard"]
 
 MOST_KEPT = 256 << 20  # bytes of what is computed for requests: leaderboards of earlier times, rows of filters
 _OVERHEAD = 4096  # bytes of a key and of the objects
 ORDERS = ("rating", "mu", "max_rating")
 
 Group = tuple[str, str]  # an attribute and its value
+
+
+def leaderboard(rows: Rows, at: int | None = None) -> pa.Table:
+    """All rated players, best first; no row if none was rated by then.
+
+    The state at a time is that after the last round that ended then or before. In systems with a drift by day,
+    ``sigma`` has grown since each player's last round, and ``rating`` follows; ``max_rating`` is that after a round.
+
+    Parameters
+    ----------
+    at
+        UTC seconds; by default after all rounds.
+
+    Returns
+    -------
+    pa.Table
+        Columns as in ``PUBLISHED["leaderboard"]``, full precision.
+
+    Raises
+    ------
+    ValueError
+        ``at`` is out of range.
+    """
+    if at is None:
+        return rows.leaderboard_table
+    from ranklake.rating_kernels.core.limits import TIME_SECONDS  # imports kernels
+    from ranklake.rating_kernels.core.system import check_value
+
+    from ..results.idle import idle_rating
+
+    check_value("at", at, TIME_SECONDS)
+    states = rows.states_before(count_until(rows.ends, at))
+    if len(states.players):
+        mu, sigma, n_rounds = (states.columns[name] for name in ("mu", "sigma", "n_rounds"))
+        sigma, rating = idle_rating(rows.display, mu, sigma, n_rounds, states.latest, at)
+        states = replace(states, columns=states.columns | {"sigma": sigma, "rating": rating})
+    return rows.board(states)
+
+
+def first_end(rows: Rows, first: str, contests: str) -> str:
+    """When the ``first`` contest ended, or that the ``contests`` have no times: why a leaderboard has no rows."""
+    known = rows.ends[rows.ends != 0]
+    return f"{first} ended at {spelled(int(known.min()))}" if len(known) else f"{contests} have no times"
 
 
 @dataclass(frozen=True, slots=True)

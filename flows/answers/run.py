@@ -16,15 +16,22 @@ from ranklake.storage.names.search import Search
 from ..common.pools import Pools
 from ..publication.index_manifest import IndexManifest, index_path, read_manifest
 from ..publication.index_parts import integers
-from . import comparison, contests, past
+from ..results.states import States
+from . import comparison, contests
 from .distribution import distribution
 from .handles import Handles, NoPlayerError
+from .history import changes, history
 from .index_rows import IndexRows
 from .kept import Kept
-from .leaderboard import Group, Leaderboard, Page, kept_boards
+from .leaderboard import Group, Leaderboard, Page, kept_boards, leaderboard
 from .pools import pools_of
 
 __all__ = ["NoPlayerError", "PublishedRun", "open_published"]
+
+_HISTORY = (
+    "round_index", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before", "rating", "team",
+    "contest_id", "name", "url", "time_seconds", "n_players", "change", "opponent",
+)  # fmt: skip
 
 
 class PublishedRun(IndexRows):
@@ -81,7 +88,7 @@ class PublishedRun(IndexRows):
         Parameters
         ----------
         at
-            The leaderboard of this time, UTC seconds; as :func:`ranklake.flows.results.as_of.leaderboard_at`.
+            The leaderboard of this time, UTC seconds; as :func:`ranklake.flows.answers.leaderboard.leaderboard`.
         active
             Only players whose last contest ended at most this many seconds before ``at``, or before the last contest.
 
@@ -134,7 +141,10 @@ class PublishedRun(IndexRows):
         The columns are those of the rounds, and ``contest_id, name, url, time_seconds, n_players, rating, team,
         change``; ``team`` is null in a round of individuals. Rows of games have the ``opponent``.
         """
-        return contests.history(self, self.handles.player(self.handles.row(handle)), since)
+        rows = history(self, [self.handles.player(self.handles.row(handle))])
+        rows = rows.append_column("change", changes(rows.column("rating")))
+        rows = rows.select([name for name in _HISTORY if name in rows.column_names])
+        return rows if since is None else rows.filter(pc.greater_equal(rows.column("time_seconds"), since))
 
     def compare(self, handles: list[str]) -> dict[str, Any]:
         """The common rounds of several players and the score of each pair; raises as :meth:`player`.
@@ -267,16 +277,16 @@ class PublishedRun(IndexRows):
         key = (self._token, "at", time_seconds)
         board: Leaderboard | None = self._kept.get(key)
         if board is None:
-            table = past.leaderboard_at(self, self._states_before(past.rounds_until(self, time_seconds)), time_seconds)
-            board = Leaderboard(table, self.attributes_table, self._kept)
+            board = Leaderboard(leaderboard(self, time_seconds), self.attributes_table, self._kept)
             self._kept.put(key, board)
         return board
 
-    def _states_before(self, stop: int) -> past.States:
+    def states_before(self, stop: int) -> States:
+        """As of :class:`IndexRows`, kept for the next times between the same rounds."""
         key = (self._token, "before", stop)
-        states: past.States | None = self._kept.get(key)
+        states: States | None = self._kept.get(key)
         if states is None:
-            states = past.states_before(self, stop)
+            states = super().states_before(stop)
             self._kept.put(key, states)
         return states
 

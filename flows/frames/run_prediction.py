@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklake.storage import Dataset, Lake, Run
 
-from ..answers.current import pool_note
+from ..answers.rated_run import RatedRun
 from ..common.configuration.needed_times import check_to_come
 from ..execution.selection import select_beliefs
 from ..results.display import Display
@@ -66,7 +66,7 @@ def predict_run(
     check_to_come(display.params, time_seconds, state.last_time, latest)
     at = np.array(rows + [-1] * newcomers, dtype=np.int64)
     selected = select_beliefs(display.system, display.params, state.columns, at)
-    apart = pool_note(lake, run_name, rows, called)
+    apart = RatedRun(lake, run_name).pool_note(rows, called)
     notes = [apart] if apart else []
     return Prediction(display, players, selected, time_seconds, state.n_events, weight, notes=notes), names
 

@@ -82,7 +82,7 @@ class RunPreview:
         Parameters
         ----------
         deviations, titles
-            As for :func:`ranklake.flows.results.leaderboard.leaderboard`.
+            As for :class:`ranklake.flows.answers.rated_run.RatedRun`.
         among
             Names of all participants of the contests to preview: only their beliefs are kept in memory.
 

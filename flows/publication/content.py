@@ -48,7 +48,7 @@ class Content:
     Parameters
     ----------
     deviations, titles
-        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
+        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
     on_progress
         Called with the participations that are read, of all of the run for each part of ``shown``.
     shown

@@ -55,7 +55,7 @@ def publish_to_database(
     schema, prefix
         As for :class:`ranklake.flows.publication.database_tables.DatabaseTables`.
     deviations, titles
-        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
+        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
     steal
         Take the lease over from a writer that is certainly dead.
     rebuild

@@ -104,7 +104,7 @@ def publish(
     Parameters
     ----------
     deviations, titles
-        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
+        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
     maintain
         Also merge small files, and remove files that no version of the last week refers to.
     steal

@@ -34,7 +34,7 @@ def board_of(beliefs: PlayerBeliefs, display: Display) -> pd.DataFrame:
 
 
 def board_at(history: pd.DataFrame, display: Display, at: int) -> pd.DataFrame:
-    """All players rated until a time; as :func:`ranklake.flows.results.as_of.leaderboard_at`.
+    """All players rated until a time; as :func:`ranklake.flows.answers.leaderboard.leaderboard`.
 
     Parameters
     ----------

@@ -12,15 +12,12 @@ import numpy as np
 from ranklake.rating_kernels import System
 from ranklake.rating_kernels.core.limits import finite
 from ranklake.rating_kernels.core.system import check_value
-from ranklake.storage import DamagedError, Dataset, Lake, Run
+from ranklake.storage import DamagedError, Run
 from ranklake.storage.lake.layout import run_file
 
 from ..common.configuration.settings import build_params, find_system
-from ..common.titles import TitlesChoice
-from .rating_format import RatingFormat
-from .run_titles import titles_of
 
-__all__ = ["Display", "rating_format"]
+__all__ = ["Display"]
 
 _DEVIATIONS = finite()["limits"]
 _DIGITS = 3  # significant digits of sigma_init that a displayed rating has
@@ -90,16 +87,3 @@ class Display:
         if self.system.offset is not None:
             shown = shown + self.system.offset(self.params, mu, n_rounds)
         return shown if self.minimum == -math.inf else np.maximum(shown, self.minimum)
-
-
-def rating_format(lake: Lake, run_name: str, titles: TitlesChoice = None) -> RatingFormat:
-    """The format of the ratings of a run.
-
-    Raises
-    ------
-    LakeError
-        The run or its data set is missing.
-    """
-    run = Run.open(lake, run_name)
-    display, dataset = Display.of(run), Dataset.open(lake, run.config["dataset"])
-    return RatingFormat(titles_of(run, dataset, display.params.mu_init, titles), display.decimals)

@@ -18,7 +18,7 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 
 from ..common.text import quoted
 from .attributes import attribute_names, player_attributes, values_of
-from .ranks import among, places
+from .ranks import places
 
 __all__ = [
     "SCALE",
@@ -30,7 +30,6 @@ __all__ = [
     "groups_of",
     "has_value",
     "rated_groups",
-    "where",
 ]
 
 SCALE = 400.0  # rating points between odds of ten to one
@@ -54,11 +53,6 @@ def board_values(dataset: Dataset, attribute: str, board: pa.Table) -> pa.Dictio
         has = f"it has {', '.join(names)}" if names else command
         raise LakeError(f"data set {dataset.name} has no attribute {attribute!r}; {has}")
     return values_of(player_attributes(dataset), attribute, board.column("player"))
-
-
-def where(board: pa.Table, values: pa.DictionaryArray, value: str) -> pa.Table:
-    """The players of a leaderboard with a value, with their places and percentiles among each other."""
-    return among(board, has_value(values, value))
 
 
 def check_value(attribute: str, values: pa.DictionaryArray, value: str) -> None:

@@ -1,9 +1,10 @@
-"""The leaderboard of a run: every rated player, best first."""
+"""The rated rounds of a run, and the state of each player after them. Imports no kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,15 +15,16 @@ from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.runs.segments import Segment
 
-from ..common.progress import ProgressCallback, not_shown
+from ..common.progress import ProgressCallback
 from ..common.skipping import ALL_TIED, NOBODY_RATED, Skipping, count_reasons, reasons_of, skipped_text
 from ..common.text import count
-from ..common.titles import Titles, TitlesChoice
-from .board_table import board_table
-from .display import Display
-from .run_titles import titles_of
+from ..common.titles import Titles
+from .states import States, board_table
 
-__all__ = ["LeaderboardBuilder", "check_rated", "iter_shown", "leaderboard", "open_rated", "rated_contests"]
+if TYPE_CHECKING:
+    from .display import Display
+
+__all__ = ["LeaderboardBuilder", "check_rated", "iter_shown", "open_rated", "rated_contests"]
 
 
 class LeaderboardBuilder:
@@ -70,47 +72,17 @@ class LeaderboardBuilder:
         self.n_rounds[player] = n_before + np.int32(1)
         self.last_time_seconds[player] = self._ends[round_index]
 
-    def table(self, handles: pa.StringArray, titles: Titles) -> pa.Table:
-        """All rated players, best first, ties by handle; columns as in ``PUBLISHED["leaderboard"]``."""
+    def states(self) -> States:
+        """The state of each rated player; ``latest`` is the end of the last contest."""
         players = np.flatnonzero(self.n_rounds > 0).astype(np.int32)
         names = ("rating", "mu", "sigma", "n_rounds", "last_time_seconds", "max_rating")
         state = {name: getattr(self, name)[players] for name in names}
-        return board_table(players, handles.take(pa.array(players)), state, titles)
+        return States(players, state, state["last_time_seconds"])
 
-
-def leaderboard(
-    lake: Lake,
-    run_name: str,
-    deviations: float | None = None,
-    titles: TitlesChoice = None,
-    on_progress: ProgressCallback = not_shown,
-) -> pa.Table:
-    """The leaderboard of a run: all rated players, best first.
-
-    Parameters
-    ----------
-    deviations
-        The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
-    titles
-        Default: the titles of the run; see :func:`ranklake.flows.results.run_titles.titles_of`.
-
-    Returns
-    -------
-    pa.Table
-        ``place`` (from 1, ties share one), ``handle, rating, mu, sigma, n_rounds, last_time_seconds, max_rating, title,
-        player, percentile``; ratings in full precision, ``title`` null without titles.
-
-    Raises
-    ------
-    LakeError
-        There is no such run, or it has no rounds yet.
-    """
-    run, dataset, chain = open_rated(lake, run_name)
-    display = Display.of(run, deviations)
-    builder = LeaderboardBuilder(dataset.n_players, rated_contests(chain, dataset), display)
-    for _, rounds in iter_shown(run, chain, 0, None, LeaderboardBuilder.columns, on_progress, f"run {run_name}"):
-        builder.update(rounds)
-    return builder.table(dataset.handles(), titles_of(run, dataset, display.params.mu_init, titles))
+    def table(self, handles: pa.StringArray, titles: Titles) -> pa.Table:
+        """All rated players, best first, ties by handle; columns as in ``PUBLISHED["leaderboard"]``."""
+        states = self.states()
+        return board_table(states, handles.take(pa.array(states.players)), titles)
 
 
 def open_rated(lake: Lake, run_name: str) -> tuple[Run, Dataset, Chain]:

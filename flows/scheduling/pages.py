@@ -11,12 +11,11 @@ import pyarrow.parquet as pq
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 
+from ..answers.rated_run import RatedRun
 from ..common.text import cell, message
 from ..common.text import markdown as escape
 from ..ingestion.report import SourceReport
 from ..publication.files import LATEST
-from ..results.display import rating_format
-from ..results.leaderboard import leaderboard
 
 __all__ = ["best", "ingested_page", "run_page"]
 
@@ -50,7 +49,7 @@ def ingested_page(report: SourceReport) -> str:
 
 def run_page(lake: Lake, run: str, lines: Iterable[str], top: pa.Table) -> str:
     """The page of a run: its report, the best players, and the addresses of its tables."""
-    form = rating_format(lake, run)
+    form = RatedRun(lake, run).format
     rows = [
         (f"{row['place']:,}", row["handle"], form.rating(row["rating"]), form.belief(row["mu"]), f"{row['n_rounds']:,}")
         for row in top.to_pylist()
@@ -74,4 +73,4 @@ def best(lake: Lake, run: str, n: int = 20) -> pa.Table:
     latest = f"{layout.published_folder(run)}/{LATEST}"
     if lake.exists(latest):
         return pq.read_table(pa.BufferReader(lake.read_bytes(latest)), use_threads=False).slice(0, n)
-    return leaderboard(lake, run).slice(0, n)
+    return RatedRun(lake, run).leaderboard().slice(0, n)

@@ -40,7 +40,7 @@ class SiteContent:
     Parameters
     ----------
     deviations, titles
-        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
+        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
 
     Attributes
     ----------

@@ -79,7 +79,7 @@ def publish_site(
     folder
         Folder or address of an object store. An existing site of the run gets a new version.
     deviations, titles
-        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
+        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
     steal
         Take the lease over from a writer that is certainly dead.
     rebuild

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from deploy.commands import check_shell, shell_lines
+from helpers.answers import leaderboard
 from helpers.documents import ROOT, blocks_of
 
 from ranklake import SYSTEMS, Lake, rate_history
 from ranklake.flows.cli import main
 from ranklake.flows.cli.group import LazyGroup
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.flows.sources.sites.site import SITES, find_site
 from ranklake.storage import Contest

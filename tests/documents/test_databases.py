@@ -8,13 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from helpers.answers import leaderboard
 from helpers.databases import Judge, sqlite_judge
 from helpers.documents import ROOT, blocks_of
 from helpers.lakes import rate_run
 
 from ranklake.flows.ingestion.databases import ingest_sql
 from ranklake.flows.publication.database import publish_to_database
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Dataset, Lake
 
 PAGE = ROOT / "docs" / "databases.md"

@@ -6,11 +6,11 @@ import shlex
 from pathlib import Path
 
 import pytest
+from helpers.answers import leaderboard
 from helpers.commands import Command
 from helpers.documents import ROOT, blocks_of
 from helpers.lakes import contest, lake_of, rate_run
 
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.migration.comparison import compare_boards
 from ranklake.storage import Lake
 

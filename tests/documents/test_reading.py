@@ -16,12 +16,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from helpers.answers import leaderboard, player_history
 from helpers.documents import TEXT, blocks
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
 
 from ranklake.flows.cli.main import cli
-from ranklake.flows.results.leaderboard import leaderboard
-from ranklake.flows.results.players import player_history
 from ranklake.storage import Contest, Dataset, Lake, Run
 
 RUN, PLAYER, YEAR = "codeforces-elo-mmr", "tourist", 2020  # the names in the README

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from helpers.answers import player_history
 from helpers.documents import ROOT, blocks_of
 from helpers.lakes import contest, lake_of, rate_run
 
 from ranklake.flows.cli.main import cli
-from ranklake.flows.results.players import player_history
 
 RUN = "codeforces-elo-mmr"
 PAGE = (ROOT / "docs" / "site.md").read_text("utf-8")

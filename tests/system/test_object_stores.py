@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 import s3fs
+from helpers.answers import leaderboard
 from helpers.lakes import commit_often, files, ingest, lake_of, rate_run, rated, same_tables, start, synthetic
 from helpers.stores import Proxy, environment, is_lease_put, proxy, server
 from helpers.timeouts import TIMEOUT
 
 import ranklake.flows.rating.rate
 from ranklake.flows.maintenance.verify import Verifier
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run, Segment
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.leases.acquire import hold_lease

@@ -49,7 +49,7 @@ def runs(form: str, lake: LakeAddress) -> None:
     without_pandas()
     from ranklake.storage import LakeError
 
-    from ...answers.current import pool_sizes
+    from ...answers.rated_run import RatedRun
     from ...common.pools import pools_line
     from ...maintenance.freshness import update_command
     from ...maintenance.status import status
@@ -70,7 +70,7 @@ def runs(form: str, lake: LakeAddress) -> None:
     for run in found.runs:
         if run.participations and not run.problem:
             with suppress(LakeError):
-                if line := pools_line(pool_sizes(opened, run.run, most_rows=_MOST_ROWS)):
+                if line := pools_line(RatedRun(opened, run.run).pool_sizes(most_rows=_MOST_ROWS)):
                     print_line(f"run {run.run}: {line}")
         if run.stale_because:
             command = update_command(run.run, run.dataset, lake)

@@ -60,13 +60,13 @@ def player(
 
     def draw() -> Figure:
 
-        from ...answers.current import player_history, pool_note
+        from ...answers.rated_run import RatedRun
 
-        opened = lake.open()
-        found = [player_history(opened, run, handle, deviations, titles, smoothed=True) for handle in handles]
+        rated = RatedRun(lake.open(), run, deviations, titles)
+        found = [rated.player(handle, smoothed=True) for handle in handles]
         distinct = {history.handle: history for history in found}
         players = [history.rows.column("player")[0].as_py() for history in distinct.values()]
-        apart = pool_note(opened, run, players, list(distinct))
+        apart = rated.pool_note(players, list(distinct))
         for note in filter(None, (*(history.note for history in found), apart)):
             print_line(note, err=True)
         return players_figure(list(distinct.values()), run)
@@ -102,12 +102,12 @@ def comparison(runs: tuple[str, str], output: str, lake: LakeAddress) -> None:
 
     def draw() -> Figure:
 
-        from ...answers.current import leaderboard
+        from ...answers.rated_run import RatedRun
         from ...plotting.comparison import comparison_figure
         from ...results.migration.comparison import compare_boards
 
         opened = lake.open()
-        boards = [leaderboard(opened, run)[0] for run in runs]
+        boards = [RatedRun(opened, run).leaderboard() for run in runs]
         return comparison_figure(compare_boards(runs, *boards))
 
     _write(lake, runs, output, draw)

@@ -121,9 +121,9 @@ def teamrate(handles: tuple[str, ...], run: str, form: str, deviations: float | 
     The members can be any rated players; a handle may be an alias. 400 points are odds of ten to one.
     """
     without_pandas()
-    from ranklake.storage import Dataset, LakeError, Run
+    from ranklake.storage import LakeError
 
-    from ...answers.current import leaderboard, pool_note
+    from ...answers.rated_run import RatedRun
     from ...common.text import quoted
     from ...results.group_level import group_level
     from ...results.player_names import candidate_names
@@ -133,27 +133,27 @@ def teamrate(handles: tuple[str, ...], run: str, form: str, deviations: float | 
             raise ValueError(f"player {twice!r} is named twice")
     opened = lake.open()
     print_freshness(opened, run)
-    board, ratings = leaderboard(opened, run, deviations)
+    shown = RatedRun(opened, run, deviations)
+    board = shown.leaderboard()
     rated = dict(zip(board.column("handle").to_pylist(), board.column("rating").to_pylist(), strict=True))
-    dataset = Dataset.open(opened, Run.open(opened, run).config["dataset"])
     members: dict[str, float] = {}
     indices: list[int] = []
     for handle in handles:
-        known = candidate_names(dataset, handle)
+        known = candidate_names(shown.dataset, handle)
         name = next((name for name in known if name in rated), None)
         if name is None:
             raise LakeError(f"player {handle!r} has no rated rounds in run {run}")
         members[name] = rated[name]
         indices.append(known[name])
-    if note := pool_note(opened, run, indices, handles):
+    if note := shown.pool_note(indices, handles):
         print_line(note, err=True)
     level = group_level(list(members.values()))
     if form == "json":
         players = [{"handle": name, "rating": rating} for name, rating in members.items()]
         write_json({"rating": level, "players": players})
         return
-    listed = ", ".join(f"{quoted(name)} {ratings.rating(rating)}" for name, rating in members.items())
-    print_line(f"team rating {ratings.rating(level)}: {listed}")
+    listed = ", ".join(f"{quoted(name)} {shown.format.rating(rating)}" for name, rating in members.items())
+    print_line(f"team rating {shown.format.rating(level)}: {listed}")
 
 
 def _print_entrants(prediction: Prediction, form: str, safe: bool) -> None:

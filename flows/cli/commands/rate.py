@@ -146,7 +146,7 @@ def smooth(
     """
     from ranklake.rating_kernels.smoothing.sweeps import MEAN_MOVE, SPREAD
 
-    from ...answers.current import pool_sizes
+    from ...answers.rated_run import RatedRun
     from ...common.configuration.settings import parse_settings
     from ...common.pools import pools_line
     from ...engines.factory import open_engine
@@ -169,5 +169,5 @@ def smooth(
         shown: dict[str, Any] = {"on_sweep": on_sweep, "on_compile": show_compilation(update)}
         report = smooth_run(opened, run, opened_engine, parsed, steal=steal, **shown)
     print_line(f"run {run}: {report.line()}")
-    if line := pools_line(pool_sizes(opened, run)):
+    if line := pools_line(RatedRun(opened, run).pool_sizes()):
         print_line(f"run {run}: {line}", err=True)

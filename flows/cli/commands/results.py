@@ -70,8 +70,7 @@ def leaderboard(
 ) -> None:
     """Show the players of a run, best first."""
     without_pandas()
-    from ...answers.current import leaderboard as of_run
-    from ...answers.current import pool_sizes
+    from ...answers.rated_run import RatedRun
     from ...common.pools import pools_line
 
     with usage():
@@ -87,38 +86,25 @@ def leaderboard(
                 raise ValueError(f"--at must be {TIME_SECONDS.rule}, got {at}")
     opened = lake.open()
     print_freshness(opened, run)
+    rated = RatedRun(opened, run, deviations, titles)
     if all_time:
-        from ...results.all_time import all_time_leaderboard
-        from ...results.display import rating_format
+        from ...answers.all_time import all_time_leaderboard
 
-        table, form_of_ratings = all_time_leaderboard(opened, run, deviations), rating_format(opened, run, titles)
+        table = all_time_leaderboard(opened, run, deviations)
     else:
+        where = [(name, value) for name, _, value in (condition.partition("=") for condition in conditions)]
         with progress(f"reading {run}", "participations") as update:
-            table, form_of_ratings = of_run(opened, run, deviations, titles, at, update)
-    if active is not None:
-        from ...results.ranks import active as active_players
-
-        table = active_players(table, active, at)
-    if conditions or attribute is not None:
-        from ranklake.storage import Dataset, Run
-
-        from ...results.groups import board_values, check_value, group_table, where
-
-        dataset = Dataset.open(opened, Run.open(opened, run).config["dataset"])
-        for name, _, value in (condition.partition("=") for condition in conditions):
-            values = board_values(dataset, name, table)
-            check_value(name, values, value)
-            table = where(table, values, value)
+            table = rated.leaderboard(at, active, where, update)
     if attribute is not None:
-        table = group_table(table, board_values(dataset, attribute, table))
-    if line := pools_line(pool_sizes(opened, run, at)):
+        table = rated.groups(attribute, table)
+    if line := pools_line(rated.pool_sizes(at)):
         print_line(line, err=True)
     shown = table if everybody else table.slice(0, top)
     if form == "table":
         from ..terminal.show import all_time_table, groups_table, leaderboard_table
 
         show = all_time_table if all_time else leaderboard_table if attribute is None else groups_table
-        print_table(show(shown, table.num_rows, form_of_ratings), _without_rows(run, active, conditions, attribute))
+        print_table(show(shown, table.num_rows, rated.format), _without_rows(run, active, conditions, attribute))
     else:
         write_rows(shown, form, safe)
 
@@ -144,13 +130,13 @@ def player(
 ) -> None:
     """Show every rated round of one player, in order; HANDLE may be an alias."""
     without_pandas()
-    from ...answers.current import player_history
+    from ...answers.rated_run import RatedRun
 
     with usage():
         check_safe(safe, form)
     opened = lake.open()
     print_freshness(opened, run)
-    history = player_history(opened, run, handle, deviations, titles)
+    history = RatedRun(opened, run, deviations, titles).player(handle)
     if history.note:
         print_line(history.note, err=True)
     if form == "table":
@@ -177,7 +163,7 @@ def diff(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAdd
     Players are the same if their handles are; places are among the common players. `plot comparison` draws both
     distributions.
     """
-    from ...answers.current import leaderboard
+    from ...answers.rated_run import RatedRun
     from ...common.finite import finite_rows
     from ...common.progress import in_parts
     from ...results.migration.comparison import compare_boards
@@ -189,12 +175,10 @@ def diff(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAdd
     opened = lake.open()
     print_freshness(opened, before, after)
     with progress("comparing", "participations") as update:
-        boards = [
-            leaderboard(opened, run, on_progress=in_parts(update, number, 2))
-            for number, run in enumerate((before, after))
-        ]
+        runs = [RatedRun(opened, run) for run in (before, after)]
+        boards = [run.leaderboard(on_progress=in_parts(update, number, 2)) for number, run in enumerate(runs)]
         update(0, None, "common players")
-        found = compare_boards((before, after), boards[0][0], boards[1][0])
+        found = compare_boards((before, after), *boards)
         correlation = found.rank_correlation()
     if form == "csv":
         write_rows(found.players, form, safe)
@@ -206,7 +190,7 @@ def diff(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAdd
     else:
         from ..terminal.show_migration import migration_tables
 
-        for table in migration_tables(found, (boards[0][1], boards[1][1]), top):
+        for table in migration_tables(found, (runs[0].format, runs[1].format), top):
             print_table(table)
         text = "" if correlation is None else f"; rank correlation {correlation:.4f}"
         both = count(found.players.num_rows, "player")

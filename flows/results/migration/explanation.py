@@ -115,7 +115,7 @@ def explain(
     contest
         The id of the contest, or its name if no other contest has it.
     deviations, titles
-        See :func:`ranklake.flows.results.leaderboard.leaderboard`.
+        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
 
     Raises
     ------

@@ -7,15 +7,15 @@ from itertools import combinations
 
 import pyarrow as pa
 import pytest
+from helpers.answers import player_history as of_rounds
 from helpers.games import DAY, as_periods, ingest_periods, league
 from helpers.lakes import commit_often, rate_run
 
 from ranklake.flows.answers import contests
-from ranklake.flows.answers.current import player_history as of_index
+from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import PublishedRun, open_published
 from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.results.players import player_history as of_rounds
 from ranklake.storage import Lake
 
 GAMES = league(200, n_players=12)
@@ -45,7 +45,7 @@ def test_history__has_the_opponent_of_each_game(run: PublishedRun) -> None:
         tables = [
             run.history(player),
             of_rounds(run._lake, "run", player).rows,
-            of_index(run._lake, "run", player).rows,
+            RatedRun(run._lake, "run").player(player).rows,
         ]
         for rows in (table.to_pylist() for table in tables):
             scores = [0.5 if row["lo"] < row["hi"] else 1.0 - row["lo"] for row in rows]

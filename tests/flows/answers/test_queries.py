@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.answers import leaderboard, leaderboard_at
 from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, synthetic
 from helpers.tables import over_years
 
-from ranklake.flows.answers import past
+from ranklake.flows.answers import run as answers
 from ranklake.flows.answers.distribution import distribution
 from ranklake.flows.answers.index_rows import IndexRows
 from ranklake.flows.answers.leaderboard import ORDERS, kept_boards
@@ -21,8 +22,6 @@ from ranklake.flows.answers.run import NoPlayerError, PublishedRun, open_publish
 from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.index_manifest import IndexFile, read_manifest
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.results.as_of import leaderboard_at
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.ranks import active
 from ranklake.storage import Dataset, Lake, MissingError, Run
 from ranklake.storage.names.search import Search, fold
@@ -269,14 +268,14 @@ def test_open__a_run_that_is_not_published_names_the_command(tmp_path: Path) -> 
 
 def test_leaderboards__of_earlier_times_are_kept_within_a_budget(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    make, times = past.leaderboard_at, [contest.time_seconds for contest in CONTESTS[1:4]]
+    make, times = answers.leaderboard, [contest.time_seconds for contest in CONTESTS[1:4]]
     size = open_published(lake, "run")._leaderboard_at(times[-1]).nbytes + 2 * 4096
 
-    def counted(tables: IndexRows, states: past.States, at: int) -> pa.Table:
+    def counted(rows: IndexRows, at: int) -> pa.Table:
         made.append(at)
-        return make(tables, states, at)
+        return make(rows, at)
 
-    monkeypatch.setattr(past, "leaderboard_at", counted)
+    monkeypatch.setattr(answers, "leaderboard", counted)
     monkeypatch.setattr("ranklake.flows.answers.leaderboard.MOST_KEPT", 3 * size)
     kept = kept_boards()
     one, other = (open_published(lake, "run", kept) for _ in range(2))  # one budget for all runs

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ranklake
-from ranklake.flows.answers.current import pool_note, pool_sizes
 from ranklake.flows.answers.pools import pools_of
+from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.common.pools import Pools, pools_line
 from ranklake.flows.pages import views
@@ -90,7 +90,7 @@ def test_command__says_that_pools_never_met(
 ) -> None:
     if published:
         publish(lake, "run")
-        assert open_published(lake, "run").facts()["pools"] == [3, 2]
+        assert open_published(lake, "run").facts["pools"] == [3, 2]
     words = ("--run", "run", "--lake", lake.url)
     assert invoke("leaderboard", *words).err == f"{LINE}\n"
     assert invoke("leaderboard", "--at", "1970-01-03", *words).err == ""  # bob met ann, and nobody else played
@@ -125,9 +125,10 @@ def test_pools__that_meet_are_one(lake: Lake, invoke: Command) -> None:
     publish(lake, "run")
     ingest(lake, [contest("5", "ann", "dot", time_seconds=432_000)])
     rate_run(lake)
-    assert pool_sizes(lake, "run") == (5,)  # the index is of earlier rounds
+    assert RatedRun(lake, "run").pool_sizes() == (5,)  # the index is of earlier rounds
     publish(lake, "run")
-    assert (pool_sizes(lake, "run"), pool_note(lake, "run", [0, 4], ["ann", "eva"])) == ((5,), "")
+    published = RatedRun(lake, "run")
+    assert (published.pool_sizes(), published.pool_note([0, 4], ["ann", "eva"])) == ((5,), "")
     assert invoke("leaderboard", "--run", "run", "--lake", lake.url).err == ""
 
 

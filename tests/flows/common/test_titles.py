@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 import pytest
+from helpers.answers import leaderboard, player_history
 from helpers.commands import Command
 from helpers.lakes import contest, copy_of, files, lake_of, rate_run
 
+from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.common.title_files import parse_titles
 from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles
-from ranklake.flows.results.display import rating_format
-from ranklake.flows.results.leaderboard import leaderboard
-from ranklake.flows.results.players import player_history
 from ranklake.flows.results.run_titles import default_titles
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, Run
@@ -92,7 +91,7 @@ def test_titles__stored_by_rate_apply_to_every_command(invoke: Command, lake: La
     rate = ("rate", "--run", "run", "--lake", lake.url)
     assert "kept 3 rounds rated before, rated 0" in invoke(*rate, "--titles", ladder).out
     assert titles_in(lake) == ["b"] * 4
-    assert rating_format(lake, "run").titles.name == "two.json"
+    assert RatedRun(lake, "run").format.titles.name == "two.json"
     assert player_history(lake, "run", "ada").format.titles.ladder[1].name == "b"
     assert "b" in invoke("leaderboard", "--run", "run", "--lake", lake.url).out
     assert titles_in(lake, titles=NONE) == [None] * 4  # an option has precedence
@@ -139,16 +138,19 @@ def test_titles__a_rating_has_the_title_of_its_highest_minimum() -> None:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_format__has_the_decimals_of_the_scale(lake: Lake, system: str) -> None:
     rate_run(lake, run=system, system=system, max_rounds=0)
-    form = rating_format(lake, system)
+    form = RatedRun(lake, system).format
     assert form.decimals == (2 if system == "trueskill" else 0)
     assert bool(form.titles) is (system != "trueskill")
 
 
 def test_format__of_a_smaller_scale_has_more_decimals(lake: Lake, invoke: Command) -> None:
     rate_run(lake, run="small", system="trueskill", mu_init=2.5, sigma_init=0.8333, beta=0.4, tau=0.008)
-    form = rating_format(lake, "small")
+    form = RatedRun(lake, "small").format
     assert (form.decimals, form.rating(1.23456), form.change(0.5), form.belief(2.0)) == (3, "1.235", "+0.500", "2.000")
-    assert (rating_format(lake, "run").rating(1234.5678), rating_format(lake, "run").belief(1.25)) == ("1235", "1.2")
+    assert (RatedRun(lake, "run").format.rating(1234.5678), RatedRun(lake, "run").format.belief(1.25)) == (
+        "1235",
+        "1.2",
+    )
     (row,) = json.loads(invoke("leaderboard", "--run", "small", "--top", 1, "--format", "json", "--lake", lake.url).out)
     text = invoke("leaderboard", "--run", "small", "--top", 1, "--lake", lake.url).out
     assert all(f" {row[name]:.3f} " in text for name in ("rating", "mu", "sigma", "max_rating"))

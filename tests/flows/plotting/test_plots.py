@@ -18,12 +18,12 @@ from helpers.lakes import contest, copy_of, ingest, lake_of, rate_run, rated, sy
 
 pytest.importorskip("matplotlib")
 
+from helpers.answers import leaderboard, player_history
+
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.plotting.distribution import MOMENTS, QUANTILES, distribution, distribution_figure
 from ranklake.flows.plotting.figures import SERIES, drawing, encode, legible, new_figure
 from ranklake.flows.plotting.plots import players_figure
-from ranklake.flows.results.leaderboard import leaderboard
-from ranklake.flows.results.players import player_history
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, Lake

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from helpers.answers import leaderboard, player_history
 from helpers.lakes import commit_often, ingest, lake_of, rate_run, same_tables, stamps, start, synthetic
 from helpers.tables import over_years
 from helpers.timeouts import TIMEOUT
 
-import ranklake.flows.answers.current as current
+from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.cli.main import cli
 from ranklake.flows.maintenance.verify import Verifier
@@ -19,8 +20,6 @@ from ranklake.flows.publication import index_parts, index_writer
 from ranklake.flows.publication.index_manifest import index_path, read_manifest
 from ranklake.flows.publication.index_parts import cut
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.results.leaderboard import leaderboard
-from ranklake.flows.results.players import player_history
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, Run
 
 CONTESTS = over_years(synthetic(40))
@@ -188,21 +187,21 @@ def test_commands__output_is_the_same_with_and_without_an_index(
 
 def test_commands__an_index_of_another_state_or_display_is_not_used(lake: Lake) -> None:
     extend(lake, 33)
-    assert same_tables(current.leaderboard(lake, "run")[0], leaderboard(lake, "run"))
-    assert same_tables(current.leaderboard(lake, "run", 1.5)[0], leaderboard(lake, "run", 1.5))
+    assert same_tables(RatedRun(lake, "run").leaderboard(), leaderboard(lake, "run"))
+    assert same_tables(RatedRun(lake, "run", 1.5).leaderboard(), leaderboard(lake, "run", 1.5))
     publish(lake, "run", deviations=1.5)
     for deviations in (None, 1.5):
-        history = current.player_history(lake, "run", "player 2", deviations)
+        history = RatedRun(lake, "run", deviations).player("player 2")
         assert same_tables(history.rows, player_history(lake, "run", "player 2", deviations).rows)
-        assert same_tables(current.leaderboard(lake, "run", deviations)[0], leaderboard(lake, "run", deviations))
+        assert same_tables(RatedRun(lake, "run", deviations).leaderboard(), leaderboard(lake, "run", deviations))
 
 
 def test_commands__a_damaged_index_is_not_used(lake: Lake) -> None:
     expected = leaderboard(lake, "run")
     for file in Path(lake.uri("published/run/index")).iterdir():
         file.write_bytes(b"damaged")
-    assert same_tables(current.leaderboard(lake, "run")[0], expected)
-    assert current.player_history(lake, "run", "player 2").rows.num_rows
+    assert same_tables(RatedRun(lake, "run").leaderboard(), expected)
+    assert RatedRun(lake, "run").player("player 2").rows.num_rows
     with pytest.raises(DamagedError, match="publish --run run"):
         open_published(lake, "run")
 
@@ -211,7 +210,7 @@ def test_commands__a_missing_player_gives_the_same_error(lake: Lake) -> None:
     ingest(lake, [*CONTESTS[:30]])
     for name in ("nobody", "PLAYER 2"):
         with pytest.raises(LakeError) as fast:
-            current.player_history(lake, "run", name)
+            RatedRun(lake, "run").player(name)
         with pytest.raises(LakeError) as slow:
             player_history(lake, "run", name)
         assert str(fast.value) == str(slow.value)

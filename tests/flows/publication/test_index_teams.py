@@ -7,17 +7,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from helpers.answers import player_history
 from helpers.commands import Command
 from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, same_tables
 from helpers.teams import rosters
 
-from ranklake.flows.answers import current
+from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.index_manifest import index_path, read_manifest
 from ranklake.flows.publication.index_parts import encode_part
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.results.players import player_history
 from ranklake.storage import Dataset, Lake, Run
 
 TEAMS = {"2": {"a": "red", "b": "red", "d": "blue", "e": "blue", "f": "blue"}}
@@ -73,9 +73,9 @@ def test_history__from_the_index_is_that_of_the_rounds(lake: Lake, monkeypatch: 
     rows = {handle: player_history(lake, "run", handle).rows for handle in "abcdef"}
     assert rows["a"].column("team").to_pylist() == [None, "red", None, None]
     assert rows["c"].column("team").to_pylist() == [None] * 4
-    monkeypatch.delattr("ranklake.flows.results.players.player_history")
+    monkeypatch.delattr("ranklake.flows.answers.lake_rows.LakeRows")
     for handle, expected in rows.items():
-        assert same_tables(current.player_history(lake, "run", handle).rows, expected)
+        assert same_tables(RatedRun(lake, "run").player(handle).rows, expected)
     published = open_published(lake, "run").history("e").column("team").to_pylist()
     assert published == [None, "blue", None, None]
 
@@ -84,7 +84,7 @@ def test_index__of_an_earlier_release_is_read_and_gets_teams_by_a_publish(lake: 
     parts = open_published(lake, "run").manifest.parts
     without_teams(lake)
     assert indexed(lake) == {}
-    assert current.player_history(lake, "run", "a").rows.column("team").to_pylist() == [None, "red", None, None]
+    assert RatedRun(lake, "run").player("a").rows.column("team").to_pylist() == [None, "red", None, None]
     publish(lake, "run")
     assert indexed(lake) == TEAMS
     new = read_manifest(lake, "run")

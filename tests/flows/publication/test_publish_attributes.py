@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.answers import leaderboard
 from helpers.databases import Judge
 from helpers.lakes import ingest, rate_run
 from helpers.tables import delta, folder, read
@@ -19,7 +20,6 @@ from ranklake.flows.publication.database_tables import DatabaseTables
 from ranklake.flows.publication.index_manifest import read_manifest
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.verification import verify_published
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Contest, Dataset, Lake
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
@@ -154,7 +154,7 @@ def test_queries__filter_and_group_the_leaderboard(lake: Lake, tmp_path: Path) -
     publish(lake, "run")
     run, board = open_published(lake, "run"), leaderboard(lake, "run").to_pylist()
     assert run.attributes == ("country", "team")
-    assert run.facts()["attributes"] == ["country", "team"]
+    assert run.facts["attributes"] == ["country", "team"]
     for group in (("country", "PL"), ("team", "1: a"), ("country", "nowhere")):
         of = COUNTRIES if group[0] == "country" else TEAMS
         page = run.leaderboard(0, 1000, group=group)

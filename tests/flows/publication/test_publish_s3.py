@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from helpers.answers import leaderboard
 from helpers.lakes import ingest, lake_of, rate_run, same_tables, synthetic
 from helpers.tables import over_years
 
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Lake, Run
 
 pytestmark = pytest.mark.slow

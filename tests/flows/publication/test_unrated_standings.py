@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.answers import player_history
 from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run
 from helpers.sites import manifest, unpacked
 
-from ranklake.flows.answers.current import player_history as current_history
+from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.pages import views
 from ranklake.flows.publication.content import Content
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.results.migration.explanation import explain
-from ranklake.flows.results.players import player_history
 from ranklake.flows.site.content import SiteContent
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Lake, Run
@@ -73,7 +73,7 @@ def test_standings__have_unrated_participants_with_a_mark(lake: Lake) -> None:
 def test_places__are_of_the_rated_participants_at_every_door(lake: Lake, tmp_path: Path, invoke: Command) -> None:
     before = player_history(lake, "run", "ben").rows
     publish(lake, "run")
-    after, published = current_history(lake, "run", "ben").rows, open_published(lake, "run")
+    after, published = RatedRun(lake, "run").player("ben").rows, open_published(lake, "run")
     publish_site(lake, "run", str(tmp_path / "site"))
     contests = unpacked(tmp_path / "site", manifest(tmp_path / "site")["contests"])
     shown = views.player(published, "ben")["rounds"]

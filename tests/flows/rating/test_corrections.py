@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.answers import leaderboard, player_history
 from helpers.commands import Command
 from helpers.folders import reference, write_folder
 from helpers.lakes import (
@@ -34,8 +35,6 @@ import ranklake.flows.rating.rate
 import ranklake.storage.datasets.ingest
 from ranklake.flows.common.adapters import ContestFacts
 from ranklake.flows.rating.report import RateReport
-from ranklake.flows.results.leaderboard import leaderboard
-from ranklake.flows.results.players import player_history
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 
 SEGMENT_ROWS = 30

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from helpers.answers import leaderboard
 from helpers.games import DAY, Game, as_contests, as_periods, ingest_periods, league
 from helpers.lakes import commit_often, copy_of, ingest, rate_run, rated
 
@@ -15,7 +16,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.tuning.trials import load_history
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.verification import verify_published
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.smoothed import RunSmoothing
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.rating_kernels import SYSTEMS

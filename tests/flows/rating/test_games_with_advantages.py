@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.answers import leaderboard
 from helpers.games import Game, as_periods, ingest_periods, league, with_advantages
 from helpers.lakes import commit_often, rate_run, rated
 
@@ -14,7 +15,6 @@ from ranklake.flows.evaluation.tuning.trials import load_history
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.verification import verify_published
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.lake.layout import dataset_folder

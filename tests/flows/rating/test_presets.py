@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.answers import leaderboard
 from helpers.commands import Command
 from helpers.lakes import lake_of, synthetic
 from helpers.timeouts import TIMEOUT
@@ -23,7 +24,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rating.rate import rate
 from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.flows.results.display import Display
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.systems.elo_srm import PRESETS as ROWS
 from ranklake.storage import DamagedError, Lake, Run

@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.answers import leaderboard, player_history
 from helpers.lakes import NUMBERS, contest, lake_of, rate_run, rated, rated_in_memory, same_tables, synthetic
 
 from ranklake import rate_history
 from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.rating.config import RunConfig
-from ranklake.flows.results.leaderboard import leaderboard
-from ranklake.flows.results.players import player_history
 from ranklake.rating_kernels import SYSTEMS
 
 CONTESTS = synthetic(40, seed=5, large=20)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from helpers.answers import leaderboard
 from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, rated, same_tables, synthetic
 
 from ranklake.flows.common.adapters import places_among_rated
@@ -18,7 +19,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.tuning.trials import load_history
 from ranklake.flows.maintenance.verify import replay
 from ranklake.flows.publication.content import Content
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.files.reference import parse_reference

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
+from helpers.answers import leaderboard, leaderboard_at
 from helpers.frames import frame_of
 from helpers.lakes import lake_of, rate_run, synthetic
 
@@ -16,9 +17,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.rating.rate import rate
 from ranklake.flows.rating.resolve import resolve_runs
-from ranklake.flows.results.as_of import leaderboard_at
 from ranklake.flows.results.groups import board_values, group_table
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.ranks import active
 from ranklake.storage import Dataset
 

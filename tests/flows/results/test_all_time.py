@@ -13,8 +13,8 @@ import pytest
 from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
 
+from ranklake.flows.answers.all_time import all_time_leaderboard
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.results.all_time import all_time_leaderboard
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.storage import Dataset, Lake, LakeError
 
@@ -66,7 +66,7 @@ def test_all_time__has_each_players_best_level(lake: Lake, deviations: float | N
 
 
 def board_of_now(lake: Lake) -> str:
-    from ranklake.flows.results.leaderboard import leaderboard
+    from helpers.answers import leaderboard
 
     return json.dumps(leaderboard(lake, "run").select(["handle", "n_rounds"]).to_pylist())
 

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers.answers import leaderboard, leaderboard_at
 from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run, rated, synthetic
 
-from ranklake.flows.results.as_of import leaderboard_at
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.ranks import active, percentiles, places
 from ranklake.storage import Lake, LakeError
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.answers import leaderboard
 from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run, synthetic
 from helpers.strategies import repeatable
@@ -17,8 +18,8 @@ from hypothesis import strategies as st
 
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.results.attributes import player_attributes
-from ranklake.flows.results.groups import board_values, group_rating, group_ratings, group_table, where
-from ranklake.flows.results.leaderboard import leaderboard
+from ranklake.flows.results.groups import board_values, group_rating, group_ratings, group_table, has_value
+from ranklake.flows.results.ranks import among
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.limits import MAX_COLUMNS
 from ranklake.storage import Dataset, Lake, LakeError
@@ -100,8 +101,8 @@ def test_attributes__filter_and_group_a_leaderboard(lake: Lake, tmp_path: Path) 
     board, dataset = leaderboard(lake, "run"), Dataset.open(lake, "games")
     assert countries_of(lake) == {"ada": "GB", "grace": "US", "linus": "GB"}
     countries = board_values(dataset, "country", board)
-    assert where(board, countries, "NL").num_rows == 0
-    british = where(board, countries, "GB").to_pylist()
+    assert not has_value(countries, "NL").any()
+    british = among(board, has_value(countries, "GB")).to_pylist()
     assert [row["handle"] for row in british] == [
         name for name in board["handle"].to_pylist() if name in ("ada", "linus")
     ]

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.answers import leaderboard
 from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run
 
 import ranklake
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.storage import Lake, LakeError
 
 ALONE = [contest("1", "ann"), contest("2", "bob")]

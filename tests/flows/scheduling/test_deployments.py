@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+from helpers.answers import leaderboard
 from helpers.databases import Judge, sqlite_judge
 from helpers.lakes import contest, files, ingest, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.markdown import MARKUP, read, texts
@@ -36,7 +37,6 @@ from ranklake.flows.common.progress import ProgressLog
 from ranklake.flows.common.text import visible as plain
 from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake import layout

@@ -21,6 +21,7 @@ from helpers.lakes import same_tables
 from pyarrow import csv
 
 pytest.importorskip("starlette")
+from helpers.answers import leaderboard
 from helpers.api import TestClient
 from helpers.names import STRANGE
 
@@ -30,7 +31,6 @@ from ranklake.flows.frames.run_prediction import predict_run
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.serving import previews
 from ranklake.flows.serving.answers.data_files import MOST_RANGES
 from ranklake.flows.serving.answers.parameters import Parameter

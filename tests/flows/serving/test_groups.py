@@ -16,13 +16,13 @@ from helpers.tables import over_years
 from pyarrow import csv
 
 pytest.importorskip("starlette")
+from helpers.answers import leaderboard
 from helpers.api import TestClient
 
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.pages import views
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns

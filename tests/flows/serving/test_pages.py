@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 import pytest
 
 pytest.importorskip("starlette")
+from helpers.answers import leaderboard
 from helpers.api import TestClient
 from helpers.names import STRANGE
 
 from ranklake.flows.pages import views
 from ranklake.flows.pages.names import short
 from ranklake.flows.pages.render import POLICY, static_files
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.serving import pages as serving_pages
 from ranklake.flows.serving import preview_page
 from ranklake.flows.serving.app import create_app

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("starlette")
 from helpers.api import ask
 
-from ranklake.flows.answers import past
+from ranklake.flows.answers import run as answers
 from ranklake.flows.serving.answers.problems import Problem
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS, MOST_SEARCHED
@@ -61,7 +61,7 @@ def asked(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[
 
         return computed
 
-    monkeypatch.setattr(past, "leaderboard_at", watched(past.leaderboard_at))
+    monkeypatch.setattr(answers, "leaderboard", watched(answers.leaderboard))
     monkeypatch.setattr(Search, "similar", watched(Search.similar))
 
     def send(address: str) -> tuple[int, list[bool]]:

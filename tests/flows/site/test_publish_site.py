@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from helpers.answers import leaderboard
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
 from helpers.sites import manifest, unpacked
 
 from ranklake.flows.cli.main import cli
 from ranklake.flows.common.extras import MissingExtraError
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.site import parts, publish
 from ranklake.flows.site.publish import SiteReport, publish_site
 from ranklake.flows.site.writer import SiteFiles

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.answers import leaderboard, player_history
 from helpers.lakes import contest, lake_of, rate_run, synthetic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklake.flows.results.leaderboard import leaderboard
-from ranklake.flows.results.players import player_history
 from ranklake.flows.site.content import SiteContent
 from ranklake.flows.site.shards import (
     board_pages,

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.answers import leaderboard
 from helpers.lakes import lake_of, rate_run, synthetic
 
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.pages import views
 from ranklake.flows.results.attributes import player_attributes
 from ranklake.flows.results.groups import groups_of
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Dataset, Lake
 

@@ -7,13 +7,13 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from helpers.answers import leaderboard
 from helpers.lakes import contest, ingest, lake_of, rate_run
 from helpers.sites import manifest, unpacked
 from helpers.teams import rosters
 
 from ranklake.flows.pages.names import short
 from ranklake.flows.pages.rows import first_rows, whole_teams
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.site import parts
 from ranklake.flows.site.content import SiteContent
 from ranklake.flows.site.publish import publish_site

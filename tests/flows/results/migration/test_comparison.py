@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.answers import leaderboard
 from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run, synthetic
 
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.results.migration.comparison import QUANTILES, Migration, compare_boards
 from ranklake.storage import Lake, LakeError
 

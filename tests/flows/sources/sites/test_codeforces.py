@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.answers import leaderboard
 from helpers.contents import counts, standings
 from helpers.data import sample, shared
 from helpers.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes
@@ -19,7 +20,6 @@ from helpers.server import Reply, Server
 from ranklake.flows.ingestion import fetch
 from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.ingestion.sites import ingest_source, normalise_source
-from ranklake.flows.results.leaderboard import leaderboard
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.sites.codeforces import Codeforces

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 
 from ranklake.storage import Lake
 
-from .leaderboard import open_rated, rated_contests
-from .smoothed import RunSmoothing
+from ..results.leaderboard import open_rated, rated_contests
+from ..results.smoothed import RunSmoothing
 
 __all__ = ["DEVIATIONS", "all_time_leaderboard"]
 

@@ -1,0 +1,231 @@
+"""A run as it is in the lake: from its index while that is up to date, else from all rounds.
+
+Both ways give the same values to the bit. The index needs no kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage.datasets.round_teams import RoundTeams
+from ranklake.storage.lake.layout import smoothing_folder
+from ranklake.storage.lake.schemas import ROUNDS
+
+from ..common.pools import Pools
+from ..common.progress import ProgressCallback, not_shown
+from ..common.times import count_until, spelled
+from ..common.titles import TitlesChoice
+from ..publication.index_manifest import IndexManifest, read_manifest, source_digest
+from ..results.groups import board_values, check_value, group_table, has_value
+from ..results.leaderboard import rated_contests
+from ..results.player_names import PlayerHistory, alias_note, candidate_names
+from ..results.ranks import active as active_players
+from ..results.ranks import among
+from ..results.rating_format import RatingFormat
+from ..results.run_titles import titles_of
+from .history import history
+from .index_rows import IndexRows
+from .leaderboard import first_end, leaderboard
+
+if TYPE_CHECKING:  # imports kernels
+    from .lake_rows import LakeRows
+
+__all__ = ["RatedRun"]
+
+_HISTORY = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating", "team"]
+
+
+class RatedRun:
+    """A run of a lake, for questions about its current rounds.
+
+    Parameters
+    ----------
+    deviations
+        The display rating is mu - deviations (sigma - its limit); by default the factor of the run's preset or system.
+    titles
+        By default the titles of the run; see :func:`ranklake.flows.results.run_titles.titles_of`.
+    """
+
+    def __init__(self, lake: Lake, name: str, deviations: float | None = None, titles: TitlesChoice = None) -> None:
+        self.lake, self.name, self._deviations, self._titles = lake, name, deviations, titles
+
+    @cached_property
+    def run(self) -> Run:
+        """The run; raises ``MissingError`` if there is none."""
+        return Run.open(self.lake, self.name)
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """Its data set."""
+        return Dataset.open(self.lake, self.run.config["dataset"])
+
+    @cached_property
+    def format(self) -> RatingFormat:
+        """The format of its ratings."""
+        if self._shown_manifest is not None:
+            mu_init, decimals = self._shown_manifest.mu_init, self._shown_manifest.decimals
+        else:
+            from ..results.display import Display
+
+            display = Display.of(self.run)
+            mu_init, decimals = display.params.mu_init, display.decimals
+        return RatingFormat(titles_of(self.run, self.dataset, mu_init, self._titles), decimals)
+
+    def leaderboard(
+        self,
+        at: int | None = None,
+        active: int | None = None,
+        where: Sequence[tuple[str, str]] = (),
+        on_progress: ProgressCallback = not_shown,
+    ) -> pa.Table:
+        """All rated players, best first; see :func:`ranklake.flows.answers.leaderboard.leaderboard`.
+
+        Parameters
+        ----------
+        at
+            The state at this time, UTC seconds; read from the rounds.
+        active
+            Only players whose last contest ended at most this many seconds before ``at``, or before the last contest.
+        where
+            Only players with these values of attributes. Places and percentiles are among the players that are left.
+
+        Raises
+        ------
+        ValueError
+            ``at`` is out of range.
+        LakeError
+            There is no such run, it has no rounds yet, none of its rated rounds had ended by then, or nobody has such
+            an attribute or value.
+        """
+        board = self._everybody(at, on_progress)
+        board = board if active is None else active_players(board, active, at)
+        for attribute, value in where:
+            values = board_values(self.dataset, attribute, board)
+            check_value(attribute, values, value)
+            board = among(board, has_value(values, value))
+        return board
+
+    def groups(self, attribute: str, board: pa.Table) -> pa.Table:
+        """The groups of the players of a leaderboard by an attribute, best first."""
+        return group_table(board, board_values(self.dataset, attribute, board))
+
+    def _everybody(self, at: int | None, on_progress: ProgressCallback) -> pa.Table:
+        if at is None:
+            with suppress(LakeError):
+                if (rows := self._index()) is not None:
+                    return leaderboard(rows)
+        rounds = self._rounds(on_progress)
+        board = leaderboard(rounds, at)
+        if at is not None and not board.num_rows:
+            first = first_end(rounds, "its first contest", "its contests")
+            raise LakeError(f"run {self.name} has no rated rounds until {spelled(at)}; {first}")
+        return board
+
+    def player(self, handle: str, smoothed: bool = False) -> PlayerHistory:
+        """All rated rounds of one player in order, with the contests; old names lead to the current one.
+
+        Rows of games have the ``opponent``.
+
+        Parameters
+        ----------
+        smoothed
+            Also the skills of the smoothing, if the run has a current one.
+
+        Raises
+        ------
+        LakeError
+            The data set has no such handle (the message names similar ones), or the run has not rated the player.
+        """
+        smoothed = smoothed and bool(self.lake.list(smoothing_folder(self.name)))  # which the index does not have
+        index = None if smoothed else self._whole_index()
+        players = candidate_names(self.dataset, handle)
+        rows = self._rounds() if index is None else index
+        table = history(rows, list(players.values()))
+        if not table.num_rows:
+            raise LakeError(f"player {handle!r} has no rated rounds in run {self.name}")
+        number = table.column("player")[0].as_py()
+        name = next(name for name, player in players.items() if player == number)
+        table = table.select([*_HISTORY, *(["opponent"] if "opponent" in table.column_names else [])])
+        if smoothed and (skills := self._rounds().smoothed_rows(number)) is not None:
+            for column in skills.column_names:
+                table = table.append_column(column, skills.column(column))
+        return PlayerHistory(name, table, alias_note(self.dataset, handle, name), self.format)
+
+    def pool_sizes(self, at: int | None = None, most_rows: int | None = None) -> tuple[int, ...]:
+        """Number of players of each pool, largest first.
+
+        Parameters
+        ----------
+        at
+            Only contests that had ended by this time, UTC seconds.
+        most_rows
+            The most participations to read; without an index a run with more has one pool.
+        """
+        if at is None and self._published_sizes is not None:
+            return self._published_sizes
+        chain, stop = self.run.segments(), None
+        if most_rows is not None and sum(segment.n_rows for segment in chain.segments) > most_rows:
+            return ()
+        if at is not None:
+            ends = rated_contests(chain, self.dataset).column("time_seconds").fill_null(0).to_numpy()
+            stop = count_until(ends, at)
+        return Pools.of_run(self.run, self.dataset, chain, stop).sizes if stop != 0 else ()
+
+    def pool_note(self, rows: Sequence[int], names: Sequence[str]) -> str:
+        """A line if some players, given by their indices and names, are of different pools; else empty."""
+        known = self._published_sizes
+        if len(rows) < 2 or (known is not None and len(known) < 2):
+            return ""
+        return Pools.of_run(self.run, self.dataset).note(rows, names)
+
+    @cached_property
+    def _manifest(self) -> IndexManifest | None:
+        """The manifest of the index if that has the current state of the run."""
+        with suppress(LakeError):
+            manifest = read_manifest(self.lake, self.name)
+            if manifest is not None and (newest := self.run.newest_segment()) is not None:
+                current = manifest.source == source_digest(self.run, self.dataset, newest)
+                return manifest if current else None
+        return None
+
+    @property
+    def _shown_manifest(self) -> IndexManifest | None:
+        """The manifest if the index also has this display rating."""
+        found, chosen = self._manifest, self._deviations
+        if found is None or (chosen is None) != found.default_deviations:
+            return None
+        return found if chosen is None or chosen == found.deviations else None
+
+    def _index(self) -> IndexRows | None:
+        found = self._shown_manifest
+        return None if found is None else IndexRows(self.lake, self.name, found, self.format.titles)
+
+    def _whole_index(self) -> IndexRows | None:
+        """The index with its parts open; only on a disk, elsewhere all would be read.
+
+        The index of an earlier release has no teams.
+        """
+        if self.lake.local:
+            with suppress(LakeError):
+                if (rows := self._index()) is not None:
+                    teams = RoundTeams(self.dataset, rows.contests_table.column("contest_id").combine_chunks())
+                    if all(part.teams == teams.any(part.start, part.stop) for part in rows.manifest.parts):
+                        rows.load()
+                        return rows
+        return None
+
+    def _rounds(self, on_progress: ProgressCallback = not_shown) -> LakeRows:
+        from .lake_rows import LakeRows
+
+        return LakeRows(self.lake, self.name, self._deviations, self._titles, on_progress)
+
+    @cached_property
+    def _published_sizes(self) -> tuple[int, ...] | None:
+        """The pools that an index has which is up to date; None without one."""
+        return None if self._manifest is None else self._manifest.pools

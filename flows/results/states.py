@@ -1,0 +1,65 @@
+"""The state of each player after some rounds, and the leaderboard of these states. Imports no kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ranklake.storage.lake.schemas import PUBLISHED
+
+from ..common.titles import Titles
+from .ranks import percentiles, places
+
+__all__ = ["States", "board_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """The players rated until a round.
+
+    Attributes
+    ----------
+    players : int32[n]
+        Indices of the players, ascending.
+    columns : dict
+        ``rating, mu, sigma, n_rounds, max_rating, last_time_seconds`` of each.
+    latest : int64[n]
+        The latest end of all rounds of each, UTC seconds; 0 if unknown. Clocks of sources may go back.
+    """
+
+    players: npt.NDArray[np.int32]
+    columns: dict[str, npt.NDArray[Any]]
+    latest: npt.NDArray[np.int64]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns."""
+        return self.players.nbytes + self.latest.nbytes + sum(values.nbytes for values in self.columns.values())
+
+
+def board_table(states: States, handles: pa.Array, titles: Titles) -> pa.Table:
+    """The players best first, ties by handle; columns as in ``PUBLISHED["leaderboard"]``.
+
+    Parameters
+    ----------
+    handles
+        The handle of each rated player.
+    """
+    shown = pa.table({"rating": states.columns["rating"], "handle": handles})
+    order = pc.sort_indices(shown, sort_keys=[("rating", "descending"), ("handle", "ascending")])
+    rows, shown = order.to_numpy(), shown.take(order)
+    rating = shown.column("rating").to_numpy()
+    columns = {name: values[rows] for name, values in states.columns.items()} | {
+        "place": places(rating),
+        "handle": shown.column("handle"),
+        "title": titles.of(rating),
+        "player": states.players[rows],
+        "percentile": percentiles(rating),
+    }
+    schema = PUBLISHED["leaderboard"]
+    return pa.table([columns[name] for name in schema.names], schema=schema)
