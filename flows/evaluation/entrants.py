@@ -14,14 +14,13 @@ import numpy as np
 
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
-from ranklake.rating_kernels.core.system import PerformanceLaw, System
+from ranklake.rating_kernels.core.system import PerformanceLaw, Prior, System
 from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter
 
 from ..execution.team_laws import team_laws
-from .laws import laws_of
 from .scores import RoundScores, score_rounds
 
-__all__ = ["Entrants"]
+__all__ = ["Entrants", "laws_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,4 +109,34 @@ def _joined(members: Entrants, system: System | None, params: Any, sigma: Floats
         n_before=np.minimum.reduceat(members.n_before, first),
         change=np.bincount(of_row, weight * members.change, n_teams).astype(np.float64),
         law=law,
+    )
+
+
+def laws_of(
+    system: System,
+    params: Any,
+    sizes: Longs,
+    weight: Floats,
+    mu_prior: Floats,
+    sigma_prior: Floats,
+    n_before: Ints,
+    entrants: Longs | None = None,
+) -> PerformanceLaw | None:
+    """The law of each row; None if the system has no model of performances.
+
+    Parameters
+    ----------
+    sizes, weight : [r]
+        Number of participations and weight of each round.
+    mu_prior, sigma_prior, n_before
+        As in :class:`ranklake.rating_kernels.Outcome`.
+    entrants : int64[r]
+        Number of teams of each round; by default that of participations.
+    """
+    if system.performance_law is None:
+        return None
+    nothing = np.full(len(mu_prior), np.nan)
+    prior = Prior(mu_prior, sigma_prior, nothing, n_before)
+    return system.performance_law(
+        params, np.repeat(weight, sizes), np.repeat(sizes if entrants is None else entrants, sizes), prior
     )

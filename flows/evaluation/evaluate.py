@@ -27,8 +27,7 @@ from ..common.finite import finite_json, finite_rows
 from ..common.text import count
 from ..compilation.compile import CompileCallback, announce, compile_parts
 from ..results.leaderboard import check_rated
-from .game_facts import GameFacts
-from .game_scores import summary
+from .games import GameFacts, summary
 from .pieces import PieceScorer, split
 from .scores import METRICS, RoundScores
 

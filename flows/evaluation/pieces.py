@@ -18,8 +18,7 @@ from ranklake.storage.datasets.round_teams import RoundTeams
 
 from ..common.adapters import to_ragged
 from .entrants import Entrants
-from .game_facts import GameFacts
-from .game_scores import score_games
+from .games import GameFacts, score_games
 from .scores import RoundScores
 
 __all__ = ["Piece", "PieceScorer", "split"]

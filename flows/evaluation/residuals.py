@@ -21,7 +21,7 @@ from ranklake.rating_kernels.core.system import System
 from ranklake.rating_kernels.metrics.metrics import keep
 from ranklake.rating_kernels.metrics.rank_information import rank_levels
 
-from .laws import laws_of
+from .entrants import laws_of
 
 __all__ = ["CLASSES", "BinSummary", "Surprises", "breakdowns", "contest_classes", "surprises"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,10 @@ from ..common.skipping import Skipping
 from ..common.text import count, described
 from ..compilation.compile import compile_parts, parts_for
 from ..engines.serial import Serial
-from ..evaluation.scores import is_better
 from ..evaluation.tuning.config import METRICS
 from ..evaluation.tuning.proposals import open_proposals
 from ..evaluation.tuning.spaces import chosen_in
-from ..evaluation.tuning.trials import RUNGS, History, Trial, held_out_scores, run_trial
+from ..evaluation.tuning.trials import RUNGS, History, Trial, best_first, run_trial, tested
 from ..frames.results import NO_TIMES, Reading, named_columns
 from ..sources.absences import Absent
 from ..sources.base import OnError
@@ -117,20 +117,14 @@ def tune(
         raise ValueError(f"{rule}; train_share={train_share:g} of {rated} is {n_train}")
     train = history.first(n_train)
     compile_parts([*parts_for(system, np.diff(history.rounds.offsets)), SCORES])
-    proposals.begin(train)
-    done: list[Trial] = []
     with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        for first in range(0, proposals.total, proposals.batch):
-            asked = proposals.ask(first, min(proposals.batch, proposals.total - first))
-            batch = list(pool.map(lambda settings: run_trial(train, system, settings, metric, filter), asked))
-            proposals.tell(batch)
-            done += batch
+        run = partial(run_trial, train, system, metric=metric, filter=filter)
+        done = proposals.try_all(train, lambda asked: list(pool.map(run, asked)))
     scored = [trial for trial in done if not np.isnan(trial.scores.get(metric, np.nan))]
     if not scored:
         raise ValueError(f"no trial has a score: {done[0].error or 'no player of the filter is in a training contest'}")
-    sign = -1.0 if is_better(metric, 1.0, 0.0) else 1.0
-    ranked = sorted(scored, key=lambda trial: sign * trial.scores[metric])
-    tests = {id(trial): _test(history, n_train, system, trial, filter, metric) for trial in ranked[:best]}
+    ranked = best_first(scored, metric)
+    tests = {id(trial): tested(history, n_train, system, trial, Serial(), filter, metric) for trial in ranked[:best]}
     rest = [trial for trial in done if trial not in scored]
     frame = pd.DataFrame([_row(rating_system, trial, tests.get(id(trial), {}), metric) for trial in [*ranked, *rest]])
     frame.attrs["best"] = _values(rating_system, ranked[0])
@@ -147,13 +141,6 @@ def _spelled(space: Mapping[str, Sequence[Any] | str]) -> list[str]:
         f"{name}={values if isinstance(values, str) else ','.join(str(value) for value in values)}"
         for name, values in space.items()
     ]
-
-
-def _test(history: History, first_round: int, system: str, trial: Trial, filter: str, metric: str) -> dict[str, float]:
-    try:
-        return held_out_scores(history, first_round, system, trial.settings, Serial(), filter, metric)
-    except (ArithmeticError, ValueError):  # the ratings diverged after the training rounds
-        return {}
 
 
 def _values(system: Any, trial: Trial) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ...common.text import count
 from ...evaluation.compare import Evaluations, WinRate
 from ...evaluation.differences import CONFIDENCE, differences
 from ...evaluation.evaluate import Evaluation
-from ...evaluation.game_scores import summary
+from ...evaluation.games import summary
 from ...evaluation.scores import METRICS
 from ...evaluation.tuning.tune import TuningReport
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table

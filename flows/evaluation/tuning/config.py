@@ -10,8 +10,7 @@ from ranklake.storage.lake import layout
 
 from ...common.configuration.settings import find_system
 from ...rating.config import default_run
-from .proposals import open_proposals
-from .protocol import Proposals
+from .proposals import Proposals, open_proposals
 
 __all__ = ["METRICS", "TuningConfig"]
 

@@ -6,27 +6,63 @@ the scores of a batch before it proposes the next: neither the number of workers
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ranklake.rating_kernels import System
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
+from ranklake.rating_kernels.smoothing.evidence import LEAST
+from ranklake.rating_kernels.warm import SMOOTHING
 
+from ...common.configuration.settings import build_params
 from ...common.extras import need
-from .expectation import ExpectationMaximisation
-from .protocol import Proposals, Settings
+from ...compilation.compile import compile_parts
+from ...engines.factory import open_engine
+from ...execution.smoothing import smooth_rounds
+from ...smoothing.params import estimated_of, params_of, settings_of
 from .published_grids import RANGES, SPACES, published_grid
 from .spaces import Range, Space, as_settings, check_settings, draw, grid, parse_space
-from .trials import Trial
+from .trials import History, Trial
 
-__all__ = ["METHODS", "open_proposals"]
+__all__ = ["METHODS", "Proposals", "Settings", "open_proposals"]
 
 METHODS = ("grid", "random", "bayes", "em")
+_STEPS = 4  # of em by default; the beginning comes before them
+
+Settings = dict[str, str]
+
+
+class Proposals:
+    """Attributes: ``batch``, the number of trials in a batch; ``total``, the number of all trials."""
+
+    batch: int
+    total: int
+
+    def begin(self, history: History) -> None:
+        """Receive the contests for training, before the first proposal; not used by most methods."""
+
+    def ask(self, first: int, n: int) -> list[Settings]:
+        """Settings of ``n`` trials from number ``first`` on; called in order."""
+        raise NotImplementedError
+
+    def tell(self, trials: Sequence[Trial]) -> None:
+        """Receive the results of the proposals since the last call, in their order; not used by most methods."""
+
+    def try_all(self, train: History, run: Callable[[Sequence[Settings]], Sequence[Trial]]) -> list[Trial]:
+        """All trials in the order of their proposals; ``run`` runs a batch."""
+        trials: list[Trial] = []
+        self.begin(train)
+        for first in range(0, self.total, self.batch):
+            done = run(self.ask(first, min(self.batch, self.total - first)))
+            self.tell(done)
+            trials += done
+        return trials
 
 
 def open_proposals(
-    method: str, system: Any, space: Sequence[str], metric: str, seed: int, trials: int | None
+    method: str, system: System, space: Sequence[str], metric: str, seed: int, trials: int | None
 ) -> Proposals:
     """The proposals of a search; without a ``space``, those of :mod:`.published_grids`.
 
@@ -40,7 +76,7 @@ def open_proposals(
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if method == "em":
-        return ExpectationMaximisation(system, parse_space(system, space), trials)
+        return _ExpectationMaximisation(system, parse_space(system, space), trials)
     if method == "grid":
         space = space or SPACES.get(system.name, ())
         points = grid(parse_space(system, space)) if space else published_grid(system.name)
@@ -120,3 +156,60 @@ class _Bayes(Proposals):
                 self._study.tell(asked, state=self._states.FAIL)
             else:  # also for a pruned trial: its scores so far are informative
                 self._study.tell(asked, value)
+
+
+class _ExpectationMaximisation(Proposals):
+    """Expectation-maximisation from one point: each proposal is estimated from a smoothing with the one before it.
+
+    The scores of trials are not used: a step maximises the probability of the results, so that a few steps replace many
+    trials. The first proposal is the beginning: the system's defaults, or the values of the space.
+
+    Parameters
+    ----------
+    space
+        One value for each hyperparameter. Those that are estimated begin there, the others keep it.
+    trials
+        Number of proposals, the beginning included.
+    """
+
+    batch = 1
+
+    def __init__(self, system: System, space: Space, trials: int | None) -> None:
+        self._system, self._begin = system, {}
+        for name, axis in space.items():
+            if isinstance(axis, Range) or len(axis) != 1:
+                raise ValueError(f"an em search begins at one point; give one value for {name}, as {name}=VALUE")
+            self._begin[name] = axis[0]
+        start = build_params(system, self._begin)
+        self._estimated = estimated_of(start)
+        self.total = _STEPS + 1 if trials is None else trials
+        self._settings = as_settings(self._begin | settings_of(start, params_of(start, {})))
+        self._history: History | None = None
+
+    def begin(self, history: History) -> None:
+        if history.rounds.teams is not None:
+            raise ValueError("an em search cannot use contests of teams; use another method")
+        sizes = np.diff(history.rounds.offsets)
+        if not np.any(sizes >= LEAST):
+            raise ValueError(
+                f"an em search needs contests of at least {LEAST} participants for training, the largest has "
+                f"{max(sizes, default=0)}; use another method"
+            )
+        self._history = history
+
+    def ask(self, first: int, n: int) -> list[Settings]:
+        if first > 0:
+            self._settings |= self._step()
+        return [dict(self._settings)]
+
+    def _step(self) -> Settings:
+        assert self._history is not None, "asked before begin"
+        rounds = self._history.rounds
+        rounds = rounds.keep(rounds.informative | (np.diff(rounds.offsets) == 2))  # as smoothings of runs
+        system_params = build_params(self._system, self._settings)
+        compile_parts([SMOOTHING])
+        with open_engine() as engine:
+            params = params_of(system_params, {}).with_normal_noise()  # as in the evidence
+            smoother = smooth_rounds(params, rounds, self._history.n_players, engine)
+            estimated = smoother.estimate(self._estimated)
+        return as_settings(settings_of(system_params, estimated))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -26,7 +26,16 @@ from ...execution.rounds import rate_rounds
 from ..entrants import Entrants
 from ..scores import RoundScores, is_better
 
-__all__ = ["History", "Trial", "held_out_scores", "load_history", "run_trial", "should_prune"]
+__all__ = [
+    "RUNGS",
+    "History",
+    "Trial",
+    "best_first",
+    "held_out_scores",
+    "load_history",
+    "run_trial",
+    "tested",
+]
 
 RUNGS = 4  # parts of the training rounds after which a trial may be pruned
 
@@ -152,16 +161,11 @@ def _run_trial(
         outcome = rate_rounds(found, params, beliefs, rounds, Serial())
         parts.append(_scores(found, params, rounds, outcome, filter, metric))
         rungs.append(RoundScores.joined(parts).mean(metric))
-        if limits is not None and should_prune(metric, rungs[rung], limits[rung]):
+        if limits is not None and is_better(metric, limits[rung], rungs[rung]):  # never for a limit of NaN
             break
     together = RoundScores.joined(parts)
     scores = {name: together.mean(name) for name in dict.fromkeys(("pair_inversion", "rank_deviation", metric))}
     return Trial(dict(settings), scores, tuple(rungs), stopped=len(rungs) < RUNGS)
-
-
-def should_prune(metric: str, value: float, limit: float) -> bool:
-    """Whether a rung's value is worse than its limit; a NaN limit never prunes."""
-    return is_better(metric, limit, value)
 
 
 def held_out_scores(
@@ -181,6 +185,22 @@ def held_out_scores(
     scores = _scores(found, params, history.rounds, outcome, filter, metric)
     names = dict.fromkeys(("pair_inversion", "pair_inversion_equal_half", "rank_deviation", metric))
     return {name: scores.mean(name, slice(first_round, None)) for name in names}
+
+
+def tested(
+    history: History, first_round: int, system: str, trial: Trial, engine: Engine, filter: str, metric: str
+) -> dict[str, float]:
+    """The test of a trial; no scores if the ratings diverge after the training rounds."""
+    try:
+        return held_out_scores(history, first_round, system, trial.settings, engine, filter, metric)
+    except (ArithmeticError, ValueError):
+        return {}
+
+
+def best_first(trials: Iterable[Trial], metric: str) -> list[Trial]:
+    """Trials that have a score, best first; equal ones keep their order."""
+    sign = -1.0 if is_better(metric, 1.0, 0.0) else 1.0
+    return sorted(trials, key=lambda trial: sign * trial.scores[metric])
 
 
 def _scores(system: System, params: Any, rounds: Rounds, outcome: Outcome, filter: str, metric: str) -> RoundScores:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ranklake.rating_kernels.metrics.metrics import FILTERS, HIGHER_IS_BETTER, keep
+from ranklake.rating_kernels.metrics.metrics import FILTERS, keep
 from ranklake.rating_kernels.metrics.rank_information import LEAST
 from ranklake.rating_kernels.warm import SCORES
 from ranklake.storage import Dataset, Lake, LakeError
@@ -28,10 +28,10 @@ from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
 from ...rating.config import check_dataset_times
 from .config import TuningConfig
-from .protocol import Proposals
+from .proposals import Proposals, Settings
 from .record import TuningRecord, settings_key
 from .spaces import chosen_in
-from .trials import RUNGS, History, Trial, held_out_scores, load_history, run_trial
+from .trials import RUNGS, History, Trial, best_first, load_history, run_trial, tested
 
 __all__ = ["Found", "TuningReport", "tune"]
 
@@ -117,16 +117,11 @@ def tune(
     seconds = time.perf_counter() - began
     found, digest = [], _digest(dataset, n_contests) + draws
     with open_engine() as engine:
-        for number, trial in enumerate(tested := _ranked(trials, config.metric)[:best], start=1):
-            on_progress(len(trials), proposals.total, f"testing the best, {number} of {len(tested)}")
+        for number, trial in enumerate(ranked := _ranked(trials, config.metric)[:best], start=1):
+            on_progress(len(trials), proposals.total, f"testing the best, {number} of {len(ranked)}")
             test = record.tests.get((key := settings_key(trial.settings)) + digest)
             if test is None:
-                try:
-                    test = held_out_scores(
-                        history, first_round, config.system, trial.settings, engine, config.filter, config.metric
-                    )
-                except (ArithmeticError, ValueError):  # the ratings diverged after the training rounds
-                    test = {}
+                test = tested(history, first_round, config.system, trial, engine, config.filter, config.metric)
                 record.save_test(key + digest, test)
             found.append(Found(trial.settings, trial.scores, test))
     return TuningReport(trials, n_new, found, n_train, n_contests, seconds)
@@ -143,9 +138,10 @@ def _try_all(
 ) -> tuple[list[Trial], int]:
     trials: list[Trial] = []
     n_new = 0
-    proposals.begin(train)
-    for batch, first in enumerate(range(0, proposals.total, proposals.batch)):
-        asked = proposals.ask(first, min(proposals.batch, proposals.total - first))
+
+    def run(asked: Sequence[Settings]) -> list[Trial]:
+        nonlocal n_new
+        batch = len(trials) // proposals.batch
         done = {at: record.tried[key] for at, one in enumerate(asked) if (key := settings_key(one)) in record.tried}
         missing = [at for at in range(len(asked)) if at not in done]
         n_new += len(missing)
@@ -157,18 +153,17 @@ def _try_all(
             try:
                 for at, trial in task_pool.run(run_trial, train, jobs):
                     done[missing[at]] = trial
-                    on_progress(
-                        len(trials) + len(done), proposals.total, _best_so_far([*trials, *done.values()], config.metric)
-                    )
+                    best = _best_so_far([*trials, *done.values()], config.metric)
+                    on_progress(len(trials) + len(done), proposals.total, best)
                     if time.monotonic() - saved > _SAVE_SECONDS:
                         saved = time.monotonic()
                         record.save(batch, done)
             finally:  # an interrupted search keeps its finished trials
                 record.save(batch, done)
-        in_order = [done[at] for at in range(len(asked))]
-        trials += in_order
-        proposals.tell(in_order)
-    return trials, n_new
+        trials.extend(done[at] for at in range(len(asked)))
+        return trials[-len(asked) :]
+
+    return proposals.try_all(train, run), n_new
 
 
 def _digest(dataset: Dataset, n_contests: int) -> str:
@@ -200,8 +195,7 @@ def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:
     for trial in trials:
         if not trial.stopped and not trial.error:
             distinct.setdefault(settings_key(trial.settings), trial)
-    sign = -1.0 if metric in HIGHER_IS_BETTER else 1.0
-    return sorted(distinct.values(), key=lambda trial: sign * trial.scores[metric])
+    return best_first(distinct.values(), metric)
 
 
 def _limits(trials: Sequence[Trial], metric: str) -> tuple[float, ...] | None:

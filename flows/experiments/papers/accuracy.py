@@ -12,7 +12,7 @@ from ranklake.rating_kernels.metrics.metrics import FILTERS
 
 from ...common.configuration.settings import build_params, find_system
 from ...common.text import slug as slug_of
-from ...evaluation.laws import laws_of
+from ...evaluation.entrants import laws_of
 from ...evaluation.scores import RoundScores, score_rounds
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table

@@ -15,7 +15,7 @@ from helpers.lakes import commit_often, copy_of, ingest, rate_run
 from ranklake.flows.evaluation import evaluate as module
 from ranklake.flows.evaluation.differences import half_width
 from ranklake.flows.evaluation.evaluate import evaluate
-from ranklake.flows.evaluation.game_scores import LEAST_BEFORE
+from ranklake.flows.evaluation.games import LEAST_BEFORE
 from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, SUMMED
 from ranklake.rating_kernels import SYSTEMS as SYSTEM_OF
 from ranklake.rating_kernels.core.system import Prior
