@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -31,7 +29,7 @@ from ..results.run_titles import titles_of
 from ..results.smoothed import SKILLS, RunSmoothing
 from .index_manifest import source_digest
 from .index_parts import UNRATED
-from .prefix_digests import PrefixDigests, as_bytes, digest_of_rows
+from .prefix_digests import PrefixDigests, as_bytes, digest_of_facts, digest_of_rows
 
 __all__ = ["Content"]
 
@@ -80,7 +78,7 @@ class Content:
         self._contests = rated_contests(self._chain, self._dataset)
         self._on_progress, self._shown = on_progress, shown
         self._digests: dict[tuple[str, int], str] = {}
-        self._groups: pa.Table | None = None
+        self._board: pa.Table | None = None
         self.n_rounds = self._chain.stop_round
 
     @cached_property
@@ -177,27 +175,30 @@ class Content:
         columns = LeaderboardBuilder.columns
         for _, rows in iter_shown(self._run, self._chain, start, None, columns, self._report, "leaderboard"):
             builder.update(rows)
-        return builder.table(self._dataset.handles(), self._titles)
+        self._board = builder.table(self._dataset.handles(), self._titles)
+        return self._board
+
+    @property
+    def board(self) -> pa.Table:
+        """The leaderboard, computed once."""
+        return self.leaderboard() if self._board is None else self._board
 
     @cached_property
     def attributes(self) -> pa.Table:
         """The attributes of the players; see ``OF_ATTRIBUTES``."""
         return player_attributes(self._dataset)
 
-    def groups(self, board: pa.Table) -> pa.Table:
+    @cached_property
+    def groups(self) -> pa.Table:
         """The groups of the players of the leaderboard by their attributes; see ``OF_ATTRIBUTES``."""
-        if self._groups is None:
-            self._groups = groups_of(board, self.attributes)
-        return self._groups
+        return groups_of(self.board, self.attributes)
 
     def attribute_state(self, name: str) -> dict[str, Any]:
         """The state that is stored with the published ``attributes`` or ``groups``; equal ones have equal rows."""
         inputs: list[Any] = [self.digest("attributes", self.attributes.num_rows)]
         if name == "groups":
             inputs.append({key: value for key, value in self.state("leaderboard").items() if key != "titles"})
-        return {
-            "digest": blake2b(json.dumps(inputs, sort_keys=True, allow_nan=False).encode(), digest_size=16).hexdigest()
-        }
+        return {"digest": digest_of_facts(inputs)}
 
     def digest(self, name: str, n_rows: int) -> str:
         """Digest of the first ``n_rows`` rows of ``players``, ``contests`` or ``attributes``."""

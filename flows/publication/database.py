@@ -12,8 +12,6 @@ import time
 from contextlib import closing
 from typing import Any
 
-import pyarrow as pa
-
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES
@@ -110,9 +108,9 @@ class _Publisher:
         self._list("players")
         self._list("contests")
         kept, added = self._ratings()
-        board = self._leaderboard()
+        self._leaderboard()
         if self._tables.has("attributes"):
-            self._attributes(board)
+            self._attributes()
         return kept, added, tuple(self._new)
 
     def _list(self, name: str) -> None:
@@ -138,30 +136,24 @@ class _Publisher:
             self._tables.cut("ratings", kept)
         return kept, self._tables.append("ratings", self._content.ratings(kept))
 
-    def _leaderboard(self) -> pa.Table | None:
-        """The leaderboard, if it has changed."""
+    def _leaderboard(self) -> None:
         self.states["leaderboard"] = self._content.state("leaderboard")
         kept, published = self._kept("leaderboard")
         if kept == published == self._content.n_rounds and self._content.same_titles(self._before.get("leaderboard")):
-            return None
+            return
         self._new.append("leaderboard")
         stored = self._tables.rows("leaderboard")
         board = self._content.leaderboard(stored, published) if kept == published > 0 else self._content.leaderboard()
         self._tables.merge("leaderboard", board, stored)
-        return board
 
-    def _attributes(self, board: pa.Table | None) -> None:
+    def _attributes(self) -> None:
         """Attributes and groups: all rows, if any has changed."""
         for name in OF_ATTRIBUTES:
             state = self.states[name] = self._content.attribute_state(name)
             if state == self._before.get(name):
                 continue
             self._new.append(name)
-            if name == "attributes":
-                rows = self._content.attributes
-            else:
-                rows = self._content.groups(self._content.leaderboard() if board is None else board)
-            self._tables.replace(name, rows)
+            self._tables.replace(name, getattr(self._content, name))
 
     def _kept(self, name: str) -> tuple[int, int]:
         """The unchanged rounds of a table, and all its rounds."""

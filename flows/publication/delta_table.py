@@ -11,10 +11,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from deltalake import ColumnProperties, CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltalake import (
+    ColumnProperties,
+    CommitProperties,
+    DeltaTable,
+    PostCommitHookProperties,
+    Transaction,
+    WriterProperties,
+    write_deltalake,
+)
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from ranklake.storage import DamagedError, Lake, LakeError
+from ranklake.storage import DamagedError, Lake, LakeError, MissingError
 from ranklake.storage.lake.access.space import (
     HOW_TO_FREE_SPACE,
     free_space,
@@ -31,13 +39,15 @@ from ranklake.storage.leases.reserve import affordable
 from ..common.extras import panics_as_errors
 from .delta_errors import check_store, describe
 
-__all__ = ["PublishedTable", "check_lake"]
+__all__ = ["PublishedTable", "check_lake", "roll_back"]
 
 _STATE = "ranklake"  # our key in the metadata of a commit
 _KEPT_HOURS = 7 * 24  # retention of older versions
 _UNCHANGED = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})  # operations that do not change the rows
 _ROW_GROUP = 1 << 17  # rows: bounds the memory of a writer, and lets readers skip rounds
 _DISTINCT = ("player", "handle", "lo", "hi", "place")  # and all doubles: for these, dictionaries make files larger
+_CHECKPOINT = 100  # versions between two checkpoints of a log, by default of the library
+_KEEP_LOG = PostCommitHookProperties(cleanup_expired_logs=False)  # a root may still name a version in it
 _RETRY_SECONDS = 60  # limit of one request to a store; the default of the library is 180
 _REFUSED = set("#?%[]^|\\") | {chr(code) for code in range(32)}  # the library fails or loses files below such names
 
@@ -68,6 +78,8 @@ class PublishedTable:
         Partition columns.
     lease
         The lease on the run; required to change the table.
+    version
+        The version that is read; by default the newest one, which can be changed.
 
     Attributes
     ----------
@@ -83,7 +95,13 @@ class PublishedTable:
     """
 
     def __init__(
-        self, lake: Lake, folder: str, schema: pa.Schema, partitions: Sequence[str] = (), lease: Lease | None = None
+        self,
+        lake: Lake,
+        folder: str,
+        schema: pa.Schema,
+        partitions: Sequence[str] = (),
+        lease: Lease | None = None,
+        version: int | None = None,
     ) -> None:
         self._lake, self._folder, self._schema, self._partitions = lake, folder, schema, list(partitions)
         self._lease = lease
@@ -100,23 +118,17 @@ class PublishedTable:
             column_properties=dict.fromkeys(distinct, ColumnProperties(dictionary_enabled=False)),
         )
         with self._reading(), suppress(TableNotFoundError):  # `is_deltatable` would hold the interpreter lock
-            self._table = self._open()
+            self._table = self._open(version)
+        self._log_is_clean_to = self.version
         with self._reading():
             if self._table is not None:
-                self.state = _state_of(self._table)
+                self.state = self._recorded_state()
                 self._check_files()
 
     @property
     def version(self) -> int:
         """The newest version; -1 if there is no table."""
         return -1 if self._table is None else int(self._table.version())
-
-    def reads_as(self, version: int) -> bool:
-        """Whether the rows are those of that version: since then files were only merged or removed."""
-        assert self._table is not None
-        with self._reading():
-            newer = self._table.history(max(self.version - version, 1)) if version < self.version else []
-        return version <= self.version and all(commit.get("operation") in _UNCHANGED for commit in newer)
 
     def create(self) -> None:
         """Create an empty table unless it exists.
@@ -158,7 +170,13 @@ class PublishedTable:
         try:
             with self._writing():
                 properties = self._commit_properties(self.state or {})
-                removed = self._table.vacuum(_KEPT_HOURS, dry_run=False, full=True, commit_properties=properties)
+                removed = self._table.vacuum(
+                    _KEPT_HOURS,
+                    dry_run=False,
+                    full=True,
+                    commit_properties=properties,
+                    post_commithook_properties=_KEEP_LOG,
+                )
         except NoSpaceError:
             with self._reading():
                 removed = self._open().vacuum(_KEPT_HOURS, dry_run=True, full=True)
@@ -180,8 +198,17 @@ class PublishedTable:
             raise NoSpaceError(no_space_to_merge(self._folder, needed, self._lake.uri("")), path=self._folder)
         with self._writing():
             properties = self._commit_properties(self.state or {})
-            merged = self._table.optimize.compact(writer_properties=self._writer, commit_properties=properties)
+            merged = self._table.optimize.compact(
+                writer_properties=self._writer, commit_properties=properties, post_commithook_properties=_KEEP_LOG
+            )
         return int(merged["numFilesRemoved"])
+
+    def clean_log(self) -> None:
+        """Remove expired entries of the log after a checkpoint; to be called when no root names an earlier version."""
+        if self._table is not None and self.version // _CHECKPOINT > self._log_is_clean_to // _CHECKPOINT:
+            with self._writing():
+                self._table.cleanup_metadata()
+            self._log_is_clean_to = self.version
 
     def _small_bytes(self) -> int:
         """Bytes of the files in partitions with several files, which may be merged."""
@@ -204,6 +231,7 @@ class PublishedTable:
         assert self._table is not None  # see `create`
         reader = pa.RecordBatchReader.from_batches(self._schema, guarded())
         how |= {"writer_properties": self._writer, "commit_properties": self._commit_properties(state)}
+        how["post_commithook_properties"] = _KEEP_LOG
         with self._writing():
             try:
                 write_deltalake(self._table, reader, storage_options=self._options, **how)
@@ -213,8 +241,26 @@ class PublishedTable:
                 raise
         self.state = dict(state)
 
-    def _open(self) -> DeltaTable:
-        return DeltaTable(self._uri, storage_options=self._options)
+    def _open(self, version: int | None = None) -> DeltaTable:
+        return DeltaTable(self._uri, version=version, storage_options=self._options)
+
+    def _recorded_state(self) -> dict[str, Any] | None:
+        """The state recorded with the newest rows; None if another program has written them.
+
+        The history of the library has all versions, with other numbers, and fails if one after this version is torn.
+        """
+        for version in range(self.version, -1, -1):
+            try:
+                log = self._lake.read_bytes(f"{self._folder}/_delta_log/{version:020}.json")
+            except MissingError:  # expired
+                return None
+            entries = map(json.loads, log.splitlines())
+            commit: dict[str, Any] = next((entry["commitInfo"] for entry in entries if "commitInfo" in entry), {})
+            if _STATE in commit:
+                return json.loads(commit[_STATE]) or None
+            if commit.get("operation") not in _UNCHANGED:
+                return None
+        return None
 
     def _commit_properties(self, state: Mapping[str, Any]) -> CommitProperties:
         """The metadata of a commit. Its transaction makes one of two appends to the same version fail."""
@@ -286,23 +332,21 @@ class PublishedTable:
             self._lake.note_written(f"{self._folder}/{path}" for path in new)
 
 
+def roll_back(lake: Lake, folder: str, version: int, lease: Lease) -> bool:
+    """Remove the versions of a table after ``version``; returns whether there were any. All are removed after -1."""
+    log = f"{folder}/_delta_log"
+    newer = [name for name in lake.list(log) if name[:20].isdigit() and int(name[:20]) > version]
+    for name in [*(["_last_checkpoint"] if newer else []), *reversed(newer)]:
+        lease.delete(f"{log}/{name}")
+    return bool(newer)
+
+
 def _check_clock(folder: str) -> None:
     """Raise :class:`LakeError` if the clock is before 1970, where the library panics."""
     if (now := time.time()) < 0:
         day = np.datetime64(int(now), "s").astype("M8[D]")
         rule = f"the clock of this machine says {day}, and Delta tables have no times before 1970"
         raise LakeError(f"{folder}: cannot write: {rule}; set the clock and publish again", path=folder)
-
-
-def _state_of(table: DeltaTable) -> dict[str, Any] | None:
-    """The newest recorded state; None if another program has written rows since."""
-    for limit in (1, None):
-        for commit in table.history(limit):
-            if _STATE in commit:
-                return json.loads(commit[_STATE]) or None
-            if commit.get("operation") not in _UNCHANGED:
-                return None
-    return None
 
 
 def _options(lake: Lake, uri: str) -> dict[str, str]:

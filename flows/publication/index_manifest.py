@@ -1,15 +1,14 @@
-"""The manifest of the index of a published run, ``index.json``: replaced last, it switches readers to new files.
+"""The root of a published run, ``index.json``: replaced last, it switches readers to a new state of all tables.
 
-The index serves the commands and the server: the histories by player, the leaderboard and the contests, in Arrow files
-that are mapped into memory. Their names have digests of their contents, so a file never changes, and all files of one
-manifest belong to one state of the run. The files of the manifest before stay until the next publish, for readers that
-have read it and have not opened them yet. Imports no kernel.
+The root names the version of each Delta table, and the files of the plain leaderboard and of the index. The index
+serves the commands and the server: the histories by player, the leaderboard and the contests, in Arrow files that are
+mapped into memory. The names of files have digests of their contents, so a file never changes, and all parts of one
+root belong to one state of the run. The files of the root before stay until the next publish, for readers that have
+read it and have not opened them yet. Imports no kernel.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 import msgspec
@@ -18,17 +17,42 @@ from ranklake.storage import Dataset, Lake, MissingError, Run, Segment
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.json_files import decode
 from ranklake.storage.lake.schemas import FORMAT_VERSION, PUBLISHED
+from ranklake.storage.leases.lease import Lease
 from ranklake.storage.runs.entry_ratings import entry_files
 
-__all__ = ["FOLDER", "INDEX", "IndexFile", "IndexManifest", "PartFile", "index_path", "read_manifest", "source_digest"]
+from .prefix_digests import digest_of_facts
+
+__all__ = [
+    "FOLDER",
+    "INDEX",
+    "LATEST",
+    "LATEST_OF",
+    "OF_EARLIER_RELEASES",
+    "PLAIN",
+    "IndexFile",
+    "IndexManifest",
+    "PartFile",
+    "Root",
+    "delete_published",
+    "index_path",
+    "read_manifest",
+    "read_root",
+    "source_digest",
+    "was_cut_off",
+]
 
 INDEX = "index.json"
-FOLDER = "index"  # of the files, below the published folder of the run
+FOLDER = "index"  # of the files of the index, below the published folder of the run
+PLAIN = "latest-"  # the first characters of the names of plain leaderboards, beside the root
+LATEST = "latest.parquet"  # the newest plain leaderboard, for readers that do not know the root
+LATEST_OF, _UNFINISHED = "latest.json", "unfinished.json"
+OF_EARLIER_RELEASES = (LATEST_OF, _UNFINISHED)
+"""Digest of the plain leaderboard, written last; on a disk, a file that exists during a publish or after a cut."""
 _CONTESTS = [name for name in PUBLISHED["contests"].names if name not in ("round_index", "skipped")]
 
 
 class IndexFile(msgspec.Struct, frozen=True):
-    """A file of the index: its name, its size in bytes, and the BLAKE2b-128 of its content in hex."""
+    """A file of a root: its name, its size in bytes, and the BLAKE2b-128 of its content in hex."""
 
     name: str
     size: int
@@ -52,8 +76,8 @@ class PartFile(IndexFile, frozen=True):
     teams: bool = False
 
 
-class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_VERSION):
-    """The state of a published run and the files that have it.
+class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FORMAT_VERSION):
+    """The state of a published run, and the parts that have it.
 
     Attributes
     ----------
@@ -79,22 +103,18 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
         The titles, as in ``run.json``.
     n_rounds : int
         Rounds, including skipped ones.
-    parts : tuple of PartFile
-        The rows by player, in order of rounds and without a gap.
-    leaderboard, contests, aliases : IndexFile
-        Tables of the same state.
-    attributes, groups : IndexFile or None
-        Tables of the same state; None without attributes.
     games : bool
         Whether the rounds are periods of games, of which each has two adjacent rows.
-    unrated : IndexFile or None
-        The rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such file.
     state : dict
         Digests that show which rounds a later publish has in common; see ``Content.state``.
-    pools : tuple of int or None
-        Number of players of each pool, largest first, as ``Pools.sizes``. Earlier releases wrote none.
+    tables : dict
+        The version of each Delta table. Empty in the roots of earlier releases, whose tables have their newest one.
+    plain : IndexFile or None
+        The plain leaderboard, beside the root. Earlier releases wrote none.
+    indexed : bool
+        Whether the root is an :class:`IndexManifest`.
     previous : tuple of str
-        Names of the files of the manifest before that are not in this one.
+        Names of the files of the root before that are not in this one.
     """
 
     version: int
@@ -110,24 +130,18 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
     decimals: int
     titles: Any
     n_rounds: int
-    parts: tuple[PartFile, ...]
-    leaderboard: IndexFile
-    contests: IndexFile
-    aliases: IndexFile
     state: dict[str, Any]
     previous: tuple[str, ...] = ()
     minimum: float | None = None
-    attributes: IndexFile | None = None
-    groups: IndexFile | None = None
     games: bool = False
-    unrated: IndexFile | None = None
-    pools: tuple[int, ...] | None = None
+    tables: dict[str, int] = {}
+    plain: IndexFile | None = None
+    indexed: bool = True
 
     @property
     def files(self) -> tuple[IndexFile, ...]:
         """All files."""
-        further = (file for file in (self.attributes, self.groups, self.unrated) if file is not None)
-        return (*self.parts, self.leaderboard, self.contests, self.aliases, *further)
+        return () if self.plain is None else (self.plain,)
 
     @property
     def etag(self) -> str:
@@ -135,26 +149,83 @@ class IndexManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_
         return f"{self.version}-{self.content[:12]}"
 
 
-def index_path(run_name: str, name: str = "") -> str:
-    """Path of the manifest, or of a file of the index, inside the lake."""
-    folder = layout.published_folder(run_name)
-    return f"{folder}/{FOLDER}/{name}" if name else f"{folder}/{INDEX}"
+class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FORMAT_VERSION):
+    """The root of a published run with an index.
 
-
-def read_manifest(lake: Lake, run_name: str) -> IndexManifest | None:
-    """The manifest of the index of a run; None if there is no index.
-
-    Raises
-    ------
-    DamagedError, FormatError
-        The manifest cannot be read; it is of another format.
+    Attributes
+    ----------
+    parts : tuple of PartFile
+        The rows by player, in order of rounds and without a gap.
+    leaderboard, contests, aliases : IndexFile
+        Tables of the same state.
+    attributes, groups : IndexFile or None
+        Tables of the same state; None without attributes.
+    unrated : IndexFile or None
+        The rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such file.
+    pools : tuple of int or None
+        Number of players of each pool, largest first, as ``Pools.sizes``. Earlier releases wrote none.
     """
+
+    parts: tuple[PartFile, ...]
+    leaderboard: IndexFile
+    contests: IndexFile
+    aliases: IndexFile
+    attributes: IndexFile | None = None
+    groups: IndexFile | None = None
+    unrated: IndexFile | None = None
+    pools: tuple[int, ...] | None = None
+
+    @property
+    def files(self) -> tuple[IndexFile, ...]:
+        """All files."""
+        tables = (self.leaderboard, self.contests, self.aliases, self.attributes, self.groups, self.unrated, self.plain)
+        return (*self.parts, *(file for file in tables if file is not None))
+
+
+def index_path(run_name: str, name: str = "") -> str:
+    """Path of the root, or of a file that it names, inside the lake."""
+    folder = layout.published_folder(run_name)
+    if not name:
+        return f"{folder}/{INDEX}"
+    return f"{folder}/{name}" if name.startswith(PLAIN) else f"{folder}/{FOLDER}/{name}"
+
+
+def read_root(lake: Lake, run_name: str) -> Root | None:
+    """The root of a published run; None without one. Raises as :func:`read_manifest`."""
     path = index_path(run_name)
     try:
         data = lake.read_bytes(path)
     except MissingError:
         return None
-    return decode(IndexManifest, data, path)
+    root = decode(Root, data, path)
+    return decode(IndexManifest, data, path) if root.indexed else root
+
+
+def read_manifest(lake: Lake, run_name: str) -> IndexManifest | None:
+    """The root of a published run with an index; None if there is no index.
+
+    Raises
+    ------
+    DamagedError, FormatError
+        The root cannot be read; it is of another format.
+    """
+    root = read_root(lake, run_name)
+    return root if isinstance(root, IndexManifest) else None
+
+
+def was_cut_off(lake: Lake, run_name: str) -> bool:
+    """Whether a publish was cut off before a root named its tables."""
+    names = lake.list(layout.published_folder(run_name))
+    return _UNFINISHED in names or not {INDEX, LATEST_OF} & set(names)
+
+
+def delete_published(lake: Lake, run_name: str, lease: Lease) -> None:
+    """Delete the published tables of a run; the roots first, so that no reader begins at a part of them."""
+    folder = layout.published_folder(run_name)
+    for name in (INDEX, LATEST_OF):
+        lease.delete(f"{folder}/{name}")
+    lake.flush()
+    lease.delete_folder(folder)
 
 
 def source_digest(run: Run, dataset: Dataset, newest: Segment) -> str:
@@ -172,5 +243,4 @@ def source_digest(run: Run, dataset: Dataset, newest: Segment) -> str:
     contests = dataset.contests.slice(0, newest.stop_round).select(_CONTESTS).to_pydict()
     further = entry_files(run.lake, run.entry_folder)  # the decisions about contests with limits
     facts = [run.config, newest.last_digest, contests, *([further] if further else [])]
-    source = json.dumps(facts, sort_keys=True, allow_nan=False)
-    return hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return digest_of_facts(facts)

@@ -1,133 +1,171 @@
-"""Write the index of a published run: only the parts whose rounds have changed, and the manifest last."""
+"""Write the root of a published run and the files that it names: only files that have changed, and the root last."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake.access.lake import digest_of
-from ranklake.storage.lake.layout import published_folder
+from ranklake.storage.lake.layout import TEMPORARY_PREFIX, published_folder
+from ranklake.storage.lake.parquet import encode_plain
 from ranklake.storage.leases.lease import Lease
 
 from .content import Content
-from .index_manifest import FOLDER, INDEX, IndexFile, IndexManifest, PartFile, index_path, read_manifest
+from .index_manifest import (
+    FOLDER,
+    INDEX,
+    LATEST,
+    OF_EARLIER_RELEASES,
+    PLAIN,
+    IndexFile,
+    IndexManifest,
+    PartFile,
+    Root,
+    index_path,
+    read_root,
+)
 from .index_parts import cut, encode_part, encode_table
 
-__all__ = ["IndexWriter", "delete_index"]
+__all__ = ["RootWriter"]
 
 
-class IndexWriter:
-    """Writes the index of the current state of a run."""
+class RootWriter:
+    """Writes the plain leaderboard, the index, and the root that names them.
 
-    def __init__(self, lake: Lake, lease: Lease, run_name: str, content: Content) -> None:
-        self._lake, self._lease, self._run_name, self._content = lake, lease, run_name, content
-        self._stored = lake.entries(published_folder(run_name)).get(INDEX, (0, ""))[1]
-        self._sizes = lake.sizes(f"{published_folder(run_name)}/{FOLDER}")
+    Attributes
+    ----------
+    before : Root or None
+        The existing root; None if there is none that this release reads.
+    """
 
-    def publish(self, board: pa.Table | None) -> None:
-        """Bring the index up to date; ``board`` is the leaderboard if it was computed."""
-        before = self._before()
-        state = self._content.state("leaderboard")
-        parts = self._parts(before)
+    def __init__(self, lake: Lake, lease: Lease, run_name: str) -> None:
+        self._lake, self._lease, self._run_name, self._folder = lake, lease, run_name, published_folder(run_name)
+        self.before: Root | None = None
+        with suppress(LakeError):
+            self.before = read_root(lake, run_name)
+        entries = lake.entries(self._folder)
+        self._stored = entries.get(INDEX, (0, ""))[1]
+        self._latest = entries.get(LATEST, (-1, ""))
+        self._beside = {name: size for name, (size, _) in entries.items()}
+        self._sizes = {name: size for name, size in self._beside.items() if name.startswith(PLAIN)}
+        self._sizes |= lake.sizes(f"{self._folder}/{FOLDER}")
+
+    def plain(self, content: Content, version: int) -> tuple[IndexFile, bool]:
+        """Write the leaderboard of a version of its table as one file; returns it, and whether it is another one."""
+        known = None if self.before is None or self.before.tables.get("leaderboard") != version else self.before.plain
+        if known is not None and self._is_there(known) and self._latest[0] == known.size:
+            return known, False
+        data = encode_plain(content.board, ["title"])
+        file = self._write(PLAIN.rstrip("-"), data, "parquet")
+        self._lease.check()
+        self._lease.replace_bytes(f"{self._folder}/{LATEST}", data, self._latest[1])
+        return file, True
+
+    def commit(self, content: Content, tables: Mapping[str, int], plain: IndexFile, index: bool) -> None:
+        """Write the index and then the root, unless all is there; then delete the files that no root needs.
+
+        Parameters
+        ----------
+        tables
+            The version of each Delta table.
+        index
+            Whether there is an index; False deletes an existing one.
+        """
+        before, state, facts = self.before, content.state("leaderboard"), content.facts()
+        files = self._index(content, state) if index else {}
+        root = (IndexManifest if index else Root)(
+            version=1, content="", time_seconds=time.time(), tables=dict(tables), plain=plain, indexed=index,
+            state=state, **files, **facts,
+        )  # fmt: skip
+        names = [file.name for file in root.files]
+        seen = [*names, *(facts[key] for key in ("system", "params", "deviations", "titles", "n_rounds"))]
+        root = msgspec.structs.replace(root, content=digest_of(msgspec.json.encode(seen, order="sorted")))
+        if before is not None:
+            previous = tuple(file.name for file in before.files if file.name not in names)
+            if before.content == root.content:
+                previous = before.previous
+                root = msgspec.structs.replace(root, version=before.version, time_seconds=before.time_seconds)
+            else:
+                root = msgspec.structs.replace(root, version=before.version + 1)
+            root = msgspec.structs.replace(root, previous=previous)
+        self._replace(root)
+        kept = root.previous if index else [name for name in root.previous if name.startswith(PLAIN)]
+        for name in self._sizes.keys() - {*names, *kept}:
+            with suppress(LakeError):  # Windows refuses while a reader maps the file; the next publish deletes it
+                self._lease.delete(index_path(self._run_name, name))
+        for name in self._beside:
+            if name in OF_EARLIER_RELEASES or name.startswith(TEMPORARY_PREFIX):  # the latter left by a crash
+                self._lease.delete(f"{self._folder}/{name}")
+
+    def rename_tables(self, tables: Mapping[str, int]) -> None:
+        """Name other versions of the tables, which have the same rows."""
+        assert self.before is not None
+        self._replace(msgspec.structs.replace(self.before, tables=dict(tables)))
+
+    def _replace(self, root: Root) -> None:
+        if root != self.before:
+            self._lease.check()
+            self._stored = self._lease.replace_bytes(
+                index_path(self._run_name), msgspec.json.encode(root), self._stored
+            )
+            self.before = root
+
+    def _index(self, content: Content, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Write the files of the index; returns the values that an :class:`IndexManifest` has beyond a root."""
+        before = self.before if isinstance(self.before, IndexManifest) else None
+        parts = self._parts(content, before)
         if before is not None and before.state == state and self._is_there(before.leaderboard):
             leaderboard = before.leaderboard
         else:
-            leaderboard = self._table("leaderboard", self._content.leaderboard() if board is None else board)
-        contests, aliases = (
-            self._table("contests", self._content.contests),
-            self._table("aliases", self._content.aliases),
-        )
-        of_attributes = self._attributes(before, leaderboard, board)
-        attributes, groups = of_attributes or (None, None)
-        rows = self._content.unrated()
-        unrated = self._table("unrated", rows) if rows.num_rows else None
-        further = () if unrated is None else (unrated,)
-        facts = self._content.facts()
-        names = [file.name for file in (*parts, leaderboard, contests, aliases, *(of_attributes or ()), *further)]
-        seen = [*names, *(facts[key] for key in ("system", "params", "deviations", "titles", "n_rounds"))]
-        content = digest_of(msgspec.json.encode(seen, order="sorted"))
-        if before is not None and before.content == content:
-            if before.source == facts["source"] and before.state == state:
-                return
-            version, time_seconds, previous = before.version, before.time_seconds, before.previous
-        else:
-            version, time_seconds = 1 if before is None else before.version + 1, time.time()
-            previous = tuple(file.name for file in before.files if file.name not in names) if before else ()
-        manifest = IndexManifest(
-            version=version, content=content, time_seconds=time_seconds, parts=parts, leaderboard=leaderboard,
-            contests=contests, aliases=aliases, state=state, previous=previous, attributes=attributes,
-            groups=groups, unrated=unrated, pools=self._content.pools(), **facts,
-        )  # fmt: skip
-        self._lease.check()
-        self._lease.replace_bytes(index_path(self._run_name), msgspec.json.encode(manifest), self._stored)
-        self._clean({*names, *previous})
+            leaderboard = self._table("leaderboard", content.board)
+        files = {"leaderboard": leaderboard}
+        for name, rows in (("contests", content.contests), ("aliases", content.aliases)):
+            files[name] = self._table(name, rows)
+        if content.attributes.num_rows:
+            files["attributes"] = attributes = self._table("attributes", content.attributes)
+            groups = None
+            if before is not None and (before.leaderboard, before.attributes) == (leaderboard, attributes):
+                groups = before.groups
+            kept = groups is not None and self._is_there(groups)
+            files["groups"] = groups if groups is not None and kept else self._table("groups", content.groups)
+        rows = content.unrated()
+        if rows.num_rows:
+            files["unrated"] = self._table("unrated", rows)
+        return {"parts": parts, "pools": content.pools(), **files}
 
-    def _before(self) -> IndexManifest | None:
-        """The existing manifest; None if there is none that this release reads."""
-        with suppress(LakeError):
-            return read_manifest(self._lake, self._run_name)
-        return None
-
-    def _parts(self, before: IndexManifest | None) -> tuple[PartFile, ...]:
-        kept = 0 if before is None else self._content.kept("leaderboard", before.state)
+    def _parts(self, content: Content, before: IndexManifest | None) -> tuple[PartFile, ...]:
+        kept = 0 if before is None else content.kept("leaderboard", before.state)
         parts: list[PartFile] = []
         for part in () if before is None else before.parts:
-            of_teams = self._content.has_teams(part.start, part.stop)
+            of_teams = content.has_teams(part.start, part.stop)
             if part.stop > kept or not self._is_there(part) or part.teams != of_teams:
                 break
             parts.append(part)
-        stay, cuts = cut([(part.start, part.stop, part.rows) for part in parts], self._content.rows_of_rounds)
-        return (*parts[:stay], *(self._part(start, stop) for start, stop in cuts))
+        stay, cuts = cut([(part.start, part.stop, part.rows) for part in parts], content.rows_of_rounds)
+        return (*parts[:stay], *(self._part(content, start, stop) for start, stop in cuts))
 
-    def _attributes(
-        self, before: IndexManifest | None, leaderboard: IndexFile, board: pa.Table | None
-    ) -> tuple[IndexFile, IndexFile] | None:
-        """The files of attributes and groups; None without attributes."""
-        if not self._content.attributes.num_rows:
-            return None
-        attributes = self._table("attributes", self._content.attributes)
-        same = before is not None and (before.leaderboard, before.attributes) == (leaderboard, attributes)
-        if same and before is not None and before.groups is not None and self._is_there(before.groups):
-            return attributes, before.groups
-        groups = self._content.groups(self._content.leaderboard() if board is None else board)
-        return attributes, self._table("groups", groups)
-
-    def _part(self, start: int, stop: int) -> PartFile:
-        data = encode_part(self._content.rounds(start, stop))
-        rows = sum(self._content.rows_of_rounds[start:stop])
-        file = self._write("rounds", data)
-        teams = self._content.has_teams(start, stop)
-        return PartFile(
-            name=file.name, size=file.size, digest=file.digest, start=start, stop=stop, rows=rows, teams=teams
-        )
+    def _part(self, content: Content, start: int, stop: int) -> PartFile:
+        file = self._write("rounds", encode_part(content.rounds(start, stop)))
+        rows, teams = sum(content.rows_of_rounds[start:stop]), content.has_teams(start, stop)
+        return PartFile(file.name, file.size, file.digest, start, stop, rows, teams)
 
     def _table(self, name: str, table: pa.Table) -> IndexFile:
         return self._write(name, encode_table(table))
 
-    def _write(self, kind: str, data: pa.Buffer) -> IndexFile:
+    def _write(self, kind: str, data: pa.Buffer, suffix: str = "arrow") -> IndexFile:
         digest = digest_of(data)
-        file = IndexFile(f"{kind}-{digest}.arrow", data.size, digest)
+        file = IndexFile(f"{kind}-{digest}.{suffix}", data.size, digest)
         if not self._is_there(file):
             self._lease.check()
             self._lease.write_bytes(index_path(self._run_name, file.name), data)
+            self._sizes[file.name] = file.size
         return file
 
     def _is_there(self, file: IndexFile) -> bool:
         return self._sizes.get(file.name) == file.size
-
-    def _clean(self, needed: set[str]) -> None:
-        """Delete the files that neither this manifest nor the one before has."""
-        for name in self._sizes.keys() - needed:
-            with suppress(LakeError):  # Windows refuses while a reader maps the file; the next publish deletes it
-                self._lease.delete(index_path(self._run_name, name))
-
-
-def delete_index(lake: Lake, run_name: str, lease: Lease) -> None:
-    """Delete the index of a run; does nothing if there is none."""
-    lease.delete(index_path(run_name))
-    for name in lake.list(f"{published_folder(run_name)}/{FOLDER}"):
-        lease.delete(index_path(run_name, name))

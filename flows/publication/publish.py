@@ -1,11 +1,13 @@
 """Publish a run as tables for consumers; the tables are derived and can be made again at any time.
 
-Each table is a Delta Lake table with one commit per publish: readers see whole versions, and the versions of the last
-week stay readable. The leaderboard is also one plain Parquet file. Each commit stores the state of the run. Ratings
-before the first changed round stay, and later ones are replaced; without a change, new ones are appended. If the
-process is killed, each table has its old or its new version, and the next publish updates it. The Delta library flushes
-nothing: a power cut during a publish can damage the newest version of a table. The file ``unfinished.json`` shows
-that, and the next publish makes the tables again.
+Each table is a Delta Lake table with one commit per publish, and the versions of the last week stay readable. The
+leaderboard is also one plain Parquet file. The root, ``index.json``, is replaced last and names the version of each
+table and the files: readers that begin there see all tables of one publish. If the process is killed or loses power,
+the root names the versions of before, which are complete, and the next publish continues.
+
+Each commit of a table stores the state of the run. Ratings before the first changed round stay, and later ones are
+replaced; without a change, new ones are appended. The Delta library flushes nothing: a power cut during a publish can
+damage versions of tables that no root names yet. The next publish removes and makes them again.
 
 Two further tables, the attributes of players and the ratings of groups, exist from the first publish on that finds
 attributes in the data set.
@@ -13,21 +15,17 @@ attributes in the data set.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ranklake.storage import DamagedError, Lake, MissingError, Run
+from ranklake.storage import DamagedError, Lake, Run
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.access.lake import digest_of
 from ranklake.storage.lake.errors import NoSpaceError
-from ranklake.storage.lake.parquet import encode_plain
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
@@ -37,8 +35,8 @@ from ..common.progress import ProgressCallback, not_shown
 from ..common.text import count
 from ..common.titles import TitlesChoice
 from .content import Content
-from .files import LATEST, LATEST_OF, UNFINISHED, delete_published
-from .index_writer import IndexWriter, delete_index
+from .index_manifest import LATEST, delete_published, was_cut_off
+from .index_writer import RootWriter
 
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
@@ -136,64 +134,83 @@ def publish(
         if rebuild:
             delete_published(lake, run_name, lease)
         content = Content(lake, run_name, deviations, titles, on_progress)
-        try:
-            publisher = _Publisher(lake, run_name, content, lease, index)
-        except DamagedError:
-            if not lake.exists(f"{layout.published_folder(run_name)}/{UNFINISHED}"):
-                raise
-            log.warning("run %s: its last publish was cut off, and the tables are made again", run_name)
-            delete_published(lake, run_name, lease)
-            publisher = _Publisher(lake, run_name, content, lease, index)
-        return publisher.publish(maintain)
+        return _Publisher(lake, run_name, content, lease).publish(maintain, index)
 
 
 class _Publisher:
-    def __init__(self, lake: Lake, run_name: str, content: Content, lease: Lease, index: bool) -> None:
-        from .delta_table import PublishedTable
+    """Brings the tables from their stored states to the content."""
 
+    def __init__(self, lake: Lake, run_name: str, content: Content, lease: Lease) -> None:
         self._began = time.perf_counter()
-        self._lake, self._lease, self._folder = lake, lease, layout.published_folder(run_name)
-        self._run_name, self._index = run_name, index
-        self._content = content
-        self._tables = {
-            name: PublishedTable(lake, f"{self._folder}/{name}", schema, ("year",) if name == "ratings" else (), lease)
-            for name, schema in (PUBLISHED | OF_ATTRIBUTES).items()
-        }
+        self._lake, self._lease, self._run_name = lake, lease, run_name
+        self._content, self._root = content, RootWriter(lake, lease, run_name)
+        self._tables = self._open()
         self._new: list[str] = []
-        self._marked = lake.exists(f"{self._folder}/{UNFINISHED}")
 
-    def publish(self, maintain: bool) -> PublishReport:
+    def publish(self, maintain: bool, index: bool) -> PublishReport:
         """Publish all tables; players and contests before the ratings that refer to them, so that joins are complete.
 
         Old files are removed first, which frees space on a full disk.
         """
         merged = removed = 0
+        named = self._versions() if self._root.before is None else self._root.before.tables
+        later = [table for name, table in self._tables.items() if table.version != named.get(name, table.version)]
         for table in self._tables.values() if maintain else ():
-            with suppress(NoSpaceError):  # this may free some
-                self._begin()
-            removed += table.vacuum()
+            if table not in later:  # the root may name a version whose files a later one has replaced
+                removed += table.vacuum()
         try:
             self._publish_list("players")
             self._publish_list("contests")
             kept, added = self._publish_ratings()
-            board = self._publish_attributes(self._publish_leaderboard())
-            if self._index:
-                IndexWriter(self._lake, self._lease, self._run_name, self._content).publish(board)
-            else:
-                delete_index(self._lake, self._run_name, self._lease)
+            self._publish_leaderboard()
+            self._publish_attributes()
+            plain, is_new = self._root.plain(self._content, self._tables["leaderboard"].version)
+            self._new += [LATEST] if is_new else []
+            self._root.commit(self._content, self._versions(), plain, index)
             for table in (table for table in self._tables.values() if maintain and table.version >= 0):
                 self._lease.check()
+                removed += table.vacuum() if table in later else 0
                 merged += table.merge_files()
+            self._root.rename_tables(self._versions())
         except NoSpaceError as error:
             if maintain:
                 error.args = (f"{error}; old files removed: {removed:,}",)
             raise
-        if self._marked:
-            self._lake.flush()
-            self._lease.delete(f"{self._folder}/{UNFINISHED}")
+        for table in self._tables.values():
+            table.clean_log()
         seconds = time.perf_counter() - self._began
         counts = self._content.n_rounds, kept, added, tuple(self._new), seconds, merged, removed
         return PublishReport(*counts, self._content.stale_smoothing)
+
+    def _open(self) -> dict[str, PublishedTable]:
+        """The tables. What a publish that was cut off has damaged is removed: it is derived, and no root names it."""
+        try:
+            return {name: self._open_table(name) for name in PUBLISHED | OF_ATTRIBUTES}
+        except DamagedError:
+            if not was_cut_off(self._lake, self._run_name):
+                raise
+            log.warning("run %s: its last publish was cut off, and the tables are made again", self._run_name)
+            delete_published(self._lake, self._run_name, self._lease)
+            self._root = RootWriter(self._lake, self._lease, self._run_name)
+            return {name: self._open_table(name) for name in PUBLISHED | OF_ATTRIBUTES}
+
+    def _open_table(self, name: str) -> PublishedTable:
+        from .delta_table import PublishedTable, roll_back
+
+        folder = f"{layout.published_folder(self._run_name)}/{name}"
+        schema, partitions = (PUBLISHED | OF_ATTRIBUTES)[name], ("year",) if name == "ratings" else ()
+        try:
+            return PublishedTable(self._lake, folder, schema, partitions, self._lease)
+        except DamagedError:
+            named = {} if self._root.before is None else self._root.before.tables
+            if not named or not roll_back(self._lake, folder, named.get(name, -1), self._lease):
+                raise
+            log.warning("run %s: its last publish was cut off, and changes of %s are made again", self._run_name, name)
+            return PublishedTable(self._lake, folder, schema, partitions, self._lease)
+
+    def _versions(self) -> dict[str, int]:
+        """The version of each table that exists."""
+        return {name: table.version for name, table in self._tables.items() if table.version >= 0}
 
     def _publish_list(self, name: str) -> None:
         """Publish players or contests: append new rows, or replace all if a published row has changed."""
@@ -229,74 +246,33 @@ class _Publisher:
             table.replace(rows(), state, f"round_index >= {kept}" if kept else None)
         return kept, added
 
-    def _publish_leaderboard(self) -> pa.Table | None:
-        """Publish the leaderboard; returns it if it was computed."""
+    def _publish_leaderboard(self) -> None:
         kept, published = self._before("leaderboard")
-        board = None
         same_titles = self._content.same_titles(self._tables["leaderboard"].state)
-        if not (kept == published == self._content.n_rounds and same_titles):
-            if kept == published > 0:
-                board = self._content.leaderboard(self._tables["leaderboard"].read(), published)
-            else:
-                board = self._content.leaderboard()
-            self._commit("leaderboard").replace(board.to_batches(), self._content.state("leaderboard"))
-        return self._publish_latest(board)
+        if kept == published == self._content.n_rounds and same_titles:
+            return
+        if kept == published > 0:
+            board = self._content.leaderboard(self._tables["leaderboard"].read(), published)
+        else:
+            board = self._content.leaderboard()
+        self._commit("leaderboard").replace(board.to_batches(), self._content.state("leaderboard"))
 
-    def _publish_latest(self, board: pa.Table | None) -> pa.Table | None:
-        """Write the leaderboard as one file, unless the file has the newest version."""
-        table, folder = self._tables["leaderboard"], self._folder
-        entries = self._lake.entries(folder)
-        for name in entries:
-            if name.startswith(layout.TEMPORARY_PREFIX):  # left by a crash
-                self._lease.delete(f"{folder}/{name}")
-        if board is None:
-            latest = self._latest()
-            if (latest.get("version"), latest.get("size")) == (table.version, entries.get(LATEST, (None, ""))[0]):
-                return None
-            board = self._content.leaderboard()  # the table has no order, and its schema varies
-        data = encode_plain(board, ["title"])
-        self._lease.check()
-        self._lease.replace_bytes(f"{folder}/{LATEST}", data, entries.get(LATEST, (0, ""))[1])
-        latest_of = {"version": table.version, "size": data.size, "digest": digest_of(data)}
-        version = entries.get(LATEST_OF, (0, ""))[1]
-        self._lease.replace_bytes(f"{folder}/{LATEST_OF}", json.dumps(latest_of, allow_nan=False).encode(), version)
-        self._new.append(LATEST)
-        return board
-
-    def _publish_attributes(self, board: pa.Table | None) -> pa.Table | None:
-        """Publish attributes and groups if there are any or were before; returns the leaderboard if it was computed."""
+    def _publish_attributes(self) -> None:
+        """Publish attributes and groups if there are any or were before."""
         for name in OF_ATTRIBUTES:
-            table, state, rows = self._tables[name], self._content.attribute_state(name), self._content.attributes
-            if table.state == state or (table.version < 0 and not rows.num_rows):
+            table, state = self._tables[name], self._content.attribute_state(name)
+            if table.state == state or (table.version < 0 and not self._content.attributes.num_rows):
                 continue
-            if name == "groups":
-                board = self._content.leaderboard() if board is None else board
-                rows = self._content.groups(board)
-            self._commit(name).replace(rows.to_batches(), state)
-        return board
-
-    def _latest(self) -> dict[str, Any]:
-        """The version of the plain leaderboard and its size in bytes; empty if unknown."""
-        try:
-            return dict(json.loads(self._lake.read_bytes(f"{self._folder}/{LATEST_OF}")))
-        except (MissingError, ValueError, TypeError):
-            return {}
+            self._commit(name).replace(getattr(self._content, name).to_batches(), state)
 
     def _before(self, name: str) -> tuple[int, int]:
         """The unchanged rounds of a table, and all its rounds."""
         state = self._tables[name].state
         return (0, 0) if state is None else (self._content.kept(name, state), int(state.get("rows", 0)))
 
-    def _begin(self) -> None:
-        """Mark the publish as unfinished, before its first change."""
-        self._lease.check()
-        if self._lake.local and not self._marked:
-            self._lease.commit_bytes(f"{self._folder}/{UNFINISHED}", b"{}")
-            self._marked = True
-
     def _commit(self, name: str) -> PublishedTable:
         """The table to which a new version is about to be committed."""
-        self._begin()
+        self._lease.check()
         self._tables[name].create()
         self._lease.check()  # after the read: a later commit of another writer conflicts with the new version
         self._new.append(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklake.storage import Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
@@ -16,8 +16,7 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ..common.extras import MissingExtraError, need
 from .content import Content
-from .files import LATEST, LATEST_OF, WRITTEN
-from .index_manifest import index_path, read_manifest
+from .index_manifest import INDEX, LATEST, LATEST_OF, IndexFile, index_path, read_root
 
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
@@ -30,46 +29,50 @@ def verify_published(
 ) -> Iterator[str]:
     """The faults of the published tables of a run: a line each, with the file and the remedy.
 
-    Each live file of a Delta table must have the size in its log, and the plain leaderboard the recorded digest.
-    Three states are not faults and are added to ``notes``: tables of an earlier state of the run, a first publish that
-    was interrupted, and a missing Delta library, without which only the plain leaderboard is checked. If the store does
-    not answer, there is only this line. ``on_file`` is called before each table and each file of the index.
+    Each file of a Delta table, at the version that the root names, must have the size in its log, and the other files
+    the recorded digest. Three states are not faults and are added to ``notes``: tables of an earlier state of the run,
+    a first publish that was interrupted, and a missing Delta library, without which no Delta table is checked. If the
+    store does not answer, there is only this line. ``on_file`` is called before each table and each file.
     """
     folder = layout.published_folder(run_name)
-    there = _there(lake, folder)
-    interrupted = _is_interrupted(there)
-    further = {name: schema for name, schema in OF_ATTRIBUTES.items() if _has_versions(lake, f"{folder}/{name}")}
-    schemas = PUBLISHED | further
+    try:
+        root, names = read_root(lake, run_name), lake.sizes(folder)
+    except LakeError as error:
+        yield str(error)
+        return
+    if root is None and LATEST_OF not in names:
+        completes = shlex.join(["ranklake", "publish", "--run", run_name, "--lake", lake.url])
+        notes.append(f"{folder}: its first publish was interrupted; `{completes}` completes it")
+        return
+    versions: dict[str, int | None] = dict(root.tables) if root is not None else {}
+    if not versions:  # of an earlier release
+        versions = dict.fromkeys(PUBLISHED)
+        versions |= {name: None for name in OF_ATTRIBUTES if _newest(lake, f"{folder}/{name}") >= 0}
+    tables: dict[str, PublishedTable] = {}
     try:
         need("deltalake", "publish", f"{folder}: checking its tables")
-    except MissingExtraError as error:
-        notes.append(str(error))
-        tables = None
-    else:
-        tables = {}
-        for name, schema in schemas.items():
-            if interrupted and not there.get(name):
-                continue
+        for name, version in versions.items():
             on_file()
             try:
-                tables[name] = _open(lake, f"{folder}/{name}", schema)
+                tables[name] = _open(lake, f"{folder}/{name}", name, version)
             except UnreachableError as error:
                 yield str(error)
                 return  # the other tables are in the same store
             except LakeError as error:
                 yield str(error)
-    if interrupted:
-        completes = shlex.join(["ranklake", "publish", "--run", run_name, "--lake", lake.url])
-        notes.append(f"{folder}: its first publish was interrupted; `{completes}` completes it")
-        return
-    yield from _verify_index(lake, run_name, on_file)
-    recorded = _read_json(lake, f"{folder}/{LATEST_OF}")
-    if not tables or "leaderboard" not in tables or _is_latest(recorded, tables["leaderboard"]):
-        yield from _verify_latest(lake, folder, recorded)
-    if tables is None or len(tables) < len(schemas):
+    except MissingExtraError as error:
+        notes.append(str(error))
+    for file in () if root is None else root.files:
+        on_file()
+        yield from _verify_file(lake, index_path(run_name, file.name), file, INDEX)
+    if root is None or root.plain is None:
+        yield from _verify_latest(lake, folder)
+    elif _newest(lake, f"{folder}/leaderboard") == versions["leaderboard"]:  # or a later publish was cut off
+        yield from _verify_file(lake, f"{folder}/{LATEST}", root.plain, INDEX)
+    if len(tables) < len(versions):
         return
     try:
-        current = _is_current(lake, run_name, tables) and _is_latest(recorded, tables["leaderboard"])
+        current = _is_current(lake, run_name, tables)
     except LakeError:
         return  # a fault of the run, which its own verification reports
     if not current:
@@ -77,72 +80,44 @@ def verify_published(
         notes.append(f"{folder}: has an earlier state of the run; `{shlex.join(command)}` brings it up to date")
 
 
-def _there(lake: Lake, folder: str) -> dict[str, bool]:
-    """Whether each part that a publish writes exists, in the order of writing."""
-    files = lake.sizes(folder)
-    return {name: _has_versions(lake, f"{folder}/{name}") if name in PUBLISHED else name in files for name in WRITTEN}
+def _newest(lake: Lake, table: str) -> int:
+    """The newest version in the log of a Delta table, -1 without one; a failed commit may leave other files."""
+    names = (name.partition(".")[0] for name in lake.list(f"{table}/_delta_log"))
+    return max((int(name) for name in names if name.isdigit()), default=-1)
 
 
-def _has_versions(lake: Lake, table: str) -> bool:
-    """Whether the log of a Delta table has a version; a failed commit may leave other files."""
-    return any(name.partition(".")[0].isdigit() for name in lake.list(f"{table}/_delta_log"))
-
-
-def _is_interrupted(there: dict[str, bool]) -> bool:
-    """Whether only the parts written last are missing, as after a first publish that was killed."""
-    parts = list(there.values())
-    return not all(parts) and parts == sorted(parts, reverse=True)
-
-
-def _open(lake: Lake, folder: str, schema: Any) -> PublishedTable:
+def _open(lake: Lake, folder: str, name: str, version: int | None) -> PublishedTable:
     from .delta_table import PublishedTable
 
-    table = PublishedTable(lake, folder, schema)
+    table = PublishedTable(lake, folder, (PUBLISHED | OF_ATTRIBUTES)[name], version=version)
     if table.version < 0:
         raise damaged(folder, "there is no such table")
     return table
 
 
-def _verify_latest(lake: Lake, folder: str, recorded: dict[str, Any]) -> Iterator[str]:
-    path = f"{folder}/{LATEST}"
+def _verify_file(lake: Lake, path: str, file: IndexFile, record: str) -> Iterator[str]:
     try:
         data = lake.read_bytes(path)
     except MissingError as error:
         yield str(error)
         return
-    if not recorded:
+    if len(data) != file.size:
+        yield str(damaged(path, f"has {len(data)} bytes, not {file.size} as in {record}"))
+    elif digest_of(data) != file.digest:
+        yield str(damaged(path, f"does not match {record}"))
+
+
+def _verify_latest(lake: Lake, folder: str) -> Iterator[str]:
+    """The faults of the plain leaderboard of an earlier release, with its own record."""
+    try:
+        recorded = dict(json.loads(lake.read_bytes(f"{folder}/{LATEST_OF}")))
+        file = IndexFile(LATEST, recorded["size"], recorded.get("digest", ""))
+    except (MissingError, ValueError, TypeError, KeyError):
         yield str(damaged(f"{folder}/{LATEST_OF}", f"has no version of {LATEST}"))
-    elif len(data) != recorded.get("size"):
-        yield str(damaged(path, f"has {len(data)} bytes, not {recorded.get('size')} as in {LATEST_OF}"))
-    elif digest_of(data) != recorded.get("digest", digest_of(data)):  # 0.1 stored none
-        yield str(damaged(path, f"does not match {LATEST_OF}"))
-
-
-def _verify_index(lake: Lake, run_name: str, on_file: Callable[[], None]) -> Iterator[str]:
-    """The faults of the index; a run published by an early release, or without the index, has none."""
-    try:
-        manifest = read_manifest(lake, run_name)
-    except LakeError as error:
-        yield str(error)
         return
-    for file in () if manifest is None else manifest.files:
-        path = index_path(run_name, file.name)
-        on_file()
-        try:
-            data = lake.read_bytes(path)
-        except MissingError as error:
-            yield str(error)
-            continue
-        if digest_of(data) != file.digest:
-            yield str(damaged(path, "does not match its manifest"))
-
-
-def _read_json(lake: Lake, path: str) -> dict[str, Any]:
-    """The content of a JSON file; empty if it cannot be read."""
-    try:
-        return dict(json.loads(lake.read_bytes(path)))
-    except (MissingError, ValueError, TypeError):
-        return {}
+    for fault in _verify_file(lake, f"{folder}/{LATEST}", file, LATEST_OF):
+        if file.digest or "does not match" not in fault:  # 0.1 stored none
+            yield fault
 
 
 def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable]) -> bool:
@@ -160,12 +135,6 @@ def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable]) ->
     return all(
         content.kept(name, states[name]) == states[name].get("rows") == whole for name in ("ratings", "leaderboard")
     )
-
-
-def _is_latest(recorded: dict[str, Any], leaderboard: PublishedTable) -> bool:
-    """Whether the plain leaderboard has the newest version of the table."""
-    version = recorded.get("version")
-    return not recorded or (isinstance(version, int) and leaderboard.reads_as(version))
 
 
 def _deviations(tables: dict[str, PublishedTable]) -> list[str]:

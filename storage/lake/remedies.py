@@ -33,7 +33,7 @@ def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
     if top == RUNS and name:
         return _of_run(name, *more)
     if top == PUBLISHED and name:
-        if more[0] in ("latest.parquet", "latest.json"):
+        if more[0].startswith("latest"):
             return f"delete it if it exists, and `ranklake publish --run {name}` makes it again"
         return f"`ranklake publish --run {name} --afresh` makes it again"
     if top == RAW and name:

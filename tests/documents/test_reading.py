@@ -32,6 +32,7 @@ TOOLS = {
     "pandas": ("top", "climbers"),
     "pyarrow": ("first", "history"),
     "dask": ("history", "distribution"),
+    "json": (),  # the tables of one publish
 }
 COLUMNS = {
     "top": ("place", "handle", "rating"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,6 +15,8 @@ from deltalake import DeltaTable
 from helpers.answers import leaderboard
 from helpers.lakes import same_tables
 
+from ranklake.flows.answers.run import open_published
+from ranklake.flows.publication.index_manifest import read_root
 from ranklake.flows.results.display import Display
 from ranklake.storage import Contest, Dataset, Lake, Run
 
@@ -29,6 +30,7 @@ __all__ = [
     "folder",
     "over_years",
     "read",
+    "rooted",
     "same_content",
     "versions",
 ]
@@ -78,6 +80,16 @@ def contents(lake: Lake, run: str = "run") -> dict[str, pa.Table]:
     return found | ({"latest": pq.read_table(latest)} if latest.exists() else {})
 
 
+def rooted(lake: Lake, run: str = "run") -> dict[str, pa.Table]:
+    """All that readers see who begin at the root, with the leaderboards of the index and in Parquet; empty without."""
+    root = read_root(lake, run)
+    if root is None or root.plain is None:
+        return {}
+    found = {name: read(lake, name, version, run) for name, version in root.tables.items()}
+    found["latest"] = pq.read_table(folder(lake, root.plain.name, run))
+    return found | ({"index": open_published(lake, run).leaderboard_table} if root.indexed else {})
+
+
 def same_content(one: dict[str, pa.Table], other: dict[str, pa.Table]) -> bool:
     return one.keys() == other.keys() and all(same_tables(one[name], other[name]) for name in one)
 
@@ -114,8 +126,9 @@ def assert_published(lake: Lake, run: str = "run", deviations: float | None = No
     board = leaderboard(lake, run, deviations)
     assert same_tables(read(lake, "leaderboard", run=run), board)
     assert same_tables(pq.read_table(folder(lake, "latest.parquet", run)), board)
-    told = json.loads(folder(lake, "latest.json", run).read_bytes())
-    assert told["version"] == delta(lake, "leaderboard", run=run).version()
+    assert same_content(
+        {name: table for name, table in rooted(lake, run).items() if name != "index"}, contents(lake, run)
+    )
     players = read(lake, "players", run=run)
     assert players.column("handle").to_pylist() == dataset.handles().to_pylist()
     assert players.column("player").to_pylist() == list(range(dataset.n_players))

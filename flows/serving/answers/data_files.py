@@ -13,7 +13,7 @@ from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
-from ...publication.files import LATEST
+from ...publication.index_manifest import LATEST
 from .conditional import is_unchanged
 from .problems import Problem
 

@@ -13,7 +13,7 @@ from ranklake.storage.lake import layout
 
 from ...answers.leaderboard import kept_boards
 from ...answers.run import PublishedRun, open_published
-from ...publication.index_manifest import INDEX, read_manifest
+from ...publication.index_manifest import read_manifest
 
 __all__ = ["ServedRuns"]
 
@@ -125,9 +125,15 @@ class ServedRuns:
         names = []
         for name in self._lake.list(layout.PUBLISHED):
             with suppress(ValueError, MissingError):
-                if self._lake.exists(f"{layout.published_folder(name)}/{INDEX}"):
+                if self._is_indexed(name):
                     names.append(name)
         return names
+
+    def _is_indexed(self, name: str) -> bool:
+        try:
+            return read_manifest(self._lake, name) is not None
+        except LakeError:
+            return True  # to be opened, which reports it
 
     def _log(self, name: str, error: Exception) -> None:
         self.n_failures += 1

@@ -64,16 +64,17 @@ def test_publish__a_leaderboard_with_other_bytes_is_reported(lake: Lake) -> None
 @pytest.mark.parametrize("how", ["removed", "torn", "of another version", "unknown"])
 def test_publish__an_outdated_plain_leaderboard_is_written_again(lake: Lake, how: str) -> None:
     publish(lake, "run")
-    latest, result = folder(lake, "latest.parquet"), folder(lake, "latest.json")
+    latest, root = folder(lake, "latest.parquet"), folder(lake, "index.json")
     before = latest.read_bytes()
     if how == "removed":
         latest.unlink()
     elif how == "torn":
         latest.write_bytes(latest.read_bytes()[:-7])
     elif how == "of another version":
-        result.write_text(json.dumps({"version": 7, "size": latest.stat().st_size}))
+        facts = json.loads(root.read_bytes())
+        root.write_text(json.dumps(facts | {"tables": facts["tables"] | {"leaderboard": 0}}))
     else:
-        result.write_bytes(b"{")
+        root.write_bytes(b"{")
     assert publish(lake, "run").tables == ("latest.parquet",)
     assert latest.read_bytes() == before
     assert_published(lake)

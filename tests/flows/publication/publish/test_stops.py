@@ -16,12 +16,11 @@ from helpers.builders import Killed
 from helpers.lakes import contest, files, ingest, lake_of, rate_run, same_tables
 from helpers.mounts import file_size_limit
 from helpers.publishing import CONTESTS, corrected, go_on, publishing
-from helpers.tables import TABLES, assert_published, contents, folder, same_content, versions
+from helpers.tables import TABLES, assert_published, contents, folder, rooted, same_content, versions
 from helpers.timeouts import TIMEOUT
 
 import ranklake.flows.publication.delta_table
-from ranklake.flows.publication.files import LATEST, UNFINISHED
-from ranklake.flows.publication.index_manifest import index_path, read_manifest
+from ranklake.flows.publication.index_manifest import LATEST, index_path, read_manifest, read_root
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import DamagedError, Lake, LakeError, Run
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
@@ -45,7 +44,7 @@ def dying(at: int, done: bool, error: BaseException) -> Iterator[list[str]]:
         step(how["mode"], lambda: commit(table, rows, **how))
 
     def write_bytes(self: Lake, path: str, data: Any, **how: Any) -> None:
-        if "/lease-" in path or path.endswith(UNFINISHED):
+        if "/lease-" in path or path.endswith("/.reserve"):
             write(self, path, data, **how)
         else:
             step(path, lambda: write(self, path, data, **how))
@@ -56,8 +55,8 @@ def dying(at: int, done: bool, error: BaseException) -> Iterator[list[str]]:
         yield steps
 
 
-TABLE_STEPS = 6  # four tables, the plain file, and the file with its version
-INDEX_STEPS = 5  # rounds, leaderboard, contests, aliases and the manifest
+TABLE_STEPS = 6  # four tables, the plain leaderboard of the root, and its copy
+INDEX_STEPS = 5  # rounds, leaderboard, contests, aliases and the root
 
 
 def index_content(lake: Lake) -> str:
@@ -76,10 +75,10 @@ def test_publish__stopped_at_any_step_leaves_complete_tables_and_the_next_comple
     lake: Lake, change: str, error: BaseException, done: bool
 ) -> None:
     before: dict[str, pa.Table] = {}
-    index_before = ""
+    index_before, root_before = "", dict[str, pa.Table]()
     if change != "first":
         publish(lake, "run")
-        before, index_before = contents(lake), index_content(lake)
+        before, index_before, root_before = contents(lake), index_content(lake), rooted(lake)
         new = contest("new", "nobody knew", "player 1", time_seconds=10**8)
         ingest(lake, [*CONTESTS[:29], corrected(CONTESTS[29]), new] if change == "corrected" else [*CONTESTS[:30], new])
         rate_run(lake)
@@ -87,19 +86,28 @@ def test_publish__stopped_at_any_step_leaves_complete_tables_and_the_next_comple
     with dying(-1, False, error) as steps:
         publish(lake, "run")
     assert len(steps) == TABLE_STEPS + INDEX_STEPS - (change != "first")  # the aliases stay
-    whole, index_whole = contents(lake), index_content(lake)
+    whole, index_whole, root_whole = contents(lake), index_content(lake), rooted(lake)
     before = before or {name: table.slice(0, 0) for name, table in whole.items()}  # a new table is empty at first
     for at in range(len(steps)):
         restore(lake, saved)
         with dying(at, done, error), pytest.raises((Killed, LakeError, OSError)):
             publish(lake, "run")
         assert index_content(lake) in (index_before, index_whole)
+        assert any(same_content(rooted(lake), state) for state in (root_before, root_whole))
         for name, table in contents(lake).items():
             assert any(same_tables(table, known[name]) for known in (before, whole) if name in known)
         publish(lake, "run")
         assert same_content(contents(lake), whole)
         assert index_content(lake) == index_whole
     assert_published(lake)
+
+
+def plain_of(lake: Lake) -> str:
+    """The name of the plain leaderboard that the root names."""
+    root = read_root(lake, "run")
+    assert root is not None
+    assert root.plain is not None
+    return root.plain.name
 
 
 def restore(lake: Lake, saved: dict[str, bytes]) -> None:
@@ -129,7 +137,7 @@ def test_publish__removes_the_incomplete_files_of_a_kill(lake: Lake) -> None:
     folder(lake, f"{TEMPORARY_PREFIX}0123456789abcdef").write_bytes(b"half")
     assert publish(lake, "run").tables == ()
     assert sorted(path.name for path in folder(lake).iterdir()) == sorted(
-        [*TABLES, LATEST, "latest.json", "index", "index.json"]
+        [*TABLES, LATEST, plain_of(lake), "index", "index.json"]
     )
 
 
@@ -157,7 +165,7 @@ print("ready", file=sys.stderr, flush=True)
 def test_publish__killed_at_any_time_leaves_complete_tables_and_the_next_completes(lake: Lake) -> None:
     dice = random.Random(20_240_229)
     publish(lake, "run")
-    known, killed = [contents(lake)], 0
+    known, roots, killed = [contents(lake)], [rooted(lake)], 0
     for round_ in range(5):
         at = 3 * round_
         ingest(lake, [*CONTESTS[:at], corrected(CONTESTS[at]), *CONTESTS[at + 1 : 31 + round_]])
@@ -171,9 +179,11 @@ def test_publish__killed_at_any_time_leaves_complete_tables_and_the_next_complet
                 process.kill()
             process.communicate(timeout=TIMEOUT)
         killed += process.returncode == -signal.SIGKILL
-        left = contents(lake)
+        left, seen = contents(lake), rooted(lake)
         publish(lake, "run")
         known.append(contents(lake))
+        roots.append(rooted(lake))
+        assert any(same_content(seen, then) for then in roots)
         for name, table in left.items():
             assert any(same_tables(table, then[name]) for then in known)
         assert_published(lake)
