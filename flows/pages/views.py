@@ -120,7 +120,7 @@ def player(run: PublishedRun, handle: str) -> dict[str, Any]:
 
 def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
     """Several players and their pairs; raises as :meth:`PublishedRun.player`."""
-    found = compare_players(run, handles) if handles else {"players": [], "pairs": [], "note": ""}
+    found: dict[str, Any] = compare_players(run, handles) if handles else {"players": [], "pairs": [], "note": ""}
     history = _history(run, {one["handle"]: _rounds(run, one["handle"]) for one in found["players"]})
     return {"players": found["players"], "pairs": found["pairs"], "apart": found["note"], "history": history}
 

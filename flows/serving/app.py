@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -17,19 +17,19 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute, Match, Route
+from starlette.routing import Match, Route
 
 from ..answers.run import NoPlayerError, PublishedRun
 from ..common.text import quoted
-from .answers.conditional import is_unchanged, validators
 from .answers.data_files import data_file
 from .answers.parameters import parse
-from .answers.paths import TEXT
 from .answers.problems import Problem
-from .answers.rendering import Body, encoding_for, kept_bodies, render
-from .answers.requests import Bodies, missing_player, prefers_html
+from .answers.rendering import kept_bodies, render
+from .answers.requests import TEXT, Bodies, missing_player, path_of, prefers_html, query_of, run_of
+from .answers.responses import NOT_KEPT, SAFE, respond, respond_if_changed
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
 from .openapi import openapi
+from .pages import ServerPages
 from .previews import MOST_STANDINGS, Previews
 from .state.answer_cache import ENDPOINT, MOST_CACHED, AnswerCache
 from .state.events import Listeners
@@ -43,22 +43,11 @@ _LOG = logging.getLogger(__name__)
 _API = "/api/v1/runs"
 _NO_PAGES = ("/api/", "/data/")  # programs ask there
 MOST_BODY = 1 << 20  # bytes of a request with handles
-_SAFE = {"x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-class Pages(Protocol):
-    """The HTML pages of the application."""
-
-    def routes(self) -> Sequence[BaseRoute]:
-        """Routes, after those of the API."""
-
-    def problem(self, request: Request, problem: Problem) -> Response:
-        """An error as a page."""
-
-
-def create_app(served: ServedRuns, refresh_seconds: float = 2.0, pages: Pages | None = None) -> Starlette:
+def create_app(served: ServedRuns, refresh_seconds: float = 2.0) -> Starlette:
     """The application over published runs.
 
     Parameters
@@ -67,20 +56,23 @@ def create_app(served: ServedRuns, refresh_seconds: float = 2.0, pages: Pages | 
         The runs, opened.
     refresh_seconds
         Interval at which the lake is asked for a new version; 0 never asks.
-    pages
-        The pages; their handlers find the previews in ``app.state.previews``.
+
+    Notes
+    -----
+    Handlers find what they share in ``app.state``.
     """
-    return _Api(served, refresh_seconds).app(pages)
+    return _Api(served, refresh_seconds).app()
 
 
 class _Api:
     def __init__(self, served: ServedRuns, refresh_seconds: float) -> None:
         self._served, self._refresh_seconds = served, refresh_seconds
         self._cache = kept_bodies(MOST_CACHED)
-        self._metrics, self._listeners, self._previews = Metrics(), Listeners(), Previews(served.lake)
-        self._workers, self._bodies = Workers(), Bodies()
+        self._metrics, self._listeners = Metrics(served, self._cache), Listeners()
+        self._previews, self._workers, self._bodies = Previews(served.lake), Workers(), Bodies()
 
-    def app(self, pages: Pages | None) -> Starlette:
+    def app(self) -> Starlette:
+        pages = ServerPages(self._served)
         routes = [
             self._route("/healthz", self._health),
             self._route("/metrics", self._show_metrics),
@@ -91,7 +83,7 @@ class _Api:
             self._route("/data/{run}/{path:path}", self._data),
             Route(f"{_API}/{{run}}/players", self._counted("players", self._post_players), methods=["POST"]),
             Route(f"{_API}/{{run}}/preview", self._counted("preview", self._preview), methods=["POST"]),
-            *(() if pages is None else pages.routes()),
+            *pages.routes(),
         ]
         cors = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "HEAD", "POST"],
                           expose_headers=["ETag", "Last-Modified"])  # fmt: skip
@@ -99,8 +91,8 @@ class _Api:
         cache = Middleware(AnswerCache, self._served, self._metrics, self._cache)
         app = Starlette(routes=routes, middleware=[cache, cors], exception_handlers=errors, lifespan=self._lifespan)
         app.router.redirect_slashes = False
-        app.state.end_streams, app.state.previews, app.state.pages = self._listeners.close, self._previews, pages
-        app.state.workers, app.state.bodies = self._workers, self._bodies
+        app.state.end_streams, app.state.served, app.state.pages = self._listeners.close, self._served, pages
+        app.state.previews, app.state.workers, app.state.bodies = self._previews, self._workers, self._bodies
         return app
 
     @asynccontextmanager
@@ -134,59 +126,36 @@ class _Api:
 
     def _of_run(self, endpoint: Endpoint) -> Handler:
         async def answer(request: Request) -> Response:
-            run = self._run(request)
+            run = run_of(request)
             values = dict(parse(endpoint.parameters, request.query_params.multi_items()))
             if endpoint.variable:
                 values[endpoint.variable] = request.path_params[endpoint.variable]
             try:
-                return await self._conditional(
+                return await respond_if_changed(
                     request, run.manifest.etag, run.manifest.time_seconds,
                     lambda: render(endpoint.answer(run, values), values.get("format") or "json", _about(run)),
-                    endpoint.quick, endpoint.is_long(values),
+                    quick=endpoint.quick, long=endpoint.is_long(values),
                 )  # fmt: skip
             except Moved as moved:
                 path = endpoint.path.replace("{handle}", quote(moved.handle, safe=""))
                 root = request.scope.get("root_path", "")
-                return RedirectResponse(f"{root}{_API}/{run.name}{path}{_query(request)}", 301, _SAFE)
+                return RedirectResponse(f"{root}{_API}/{run.name}{path}{query_of(request)}", 301, SAFE)
             except NoPlayerError as error:
                 raise await missing_player(request, error, run.name) from None
 
         return answer
 
-    async def _conditional(
-        self,
-        request: Request,
-        etag: str,
-        time_seconds: float,
-        make: Callable[[], Body],
-        quick: bool = False,
-        long: bool = False,
-    ) -> Response:
-        """The answer, or 304 if the client has it; made in a thread unless it is quick."""
-        headers = validators(etag, time_seconds) | _SAFE
-        if is_unchanged(request.headers, etag, time_seconds):
-            return Response(status_code=304, headers=headers)
-        encoding = encoding_for(request.headers.get("accept-encoding", ""))
-
-        def compressed() -> Body:
-            return make().compressed(encoding)
-
-        body = compressed() if quick else await self._workers.run(compressed, long)
-        if body.encoding:
-            headers["content-encoding"] = body.encoding
-        return Response(body.data, headers=headers, media_type=body.media_type)
-
     async def _runs(self, request: Request) -> Response:
         parse((), request.query_params.multi_items())
         runs = self._served.runs
-        return await self._conditional(
+        return await respond_if_changed(
             request, self._served.etag, self._served.time_seconds,
             lambda: render({"runs": [run.facts for run in runs.values()]}, "json", {}),
         )  # fmt: skip
 
     async def _post_players(self, request: Request) -> Response:
         """The same as GET for more handles than an address has room for."""
-        run, rule = self._run(request), f"must be a JSON object with a list `handles` of 1 to {MOST_HANDLES} texts"
+        run, rule = run_of(request), f"must be a JSON object with a list `handles` of 1 to {MOST_HANDLES} texts"
         try:
             async with self._bodies.read(request, MOST_BODY) as data:
                 handles = msgspec.json.decode(data, type=_Handles).handles
@@ -194,59 +163,46 @@ class _Api:
             raise Problem(400, f"the body {rule}: {error}", rule=rule) from None
         if not 1 <= len(handles) <= MOST_HANDLES:
             raise Problem.of_parameter("handles", f"{len(handles)} handles", rule)
-        body = await self._workers.run(lambda: render(many_players(run, handles), "json", _about(run)), long=True)
-        return Response(body.data, headers=_SAFE | {"cache-control": "no-store"}, media_type=body.media_type)
+        answer = lambda: render(many_players(run, handles), "json", _about(run))  # noqa: E731
+        return await respond(request, answer, SAFE | NOT_KEPT, long=True)
 
     async def _preview(self, request: Request) -> Response:
         """The change of every participant of a contest that is not rated yet."""
         parse((), request.query_params.multi_items())
-        run = self._run(request)
+        run = run_of(request)
         async with self._bodies.read(request, MOST_STANDINGS) as data:
-            body = await run_in_threadpool(self._previews.answer, run, data)
-        encoding = encoding_for(request.headers.get("accept-encoding", ""))
-        body = await run_in_threadpool(body.compressed, encoding)
-        headers = _SAFE | {"cache-control": "no-store", "vary": "Accept-Encoding"}
-        if body.encoding:
-            headers["content-encoding"] = body.encoding
-        return Response(body.data, headers=headers, media_type=body.media_type)
+            return await respond(request, lambda: self._previews.answer(run, data), SAFE | NOT_KEPT, long=True)
 
     async def _events(self, request: Request) -> Response:
         """A stream of events, one for each new version."""
         parse((), request.query_params.multi_items())
-        name = self._run(request).name
-        headers = _SAFE | {"cache-control": "no-store", "x-accel-buffering": "no"}
+        name = run_of(request).name
+        headers = SAFE | {"cache-control": "no-store", "x-accel-buffering": "no"}
         if request.method == "HEAD":
             return Response(headers=headers, media_type="text/event-stream")
         return self._listeners.stream(lambda: self._served.runs.get(name), headers)
 
     async def _data(self, request: Request) -> Response:
         path = request.path_params["path"]
-        response = data_file(self._served.lake, self._run(request).name, path, request.headers)
-        response.headers.update(_SAFE)
+        response = data_file(self._served.lake, run_of(request).name, path, request.headers)
+        response.headers.update(SAFE)
         return response
 
     async def _health(self, request: Request) -> Response:
         body = render({"status": "ok", "runs": len(self._served.runs)}, "json", {})
-        return Response(body.data, headers=_SAFE | {"cache-control": "no-store"}, media_type=body.media_type)
+        return Response(body.data, headers=SAFE | {"cache-control": "no-store"}, media_type=body.media_type)
 
     async def _show_metrics(self, request: Request) -> Response:
-        text = self._metrics.text(self._served, self._cache)
-        return Response(text, headers=_SAFE | {"cache-control": "no-store"}, media_type="text/plain; version=0.0.4")
+        return Response(
+            self._metrics.text(), headers=SAFE | {"cache-control": "no-store"}, media_type="text/plain; version=0.0.4"
+        )
 
     async def _openapi(self, request: Request) -> Response:
         root, runs = request.scope.get("root_path", ""), list(self._served.runs)
-        return await self._conditional(
+        return await respond_if_changed(
             request, self._served.etag, self._served.time_seconds,
             lambda: render(openapi(root, runs), "json", {}),
         )  # fmt: skip
-
-    def _run(self, request: Request) -> PublishedRun:
-        name = request.path_params["run"]
-        runs = self._served.runs
-        if name not in runs:
-            command = f"; `ranklake publish --run {name}` publishes a run" if name.isascii() and len(name) < 100 else ""
-            raise Problem(404, f"run {name[:100]!r} is not published{command}", runs=list(runs))
-        return runs[name]
 
 
 class _Handles(msgspec.Struct):
@@ -256,17 +212,6 @@ class _Handles(msgspec.Struct):
 def _path(endpoint: Endpoint) -> str:
     """The route; a variable may have any text."""
     return f"{_API}/{{run}}" + endpoint.path.replace("}", f":{TEXT}}}")
-
-
-def _path_of(request: Request) -> str:
-    """The path of a request below the root path; ``request.url`` would have the header ``Host`` in it."""
-    return str(request.scope["path"]).removeprefix(request.scope.get("root_path", ""))
-
-
-def _query(request: Request) -> str:
-    """The query of a request with its question mark."""
-    query = request.scope["query_string"].decode("latin-1")
-    return f"?{query}" if query else ""
 
 
 def _without_slash(request: Request) -> str:
@@ -279,7 +224,7 @@ def _without_slash(request: Request) -> str:
         return ""
     scope = {**request.scope, "path": path.rstrip("/")}
     found = any(route.matches(scope)[0] is not Match.NONE for route in request.app.routes)
-    return raw.rstrip("/") + _query(request) if found else ""
+    return raw.rstrip("/") + query_of(request) if found else ""
 
 
 def _about(run: PublishedRun) -> dict[str, Any]:
@@ -288,18 +233,18 @@ def _about(run: PublishedRun) -> dict[str, Any]:
 
 async def _on_problem(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, Problem)
-    pages: Pages | None = request.app.state.pages
-    if pages is not None and not _path_of(request).startswith(_NO_PAGES) and prefers_html(request.headers):
+    pages: ServerPages = request.app.state.pages
+    if not path_of(request).startswith(_NO_PAGES) and prefers_html(request.headers):
         return await run_in_threadpool(pages.problem, request, problem)
     body = msgspec.json.encode(problem.document())
-    headers = _SAFE | {"cache-control": "no-store", "vary": "Accept"}
+    headers = SAFE | {"cache-control": "no-store", "vary": "Accept"}
     return Response(body, problem.status, headers, media_type="application/problem+json")
 
 
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404 and (address := _without_slash(request)):
-        return RedirectResponse(address, 307, _SAFE)
+        return RedirectResponse(address, 307, SAFE)
     detail = {404: "there is no such address; /openapi.json lists all", 405: f"{request.method} is not possible here"}
     response = await _on_problem(request, Problem(error.status_code, detail.get(error.status_code, error.detail)))
     response.headers.update(error.headers or {})
@@ -307,5 +252,5 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 
 async def _on_bug(request: Request, error: Exception) -> Response:
-    _LOG.error("%s %s failed", request.method, quoted(_path_of(request)), exc_info=error)
+    _LOG.error("%s %s failed", request.method, quoted(path_of(request)), exc_info=error)
     return await _on_problem(request, Problem(500, "the server failed; its log has the reason"))

@@ -27,6 +27,7 @@ __all__ = [
     "Moved",
     "group_of",
     "many_players",
+    "no_contest",
 ]
 
 MOST_HANDLES = 200
@@ -189,12 +190,16 @@ def _contest(run: PublishedRun, values: Values) -> Rows:
     try:
         facts, page = run.contest(values["contest_id"], values["start"], values["limit"])
     except KeyError:
-        contest_id = values["contest_id"]
-        found = run.contests(0, 5, contest_id[:100]).rows.column("contest_id").to_pylist()
-        hint = f"; near it are {', '.join(map(repr, found))}" if found else ""
-        raise Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}{hint}", near=found) from None
+        raise no_contest(run, values["contest_id"]) from None
     rows = _page(page, values)
     return Rows(rows.table, {**facts, **rows.facts})
+
+
+def no_contest(run: PublishedRun, contest_id: str) -> Problem:
+    """An id that no contest of a run has; ``near`` are similar ones."""
+    found = run.contests(0, 5, contest_id[:100]).rows.column("contest_id").to_pylist()
+    hint = f"; near it are {', '.join(map(repr, found))}" if found else ""
+    return Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}{hint}", near=found)
 
 
 def _search(run: PublishedRun, values: Values) -> Rows:

@@ -10,7 +10,6 @@ from time import time
 from typing import Any
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -22,13 +21,12 @@ from ..pages.links import ServerLinks
 from ..pages.pictures import style_policy
 from ..pages.render import POLICY, Templates, static_files, template_files
 from . import preview_page
-from .answers.conditional import is_unchanged, validators
 from .answers.parameters import Parameter, parse_form
-from .answers.paths import TEXT
 from .answers.problems import Problem
-from .answers.rendering import Body, encoding_for
-from .answers.requests import missing_player
-from .endpoints import MOST_COMPARED, group_of
+from .answers.rendering import Body
+from .answers.requests import TEXT, missing_player, run_of
+from .answers.responses import NOT_KEPT, respond, respond_if_changed
+from .endpoints import MOST_COMPARED, group_of, no_contest
 from .previews import MOST_STANDINGS
 from .state.served_runs import ServedRuns
 
@@ -125,11 +123,13 @@ class ServerPages:
             shown = [(views.facts(run), ServerLinks(root, name)) for name, run in runs.items()]
             return Body(self._templates.plain("runs", runs=shown, root=root).encode(), _HTML)
 
-        return await self._answer(request, f"{self._served.etag}-{self._look}", self._served.time_seconds, make)
+        return await respond_if_changed(
+            request, f"{self._served.etag}-{self._look}", self._served.time_seconds, make, _HEADERS
+        )
 
     async def _first(self, request: Request) -> Response:
         """The leaderboard, or, with ``q``, the best match of a search without scripts."""
-        run, wanted = self._run(request), _given(request, "/{run}")["q"]
+        run, wanted = run_of(request), _given(request, "/{run}")["q"]
         if wanted is not None:
             search = lambda: run.search(wanted[:100], 1).column("handle").to_pylist()  # noqa: E731
             found = await request.app.state.workers.run(search, long=True)
@@ -139,7 +139,7 @@ class ServerPages:
 
     async def _player(self, request: Request) -> Response:
         """A player, the same under an old name; several handles with commas are compared."""
-        run, handle = self._run(request), request.path_params["handle"]
+        run, handle = run_of(request), request.path_params["handle"]
         try:
             row = run.handles.row(handle)
         except NoPlayerError:
@@ -156,19 +156,23 @@ class ServerPages:
 
     async def _preview(self, request: Request) -> Response:
         """The form for a preview; by POST with the changes, or with the reason why there are none."""
-        run, links = self._run(request), ServerLinks(request.scope.get("root_path", ""), request.path_params["run"])
+        run, links = run_of(request), ServerLinks(request.scope.get("root_path", ""), request.path_params["run"])
         if request.method != "POST":
             return await self._render(request, "preview", lambda run, links, given: preview_page.FORM)
 
-        def make(body: bytes) -> tuple[str, int]:
-            form = preview_page.read_form(body)
-            found, status = preview_page.changes(request.app.state.previews, run, form)
-            context = preview_page.FORM | asdict(form) | found
-            return self._templates.render("preview", views.facts(run), links, **context), status
-
+        previews, workers = request.app.state.previews, request.app.state.workers
         async with request.app.state.bodies.read(request, MOST_STANDINGS) as body:
-            html, status = await run_in_threadpool(make, body)
-        return Response(html, status, _HEADERS | {"cache-control": "no-store"}, media_type="text/html")
+            form = await workers.run(lambda: preview_page.read_form(body))
+            try:
+                found = await workers.run(lambda: preview_page.changes(previews, run, form), long=True)
+                status = 200
+            except Problem as problem:
+                found, status = {"error": problem.detail}, problem.status
+            context = preview_page.FORM | asdict(form) | found
+            html = lambda: Body(self._templates.render("preview", views.facts(run), links, **context).encode(), _HTML)  # noqa: E731
+            response = await respond(request, html, _HEADERS | NOT_KEPT)
+        response.status_code = status
+        return response
 
     def _picture(self, name: str) -> Callable[[Request], Any]:
         """The graph or the badge of a player, to embed in other pages."""
@@ -177,7 +181,7 @@ class ServerPages:
             return Body(views.picture(run, given["handle"], name).encode(), "image/svg+xml")
 
         async def answer(request: Request) -> Response:
-            run, handle = self._run(request), request.path_params["handle"]
+            run, handle = run_of(request), request.path_params["handle"]
             try:
                 current = run.handles.handle(run.handles.row(handle))
             except NoPlayerError as error:
@@ -207,24 +211,13 @@ class ServerPages:
         self, request: Request, make: Callable[[PublishedRun, ServerLinks, Mapping[str, Any]], Body], path: str = ""
     ) -> Response:
         """An answer about a run."""
-        run, links = self._run(request), ServerLinks(request.scope.get("root_path", ""), request.path_params["run"])
+        run, links = run_of(request), ServerLinks(request.scope.get("root_path", ""), request.path_params["run"])
         given = _given(request, path) | request.path_params
         etag, time_seconds = f"{run.manifest.etag}-{self._look}", run.manifest.time_seconds
         try:
-            return await self._answer(request, etag, time_seconds, lambda: make(run, links, given))
+            return await respond_if_changed(request, etag, time_seconds, lambda: make(run, links, given), _HEADERS)
         except NoPlayerError as error:
             raise await missing_player(request, error, run.name) from None
-
-    async def _answer(self, request: Request, etag: str, time_seconds: float, make: Callable[[], Body]) -> Response:
-        """An answer, or 304 if the client has it; made in a thread."""
-        headers = validators(etag, time_seconds) | _HEADERS
-        if is_unchanged(request.headers, etag, time_seconds):
-            return Response(status_code=304, headers=headers)
-        encoding = encoding_for(request.headers.get("accept-encoding", ""))
-        body = await run_in_threadpool(lambda: make().compressed(encoding))
-        if body.encoding:
-            headers["content-encoding"] = body.encoding
-        return Response(body.data, headers=headers, media_type=body.media_type)
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -233,18 +226,12 @@ class ServerPages:
         return await self._file(request, name, self._files[name])
 
     async def _titles(self, request: Request) -> Response:
-        return await self._file(request, "titles.css", title_styles(self._run(request).titles).encode())
+        return await self._file(request, "titles.css", title_styles(run_of(request).titles).encode())
 
     async def _file(self, request: Request, name: str, data: bytes) -> Response:
         """A file of the package; it changes with a new release alone."""
         kind = "text/javascript" if name.endswith(".js") else guess_type(name)[0] or "application/octet-stream"
-        return await self._answer(request, _digest(data), self._started, lambda: Body(data, kind))
-
-    def _run(self, request: Request) -> PublishedRun:
-        name, runs = request.path_params["run"], self._served.runs
-        if name not in runs:
-            raise Problem(404, f"run {name[:100]!r} is not published", runs=list(runs))
-        return runs[name]
+        return await respond_if_changed(request, _digest(data), self._started, lambda: Body(data, kind), _HEADERS)
 
 
 def _given(request: Request, path: str) -> dict[str, Any]:
@@ -267,12 +254,10 @@ def _compare(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) ->
 
 
 def _contest(run: PublishedRun, links: ServerLinks, given: Mapping[str, Any]) -> dict[str, Any]:
-    contest_id = given["contest_id"]
     try:
-        return views.contest(run, links, contest_id)
+        return views.contest(run, links, given["contest_id"])
     except KeyError:
-        near = run.contests(0, 5, contest_id[:100]).rows.column("contest_id").to_pylist()
-        raise Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}", near=near) from None
+        raise no_contest(run, given["contest_id"]) from None
 
 
 def _digest(data: bytes) -> str:

@@ -69,13 +69,10 @@ def _unescaped(field: bytes) -> str:
     return b"".join(map(unquote_to_bytes, _PARTS.findall(field.replace(b"+", b" ")))).decode()
 
 
-def changes(previews: Previews, run: PublishedRun, form: PreviewForm) -> tuple[dict[str, Any], int]:
-    """The preview of a form: ``rows``, a list for each column, and ``notes``; or the ``error``. And the status."""
-    try:
-        found = previews.preview(run, lambda: read_standings(form.standings, form.entrants, form.teams))
-    except Problem as problem:
-        return {"error": problem.detail}, problem.status
-    return {"rows": finite_rows(found.table()).to_pydict(), "notes": found.notes}, 200
+def changes(previews: Previews, run: PublishedRun, form: PreviewForm) -> dict[str, Any]:
+    """The preview of a form: ``rows``, a list for each column, and ``notes``; raises as :meth:`Previews.preview`."""
+    found = previews.preview(run, lambda: read_standings(form.standings, form.entrants, form.teams))
+    return {"rows": finite_rows(found.table()).to_pydict(), "notes": found.notes}
 
 
 def read_standings(text: str, entrants: str, teams: bool = False) -> Standings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
@@ -53,13 +52,12 @@ class _Contest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Previews:
-    """Previews with at most one computation for each core; answers of the same body are those of the cache."""
+    """Previews; answers of the same body are those of the cache."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake, self._cache = lake, kept_bodies(MOST_CACHED)
         self._states: dict[str, tuple[str, RunPreview]] = {}
         self._lock = threading.Lock()
-        self._free = threading.Semaphore(os.cpu_count() or 1)
 
     def answer(self, run: PublishedRun, data: bytes) -> Body:
         """The changes of all participants of the contest in a request.
@@ -67,7 +65,7 @@ class Previews:
         Raises
         ------
         Problem
-            The contest is invalid or cannot be rated, or all cores are busy.
+            The contest is invalid or cannot be rated.
         """
         key = ("preview", run.name, run.manifest.etag, blake2b(data, digest_size=16).digest())
         body: Body | None = self._cache.get(key)
@@ -86,16 +84,12 @@ class Previews:
         Problem
             As :meth:`answer`; ``standings`` may raise ``ValueError``.
         """
-        if not self._free.acquire(blocking=False):
-            raise Problem(429, "all cores compute previews; ask again in a second")
         try:
             return self._state(run).preview(standings())
         except LakeError as error:
             raise Problem(503, str(error)) from error
         except (ValueError, ArithmeticError) as error:
             raise Problem(400, str(error)) from error
-        finally:
-            self._free.release()
 
     def _state(self, run: PublishedRun) -> RunPreview:
         """The run after its last round, as it was when its version was first previewed."""

@@ -60,10 +60,9 @@ def serve(
     MissingExtraError
         A package of the extra ``serve`` is not installed.
     """
-    for package in ("starlette", "uvicorn", "httptools", "jinja2"):
+    for package in ("starlette", "uvicorn", "httptools", "jinja2", "prometheus_client"):
         need(package, "serve", "serving")
     from .app import create_app
-    from .pages import ServerPages
     from .state.served_runs import ServedRuns
 
     served = ServedRuns(lake, runs)
@@ -71,7 +70,7 @@ def serve(
     gc.freeze()  # or each full collection looks at all handles
     with _listen(host, port) as listener:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{root_path}"
-        server = http_server(create_app(served, refresh_seconds, ServerPages(served)), root_path)
+        server = http_server(create_app(served, refresh_seconds), root_path)
         on_start(address, list(served.runs))
         server.run(sockets=[listener, *(listener.dup() for _ in range(_N_SOCKETS - 1))])
 

@@ -54,7 +54,6 @@ def watched() -> Iterator[Log]:
 
 def _application(world: World) -> Any:
     from ranklake.flows.serving.app import create_app
-    from ranklake.flows.serving.pages import ServerPages
     from ranklake.flows.serving.state.served_runs import ServedRuns
 
     contests = [*synthetic(20), contest("last/1", *STRANGE, "player 1", time_seconds=10**9)]
@@ -65,4 +64,4 @@ def _application(world: World) -> Any:
     publish(lake, "run")
     served = ServedRuns(lake)
     served.open()
-    return create_app(served, 0, ServerPages(served))
+    return create_app(served, 0)

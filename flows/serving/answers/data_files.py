@@ -14,8 +14,8 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ...publication.index_manifest import LATEST
-from .conditional import is_unchanged
 from .problems import Problem
+from .responses import is_unchanged
 
 __all__ = ["data_file"]
 

@@ -1,18 +1,62 @@
-"""Bodies of requests, of limited size, and whether the client is a browser."""
+"""Requests: their paths, their bodies, of limited size, the run they name, and whether the client is a browser."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import ClientDisconnect, Request
 
-from ...answers.run import NoPlayerError
+from ...answers.run import NoPlayerError, PublishedRun
 from .problems import Problem
 
-__all__ = ["MOST_BODIES", "Bodies", "missing_player", "prefers_html"]
+__all__ = ["MOST_BODIES", "TEXT", "Bodies", "missing_player", "path_of", "prefers_html", "query_of", "run_of"]
 
 MOST_BODIES = 64 << 20  # bytes of all requests together
+TEXT = "text"
+"""A variable of a path that takes any text is written {handle:text}: handles and ids of contests may have slashes and
+line ends, and Starlette's own `path` ends at a line end."""
+
+
+class _Text(Convertor[str]):
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor(TEXT, _Text())
+
+
+def path_of(request: Request) -> str:
+    """The path of a request below the root path; ``request.url`` would have the header ``Host`` in it."""
+    return str(request.scope["path"]).removeprefix(request.scope.get("root_path", ""))
+
+
+def query_of(request: Request) -> str:
+    """The query of a request with its question mark."""
+    query = request.scope["query_string"].decode("latin-1")
+    return f"?{query}" if query else ""
+
+
+def run_of(request: Request) -> PublishedRun:
+    """The current state of the run that a path names.
+
+    Raises
+    ------
+    Problem
+        It is not published.
+    """
+    name, runs = request.path_params["run"], request.app.state.served.runs
+    if name not in runs:
+        command = f"; `ranklake publish --run {name}` publishes a run" if name.isascii() and len(name) < 100 else ""
+        raise Problem(404, f"run {name[:100]!r} is not published{command}", runs=list(runs))
+    found: PublishedRun = runs[name]
+    return found
 
 
 async def missing_player(request: Request, error: NoPlayerError, run_name: str) -> Problem:

@@ -1,48 +1,78 @@
-"""Counters of the server in the text format of Prometheus."""
+"""Metrics of the server in the text format of Prometheus."""
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
 
 from ...answers.kept import Kept
 from .served_runs import ServedRuns
 
 __all__ = ["Metrics"]
 
+_BOUNDS = (0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 1.0, 2.5, 10.0)  # seconds
 
-class Metrics:
+
+class Metrics(Collector):
     """Requests by endpoint and status, and their seconds; safe for threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, served: ServedRuns, cache: Kept[Any]) -> None:
+        self._served, self._cache = served, cache
         self._lock = threading.Lock()
         self._requests: Counter[tuple[str, int]] = Counter()
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(_BOUNDS) + 1))
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
 
     def add(self, endpoint: str, status: int, seconds: float) -> None:
         """Count one request."""
         with self._lock:
             self._requests[endpoint, status] += 1
-            self._seconds[endpoint] += seconds  # type: ignore[assignment]
+            self._seconds[endpoint] += seconds
+            self._buckets[endpoint][bisect_left(_BOUNDS, seconds)] += 1
 
-    def text(self, served: ServedRuns, cache: Kept[Any]) -> str:
+    def text(self) -> bytes:
         """All metrics."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """All metrics, for the registry."""
         with self._lock:
-            requests, seconds = dict(self._requests), dict(self._seconds)
-        lines = ["# TYPE ranklake_requests_total counter"]
-        for (endpoint, status), n in sorted(requests.items()):
-            lines.append(f'ranklake_requests_total{{endpoint="{endpoint}",status="{status}"}} {n}')
-        lines.append("# TYPE ranklake_request_seconds_total counter")
-        lines += [f'ranklake_request_seconds_total{{endpoint="{name}"}} {time:.6f}' for name, time in seconds.items()]
-        lines += ["# TYPE ranklake_cache_requests_total counter"]
-        lines += [f'ranklake_cache_requests_total{{result="hit"}} {cache.hits}']
-        lines += [f'ranklake_cache_requests_total{{result="miss"}} {cache.misses}']
-        lines += ["# TYPE ranklake_refresh_failures_total counter"]
-        lines += [f"ranklake_refresh_failures_total {served.n_failures}"]
-        lines += ["# TYPE ranklake_published_seconds gauge"]
-        for name, run in served.runs.items():
-            lines.append(f'ranklake_published_seconds{{run="{name}"}} {run.manifest.time_seconds:.0f}')
-        lines += ["# TYPE ranklake_rounds gauge"]
-        lines += [f'ranklake_rounds{{run="{name}"}} {run.manifest.n_rounds}' for name, run in served.runs.items()]
-        return "\n".join(lines) + "\n"
+            requests, seconds = sorted(self._requests.items()), sorted(self._seconds.items())
+            buckets = {endpoint: list(accumulate(counts)) for endpoint, counts in self._buckets.items()}
+        total = CounterMetricFamily("ranklake_requests", "Requests that were answered.", labels=("endpoint", "status"))
+        for (endpoint, status), n in requests:
+            total.add_metric((endpoint, str(status)), n)
+        spent = CounterMetricFamily("ranklake_request_seconds", "Seconds of all answers.", labels=("endpoint",))
+        durations = HistogramMetricFamily("ranklake_request_duration_seconds", "Seconds of an answer.",
+                                          labels=("endpoint",))  # fmt: skip
+        bounds = [*map(str, _BOUNDS), "+Inf"]
+        for endpoint, value in seconds:
+            spent.add_metric((endpoint,), value)
+            durations.add_metric((endpoint,), list(zip(bounds, buckets[endpoint], strict=True)), value)
+        cached = CounterMetricFamily("ranklake_cache_requests", "Answers that were kept, or made.", labels=("result",))
+        cached.add_metric(("hit",), self._cache.hits)
+        cached.add_metric(("miss",), self._cache.misses)
+        failures = CounterMetricFamily(
+            "ranklake_refresh_failures", "Looks for new versions that failed.", value=self._served.n_failures
+        )
+        published = GaugeMetricFamily("ranklake_published_seconds", "Time of the last publish, UTC.", labels=("run",))
+        rounds = GaugeMetricFamily("ranklake_rounds", "Published rounds.", labels=("run",))
+        for name, run in self._served.runs.items():
+            published.add_metric((name,), run.manifest.time_seconds)
+            rounds.add_metric((name,), run.manifest.n_rounds)
+        yield from (total, spent, durations, cached, failures, published, rounds)

@@ -42,7 +42,8 @@ class Workers:
         Parameters
         ----------
         long
-            Whether it takes time and memory as the leaderboard of an earlier time, or a search for similar names.
+            Whether it takes time and memory as a leaderboard of an earlier time, a search for similar names, or a
+            preview.
 
         Raises
         ------

@@ -17,7 +17,6 @@ pytest.importorskip("starlette")
 from helpers.api import TestClient
 
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 
 
@@ -41,13 +40,11 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 def client(lake: Lake) -> Iterator[TestClient]:
     served = ServedRuns(lake)
     served.open()
-    with TestClient(create_app(served, refresh_seconds=0), follow_redirects=False) as client:
+    with TestClient(create_app(served, 0), follow_redirects=False) as client:
         yield client
 
 
 @pytest.fixture(scope="package")
-def pages(lake: Lake) -> Iterator[TestClient]:
-    served = ServedRuns(lake)
-    served.open()
-    with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
-        yield client
+def pages(client: TestClient) -> TestClient:
+    """The same server, asked for its pages."""
+    return client

@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("starlette")
 from helpers.api import TestClient
+from prometheus_client.parser import text_string_to_metric_families
 
 from ranklake.flows.serving.answers.rendering import kept_bodies
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state import answer_cache
 from ranklake.flows.serving.state.answer_cache import AnswerCache
 from ranklake.flows.serving.state.metrics import Metrics
@@ -57,7 +57,8 @@ async def ask(cache: AnswerCache, path: str = "/a", query: str = "", **headers: 
 
 def cache_of(app: App, most_bytes: int = 1 << 20) -> tuple[AnswerCache, Any]:
     served: Any = SimpleNamespace(runs={})
-    return AnswerCache(app, served, Metrics(), kept_bodies(most_bytes)), served
+    kept = kept_bodies(most_bytes)
+    return AnswerCache(app, served, Metrics(served, kept), kept), served
 
 
 async def calls(app: App, *requests: dict[str, str], **options: Any) -> int:
@@ -184,15 +185,26 @@ def test_cache__a_new_version_drops_answers_also_those_under_way() -> None:
 def test_pages__are_counted_and_kept(lake: Lake) -> None:
     served = ServedRuns(lake)
     served.open()
-    with TestClient(create_app(served, 0, ServerPages(served))) as client:
+    with TestClient(create_app(served, 0)) as client:
         first, again = client.get("/run"), client.get("/run")
         assert (first.content, first.headers) == (again.content, again.headers)
         assert client.post("/run/preview", content="standings=player+1%0Aplayer+2").status_code == 200
         assert client.post("/api/v1/runs/run/players", json={"handles": ["player 1"]}).status_code == 200
-        lines = client.get("/metrics").text.splitlines()
-    assert 'ranklake_requests_total{endpoint="page",status="200"} 3' in lines
-    assert 'ranklake_requests_total{endpoint="players",status="200"} 1' in lines
-    assert 'ranklake_cache_requests_total{result="hit"} 1' in lines
+        shown = client.get("/metrics")
+    assert shown.headers["content-type"].startswith("text/plain; version=0.0.4")
+    found = {one.name: one for one in text_string_to_metric_families(shown.text)}
+    assert all(one.documentation for one in found.values())
+    samples = {(one.name, *one.labels.values()): one.value for family in found.values() for one in family.samples}
+    assert samples["ranklake_requests_total", "page", "200"] == 3
+    assert samples["ranklake_requests_total", "players", "200"] == 1
+    assert samples["ranklake_cache_requests_total", "hit"] == 1
+    assert (samples["ranklake_rounds", "run"], samples["ranklake_refresh_failures_total",]) == (31, 0)
+    assert samples["ranklake_published_seconds", "run"] == served.runs["run"].manifest.time_seconds
+    duration = "ranklake_request_duration_seconds"
+    assert samples[f"{duration}_sum", "page"] == samples["ranklake_request_seconds_total", "page"] > 0
+    assert samples[f"{duration}_bucket", "page", "+Inf"] == samples[f"{duration}_count", "page"] == 3
+    counts = [value for (name, *labels), value in samples.items() if name == f"{duration}_bucket" and "page" in labels]
+    assert counts == sorted(counts)
 
 
 def test_cache__keeps_no_answer_of_a_long_address_and_few_encodings() -> None:

@@ -26,12 +26,11 @@ pytestmark = [
 def address(lake: Lake) -> Iterator[str]:
     """A server on the loopback interface."""
     from ranklake.flows.serving.app import create_app
-    from ranklake.flows.serving.pages import ServerPages
     from ranklake.flows.serving.state.served_runs import ServedRuns
 
     served = ServedRuns(lake)
     served.open()
-    server = uvicorn.Server(uvicorn.Config(create_app(served, 0, ServerPages(served)), log_level="error", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(create_app(served, 0), log_level="error", ws="none"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -13,7 +13,6 @@ from helpers.api import TestClient
 
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 
 
@@ -27,7 +26,7 @@ def test_comparison__says_that_players_never_met(tmp_path: Path) -> None:
     served = ServedRuns(lake)
     served.open()
     apart = "'{}' and 'e' never met, not even through others: their ratings do not compare"
-    with TestClient(create_app(served, 0, ServerPages(served))) as client:
+    with TestClient(create_app(served, 0)) as client:
         for handles, note in (("a,c", ""), ("a,e", apart.format("a")), ("c,a,e", apart.format("c"))):
             for path in ("compare", "teamrate"):
                 assert client.get(f"/api/v1/runs/run/{path}", params={"handles": handles}).json()["note"] == note

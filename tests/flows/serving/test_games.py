@@ -16,7 +16,6 @@ from helpers.api import TestClient
 
 from ranklake.flows.answers import contests
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 
 PERIODS = as_periods(league(200, n_players=12))
@@ -30,7 +29,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     publish(lake, "run")
     served = ServedRuns(lake)
     served.open()
-    with pytest.MonkeyPatch.context() as patch, TestClient(create_app(served, 0, ServerPages(served))) as client:
+    with pytest.MonkeyPatch.context() as patch, TestClient(create_app(served, 0)) as client:
         patch.setattr(contests, "MOST_GAME_ROWS", 10)
         yield client
 

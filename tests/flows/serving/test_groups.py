@@ -24,7 +24,6 @@ from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.pages import views
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
@@ -58,7 +57,7 @@ def served(lake: Lake) -> ServedRuns:
 
 @pytest.fixture(scope="module")
 def client(served: ServedRuns) -> Iterator[TestClient]:
-    with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
+    with TestClient(create_app(served, 0), follow_redirects=False) as client:
         yield client
 
 

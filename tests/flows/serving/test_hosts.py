@@ -8,7 +8,6 @@ pytest.importorskip("starlette")
 from helpers.api import TestClient
 
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
@@ -30,7 +29,7 @@ OTHERS = ["//run/", "//run/contests/", "/nothing/at/all/", "/api/v1/runs/none", 
 def test_answers__have_no_host_and_redirect_to_paths(lake: Lake, root: str, html: bool) -> None:
     served = ServedRuns(lake)
     served.open()
-    app = create_app(served, 0, ServerPages(served))
+    app = create_app(served, 0)
     with TestClient(app, root_path=root, follow_redirects=False, base_url="http://evil") as client:
         for number, (path, target) in enumerate({**MOVED, **dict.fromkeys(OTHERS, "")}.items()):
             headers = {"host": HOSTS[number % len(HOSTS)], "accept": "text/html" if html else "*/*"}

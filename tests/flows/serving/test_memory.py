@@ -16,7 +16,6 @@ pytest.importorskip("starlette")
 
 from ranklake.flows.serving import app as serving_app
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
@@ -67,7 +66,7 @@ def test_requests__memory_stays_flat(lake: Lake, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(serving_app, "MOST_CACHED", 32 << 10)  # full after ten answers
     served = ServedRuns(lake)
     served.open()
-    app = create_app(served, 0, ServerPages(served))
+    app = create_app(served, 0)
 
     def memory() -> tuple[int, int]:
         """Objects of Python, and bytes of Arrow."""

@@ -19,7 +19,6 @@ pytest.importorskip("s3fs")
 from helpers.api import TestClient
 
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 
 pytestmark = pytest.mark.slow
@@ -61,8 +60,8 @@ def test_serve__from_an_object_store_answers_as_from_a_disk(tmp_path: Path, clie
     for stop in (22, 24):
         before = versions(client)
         with (
-            TestClient(create_app(served[0], 0, ServerPages(served[0]))) as remote,
-            TestClient(create_app(served[1], 0, ServerPages(served[1]))) as local,
+            TestClient(create_app(served[0], 0)) as remote,
+            TestClient(create_app(served[1], 0)) as local,
         ):
             assert answers(remote) == answers(local)
         assert versions(client) == before

@@ -23,7 +23,6 @@ from ranklake.flows.pages.render import POLICY, static_files
 from ranklake.flows.serving import pages as serving_pages
 from ranklake.flows.serving import preview_page
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
@@ -108,7 +107,7 @@ def test_contests__lists_the_latest_ones(lake: Lake, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(views, "MOST_CONTESTS", 2)
     served = ServedRuns(lake)
     served.open()
-    with TestClient(create_app(served, 0, ServerPages(served))) as pages:
+    with TestClient(create_app(served, 0)) as pages:
         text = pages.get("/run/contests").text
     assert text.count("<tr>") == 1 + 2
     assert "last/1" in text
@@ -259,7 +258,7 @@ def test_errors__are_documents_for_programs(pages: TestClient) -> None:
 def test_errors__below_a_path_of_a_proxy(lake: Lake) -> None:
     served = ServedRuns(lake)
     served.open()
-    with TestClient(create_app(served, 0, ServerPages(served)), root_path="/ratings") as client:
+    with TestClient(create_app(served, 0), root_path="/ratings") as client:
         answer = client.get("/ratings/run/p/PLAYER 1", headers=BROWSER)
         assert 'href="/ratings/run/p/player%201"' in answer.text
         document = client.get("/ratings/api/v1/runs/none", headers=BROWSER)
@@ -295,7 +294,7 @@ def test_pages__of_another_release_are_other_ones(lake: Lake, monkeypatch: pytes
     served.open()
     for source in (b"one", b"two"):
         monkeypatch.setattr(serving_pages, "template_files", lambda source=source: {"base.html": source})
-        with TestClient(create_app(served, 0, ServerPages(served))) as client:
+        with TestClient(create_app(served, 0)) as client:
             tags.append(client.get("/run").headers["etag"])
     assert tags[0] != tags[1]
 
@@ -325,7 +324,7 @@ def test_root__lists_several_runs(lake: Lake) -> None:
     served.open()
     (run,) = served.runs.values()
     served._runs = {"one": run, "two": run}
-    with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
+    with TestClient(create_app(served, 0), follow_redirects=False) as client:
         text, validator = (first := client.get("/")).text, {"if-none-match": first.headers["etag"]}
         assert client.get("/", headers=validator).status_code == 304
     assert 'href="/one"' in text

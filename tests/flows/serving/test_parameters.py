@@ -23,7 +23,6 @@ from ranklake.flows.serving.answers.parameters import LONGEST, Parameter
 from ranklake.flows.serving.answers.problems import Problem
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.openapi import openapi
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
@@ -51,7 +50,7 @@ CASES = all_parameters()
 def app(lake: Lake) -> Iterator[Starlette]:
     served = ServedRuns(lake)
     served.open()
-    return create_app(served, 0, ServerPages(served))
+    return create_app(served, 0)
 
 
 def check(app: Starlette, requests: Iterable[tuple[Asked, str]]) -> None:

@@ -23,7 +23,6 @@ from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.serving import previews
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state.served_runs import ServedRuns
 
 API = "/api/v1/runs/run"
@@ -40,7 +39,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     publish(lake, "run")
     served = ServedRuns(lake)
     served.open()
-    with TestClient(create_app(served, 0, ServerPages(served)), follow_redirects=False) as client:
+    with TestClient(create_app(served, 0), follow_redirects=False) as client:
         yield client
 
 

@@ -17,7 +17,6 @@ from ranklake.flows.serving.answers.problems import Problem
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS, MOST_SEARCHED
 from ranklake.flows.serving.openapi import openapi
-from ranklake.flows.serving.pages import ServerPages
 from ranklake.flows.serving.state import workers
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.flows.serving.state.workers import MOST_WAITING, Workers
@@ -51,7 +50,7 @@ def asked(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[
     """The status of an answer, and for each long computation for it whether it waited for a core in a thread."""
     served = ServedRuns(lake)
     served.open()
-    app, long = create_app(served, 0, ServerPages(served)), []
+    app, long = create_app(served, 0), []
     here = threading.get_ident()
 
     def watched(make: Any) -> Any:
