@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -65,12 +66,22 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         compile_parts([*(f"{system}.{part}" for system in SYSTEMS for part in PARTS), SCORES, SMOOTHING])
 
 
+@pytest.hookimpl(tryfirst=True)  # before the slow cases are deselected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, with the reason, what Windows cannot run."""
+    """Mark the slow cases of grids, and skip, with the reason, what Windows cannot run."""
+    for item in items:
+        patterns = item.get_closest_marker("quick")
+        if patterns is not None and not any(fnmatchcase(_case(item), pattern) for pattern in patterns.args):
+            item.add_marker(pytest.mark.slow)
     for item in items if os.name == "nt" else ():
         file = item.path.relative_to(Path(__file__).parent).as_posix()
         if reason := reason_to_skip(f"{file}::{item.name}"):
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _case(item: pytest.Item) -> str:
+    """The id of the parameters of a test."""
+    return item.name.partition("[")[2].removesuffix("]")
 
 
 @pytest.fixture(scope="session", autouse=True)

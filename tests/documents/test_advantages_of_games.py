@@ -18,6 +18,7 @@ PAGE = (ROOT / "docs" / "ingest" / "games.md").read_text(encoding="utf-8")
 LEAGUE = GamesPreset(20, 4_000, 40, skill_sd=150.0, advantage=60.0, draws=0.25)
 
 
+@pytest.mark.slow
 def test_example__compares_advantages_by_the_predicted_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (commands,) = (block for block in blocks_of(PAGE, "sh") if "league.parquet" in block)
     monkeypatch.chdir(tmp_path)

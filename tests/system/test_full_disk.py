@@ -171,6 +171,7 @@ def test_compact__short_of_space_leaves_a_valid_lake_and_reports_the_needed_spac
     assert_sound_without_notes(invoke, lake)
 
 
+@pytest.mark.slow
 def test_publish__on_a_full_disk_leaves_no_files_that_are_kept_for_a_week(
     invoke: Command, small_disk: SmallDisk, pattern: Path
 ) -> None:

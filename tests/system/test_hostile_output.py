@@ -112,6 +112,7 @@ def test_safe__is_refused_if_it_has_no_effect(invoke: Command, made: HostileLake
                                                             code=2)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_tables__of_a_name_of_a_million_characters_are_small(tmp_path: Path) -> None:
     long = ("long name " * LONG)[:LONG]
     made = make_lake(tmp_path, [long, "ada"], [long + "!"])

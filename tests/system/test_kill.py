@@ -204,6 +204,7 @@ def test_rate__interrupted_keeps_committed_rounds_and_reports_it(lake: Path, und
     assert_as_undisturbed(lake, undisturbed)
 
 
+@pytest.mark.slow
 def test_rate__interrupted_by_its_supervisor_ends_at_once(lake: Path, undisturbed: Path) -> None:
     with rating(lake) as process:
         wait_for(process, lake, 3)
@@ -216,6 +217,7 @@ def test_rate__interrupted_by_its_supervisor_ends_at_once(lake: Path, undisturbe
     assert_as_undisturbed(lake, undisturbed)
 
 
+@pytest.mark.slow
 def test_rate__a_disk_that_fills_up_is_one_line_and_leaves_a_valid_prefix(lake: Path, undisturbed: Path) -> None:
     full = """
 import errno, itertools

@@ -88,6 +88,7 @@ def left(path: Path) -> list[str]:
     return sorted(str(found.relative_to(path)) for found in [*path.rglob("writing-*"), *path.rglob(".tmp-*")])
 
 
+@pytest.mark.slow
 def test_left_fence__blocks_no_command(live: Live, invoke: Command) -> None:
     lake, twin = live("lake", leave_fences), live("twin", lambda _: None)
     assert_same(lake, twin)

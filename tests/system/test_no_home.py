@@ -55,6 +55,7 @@ def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
 IMPORTS = f'{EACH}    assert "numba" not in sys.modules, command\n'
 
 
+@pytest.mark.slow
 def test_imports__commands_that_compute_nothing_import_no_numba(pattern: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     shutil.copytree(pattern, lake)

@@ -53,6 +53,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, command_server: CommandServe
     made.__exit__()
 
 
+@pytest.mark.slow
 def test_ingest__a_power_cut_at_any_step_loses_nothing(world: World) -> None:
     step = lives(world).after([INGEST, AGAIN])
     done = recorded(world, step)

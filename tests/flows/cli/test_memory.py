@@ -57,6 +57,7 @@ print(pa.mimalloc_memory_pool().max_memory())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Arrow chooses its pool by itself")
 @pytest.mark.skipif("jemalloc" not in pa.supported_memory_backends(), reason="this build of Arrow has no jemalloc")
 @pytest.mark.skipif("mimalloc" not in pa.supported_memory_backends(), reason="this build of Arrow has no mimalloc")

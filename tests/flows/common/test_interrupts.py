@@ -131,6 +131,7 @@ LOADED = """
 """
 
 
+@pytest.mark.slow
 def test_interruptible__an_interrupt_does_not_lose_the_code_of_a_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

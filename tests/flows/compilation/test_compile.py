@@ -125,6 +125,7 @@ def test_end__kills_a_child_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -
     assert child.returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_compile__child_ends_with_its_parent(cache: Path) -> None:
     child = subprocess.Popen(
         [sys.executable, "-c", "from ranklake.rating_kernels.warm import serve; serve()"],
@@ -145,6 +146,7 @@ def test_compile__child_ends_with_its_parent(cache: Path) -> None:
         child.stdout.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code", ["raise SystemExit(3)", "from ranklake.rating_kernels.warm import serve; input(); serve()"]
 )

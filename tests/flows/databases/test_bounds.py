@@ -85,6 +85,7 @@ def test_sqlite__refuses_a_value_that_is_too_large(tmp_path: Path) -> None:
             pytest.fail("it is read")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "more", "words"),
     [

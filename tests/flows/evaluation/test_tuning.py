@@ -138,6 +138,7 @@ def test_tune__is_the_same_for_any_number_of_workers(lake: Lake, method: str, pr
     assert [one.settings for one in other.trials] != [one.settings for one in expected.trials[:5]]
 
 
+@pytest.mark.quick("0-*")
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 @pytest.mark.parametrize("last", [0, 1, 7, 13])
 def test_tune__resumed_after_an_interrupt_is_the_same(lake: Lake, method: str, last: int) -> None:
@@ -280,6 +281,7 @@ def test_tune__on_a_cluster_is_the_same(lake: Lake, scheduler: str, method: str)
     assert (repr(report.trials), report.best) == (repr(expected.trials), expected.best)
 
 
+@pytest.mark.slow
 @pytest.mark.bound("ranklake.flows.engines.task_pool.RETRIES")
 def test_task_pool__names_the_cluster_that_lost_a_trial(scheduler: str) -> None:
     with (
@@ -289,6 +291,7 @@ def test_task_pool__names_the_cluster_that_lost_a_trial(scheduler: str) -> None:
         list(task_pool.run(lambda shared, code: os._exit(code), "a history", [(1,)]))  # ends its worker each time
 
 
+@pytest.mark.slow
 def test_command__reports_a_scheduler_that_does_not_answer(
     invoke: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,6 +337,7 @@ def test_ranges__cover_the_grid(name: str) -> None:
             assert axis.low <= value <= axis.high if isinstance(axis, Range) else value in axis, (key, value)
 
 
+@pytest.mark.quick("*-elo-mmr", "*-trueskill")
 @pytest.mark.parametrize("name", list(SYSTEMS))
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 def test_default_space__of_every_system_contains_its_default_and_is_valid(name: str, method: str) -> None:

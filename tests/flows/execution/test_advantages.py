@@ -173,6 +173,7 @@ def test_twins__agree_on_games_and_rounds_with_advantages(name: str) -> None:
 # --- laws ---
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_advantage_zero__has_the_bits_of_none(system: System) -> None:
     rounds, params = around(system.small), params_of(system)
     zeros = replace(rounds, advantage=np.zeros(rounds.n_rows))
@@ -238,6 +239,7 @@ def test_mirror__equals_who_swap_the_advantage_swap_the_results(system: System) 
 # --- engines ---
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_raters__of_any_engine_give_the_same_bits(system: System) -> None:
     check_engines_agree(system, some_with_advantages(around(system.small)))
 
@@ -270,6 +272,7 @@ def test_steps__agree_with_the_kernel_of_small_rounds(name: str) -> None:
         np.testing.assert_allclose(getattr(outcome, column), getattr(slow, column), rtol=0, atol=1e-6)
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_unrated__see_the_field_of_strengths(system: System) -> None:
     rounds = some_with_advantages(around(system.small))
     roles = np.zeros(rounds.n_rows, np.uint8)

@@ -86,6 +86,7 @@ def test_dask__has_the_bits_of_serial_on_its_own_cluster(system: str, expected, 
     assert same_tables(rated(lake), rated(expected(system)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "phase",
     [
@@ -296,6 +297,7 @@ def test_dask__continues_when_a_worker_of_several_runs_is_killed(site: Site, str
         assert same_tables(rated(lake, f"games-{system}"), rated(expected(system)))
 
 
+@pytest.mark.slow
 def test_rate_history__uses_the_cluster_of_a_client(site: Site) -> None:
     results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
     with distributed.Client(site.address, set_as_default=False) as client:

@@ -37,6 +37,7 @@ def same(rater: Rater, outcome: Outcome, expected: tuple[Any, Outcome]) -> bool:
     return same_bits((outcome, *columns.values()), (expected[1], *(expected[0][name] for name in columns)))
 
 
+@pytest.mark.quick("elo-mmr-*", "trueskill-*")
 @pytest.mark.parametrize(
     ("workers", "shards", "wide"), [(1, None, 0), (2, None, 0), (2, 7, 10**9), (3, 3, 2000), (5, 64, 0)]
 )
@@ -48,6 +49,7 @@ def test_partitioned__has_the_same_bits_for_any_number_of_workers_and_shards(
     assert same(rater, outcome, expected)
 
 
+@pytest.mark.quick("elo-mmr-*", "trueskill-*")
 @pytest.mark.parametrize("long", [0, 10**9], ids=["long", "short"])
 def test_partitioned__looks_ahead_without_changing_a_bit(
     system: System, expected, long: int, monkeypatch: pytest.MonkeyPatch
@@ -59,6 +61,7 @@ def test_partitioned__looks_ahead_without_changing_a_bit(
     assert same(rater, walk(rater, parts), expected)
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_partitioned__resumes_from_stored_beliefs(system: System, expected) -> None:
     rounds, params = around(system.small), params_of(system)
     one = PartitionedRater(system, params, N_PLAYERS, InProcessEngine(2))
@@ -72,6 +75,7 @@ def test_partitioned__resumes_from_stored_beliefs(system: System, expected) -> N
     assert same(other, outcome, expected)
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_partitioned__batches_without_rounds_change_nothing(system: System, expected) -> None:
     rounds = around(system.small)
     parts = [rounds.part(i // 2, (i + 1) // 2) for i in range(2 * len(rounds) + 1)]  # every second one is empty

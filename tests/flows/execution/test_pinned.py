@@ -46,6 +46,7 @@ def parts_of(rounds: Rounds) -> list[Rounds]:
     return [rounds.part(i, i + 1) for i in range(len(rounds))]
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=list(SYSTEMS))
 def test_pinned__has_the_bits_of_the_local_rater(system: System) -> None:
     params, parts = params_of(system), parts_of(around(system.small))

@@ -41,10 +41,12 @@ def rated(system: System, rounds: Rounds, engine: Engine) -> tuple[Beliefs, Outc
     return beliefs, rate_rounds(system, params, beliefs, rounds, engine)
 
 
+@pytest.mark.quick("elo-mmr-*", "trueskill-*")
 def test_engines__agree_to_the_bit(system: System, engine: Engine, expected) -> None:
     assert same_bits(rated(system, around(system.small), engine), expected)
 
 
+@pytest.mark.quick("elo-mmr-*", "trueskill-*")
 @pytest.mark.parametrize(("workers", "block_size"), [(0, 7), (0, 1000), (1, 64), (2, 7), (2, 1000), (3, 64)])
 def test_engines__agree_to_the_bit_for_every_block_size(
     system: System, workers: int, block_size: int, expected
@@ -53,6 +55,7 @@ def test_engines__agree_to_the_bit_for_every_block_size(
         assert same_bits(rated(system, around(system.small), engine), expected)
 
 
+@pytest.mark.quick("elo-mmr-*", "trueskill-*")
 @pytest.mark.parametrize("make", [lambda: Serial(1), lambda: Threads(3, 1)], ids=["serial", "three-threads"])
 def test_engines__agree_to_the_bit_one_participant_at_a_time(
     system: System, make: Callable[[], Serial | Threads]
@@ -62,6 +65,7 @@ def test_engines__agree_to_the_bit_one_participant_at_a_time(
         assert same_bits(rated(system, rounds, engine), rated(system, rounds, Serial()))
 
 
+@pytest.mark.quick("elo-mmr-*", "trueskill-*")
 def test_engines__agree_on_a_round_in_which_all_but_one_tie(system: System, engine: Engine) -> None:
     rounds = ladder(1, 1499)
     assert same_bits(rated(system, rounds, engine), rated(system, rounds, Serial()))

@@ -38,6 +38,7 @@ def local(system: System) -> LocalRater:
     return LocalRater(system, params_of(system), N_PLAYERS, Serial())
 
 
+@pytest.mark.quick("elo-mmr*", "trueskill*")
 def test_outside__ratings_have_the_bits_of_a_history_without_the_unrated(system: System) -> None:
     rounds = with_roles(around(system.small), OUTSIDE)
     one, other = local(system), local(system)
@@ -46,6 +47,7 @@ def test_outside__ratings_have_the_bits_of_a_history_without_the_unrated(system:
     assert same_bits(tuple(one.columns().values()), tuple(other.columns().values()))
 
 
+@pytest.mark.quick("elo-mmr*", "trueskill*")
 @pytest.mark.parametrize("kind", [OUTSIDE, IN_FIELD])
 def test_unrated__have_the_performance_of_a_round_of_all_and_never_move(system: System, kind: int) -> None:
     history = around(system.small)
@@ -67,6 +69,7 @@ def test_unrated__have_the_performance_of_a_round_of_all_and_never_move(system: 
         assert same_bits(found.select(~unrated), everybody.select(~unrated))
 
 
+@pytest.mark.quick("elo-mmr*", "trueskill*")
 def test_raters__of_any_engine_give_the_same_bits(system: System) -> None:
     check_engines_agree(system, with_roles(around(system.small), OUTSIDE, IN_FIELD, RATED))
 

@@ -36,6 +36,7 @@ def league(games: int = 400) -> Rounds:
     return Rounds.from_columns(np.arange(0, 2 * games + 1, 2), pairs.ravel(), lo, hi, times, weight)
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 @pytest.mark.parametrize("name", list(SYSTEMS))
 def test_waves__have_the_bits_of_one_game_after_the_other(name: str) -> None:
     system, games = SYSTEMS[name], league()

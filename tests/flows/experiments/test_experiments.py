@@ -105,6 +105,7 @@ def test_robustness__ratings_equal_the_vectors() -> None:
     assert np.allclose(np.diff(walked[40:]), expected, atol=0.006)
 
 
+@pytest.mark.slow
 def test_influence__is_within_the_proved_bounds() -> None:
     bounds = run("influence").tables["bounds"].columns
     assert list(bounds["within"]) == [True] * 6
@@ -180,6 +181,7 @@ def test_contenders__have_valid_hyperparameters(data: str, metric: int) -> None:
     assert {one.system for one in found} == set(SYSTEMS)
 
 
+@pytest.mark.slow
 @real
 def test_accuracy__of_reddit_is_near_the_paper() -> None:
     """Table 2; the paper's threads were larger than the published ones."""
@@ -192,6 +194,7 @@ def test_accuracy__of_reddit_is_near_the_paper() -> None:
     assert all(40 < value < 90 for value in table["pair inversion, %"])
 
 
+@pytest.mark.slow
 def test_accuracy__of_a_history_that_has_grown_has_a_table_of_its_first_contests(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:

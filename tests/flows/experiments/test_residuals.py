@@ -90,6 +90,7 @@ def plain() -> dict[str, dict[str, list[BinSummary]]]:
     return {name: found(planted("none"), name) for name in SYSTEM_NAMES}
 
 
+@pytest.mark.quick("elo-mmr")
 @pytest.mark.parametrize("name", SYSTEM_NAMES)
 def test_surprises__of_learners_are_positive_while_they_learn(name: str, plain: Any) -> None:
     """Learners gain on a field of which most have learned; newcomers begin far below it."""
@@ -101,6 +102,7 @@ def test_surprises__of_learners_are_positive_while_they_learn(name: str, plain: 
     assert gain[learning] - gain["50–99"] > 30.0 > 4.0 * learned[learning].error
 
 
+@pytest.mark.quick("elo-mmr")
 @pytest.mark.parametrize("name", SYSTEM_NAMES)
 def test_surprises__spread_more_where_the_noise_is_larger(name: str, plain: Any) -> None:
     levels = found(planted("low spread"), name)["level"]

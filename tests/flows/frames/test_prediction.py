@@ -40,6 +40,7 @@ def believed(contests: list[Contest], name: str) -> pd.DataFrame:
     return beliefs
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_expected_places__sum_to_their_total_and_follow_the_chances(name: str, contests: list[Contest]) -> None:
     prediction = predict(believed(contests, name), FIELD, system=name)
     n, chances, places = len(FIELD), prediction.chances(), prediction.expected_places()
@@ -79,6 +80,7 @@ def test_expected_places__are_the_mean_places_of_drawn_rounds(system: str, conte
     assert np.allclose(places.mean(axis=0), prediction.expected_places(), atol=4 * len(FIELD) / 2 / np.sqrt(n_drawn))
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_outcomes__equal_the_ratings_of_that_round(name: str, contests: list[Contest]) -> None:
     """To the bit: ``rate_history`` rates the round from the same beliefs, with the player at each place."""
     beliefs = believed(contests, name)
@@ -98,6 +100,7 @@ def test_outcomes__equal_the_ratings_of_that_round(name: str, contests: list[Con
             assert (row["place"], row["mu"], row["sigma"]) == (place, after["mu"], after["sigma"])
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_outcomes__do_not_change_the_prediction(name: str, contests: list[Contest]) -> None:
     prediction = predict(believed(contests, name), FIELD, system=name)
     before, first = prediction.table(), prediction.outcomes("player 3")
@@ -105,6 +108,7 @@ def test_outcomes__do_not_change_the_prediction(name: str, contests: list[Contes
     assert prediction.table().equals(before)
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_place_needed__is_the_last_sufficient_place(name: str, contests: list[Contest]) -> None:
     prediction = predict(believed(contests, name), FIELD, system=name)
     rating = prediction.outcomes("player 12")["rating"].to_numpy()
@@ -118,6 +122,7 @@ def test_place_needed__is_the_last_sufficient_place(name: str, contests: list[Co
     assert prediction.place_needed("player 12", rating.min() - 1.0) == len(FIELD)
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_change__is_the_difference_of_display_ratings(name: str, contests: list[Contest]) -> None:
     prediction = predict(believed(contests, name), FIELD, system=name)
     outcomes = prediction.outcomes("player 0", [2, 5])

@@ -135,6 +135,7 @@ def test_ingest__wrong_use_is_an_error_before_any_request(
     assert not (tmp_path / "lake").exists()
 
 
+@pytest.mark.slow
 def test_ingest__interrupted_by_ctrl_c_can_be_continued(invoke: Command, site: FakeCodeforces, tmp_path: Path) -> None:
     asked, over = threading.Event(), threading.Event()
 

@@ -138,6 +138,7 @@ READERS = {
 }
 
 
+@pytest.mark.quick("leaderboard-*", "evaluate-*")
 @pytest.mark.parametrize("change", [make_stale, make_behind], ids=["stale", "behind"])
 @pytest.mark.parametrize("command", READERS.values(), ids=READERS)
 def test_readers__print_the_state_of_a_run_and_the_remedy_in_one_line(

@@ -243,6 +243,7 @@ def test_verify__names_rows_of_other_players_than_those_of_the_data_set(lake: Pa
     assert f"{run.path_of(segment)}: player differs from data set games; `ranklake rate --run run --from" in result.out
 
 
+@pytest.mark.slow
 def test_replay__of_any_range_gives_the_recorded_ratings(lake: Path, invoke: Command) -> None:
     for stretch in ("0:0", "17:31", "50:", ":9", ":"):
         result = invoke("verify", "--run", "run", "--replay", stretch, "--lake", lake)

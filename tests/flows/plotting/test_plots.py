@@ -144,6 +144,7 @@ def test_figures__of_every_system_are_drawn(system: str, tmp_path: Path) -> None
         assert all(axes.has_data() for axes in figure.axes)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("look")
 def test_figure__has_the_same_bytes_every_time(lake: Lake) -> None:
     for form in ("svg", "png", "pdf"):

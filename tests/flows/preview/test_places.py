@@ -31,6 +31,7 @@ def prior_of(system: System, n: int, seed: int = 1) -> Prior:
     return Prior(mu, params.sigma_init * draw.uniform(0.2, 1.0, n), np.full(n, np.nan), np.zeros(n, dtype=np.int32))
 
 
+@pytest.mark.quick("*-elo-mmr", "*-trueskill")
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("n", [2, 300])
 def test_expected_places__equal_the_sums_over_all_pairs(name: str, n: int) -> None:
@@ -129,6 +130,7 @@ def rating_at(display: Display, beliefs: Any, round: Rounds, row: int, ahead: in
     return int(lo[at]) + 1, display.rating(outcome.mu[at], outcome.sigma[at], outcome.n_before[at] + 1)
 
 
+@pytest.mark.quick("*-elo-mmr", "*-trueskill")
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("ties", [1, 3])
 def test_places_needed__are_the_worst_sufficient_ones(name: str, ties: int) -> None:

@@ -47,6 +47,7 @@ def same_bits(one: pd.DataFrame, other: pd.DataFrame) -> None:
         assert np.array_equal(a.view(np.int64), b.view(np.int64)) or (np.isnan(a).all() and np.isnan(b).all()), name
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_preview__equals_the_rating_of_the_contest(name: str, contests: list[Contest]) -> None:
     """To the bit, with ties, newcomers, weights and ceilings, days later or as another division of the last event."""
@@ -69,6 +70,7 @@ def test_preview__equals_the_rating_of_the_contest(name: str, contests: list[Con
     pd.testing.assert_frame_equal(beliefs, before)
 
 
+@pytest.mark.quick("elo-mmr")
 @pytest.mark.parametrize("name", ["elo-mmr", "elo-srm", "trueskill"])
 def test_preview__of_a_large_contest_equals_its_rating(name: str, contests: list[Contest]) -> None:
     ratings = Ratings.rate(frame_of(contests), name, engine="serial")

@@ -154,6 +154,7 @@ def test_file__follows_links_and_writes_to_pipes(tmp_path: Path) -> None:
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
+@pytest.mark.slow
 def test_command__interrupted_leaves_no_file(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     stop = (
@@ -196,6 +197,7 @@ def test_command__a_closed_pipe_is_no_failure(lake: Lake, form: str) -> None:
     assert process.returncode in (0, -signal.SIGPIPE)
 
 
+@pytest.mark.slow
 def test_command__writes_parquet_to_a_pipe(lake: Lake) -> None:
     arguments = ("export", "--run", "run", "--what", "leaderboard", "--format", "parquet", "--lake", lake.url)
     with start(*arguments, stdout=subprocess.PIPE) as process:

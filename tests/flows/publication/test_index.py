@@ -162,6 +162,7 @@ def test_cut__small_parts_are_merged_and_large_parts_stay(monkeypatch: pytest.Mo
 # Commands
 
 
+@pytest.mark.quick("*-json")
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 @pytest.mark.parametrize(
     "command",

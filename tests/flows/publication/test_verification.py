@@ -263,6 +263,7 @@ def test_delta__distinguishes_faults_of_a_store_and_of_files(lake: Path, words: 
         raise OSError(words)
 
 
+@pytest.mark.slow
 def test_delete__stopped_anywhere_leaves_complete_tables_or_none(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Lake.open(lake)
     ingest(opened, [*synthetic(20, n_players=12), contest("more", "player 1", "player 2", time_seconds=10**9)])

@@ -86,6 +86,7 @@ def test_draw__of_two_players_is_rated_by_every_system(name: str) -> None:
     assert drawn["n_before"].tolist() == [2, 2]
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_tie_of_all__is_rated_unless_the_system_skips_it(name: str) -> None:
     games = frame(("first", [1, 2, 3]), ("tied", [1, 1, 1]), ("alone", [1]))
@@ -208,6 +209,7 @@ def test_evaluate__scores_no_draw_and_is_defined(tmp_path: Path) -> None:
     assert found.filters["everyone"].weight[~drawn][-50:].tolist() == [2] * 50
 
 
+@pytest.mark.quick("elo")
 @pytest.mark.parametrize("name", ["elo", "glicko2", "trueskill"])
 def test_league__ratings_are_closer_to_skills_if_draws_count(name: str) -> None:
     system = SYSTEMS[name]

@@ -277,6 +277,7 @@ def test_stops__between_rounds_change_no_decision(rated_once: Lake, tmp_path: Pa
     assert len(Run.open(lake, "run").entry_ratings()) == len(Run.open(rated_once, "run").entry_ratings())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "done", [pytest.param(False, marks=pytest.mark.slow, id="before"), pytest.param(True, id="after")]
 )

@@ -51,6 +51,7 @@ def assert_sound(lake: Lake, run: str) -> None:
     assert list(verify_rows(opened, dataset, opened.segments().stop_round)) == []
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 @pytest.mark.parametrize("system", list(SYSTEMS))
 def test_rating__of_periods_is_that_of_one_contest_a_game(copied: Lake, system: str) -> None:
     report = rate_run(copied, run="periods", dataset="league", system=system)

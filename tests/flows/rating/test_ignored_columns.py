@@ -23,6 +23,7 @@ NUMBER = pd.factorize(FRAME["contest"])[0]
 COLUMNS = {"weight": np.where(NUMBER % 3, 1.0, 0.5), "perf_ceiling": np.where(NUMBER % 2, np.inf, 1300.0)}
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 @pytest.mark.parametrize("name", list(SYSTEMS))
 def test_system__ignores_what_it_declares(name: str) -> None:
     plain = rate_history(FRAME, name)["mu"].to_numpy()

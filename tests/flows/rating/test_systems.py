@@ -25,6 +25,7 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_rate__rows_in_the_lake_are_those_of_the_kernels_to_the_bit(tmp_path: Path, name: str) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     rate_run(lake, system=name)
@@ -37,6 +38,7 @@ def test_rate__rows_in_the_lake_are_those_of_the_kernels_to_the_bit(tmp_path: Pa
     assert rows.column("perf").null_count == (0 if name in PERFORMERS else len(rows))
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_rate__resumed_has_the_same_bits(tmp_path: Path, name: str) -> None:
     whole, parts = (lake_of(tmp_path / folder, CONTESTS) for folder in ("whole", "parts"))
     rate_run(whole, system=name)
@@ -45,6 +47,7 @@ def test_rate__resumed_has_the_same_bits(tmp_path: Path, name: str) -> None:
     assert same_tables(rated(whole), rated(parts))
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_leaderboard__shows_every_system(tmp_path: Path, name: str) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     rate_run(lake, system=name)
@@ -58,6 +61,7 @@ def test_leaderboard__shows_every_system(tmp_path: Path, name: str) -> None:
     assert np.max(history.column("rating").to_numpy()) == board.column("max_rating")[0].as_py()
 
 
+@pytest.mark.quick("elo-mmr", "trueskill")
 def test_rate_history__resumes_from_the_returned_beliefs(name: str) -> None:
     frame = pd.concat(
         pd.DataFrame({"contest": one.contest_id, "player": one.handles.to_pylist(), "lo": one.lo, "hi": one.hi})

@@ -157,6 +157,7 @@ def test_update__takes_further_contests_of_the_same_columns_only() -> None:
         Ratings.rate(SMALL[3:]).update(SMALL[:3])
 
 
+@pytest.mark.quick("text-pandas", "numbers-polars")
 @pytest.mark.filterwarnings("ignore:no contest was rated")
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
 @pytest.mark.parametrize("names", ["text", "numbers"])
@@ -472,6 +473,7 @@ def test_rate__works_in_threads() -> None:
     assert all(same(one, found[0]) for one in found)
 
 
+@pytest.mark.quick("spawn")
 @pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_rate__works_in_processes(method: str) -> None:

@@ -479,6 +479,7 @@ def test_command__continues_after_an_error_and_ends_cleanly(
     assert_published(Lake.open(tmp_path / "lake"), RUN)
 
 
+@pytest.mark.slow
 def test_command__loads_no_server(site: Site) -> None:
     code = "import ranklake.flows.cli.main, ranklake.flows.scheduling.follow, sys; print('prefect' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -47,6 +47,7 @@ def test_form__is_read_as_it_was_sent(text: str) -> None:
     assert read_form(b"entrants=%zz%4").entrants == "%zz%4"
 
 
+@pytest.mark.slow
 def test_form__of_escapes_takes_little_memory() -> None:
     body = b"standings=" + b"%2C" * 1_000_000
     tracemalloc.start()

@@ -191,6 +191,7 @@ def test_skip__leaves_out_the_contest_names_it_and_counts_its_rows(tmp_path: Pat
     assert len(read(path, on_error="skip", absent="last")[0]) == 4
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     fields=st.lists(st.lists(st.sampled_from([1, 2, 3, "T3", "DNF", None, 0, -1]), min_size=1, max_size=6), max_size=4)

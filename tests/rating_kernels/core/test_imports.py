@@ -49,5 +49,6 @@ assert "numba" in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_import__of_every_kernel_imports_no_numba_before_a_call() -> None:
     subprocess.run([sys.executable, "-c", EVERY_MODULE], check=True)

@@ -17,6 +17,7 @@ OF_PANEL = 2e-13
 OF_VALUE = 2e-12  # a sum falls to e^-1.8pi of its size across a panel, at most
 
 
+@pytest.mark.quick("97-*")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("n", "rate_ratio"),

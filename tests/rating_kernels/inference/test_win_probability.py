@@ -106,6 +106,7 @@ def _beta(weight: float) -> float:
     return math.sqrt((1.0 + 1.0 / (0.2 * weight)) * 80.0**2)
 
 
+@pytest.mark.quick("*-elo-mmr", "*-trueskill")
 @pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("weight", [1.0, 0.3])
 @pytest.mark.parametrize("n", [0, 9])

@@ -84,6 +84,7 @@ def test_history__agrees_with_the_twin(contests, initial_beliefs, chosen) -> Non
         assert math.fsum(w for _, w, _ in forgotten) <= 1e-13 / player.sigma**2
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(900, 2600), min_size=30, max_size=90),
     st.sampled_from([0.0, 0.04, 1.0, 5.0]),
@@ -104,6 +105,7 @@ def test_long_career__agrees_with_the_twin(performances, rho, tie_mode) -> None:
         assert outcome.sigma[0] == pytest.approx(expected.sigma, rel=RELATIVE)
 
 
+@pytest.mark.quick("95-*", "120-full")
 @pytest.mark.parametrize("tie_mode", ["full", "split"])
 @pytest.mark.parametrize("n", [95, 96, 97, 120])
 def test_round_of_a_hundred__agrees_with_the_twin(n: int, tie_mode: str) -> None:

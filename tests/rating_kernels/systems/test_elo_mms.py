@@ -78,6 +78,7 @@ def test_history__agrees_with_the_twin(
         assert beliefs.n_rounds[POOL.index(name)] == player.n
 
 
+@pytest.mark.quick("95-*", "150-default")
 @pytest.mark.parametrize(
     "chosen", [{}, {"tie_mode": "split", "lower": "normal", "skew": 2.0}], ids=["default", "other"]
 )

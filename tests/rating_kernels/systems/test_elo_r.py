@@ -185,6 +185,7 @@ def _rate(system, params, beliefs, round) -> Outcome:
     return rate_rounds(system, params, beliefs, round, Serial())
 
 
+@pytest.mark.quick("1500.0-*")
 @pytest.mark.parametrize("noise", ["exact", "simple"])
 @pytest.mark.parametrize("last", [1500.0, 6000.0])
 def test_old_factors__leave_without_a_trace(noise: str, last: float) -> None:
@@ -294,6 +295,7 @@ def test_exact_noise__of_any_strength_agrees_with_the_twin(sigma: float, weight:
 # --- performances ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tie_mode", ["half", "full"])
 def test_performances__of_two_thousand_agree_with_pairwise_sums(tie_mode: str) -> None:
     params, twin = EloR(tie_mode=tie_mode), Twin(tie_mode=tie_mode)

@@ -174,6 +174,7 @@ def test_round__through_the_four_steps_is_the_same_as_in_one_call(sizes: list[in
     assert steps.mu == pytest.approx(rated(EloSRM(), mu, ladder(*sizes)).mu, abs=POINTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["spread", "gap", "newcomers"])
 def test_surprises__of_a_field_with_a_huge_tie_group_are_those_of_all_pairs(kind: str) -> None:
     """Seven in eight tied at the end, as at zero points, in a group that is tabulated in blocks."""

@@ -103,6 +103,7 @@ def test_history__agrees_with_the_twin(system, stepwise, data, contests, initial
             assert beliefs.n_rounds[row] == twin.players[name].n
 
 
+@pytest.mark.quick("256-*")
 @both
 @pytest.mark.parametrize("n", [pairwise.SMALL, 300, 420])
 def test_round__agrees_with_the_twin_from_a_table_too(system, n: int) -> None:
@@ -176,6 +177,7 @@ def test_pairwise_sums__of_a_lone_favourite_keep_their_digits() -> None:
     assert found.information[0] == pytest.approx(information[0], abs=1e-12)
 
 
+@pytest.mark.quick("300-*")
 @pytest.mark.parametrize(("reach", "sigma_reach"), [(1e4, 400.0), (1e6, 1e4), (1e9, 1e3), (1e40, 1e24)])
 @pytest.mark.parametrize("n", [300, 3000])
 def test_pairwise_sums__of_a_scattered_field_are_exact(n: int, reach: float, sigma_reach: float) -> None:

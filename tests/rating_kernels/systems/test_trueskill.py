@@ -319,6 +319,7 @@ def sweeps(params: TrueSkill, mu: Any, sigma: Any, round: Rounds) -> int:
     return int(summary.sweeps)
 
 
+@pytest.mark.quick("newcomers-*", "known-1.0-place-wide")
 @pytest.mark.parametrize("params", EXACT[1:], ids=NAMES[1:4])
 @pytest.mark.parametrize("tied", [0.0, 0.9, 1.0])
 @pytest.mark.parametrize("kind", ["newcomers", "usual", "as expected", "upside down", "gap", "known"])

@@ -18,6 +18,7 @@ def test_arrow_buffer__is_a_copy_that_python_does_not_own() -> None:
     assert buffer.address != np.frombuffer(data, np.uint8).ctypes.data
 
 
+@pytest.mark.slow
 def test_decode__no_thread_of_arrow_releases_bytes_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
     released: set[int] = set()
 

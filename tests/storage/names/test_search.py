@@ -79,6 +79,7 @@ def test_similar__is_the_closest_by_the_ratio_of_difflib() -> None:
     assert [fold(one) for one in ("A B", " a\u00a0b ", "Á\tB")] == ["a b"] * 3
 
 
+@pytest.mark.slow
 def test_near__is_found_at_once_among_all_players_of_codeforces() -> None:
     chance, letters = random.Random(1), string.ascii_letters + string.digits + "_.-"
     known = ["".join(chance.choices(letters, k=chance.randint(3, 16))) for _ in range(358_553)]

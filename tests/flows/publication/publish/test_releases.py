@@ -85,6 +85,7 @@ def test_publish__a_table_compacted_by_another_program_is_kept(lake: Lake) -> No
 # Maintenance
 
 
+@pytest.mark.slow
 def test_maintain__merges_small_files_and_changes_nothing_for_readers(lake: Lake) -> None:
     for stop in (30, 31, 32, 33):
         go_on(lake, CONTESTS[:stop])

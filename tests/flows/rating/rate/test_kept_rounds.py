@@ -18,6 +18,7 @@ def test_rate__a_second_time_rates_nothing_and_writes_nothing(undisturbed: Lake)
     assert stamps(Path(undisturbed.url)) == before
 
 
+@pytest.mark.quick("[[]0],*", "[[]0[]]", "[[]1]")
 @pytest.mark.parametrize("cuts", [[0], [1], [17], [5, 6, 30], [59, 60], list(range(1, 60, 4))], ids=str)
 def test_rate__in_several_calls_equals_one_call(lake: Lake, undisturbed: Lake, cuts: list[int]) -> None:
     for done, until in zip([0, *cuts], cuts, strict=False):
@@ -54,6 +55,7 @@ def test_rate__a_segment_of_slow_rounds_closes_early(lake: Lake, monkeypatch: py
     assert rate_run(lake).rated == 0
 
 
+@pytest.mark.quick("1", "4")
 @pytest.mark.parametrize("last", range(1, 8))
 def test_rate__interruptions_do_not_change_the_ends_of_segments(lake: Lake, undisturbed: Lake, last: int) -> None:
     rate_run(lake)

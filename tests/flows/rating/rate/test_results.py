@@ -22,6 +22,7 @@ from ranklake.storage import Dataset, Lake, MissingError, Run
 from ranklake.storage.lake.schemas import CONTESTS
 
 
+@pytest.mark.quick("*-defaults")
 @pytest.mark.parametrize(
     "settings",
     [

@@ -72,6 +72,7 @@ def test_rate__a_slow_system_has_a_snapshot_every_few_seconds(lake: Lake, monkey
     assert len(Run.open(lake, "run").snapshots()) > 4
 
 
+@pytest.mark.quick("0")
 @pytest.mark.usefixtures("snapshots_often")
 @pytest.mark.parametrize("keep", [0, 1, 2, 3])
 def test_rate__beliefs_from_a_snapshot_are_those_of_the_whole_history(tmp_path: Path, keep: int) -> None:
@@ -136,6 +137,7 @@ def test_rate__a_snapshot_of_a_newer_format_is_an_error(lake: Lake) -> None:
         rate_run(lake)
 
 
+@pytest.mark.slow
 def test_rate__snapshots_do_not_make_segments_depend_on_interruptions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def all_of(lake: Lake, run: str) -> list[tuple[dict[str, Any], Explanation]]:
     return [(row, explain(lake, run, row["player"], row["contest_id"])[0]) for row in rows]
 
 
+@pytest.mark.quick("elo-mmr")
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_explain__parts_sum_to_the_change_shown(lake: Lake, system: str) -> None:
     histories: dict[str, list[float]] = {}

@@ -60,6 +60,7 @@ SLOW = [("table", ending, 30) for ending in COMPRESSED if ending] + [
 ]
 
 
+@pytest.mark.quick("encoded-*")
 @pytest.mark.parametrize(
     ("what", "ending", "runs"), [*QUICK, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)]
 )

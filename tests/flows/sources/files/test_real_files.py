@@ -30,6 +30,7 @@ def test_codeforces_without_duplicates_lacks_exactly_three() -> None:
     assert report.contests == 1191
 
 
+@pytest.mark.slow
 def test_ctf_has_distinct_unusual_names() -> None:
     report, names = IngestReport(), set()
     for contest in read_contests(shared("elo-datasets/ctf.tar.xz"), dedupe=True, report=report):

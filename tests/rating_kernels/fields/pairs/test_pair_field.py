@@ -105,6 +105,7 @@ def test_sums__of_few_are_right_to_rounding(shape: str, kind: str, n: int) -> No
         assert abs(sums[i] - value) <= OF_SUM * bound
 
 
+@pytest.mark.quick("*-1.0", "spread3-*")
 @pytest.mark.parametrize("ratio", [1.0, 1.1, 4.0, 40.0, 127.0, 129.0, 1e4])
 @pytest.mark.parametrize("kind", KINDS)
 def test_table__holds_a_crowd_in_one_spot_wherever_it_stands_between_grid_points(kind: str, ratio: float) -> None:
@@ -235,6 +236,7 @@ def test_cost__is_linear(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert large <= 64_000 * 5_000
 
 
+@pytest.mark.quick("normal-1.001-*", "spread3-*")
 @pytest.mark.parametrize("cut", [1.0, 16.0])
 @pytest.mark.parametrize("ratio", [1.001, 2.0, 8.0, 40.0, 128.0])
 @pytest.mark.parametrize("kind", KINDS)
