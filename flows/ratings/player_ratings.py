@@ -11,6 +11,7 @@ import pandas as pd
 
 from ranklake.storage.names.hints import hint, near_names, unknown_names
 
+from ..answers.frame_rows import FrameRows
 from ..common.arguments import check_names, checked
 from ..common.configuration.settings import params_to_json
 from ..common.pools import Pools, pools_line
@@ -24,7 +25,7 @@ from ..results.display import Display
 from ..sources.absences import Absent
 from ..sources.options import Duplicates
 from .figures import distribution_of
-from .leaderboard import board_of, groups_of, leaderboard_of
+from .leaderboard import groups_of, leaderboard_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,6 +76,11 @@ class PlayerRatings(Generic[FrameT]):
     def beliefs(self) -> pd.DataFrame:
         """The belief about each player, indexed by player, as :func:`ranklake.rate_history` returns and takes it."""
         return self._beliefs.frame()
+
+    @property
+    def history(self) -> FrameT:
+        """Every participation in rating order; see :attr:`ranklake.Ratings.history`."""
+        raise NotImplementedError
 
     def __len__(self) -> int:
         """The number of rated players."""
@@ -215,15 +221,17 @@ class PlayerRatings(Generic[FrameT]):
     def _leaderboard(
         self, min_rounds: int, since: Any, at: Any, among: Collection[Any] | None, deviations: float | None
     ) -> pd.DataFrame:
-        board = self._board(self._display(deviations), None if at is None else parse_time(at, "at"))
-        if at is None:
-            self._warn_of_pools()
+        beliefs = self._beliefs
+        rows = FrameRows(beliefs.players, beliefs.columns, self._display(deviations), lambda: to_pandas(self.history))
+        at, since = (None if time is None else parse_time(time, name) for time, name in ((at, "at"), (since, "since")))
         if among is not None:
             check_names(among)
-            rated = set(board["player"])
-            if unknown := [player for player in among if player not in rated]:
-                warn_user(f"among has players without a rating: {unknown_names(unknown, rated)}")
-        return leaderboard_of(board, min_rounds, None if since is None else parse_time(since, "since"), among)
+        table, unknown = leaderboard_of(rows, at, min_rounds, since, among)
+        if at is None:
+            self._warn_of_pools()
+        if unknown:
+            warn_user(f"among has players without a rating: {unknown_names(unknown, set(rows.players))}")
+        return table
 
     @property
     def _pools(self) -> Pools | None:
@@ -240,12 +248,6 @@ class PlayerRatings(Generic[FrameT]):
             return ""
         row = {player: row for row, player in enumerate(self._beliefs.players)}
         return self._pools.note([row.get(player, -1) for player in players], players)
-
-    def _board(self, display: Display, at: int | None) -> pd.DataFrame:
-        """All rated players; those until a time need the history."""
-        if at is not None:
-            raise ValueError("at needs the history of the ratings")
-        return board_of(self._beliefs, display)
 
     def _display(self, deviations: float | None = None) -> Display:
         """The display rating; ``deviations`` replaces the default."""

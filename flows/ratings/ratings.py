@@ -26,7 +26,6 @@ from ..frames.kinds import as_kind, open_frame, to_pandas
 from ..frames.notebook import titled_table, warn_user
 from ..frames.rating import rate_results
 from ..frames.results import Reading, named_columns
-from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from ..sources.absences import Absent
 from ..sources.base import OnError
@@ -35,7 +34,6 @@ from . import stored
 from .figures import players_of
 from .growing import GrowingBeliefs, GrowingHistory
 from .histories import history_of, scored_columns, smoothed_history
-from .leaderboard import board_at
 from .player_ratings import FrameT, PlayerRatings
 from .runs import RunHistory, run_beliefs
 
@@ -184,9 +182,6 @@ class Ratings(PlayerRatings[FrameT]):
         history = self.history if self._growing is None else self._growing[1].last
         last = to_pandas(history)[["round_index", "contest", "time_seconds"]].tail(1)
         return LastRound(*last.iloc[0].tolist()) if len(last) else None
-
-    def _board(self, display: Display, at: int | None) -> pd.DataFrame:
-        return super()._board(display, at) if at is None else board_at(to_pandas(self.history), display, at)
 
     def __repr__(self) -> str:
         return f"Ratings({self.label}: {count(len(self), 'player')}, {count(self.n_contests, 'contest')})"

@@ -1,0 +1,90 @@
+"""The rated rounds of ratings in memory: a frame with every participation, and the beliefs after all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from ranklake.rating_kernels.core.beliefs import NEVER
+
+from ..common.titles import NONE
+from ..results.display import Display
+from ..results.states import States, board_table
+
+__all__ = ["FrameRows"]
+
+
+class FrameRows:
+    """The rounds of a frame; handles are the texts of the players' names.
+
+    Attributes
+    ----------
+    players : pd.Index
+        The names of the players.
+
+    Parameters
+    ----------
+    beliefs
+        ``mu, sigma, n_rounds, last_time`` of each after all rounds.
+    history
+        Returns the frame, when it is needed: ``round_index, player, time_seconds, mu, sigma, n_before`` of every
+        participation in rated order.
+    """
+
+    def __init__(
+        self,
+        players: Sequence[Any],
+        beliefs: Mapping[str, Any],
+        display: Display,
+        history: Callable[[], pd.DataFrame],
+    ) -> None:
+        self.players, self._beliefs, self.display, self._read = pd.Index(players), beliefs, display, history
+
+    @cached_property
+    def _history(self) -> pd.DataFrame:
+        return self._read()
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.int64]:
+        """The end of each round, UTC seconds; 0 if unknown, and of rounds without participations."""
+        rounds, times = (self._history[name].to_numpy() for name in ("round_index", "time_seconds"))
+        ends = np.zeros(int(rounds.max(initial=-1)) + 1, np.int64)
+        ends[rounds] = times
+        return ends
+
+    @property
+    def leaderboard_table(self) -> pa.Table:
+        """The leaderboard after all rounds; its ``max_rating`` is unknown."""
+        mu, sigma, n_rounds, last = (np.asarray(self._beliefs[k]) for k in ("mu", "sigma", "n_rounds", "last_time"))
+        rows = np.flatnonzero(n_rounds).astype(np.int32)
+        last = np.where(last == NEVER, 0, last)[rows]
+        return self.board(self._states(rows, mu[rows], sigma[rows], n_rounds[rows], last, last))
+
+    def states_before(self, stop: int) -> States:
+        """The state of each player after the rounds before ``stop``. O(rows of these rounds)."""
+        n = int(np.searchsorted(self._history["round_index"].to_numpy(), stop))
+        rows = self._history.iloc[:n]
+        number = self.players.get_indexer(pd.Index(rows["player"]))
+        last_row, latest = np.full(len(self.players), -1), np.zeros(len(self.players), np.int64)
+        last_row[number] = np.arange(n)
+        np.maximum.at(latest, number, rows["time_seconds"].to_numpy())
+        players = np.flatnonzero(last_row >= 0).astype(np.int32)
+        at = last_row[players]
+        mu, sigma, n_before, last = (rows[k].to_numpy()[at] for k in ("mu", "sigma", "n_before", "time_seconds"))
+        return self._states(players, mu, sigma, (n_before + 1).astype(np.int32), last, latest[players])
+
+    def board(self, states: States) -> pa.Table:
+        """The leaderboard of some states."""
+        handles = pa.Array.from_pandas(self.players.take(states.players).astype(str))
+        return board_table(states, handles.cast(pa.string()), NONE)
+
+    def _states(self, players: Any, mu: Any, sigma: Any, n_rounds: Any, last: Any, latest: Any) -> States:
+        rating, unknown = self.display.rating(mu, sigma, n_rounds), np.full(len(mu), np.nan)
+        columns = {"rating": rating, "mu": mu, "sigma": sigma, "n_rounds": n_rounds}
+        return States(players, columns | {"last_time_seconds": last, "max_rating": unknown}, latest)
