@@ -15,7 +15,7 @@ from ranklake.rating_kernels.core.beliefs import NEVER
 
 from ..common.titles import NONE
 from ..results.display import Display
-from ..results.states import States, board_table
+from ..results.states import NO_END, States, board_table, known_ends
 
 __all__ = ["FrameRows"]
 
@@ -71,9 +71,9 @@ class FrameRows:
         n = int(np.searchsorted(self._history["round_index"].to_numpy(), stop))
         rows = self._history.iloc[:n]
         number = self.players.get_indexer(pd.Index(rows["player"]))
-        last_row, latest = np.full(len(self.players), -1), np.zeros(len(self.players), np.int64)
+        last_row, latest = np.full(len(self.players), -1), np.full(len(self.players), NO_END)
         last_row[number] = np.arange(n)
-        np.maximum.at(latest, number, rows["time_seconds"].to_numpy())
+        np.maximum.at(latest, number, known_ends(rows["time_seconds"].to_numpy()))
         players = np.flatnonzero(last_row >= 0).astype(np.int32)
         at = last_row[players]
         mu, sigma, n_before, last = (rows[k].to_numpy()[at] for k in ("mu", "sigma", "n_before", "time_seconds"))

@@ -18,7 +18,7 @@ from ..common.titles import Titles
 from ..publication.index_manifest import IndexFile, IndexManifest, index_path
 from ..publication.index_parts import UNRATED, Part, integers, read_mapped
 from ..results.ranks import percentiles
-from ..results.states import States, board_table
+from ..results.states import NO_END, States, board_table, known_ends
 
 if TYPE_CHECKING:
     from ..results.display import Display
@@ -73,9 +73,9 @@ class IndexRows:
 
     def states_before(self, stop: int) -> States:
         """The state of each player after the rounds before ``stop``. O(rows of these rounds)."""
-        n, ends = len(self.row_of_player), self.ends
+        n, ends = len(self.row_of_player), known_ends(self.ends)
         state = {name: np.zeros(n, kind) for name, kind in _STATE.items()}
-        last_round, latest, state["max_rating"][:] = np.full(n, -1), np.zeros(n, np.int64), -np.inf
+        last_round, latest, state["max_rating"][:] = np.full(n, -1), np.full(n, NO_END), -np.inf
         parts = (part for part, file in zip(self.parts, self.manifest.parts, strict=True) if file.start < stop)
         for part in parts:
             players, found = part.states(stop, ends)
@@ -87,7 +87,7 @@ class IndexRows:
             latest[players] = np.maximum(latest[players], found["latest"])
         rated = np.flatnonzero(last_round >= 0).astype(np.int32)
         columns = {name: values[rated] for name, values in state.items()}
-        return States(rated, columns | {"last_time_seconds": ends[last_round[rated]]}, latest[rated])
+        return States(rated, columns | {"last_time_seconds": self.ends[last_round[rated]]}, latest[rated])
 
     @cached_property
     def leaderboard_table(self) -> pa.Table:

@@ -22,7 +22,7 @@ from ..results.display import Display
 from ..results.leaderboard import LeaderboardBuilder, iter_shown, open_rated, rated_contests
 from ..results.run_titles import titles_of
 from ..results.smoothed import RunSmoothing
-from ..results.states import States, board_table
+from ..results.states import NO_END, States, board_table, known_ends
 
 __all__ = ["LakeRows"]
 
@@ -121,15 +121,15 @@ class LakeRows:
     def _read(self, stop: int | None) -> tuple[LeaderboardBuilder, npt.NDArray[np.int64]]:
         """The states after the rounds before ``stop``, and, if it is given, the latest end of each player's rounds."""
         builder = LeaderboardBuilder(self._dataset.n_players, self.contests_table, self.display)
-        latest = np.zeros(self._dataset.n_players, np.int64)  # clocks of sources may go back, those of kernels do not
-        columns, what = LeaderboardBuilder.columns, f"run {self._run.name}"
+        latest = np.full(self._dataset.n_players, NO_END)  # clocks of sources may go back, those of kernels do not
+        columns, what, ends = LeaderboardBuilder.columns, f"run {self._run.name}", known_ends(self.ends)
         for _, rounds in (
             iter_shown(self._run, self._chain, 0, stop, columns, self._on_progress, what) if stop != 0 else ()
         ):
             builder.update(rounds)
             if stop is not None:
-                ends = self.ends[rounds.column("round_index").to_numpy()]
-                np.maximum.at(latest, rounds.column("player").to_numpy(), ends)
+                of_rows = ends[rounds.column("round_index").to_numpy()]
+                np.maximum.at(latest, rounds.column("player").to_numpy(), of_rows)
         return builder, latest
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from ..common.times import count_until, spelled
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import has_value
+from ..results.states import NO_END
 from .kept import Kept
 from .source import Rows
 
@@ -56,7 +57,8 @@ def leaderboard(rows: Rows, at: int | None = None) -> pa.Table:
     states = rows.states_before(count_until(rows.ends, at))
     if len(states.players):
         mu, sigma, n_rounds = (states.columns[name] for name in ("mu", "sigma", "n_rounds"))
-        sigma, rating = idle_rating(rows.display, mu, sigma, n_rounds, states.latest, at)
+        last = np.where(states.latest == NO_END, 0, states.latest)
+        sigma, rating = idle_rating(rows.display, mu, sigma, n_rounds, last, at)
         states = replace(states, columns=states.columns | {"sigma": sigma, "rating": rating})
     return rows.board(states)
 

@@ -15,7 +15,9 @@ from ranklake.storage.lake.schemas import PUBLISHED
 from ..common.titles import Titles
 from .ranks import percentiles, places
 
-__all__ = ["States", "board_table"]
+__all__ = ["NO_END", "States", "board_table", "known_ends"]
+
+NO_END = int(np.iinfo(np.int64).min)  # a latest end that is unknown: times before 1970 are negative
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class States:
     columns : dict
         ``rating, mu, sigma, n_rounds, max_rating, last_time_seconds`` of each.
     latest : int64[n]
-        The latest end of all rounds of each, UTC seconds; 0 if unknown. Clocks of sources may go back.
+        The latest of the :func:`known_ends` of all rounds of each. Clocks of sources may go back.
     """
 
     players: npt.NDArray[np.int32]
@@ -40,6 +42,11 @@ class States:
     def nbytes(self) -> int:
         """Bytes of the columns."""
         return self.players.nbytes + self.latest.nbytes + sum(values.nbytes for values in self.columns.values())
+
+
+def known_ends(ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The ends of rounds, UTC seconds, with ``NO_END`` in place of 0 where they are unknown."""
+    return np.where(ends == 0, NO_END, ends)
 
 
 def board_table(states: States, handles: pa.Array, titles: Titles) -> pa.Table:

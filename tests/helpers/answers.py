@@ -1,15 +1,24 @@
-"""Answers about a run of a lake from its rounds, never from its index."""
+"""Answers about a run of a lake from its rounds, and the sources of answers."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
+from ranklake import Ratings
+from ranklake.flows.answers.frame_rows import FrameRows
+from ranklake.flows.answers.index_rows import IndexRows
+from ranklake.flows.answers.lake_rows import LakeRows
 from ranklake.flows.answers.rated_run import RatedRun
+from ranklake.flows.answers.source import Rows
 from ranklake.flows.common.titles import TitlesChoice
+from ranklake.flows.publication.index_manifest import read_manifest
+from ranklake.flows.publication.publish import publish
 from ranklake.flows.results.player_names import PlayerHistory
 from ranklake.storage import Lake
 
-__all__ = ["leaderboard", "leaderboard_at", "player_history"]
+__all__ = ["SOURCES", "leaderboard", "leaderboard_at", "player_history", "rows_of"]
+
+SOURCES = ("lake", "index", "frame")
 
 
 class OfRounds(RatedRun):
@@ -38,3 +47,17 @@ def player_history(
 ) -> PlayerHistory:
     """The rounds of a player."""
     return OfRounds(lake, run, deviations, titles).player(handle, smoothed)
+
+
+def rows_of(source: str, lake: Lake, run: str = "run") -> Rows:
+    """The rounds of a run from one of :data:`SOURCES`."""
+    if source == "lake":
+        return LakeRows(lake, run)
+    if source == "frame":
+        ratings = Ratings.open(lake, run)
+        beliefs = ratings.__ranklake_beliefs__()
+        return FrameRows(beliefs.players, beliefs.columns, ratings._display(), lambda: ratings.history)
+    publish(lake, run)
+    manifest = read_manifest(lake, run)
+    assert manifest is not None
+    return IndexRows(lake, run, manifest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -186,19 +185,21 @@ def test_distribution__bins_hold_everybody(run: PublishedRun, board: list[dict[s
     assert run.count(low=1200.0) + run.count(high=1200.0) == run.count() == len(board)
 
 
-@pytest.mark.parametrize("n", [2, 17, len(CONTESTS) - 1])
-def test_leaderboard__at_a_time_is_that_of_a_shorter_history(run: PublishedRun, tmp_path: Path, n: int) -> None:
-    shorter = lake_of(tmp_path / "lake", CONTESTS[:n])
-    rate_run(shorter)
+@pytest.mark.parametrize("n", [2, 17])
+def test_leaderboard__of_a_time_has_all_filters(run: PublishedRun, lake: Lake, n: int) -> None:
     at = CONTESTS[n].time_seconds - 1
-    expected = leaderboard_at(shorter, "run", at)
-    assert run.leaderboard(0, 1000, at=at).rows.to_pylist() == expected.to_pylist()
+    expected = leaderboard_at(lake, "run", at)
+    assert run.leaderboard(0, 1000, at=at).rows.equals(expected)
     title = expected.column("title")[0].as_py()
     assert run.leaderboard(0, 1, "mu", title=title, at=at).total == expected.column("title").to_pylist().count(title)
+    recent = run.leaderboard(0, 1000, at=at, active=700 * 86_400).rows.column("handle").to_pylist()
+    assert recent == active(expected, 700 * 86_400, at).column("handle").to_pylist()
     found = run.distribution(width=50, handle="player 1", at=at)
     known = dict(zip(*(expected.column(name).to_pylist() for name in ("handle", "rating")), strict=True))
     assert found["n_players"] == expected.num_rows
     assert found["player"]["rating"] == known.get("player 1")
+    with pytest.raises(ValueError, match="at must be"):
+        run.leaderboard(at=10**17)
 
 
 def test_leaderboard__before_the_first_contest_is_empty(run: PublishedRun, board: list[dict[str, Any]]) -> None:
@@ -208,29 +209,6 @@ def test_leaderboard__before_the_first_contest_is_empty(run: PublishedRun, board
 
 def board_time(board: list[dict[str, Any]]) -> int:
     return max(row["last_time_seconds"] for row in board)
-
-
-@pytest.mark.parametrize(
-    ("system", "settings"), [("elo-mms", {"drift_per_day": 40.0}), ("glicko", {"period_days": 100.0})]
-)
-def test_leaderboard__at_a_time_has_the_uncertainty_of_the_days(
-    tmp_path: Path, system: str, settings: dict[str, Any]
-) -> None:
-    lake = lake_of(tmp_path, CONTESTS[:12])
-    rate_run(lake, system=system, **settings)
-    path = tmp_path / "runs/run/run.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"display": {"deviations": 2.0, "minimum": 1400.0}}))
-    publish(lake, "run")
-    run, last = open_published(lake, "run"), CONTESTS[11].time_seconds
-    for at in (CONTESTS[6].time_seconds, last, last + 4000 * 86_400):
-        expected = leaderboard_at(lake, "run", at)
-        found = run.leaderboard(0, 1000, at=at)
-        assert found.rows.equals(expected)
-        recent = run.leaderboard(0, 1000, at=at, active=700 * 86_400).rows.column("handle").to_pylist()
-        assert recent == active(expected, 700 * 86_400, at).column("handle").to_pylist()
-    assert found.rows.column("sigma").to_pylist() != run.leaderboard(0, 1000).rows.column("sigma").to_pylist()
-    with pytest.raises(ValueError, match="at must be"):
-        run.leaderboard(at=10**17)
 
 
 def test_search__equal_then_prefix_then_part_and_best_first(run: PublishedRun, board: list[dict[str, Any]]) -> None:

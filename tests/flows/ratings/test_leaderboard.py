@@ -38,8 +38,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return lake
 
 
-@pytest.mark.parametrize("at", [CONTESTS[5].time_seconds, CONTESTS[15].time_seconds + 999 * DAY])
-def test_leaderboard__of_a_day_is_that_of_the_command(lake: Lake, at: int) -> None:
+def test_leaderboard__of_a_day_is_that_of_the_command(lake: Lake) -> None:
+    at = CONTESTS[15].time_seconds + 999 * DAY
     expected, ratings = leaderboard_at(lake, "run", at), lake.run("run").ratings()
     in_memory = Ratings.rate(frame_of(CONTESTS), "glicko", period_days=100.0)
     for one in (ratings, in_memory):

@@ -1,4 +1,4 @@
-"""The leaderboard as of a day: the rounds until then, the uncertainty of the days since, and who is active."""
+"""The leaderboard of a day from every source: the rounds until then, and the uncertainty of the days since."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers.answers import leaderboard, leaderboard_at
+from helpers.answers import SOURCES, leaderboard, leaderboard_at, rows_of
 from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run, rated, synthetic
 
+from ranklake.flows.answers.leaderboard import leaderboard as of_rows
 from ranklake.flows.results.ranks import active, percentiles, places
 from ranklake.storage import Lake, LakeError
 
@@ -43,18 +44,48 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return Command(monkeypatch, capsys)
 
 
-def without_players(board: pa.Table) -> list[dict[str, Any]]:
-    return board.drop_columns("player").to_pylist()
+def shown(board: pa.Table, source: str = "lake") -> list[dict[str, Any]]:
+    """The rows, without what is known in the lake alone."""
+    more = ["max_rating", "title"] if source == "frame" else []
+    return board.drop_columns(["player", *more]).to_pylist()
 
 
+@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("system", STEADY)
 @pytest.mark.parametrize("late", [0, DAY])
-def test_at__equals_the_leaderboard_of_a_history_that_ends_there(tmp_path: Path, system: str, late: int) -> None:
+def test_at__equals_the_leaderboard_of_a_history_that_ends_there(
+    tmp_path: Path, system: str, late: int, source: str
+) -> None:
     rate_run(whole := lake_of(tmp_path / "whole", CONTESTS), system=system)
     until = CONTESTS[8].time_seconds + late
     known = [one for one in CONTESTS if one.time_seconds <= until]
     rate_run(part := lake_of(tmp_path / "part", known), system=system)
-    assert without_players(leaderboard_at(whole, "run", until)) == without_players(leaderboard(part, "run"))
+    assert shown(of_rows(rows_of(source, whole), until), source) == shown(leaderboard(part, "run"), source)
+
+
+@pytest.mark.parametrize("system", ["elo-mms", "glicko"])
+def test_leaderboard__is_the_same_from_every_source(tmp_path: Path, system: str) -> None:
+    rate_run(lake := lake_of(tmp_path, CONTESTS), system=system, **DRIFTING[system])
+    path = tmp_path / "runs/run/run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"display": {"deviations": 2.0, "minimum": 1400.0}}))
+    last = CONTESTS[-1].time_seconds
+    for at in (None, 1, CONTESTS[6].time_seconds, last, last + 4000 * DAY):
+        boards = {source: of_rows(rows_of(source, lake), at) for source in SOURCES}
+        assert boards["index"].equals(boards["lake"])
+        assert shown(boards["frame"], "frame") == shown(boards["lake"], "frame")
+        assert bool(boards["lake"].num_rows) is (at != 1)
+    assert boards["lake"]["sigma"].to_pylist() != leaderboard(lake, "run")["sigma"].to_pylist()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_at__uncertainty_of_the_days_grows_before_1970(tmp_path: Path, source: str) -> None:
+    times = (-9000 * DAY, 0, -8000 * DAY)
+    lake = lake_of(tmp_path, [contest(str(i), "ada", "bob", time_seconds=time) for i, time in enumerate(times)])
+    rate_run(lake, system="glicko", period_days=30.0, sig_drift=50.0)
+    (after, *_), (later, *_) = (
+        of_rows(rows_of(source, lake), at)["sigma"].to_pylist() for at in (-8000 * DAY, -7970 * DAY)
+    )
+    assert later == pytest.approx(math.hypot(after, 50.0), rel=1e-12)
 
 
 @pytest.mark.parametrize("system", DRIFTING)
@@ -90,18 +121,23 @@ def test_at__glicko_grows_by_its_formula(tmp_path: Path) -> None:
     assert ages.column("max_rating").equals(leaderboard(lake, "run").column("max_rating"))
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_at__out_of_range_is_refused(lake: Lake, source: str) -> None:
+    with pytest.raises(ValueError, match="at must be a whole number"):
+        of_rows(rows_of(source, lake), 10**15)
+
+
 def test_at__before_all_contests_names_the_first_one(lake: Lake) -> None:
     with pytest.raises(LakeError, match=r"no rated rounds until 1970-01-01 00:00:01 UTC; its first contest ended at"):
         leaderboard_at(lake, "run", 1)
-    with pytest.raises(ValueError, match="at must be a whole number"):
-        leaderboard_at(lake, "run", 10**15)
 
 
-def test_at__contests_without_times_belong_to_the_next_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", SOURCES)
+def test_at__contests_without_times_belong_to_the_next_one(tmp_path: Path, source: str) -> None:
     times = (0, 10 * DAY, 0, 20 * DAY)
     lake = lake_of(tmp_path, [contest(str(i), "ada", f"b{i}", time_seconds=time) for i, time in enumerate(times)])
     rate_run(lake, system="elo-mmx", drift_per_day=40.0)
-    board = {row["handle"]: row for row in leaderboard_at(lake, "run", 15 * DAY).to_pylist()}
+    board = {row["handle"]: row for row in of_rows(rows_of(source, lake), 15 * DAY).to_pylist()}
     assert set(board) == {"ada", "b0", "b1"}
     row = next(row for row in rated(lake).to_pylist() if row["player"] == "b0")
     assert board["b0"]["sigma"] == row["sigma"]  # no days since an unknown time
