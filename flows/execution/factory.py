@@ -10,9 +10,7 @@ from ..engines.protocols import DistributedEngine, Engine, LocalEngine
 from .local import LocalRater
 from .rater import Rater
 
-__all__ = ["MAX_PINNED_PLAYERS", "open_rater"]
-
-MAX_PINNED_PLAYERS = 2_000_000  # maximum number of players whose state one worker may hold (a few GB)
+__all__ = ["open_rater"]
 
 
 def open_rater(system: System, params: Any, n_players: int, engine: Engine) -> Rater:
@@ -26,11 +24,6 @@ def open_rater(system: System, params: Any, n_players: int, engine: Engine) -> R
     if isinstance(engine, LocalEngine):
         return LocalRater(system, params, n_players, engine)
     from .partitioned import PartitionedRater
-    from .pinned import PinnedPlacement, PinnedRater
 
-    if isinstance(engine, PinnedPlacement):
-        if n_players <= MAX_PINNED_PLAYERS:
-            return PinnedRater(system, params, n_players, engine.engine)
-        engine = engine.engine
     assert isinstance(engine, DistributedEngine)
     return PartitionedRater(system, params, n_players, engine)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+from dataclasses import dataclass, replace
 from threading import Event
 
-from ranklake.storage import Lake
+from ranklake.storage import Dataset, Lake
 
-from ..compilation.compile import CompileCallback, announce
+from ..compilation.compile import CompileCallback, announce, compile_everything
 from ..engines.protocols import DistributedEngine, Engine
-from ..execution.pinned import PinnedPlacement
 from .config import RunConfig
 from .rate import rate
 from .report import Progress, RateReport
+from .run_worker import rate_on_worker
 
 __all__ = ["ManyProgress", "rate_many"]
 
 log = logging.getLogger("ranklake.rate")
 
+MAX_PLAYERS = 2_000_000  # maximum number of players whose state one worker may hold (a few GB)
 _AT_A_TIME = 8  # minimum number of parallel runs on a cluster: while one run commits, its worker rates another
+_END_SECONDS = 3.0  # of an interrupt, for the runs on workers to end
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def rate_many(
     """Bring runs up to date; yields each run with its report when it is finished.
 
     On this machine the runs are rated in sequence, because each uses all workers. On a cluster several are rated in
-    parallel, each on one worker.
+    parallel, each as a whole on one worker that opens the lake itself (:mod:`.run_worker`).
 
     Raises
     ------
@@ -63,7 +65,6 @@ def rate_many(
     at_a_time = 1
     if isinstance(engine, DistributedEngine):
         at_a_time = max(_AT_A_TIME, engine.workers)
-        engine = PinnedPlacement(engine) if len(configs) > 1 else engine
     progress: dict[str, Progress] = {}
     stop = Event()
 
@@ -74,6 +75,14 @@ def rate_many(
             progress[config.run] = now
             on_progress(ManyProgress(dict(progress)))
 
+        if len(configs) > 1 and isinstance(engine, DistributedEngine) and not dry_run:
+            planned = rate(lake, config, engine, max_rounds, dry_run=True, start=start)
+            if planned.rated and Dataset.open(lake, config.dataset).n_players <= MAX_PLAYERS:
+                if engine.on_this_machine:
+                    compile_everything(config.system, on_compile)
+                report = rate_on_worker(lake, config, engine, max_rounds, report_progress, steal, start)
+                if report is not None:
+                    return replace(report, kept=planned.kept, rated=planned.rated)
         return rate(lake, config, engine, max_rounds, report_progress, steal, dry_run, start, on_compile)
 
     failed: list[Exception] = []
@@ -118,5 +127,6 @@ def _in_parallel(
     except BaseException:
         stop.set()  # the other runs end after their next round, or when the engine is closed
         drivers.shutdown(wait=False, cancel_futures=True)
+        wait(running, _END_SECONDS)
         raise
     drivers.shutdown()

@@ -29,7 +29,7 @@ from .rating_pass import RatingPass
 from .replay import Difference, largest
 from .report import Progress, RateReport
 
-__all__ = ["PlanRunner"]
+__all__ = ["PlanRunner", "given_up"]
 
 RECOVERIES = 5  # maximum number of consecutive recoveries without a committed round
 
@@ -79,7 +79,8 @@ class PlanRunner:
                 self._plan_again()
                 without_new_round = 0 if self._plan.kept > kept else without_new_round + 1
                 if without_new_round >= RECOVERIES:
-                    raise self._given_up(f"{lost}, {RECOVERIES} times without a new round") from lost
+                    why = f"{lost}, {RECOVERIES} times without a new round"
+                    raise given_up(self._run.name, why, self._plan.kept) from lost
                 self._recoveries += 1
                 log.warning(
                     "run %s: %s; recovery %d, from round %d", self._run.name, lost, self._recoveries, self._plan.kept
@@ -87,7 +88,7 @@ class PlanRunner:
             except EngineError as error:
                 if not self._recoveries:
                     raise
-                raise self._given_up(str(error)) from error
+                raise given_up(self._run.name, str(error), self._plan.kept) from error
 
     def _rate_missing_rounds(self, on_progress: Callable[[Progress], None], began: float) -> None:
         """Resume from the newest snapshot, then rate and commit the rounds that the plan does not keep."""
@@ -147,12 +148,6 @@ class PlanRunner:
             seconds_before, times_before = self._phases.get(phase, (0.0, 0))
             self._phases[phase] = seconds_before + seconds, times_before + times
 
-    def _given_up(self, why: str) -> EngineError:
-        return EngineError(
-            f"run {self._run.name}: {why}; {count(self._plan.kept, 'round')} committed: start workers "
-            "and repeat the command to continue"
-        )
-
     def _warnings(self) -> tuple[str, ...]:
         drift = self._counters.level.warning(self._config.system, self._config.params)
         return (*ignored_lines(self._system, self._counters.ignored, IN_COMMAND), *filter(None, (drift,)))
@@ -178,3 +173,10 @@ class PlanRunner:
             left_out=self._left_out,
             rounding=largest(self._accepted),
         )
+
+
+def given_up(run: str, why: str, committed: int) -> EngineError:
+    """The error of a run without workers, with the number of rounds in the lake."""
+    return EngineError(
+        f"run {run}: {why}; {count(committed, 'round')} committed: start workers and repeat the command to continue"
+    )

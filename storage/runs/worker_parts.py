@@ -21,7 +21,7 @@ from ..leases.lease import Lease
 from .snapshot_columns import PART_PLAYERS, encode, to_table
 from .snapshots import PLAYER, Part, clear_snapshot, part_file
 
-__all__ = ["PartWriter", "WriteParts", "write_parts"]
+__all__ = ["PartWriter", "WriteParts", "look", "write_parts"]
 
 LOOK_SECONDS = 5.0  # timeout of a process that looks for the lake
 
@@ -49,7 +49,7 @@ class PartWriter:
             The parts written, or why they could not be written.
         """
         try:
-            lake = _within(LOOK_SECONDS, self.delegate.open)
+            lake = look(self.delegate)
             return [
                 self._write(lake, players, columns, start, min(start + PART_PLAYERS, len(players)))
                 for start in range(0, len(players), PART_PLAYERS)
@@ -111,20 +111,20 @@ def write_parts(lake: Lake, folder: str, lease: Lease, write: WriteParts) -> lis
             lease.delete_folder(folder)
 
 
-def _within(seconds: float, look: Callable[[], Lake]) -> Lake:
-    """The result of ``look``, which may wait for an unreachable disk or store forever."""
+def look(delegate: Delegate) -> Lake:
+    """The lake of a delegate, whose disk or store may not answer forever; raises ``TimeoutError`` then."""
     found: list[Lake | Exception] = []
 
     def call() -> None:
         try:
-            found.append(look())
+            found.append(delegate.open())
         except Exception as error:
             found.append(error)
 
     thread = threading.Thread(target=call, name="ranklake-look", daemon=True)
     thread.start()
-    thread.join(seconds)
-    result = found[0] if found else TimeoutError(f"the lake does not answer within {seconds:.0f} s")
+    thread.join(LOOK_SECONDS)
+    result = found[0] if found else TimeoutError(f"the lake does not answer within {LOOK_SECONDS:.0f} s")
     if isinstance(result, Exception):
         raise result
     return result

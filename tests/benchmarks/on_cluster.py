@@ -6,15 +6,17 @@ The estimates are those of :mod:`many_workers`.
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from unittest.mock import patch
 
 import numpy as np
 import psutil
+from against_peer import CODEFORCES
 from history import History, load
 from many_workers import SYSTEM, Open, many_workers
 from memory import forget_peaks, peak_bytes
@@ -29,9 +31,13 @@ from ranklake.flows.engines.protocols import DistributedEngine, Engine
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.factory import open_rater
 from ranklake.flows.execution.partitioned import PartitionedRater
-from ranklake.flows.execution.pinned import PinnedPlacement
 from ranklake.flows.execution.rater import Rater
-from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
+from ranklake.flows.rating.config import RunConfig
+from ranklake.flows.rating.multi_run import rate_many
+from ranklake.flows.rating.rate import rate
+from ranklake.flows.sources.files.contests import read_contests
+from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
+from ranklake.storage import Dataset, Lake, Run
 
 __all__ = ["cluster"]
 
@@ -44,7 +50,7 @@ VERY_LARGE = 10_000_000
 
 def cluster(options: Options, opened: Open = lambda workers: open_engine("dask", workers)) -> Iterator[Result]:
     """Codeforces beside threads; large rounds on one worker and on two; estimates for many workers."""
-    history = load(options.file("elo-datasets/codeforces.tar.xz"), options.limit)
+    history = load(options.file(CODEFORCES), options.limit)
     with ExitStack() as stack:
         try:
             if options.quick:
@@ -68,7 +74,7 @@ def _measured(options: Options, history: History, opened: Open) -> Iterator[Resu
     repeats = options.repeats(REPEATS)
     yield from _beside_threads(history, opened, repeats)
     if not options.quick:
-        yield from _side_by_side(history, opened)
+        yield from _side_by_side(options, opened)
     field, population, short = options.smaller(FIELD), options.smaller(POPULATION), options.quick or options.limit
     rounds = large_rounds(options.least(N_ROUNDS), field=field, population=population)
     yield from _second_worker(rounds, population, opened, repeats)
@@ -97,29 +103,33 @@ def _beside_threads(history: History, opened: Open, repeats: int) -> Iterator[Re
     )  # fmt: skip
 
 
-def _side_by_side(history: History, opened: Open) -> Iterator[Result]:
-    """Runs in parallel on one worker each, beside runs in sequence on all workers."""
-    n_players, systems = len(history.handles), [SYSTEMS[name] for name in SIDE_BY_SIDE]
-
-    def rate(system: System, engine: Engine) -> bytes:
-        rater = open_rater(system, system.params(), n_players, engine)
-        outcomes = _walk(rater, history.rounds)
-        rater.close()
-        return b"".join(outcome.mu.tobytes() for outcome in outcomes)
-
-    with opened(WORKERS) as engine, ThreadPoolExecutor(len(systems)) as drivers:
-        assert isinstance(engine, DistributedEngine)
+def _side_by_side(options: Options, opened: Open) -> Iterator[Result]:
+    """Runs of a lake in parallel on one worker each, beside runs in sequence on all workers."""
+    systems = [SYSTEMS[name] for name in SIDE_BY_SIDE]
+    with tempfile.TemporaryDirectory() as folder, opened(WORKERS) as engine:
+        lake = Lake.open(folder)
+        with Dataset.ingest(lake, "d") as adding:
+            for contest in islice(read_contests(options.file(CODEFORCES)), options.limit):
+                adding.add(contest)
+        spread, together = (
+            [RunConfig("d", f"{way}-{one.name}", one.name, one.params()) for one in systems]
+            for way in ("spread", "whole")
+        )
         began = time.perf_counter()
-        expected = [rate(system, engine) for system in systems]
-        spread = time.perf_counter() - began
-        pinned = PinnedPlacement(engine)
+        for config in spread:
+            rate(lake, config, engine)
+        in_turn = time.perf_counter() - began
         began = time.perf_counter()
-        found = list(drivers.map(lambda system: rate(system, pinned), systems))
+        list(rate_many(lake, together, engine))
         seconds = time.perf_counter() - began
+        same = all(
+            Run.open(lake, one.run).read_rounds().equals(Run.open(lake, other.run).read_rounds())
+            for one, other in zip(spread, together, strict=True)
+        )
     yield Result(
         "cluster",
         f"Codeforces, {len(systems)} systems side by side on {WORKERS} workers; peer: one after the other, spread",
-        seconds, spread, targets={"the same bits": found == expected}, case="side by side",
+        seconds, in_turn, targets={"the same bits": same}, case="side by side",
     )  # fmt: skip
 
 

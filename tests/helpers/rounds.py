@@ -14,7 +14,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.local import LocalRater
 from ranklake.flows.execution.partitioned import PartitionedRater
-from ranklake.flows.execution.pinned import PinnedRater
 from ranklake.flows.execution.rater import Rater
 from ranklake.rating_kernels import Outcome, Rounds, System
 
@@ -69,7 +68,6 @@ def check_engines_agree(system: System, rounds: Rounds) -> None:
         others = (
             LocalRater(system, params_of(system), N_PLAYERS, threads),
             PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(2), None, 10),
-            PinnedRater(system, params_of(system), N_PLAYERS, InProcessEngine(1)),
         )
         for other in others:
             assert same_bits(walk(other, batches), expected)

@@ -26,7 +26,6 @@ from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.tuning.trials import History, run_trial
 from ranklake.flows.execution.outcomes import RoundError, check_outcome
-from ranklake.flows.execution.pinned import PinnedPlacement
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.frames.prediction import predict
 from ranklake.flows.rating.config import RunConfig
@@ -38,7 +37,6 @@ ENGINES = {
     "serial": Serial,
     "threads": lambda: Threads(2),
     "partitioned": lambda: InProcessEngine(2),
-    "pinned": lambda: PinnedPlacement(InProcessEngine(2)),
 }
 GAMES = [contest(name, "ada", "grace", "alan", time_seconds=day * 86_400) for day, name in enumerate("abcde")]
 LARGE = synthetic(1, size=40, spice=False, large=0)

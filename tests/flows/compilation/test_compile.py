@@ -20,7 +20,6 @@ from ranklake import predict
 from ranklake.flows.compilation import child_processes as processes
 from ranklake.flows.compilation import compile as compiling
 from ranklake.flows.compilation.compile import announce_compilation, compile_kernels, compile_parts, parts_for
-from ranklake.flows.execution.pinned import PinnedPlacement
 from ranklake.flows.frames import prediction
 from ranklake.flows.rating import rate
 from ranklake.flows.rating.config import RunConfig
@@ -214,8 +213,8 @@ def test_cluster__the_driver_compiles_for_a_local_one_only(monkeypatch: pytest.M
     monkeypatch.setattr(compiling, "compile_parts", lambda parts, on_compile: asked.append(list(parts)) or 1.0)
     config = RunConfig("d", "r", "glicko", Glicko())
     for here, seconds in [(False, 0.0), (True, 1.0)]:
-        pinned = PinnedPlacement(SimpleNamespace(on_this_machine=here))  # type: ignore[arg-type]
-        assert rate._compile(None, config, None, pinned, compiling.announce) == seconds  # type: ignore[arg-type]
+        engine = SimpleNamespace(on_this_machine=here)
+        assert rate._compile(None, config, None, engine, compiling.announce) == seconds  # type: ignore[arg-type]
     assert asked == [["glicko.large", PART]]
 
 

@@ -31,9 +31,9 @@ from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.local import LocalRater
 from ranklake.flows.execution.partitioned import PartitionedRater
-from ranklake.flows.execution.pinned import PinnedWorker
 from ranklake.flows.rating.multi_run import rate_many
 from ranklake.flows.rating.resolve import resolve_runs
+from ranklake.flows.rating.run_worker import RunWorker
 from ranklake.rating_kernels import SYSTEMS as KERNELS
 from ranklake.rating_kernels import Rounds
 from ranklake.storage import Lake
@@ -249,16 +249,15 @@ def test_dask__continues_when_a_worker_is_killed_for_its_memory(strike, expected
 
 @pytest.mark.slow
 def test_dask__concurrent_runs_have_a_worker_each(site: Site) -> None:
-    init_args = "elo", KERNELS["elo"].params(), 10
     with Cluster(site.address) as engine:
-        groups = [engine.start_actors(PinnedWorker, lambda place, size: init_args, 1) for _ in range(2)]
+        groups = [engine.start_actors(RunWorker, lambda place, size: ("elo",), 1) for _ in range(2)]
         assert [group.size for group in groups] == [1, 1]
         first, second = (set(group._actors) for group in groups)
         assert first != second
         groups[0].close()
-        assert set(engine.start_actors(PinnedWorker, lambda place, size: init_args, 1)._actors) == first
+        assert set(engine.start_actors(RunWorker, lambda place, size: ("elo",), 1)._actors) == first
         engine.penalise(*second)
-        assert set(engine.start_actors(PinnedWorker, lambda place, size: init_args, 1)._actors) == first
+        assert set(engine.start_actors(RunWorker, lambda place, size: ("elo",), 1)._actors) == first
 
 
 @pytest.mark.slow
@@ -287,7 +286,7 @@ def test_dask__a_very_large_round_needs_limited_memory(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_dask__continues_when_a_worker_of_several_runs_is_killed(site: Site, strike, expected, tmp_path: Path) -> None:
     lake, systems = lake_of(tmp_path / "lake", CONTESTS), ("elo-mmr", "glicko")
-    strike("rate", lambda: site.workers[0].kill())
+    strike("ask", lambda: site.workers[0].kill())
     with Cluster(site.address) as engine:
         reports = [report for _, report in rate_many(lake, resolve_runs(lake, "games", systems=systems), engine)]
         assert engine.workers == 1

@@ -17,7 +17,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.local import LocalRater
 from ranklake.flows.execution.partitioned import PartitionedRater
-from ranklake.flows.execution.pinned import PinnedRater
 from ranklake.flows.execution.rounds import split_batches
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
@@ -49,7 +48,6 @@ def test_raters__of_several_workers_give_the_same_bits(name: str, monkeypatch: p
     for rater in (
         PartitionedRater(system, params, N_PLAYERS, InProcessEngine(2)),
         PartitionedRater(system, params, N_PLAYERS, InProcessEngine(3), None, 15),
-        PinnedRater(system, params, N_PLAYERS, InProcessEngine(1)),
     ):
         outcomes = list(rater.rate_batches(batches))
         for column in ("mu_prior", "sigma_prior", "perf", "mu", "sigma", "n_before"):
@@ -124,7 +122,6 @@ def test_raters__refuse_teams_for_a_system_without_a_rule() -> None:
     for rater in (
         LocalRater(system, system.params(), N_PLAYERS, Serial()),
         PartitionedRater(system, system.params(), N_PLAYERS, InProcessEngine(2)),
-        PinnedRater(system, system.params(), N_PLAYERS, InProcessEngine(1)),
     ):
         with pytest.raises(ValueError, match="glicko has no rule for rounds of teams"):
             list(rater.rate_batches([history()]))

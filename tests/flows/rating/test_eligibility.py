@@ -20,7 +20,6 @@ from helpers.rated_runs import folder
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.execution.pinned import PinnedPlacement
 from ranklake.flows.maintenance.verify import replay
 from ranklake.flows.publication.content import Content
 from ranklake.flows.rating.config import RunConfig
@@ -253,8 +252,8 @@ def test_new_run__of_the_same_name_decides_anew(lake: Lake) -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: Threads(3), lambda: InProcessEngine(2), lambda: PinnedPlacement(InProcessEngine(1))],
-    ids=["threads", "workers", "pinned"],
+    [lambda: Threads(3), lambda: InProcessEngine(2)],
+    ids=["threads", "workers"],
 )
 def test_engines__decide_and_record_the_same(rated_once: Lake, tmp_path: Path, make: object) -> None:
     engine: Engine = make()  # type: ignore[operator]

@@ -71,7 +71,7 @@ class PartialEngine(InProcessEngine):
     """An engine on which one system has no workers."""
 
     def start_actors(self, make, init_args, max_workers=None):  # type: ignore[no-untyped-def]
-        if init_args(0, 1)[0] == "glicko":
+        if init_args(0, 1) == ("glicko",):
             raise EngineError("no workers for glicko")
         return super().start_actors(make, init_args, max_workers)
 

@@ -15,7 +15,6 @@ from helpers.lakes import commit_often, lake_of, rate_run, rated, same_beliefs, 
 
 from ranklake.flows.engines.protocols import WorkersLostError
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.execution.pinned import PinnedPlacement
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.leases.delegate import Delegate
 from ranklake.storage.runs import worker_parts
@@ -63,7 +62,7 @@ def nothing_else(lake: Lake) -> bool:
     return named == {f"runs/run/snapshots/{path}" for path in lake.sizes_below("runs/run/snapshots")}
 
 
-@pytest.mark.parametrize("engine", [InProcessEngine(1), InProcessEngine(5), PinnedPlacement(InProcessEngine(3))])
+@pytest.mark.parametrize("engine", [InProcessEngine(1), InProcessEngine(5)])
 def test_workers__write_the_snapshots_of_one_process(engine: Any, expected: Lake, tmp_path: Path, caplog) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     rate_run(lake, engine=engine)
