@@ -25,6 +25,7 @@ from ..results.attributes import player_attributes
 from ..results.display import Display
 from ..results.groups import groups_of
 from ..results.leaderboard import LeaderboardBuilder, iter_shown, open_rated, rated_contests
+from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
 from ..results.smoothed import SKILLS, RunSmoothing
 from .index_manifest import source_digest
@@ -54,6 +55,10 @@ class Content:
 
     Attributes
     ----------
+    run, system, dataset : str
+        Names of the run, of its system and of its data set.
+    display, format : Display, RatingFormat
+        The display rating and its format.
     n_rounds : int
         Rounds of the run, including skipped ones.
 
@@ -73,8 +78,10 @@ class Content:
         shown: Sequence[str] = ("ratings", "leaderboard", "index"),
     ) -> None:
         self._run, self._dataset, self._chain = open_rated(lake, run_name)
-        self._display, self._deviations = Display.of(self._run, deviations), deviations
-        self._titles = titles_of(self._run, self._dataset, self._display.params.mu_init, titles)
+        self.run, self.system, self.dataset = run_name, str(self._run.config["system"]), self._dataset.name
+        self.display, self._deviations = Display.of(self._run, deviations), deviations
+        chosen = titles_of(self._run, self._dataset, self.display.params.mu_init, titles)
+        self.format = RatingFormat(chosen, self.display.decimals)
         self._contests = rated_contests(self._chain, self._dataset)
         self._on_progress, self._shown = on_progress, shown
         self._digests: dict[tuple[str, int], str] = {}
@@ -113,7 +120,7 @@ class Content:
                 of_row = pc.if_else(rated, pa.array(np.cumsum(rated) - 1), None)
                 skills = {name: column.take(of_row) for name, column in skills.items()}
             columns |= {
-                "team": self._team_names(columns),
+                "team": self._teams_of(columns),
                 "contest_id": self._ids.take(index),
                 "handle": handles.take(columns["player"]),
                 "time_seconds": times.take(index),
@@ -130,7 +137,7 @@ class Content:
         """
         of_teams = self.has_teams(start, stop)
         for columns in self._rows(start, stop, "index"):
-            yield pa.record_batch(columns | ({"team": self._team_names(columns)} if of_teams else {}))
+            yield pa.record_batch(columns | ({"team": self._teams_of(columns)} if of_teams else {}))
 
     def pools(self) -> tuple[int, ...]:
         """Number of players of each pool, largest first."""
@@ -152,6 +159,11 @@ class Content:
         """Whether any of the rounds from ``start`` to ``stop - 1`` has teams."""
         return self._teams.any(start, stop)
 
+    def team_names(self, round_index: npt.NDArray[np.int32], player: npt.NDArray[np.int32]) -> pa.StringArray:
+        """The team of each row, given its round and player; null for individuals."""
+        named = self._teams.of_rows(round_index, player)
+        return pa.nulls(len(round_index), pa.string()) if named is None else named.name
+
     def _rows(self, start: int, stop: int | None, what: str, unrated: bool = False) -> Iterator[dict[str, pa.Array]]:
         names = [*_RATED, "rated"] if unrated else _RATED
         for _, rows in iter_shown(self._run, self._chain, start, stop, names, self._report, what, unrated):
@@ -160,7 +172,7 @@ class Content:
                 columns["rated"] = columns["rated"].fill_null(True)
             mu, sigma, n_before = (columns[name].to_numpy() for name in ("mu", "sigma", "n_before"))
             moved = columns["rated"].cast(pa.int32()).to_numpy() if unrated else np.int32(1)
-            columns["rating"] = pa.array(self._display.rating(mu, sigma, n_before + moved))
+            columns["rating"] = pa.array(self.display.rating(mu, sigma, n_before + moved))
             yield columns
 
     def _report(self, done: int, total: int | None, what: str) -> None:
@@ -169,14 +181,22 @@ class Content:
 
     def leaderboard(self, before: pa.Table | None = None, start: int = 0) -> pa.Table:
         """The leaderboard; with ``before``, the leaderboard before round ``start``, only later rounds are read."""
-        builder = LeaderboardBuilder(self._dataset.n_players, self._contests, self._display)
+        builder = self.builder()
         if before is not None:
             builder.restore(before)
         columns = LeaderboardBuilder.columns
         for _, rows in iter_shown(self._run, self._chain, start, None, columns, self._report, "leaderboard"):
             builder.update(rows)
-        self._board = builder.table(self._dataset.handles(), self._titles)
+        self._board = self.board_of(builder)
         return self._board
+
+    def builder(self) -> LeaderboardBuilder:
+        """An empty leaderboard for the rounds of this run."""
+        return LeaderboardBuilder(self._dataset.n_players, self._contests, self.display)
+
+    def board_of(self, builder: LeaderboardBuilder) -> pa.Table:
+        """The leaderboard after the rounds that a builder was given."""
+        return builder.table(self._dataset.handles(), self.format.titles)
 
     @property
     def board(self) -> pa.Table:
@@ -212,12 +232,12 @@ class Content:
         n = self._dataset.n_players
         chosen = {} if self._deviations is None else {"deviations": self._deviations}
         smoothing = {"smoothing": self.smoothing.digest} if name == "ratings" else {}
-        facts = {"players": n, "titles": self._titles.to_json(), **smoothing, **chosen}
+        facts = {"players": n, "titles": self.format.titles.to_json(), **smoothing, **chosen}
         return facts | asdict(PrefixDigests.of(self._rounds, self._seed(n)))
 
     def same_titles(self, state: Mapping[str, Any] | None) -> bool:
         """Whether a leaderboard with that state has these titles; early releases stored none for Codeforces' titles."""
-        return state is not None and state.get("titles", CODEFORCES.name) == self._titles.to_json()
+        return state is not None and state.get("titles", CODEFORCES.name) == self.format.titles.to_json()
 
     def kept(self, name: str, state: Mapping[str, Any]) -> int:
         """Number of leading rounds of the ratings or the leaderboard that are unchanged since that state.
@@ -245,17 +265,17 @@ class Content:
 
     def facts(self) -> dict[str, Any]:
         """The facts of the run for the manifest of its index."""
-        config, display = self._run.config, self._display
+        config, display = self._run.config, self.display
         return {
             "source": source_digest(self._run, self._dataset, self._chain.segments[-1]),
-            "dataset": config["dataset"],
-            "system": config["system"],
+            "dataset": self.dataset,
+            "system": self.system,
             "params": config["params"],
             "deviations": float(display.deviations),
             "default_deviations": self._deviations is None,
             "mu_init": float(display.params.mu_init),
             "decimals": display.decimals,
-            "titles": self._titles.to_json(),
+            "titles": self.format.titles.to_json(),
             "n_rounds": self.n_rounds,
             **({} if display.minimum == -math.inf else {"minimum": float(display.minimum)}),
             "games": self._dataset.kind == GAMES_KIND,
@@ -279,11 +299,8 @@ class Content:
     def _teams(self) -> RoundTeams:
         return RoundTeams(self._dataset, self._ids)
 
-    def _team_names(self, columns: dict[str, pa.Array]) -> pa.StringArray:
-        """The team of each row, given its round and player; null for individuals."""
-        index = columns["round_index"]
-        named = self._teams.of_rows(index.to_numpy(), columns["player"].to_numpy())
-        return pa.nulls(len(index), pa.string()) if named is None else named.name
+    def _teams_of(self, columns: dict[str, pa.Array]) -> pa.StringArray:
+        return self.team_names(columns["round_index"].to_numpy(), columns["player"].to_numpy())
 
     @cached_property
     def _ids(self) -> pa.StringArray:
@@ -298,7 +315,7 @@ class Content:
 
     def _seed(self, n_players: int) -> str:
         """The inputs of all rows: the display, and the first ``n_players`` players."""
-        display = self._display
+        display = self.display
         minimum = "" if display.minimum == -math.inf else f" {display.minimum!r}"
         return f"{_MEANING} {display.deviations!r}{minimum} {self.digest('players', n_players)}"
 

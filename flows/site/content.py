@@ -1,4 +1,4 @@
-"""What a site shows of a run: facts, rounds in order, contests, and the digests that name its parts."""
+"""What a site shows of a run beside its tables: rounds in order, and the digests that name its parts."""
 
 from __future__ import annotations
 
@@ -14,83 +14,45 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.storage import Lake
-from ranklake.storage.datasets.round_teams import RoundTeams
-
-from ..common.pools import Pools, pools_line
-from ..common.titles import TitlesChoice
+from ..publication.content import Content
 from ..publication.prefix_digests import digest_of_rows
-from ..results.attributes import COUNTRY, attribute_names, player_attributes, values_of
-from ..results.display import Display
-from ..results.leaderboard import LeaderboardBuilder, open_rated, rated_contests
-from ..results.rating_format import RatingFormat
-from ..results.run_titles import titles_of
+from ..results.attributes import COUNTRY, attribute_names, values_of
 
 __all__ = ["SiteContent", "digest"]
 
 _MEANING = 1  # increased by a release with other data for the same rounds; all are then written again
 _DIGEST_BYTES = 10  # of a file's name
+_ABOUT = ("contest_id", "name", "url", "time_seconds", "n_players")
 
 Round = dict[str, npt.NDArray[Any]]
 
 
-class SiteContent:
-    """The current state of a run.
+class SiteContent(Content):
+    """The current state of a run, with lists for JSON and for pages."""
 
-    Parameters
-    ----------
-    deviations, titles
-        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
+    @cached_property
+    def handles(self) -> list[str]:
+        """Handle of each player."""
+        found: list[str] = self.players.column("handle").to_pylist()
+        return found
 
-    Attributes
-    ----------
-    handles : list of str
-        Handle of each player.
-    checksums : uint32[n_players]
-        CRC-32 of each handle in UTF-8, by which the browser finds a player's file.
-    rows : int64[n_rounds]
-        Participations of each round.
-    attributes : pa.Table
-        The attributes of the players; columns as in ``OF_ATTRIBUTES["attributes"]``.
-    contests : dict of list
-        ``contest_id, name, url, time_seconds, n_players`` of each round; None where a contest was removed.
+    @cached_property
+    def checksums(self) -> npt.NDArray[np.uint32]:
+        """CRC-32 of each handle in UTF-8, by which the browser finds a player's file."""
+        return np.fromiter((crc32(handle.encode()) for handle in self.handles), np.uint32, len(self.handles))
 
-    Raises
-    ------
-    LakeError
-        The run does not exist or has no ratings.
-    """
+    @cached_property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """Participations of each round."""
+        return np.array(self.rows_of_rounds, np.int64)
 
-    def __init__(self, lake: Lake, run_name: str, deviations: float | None = None, titles: TitlesChoice = None) -> None:
-        self._run, self._dataset, self._chain = open_rated(lake, run_name)
-        self.display = Display.of(self._run, deviations)
-        self.format = RatingFormat(
-            titles_of(self._run, self._dataset, self.display.params.mu_init, titles), self.display.decimals
-        )
-        self._table = rated_contests(self._chain, self._dataset)
-        self.contests = {
-            name: self._table.column(name).to_pylist() for name in ("name", "url", "time_seconds", "n_players")
-        }
-        self.contests["name"] = [name or None for name in self.contests["name"]]  # of files without names
-        segments = self._chain.segments
-        self.contests["contest_id"] = [contest for segment in segments for contest in segment.contest_ids]
-        self.rows = np.array([n for segment in segments for n in segment.rows], np.int64)
-        self._teams = RoundTeams(self._dataset, self.contests["contest_id"])
-        self._digests = self._run.round_digests(self._chain)
-        self._column = self._dataset.handles()
-        self.handles: list[str] = self._column.to_pylist()
-        self.attributes = player_attributes(self._dataset)
-        self.checksums = np.fromiter((crc32(handle.encode()) for handle in self.handles), np.uint32, len(self.handles))
-        self.run, self.system, self.dataset = run_name, str(self._run.config["system"]), self._dataset.name
+    @cached_property
+    def about(self) -> dict[str, list[Any]]:
+        """``contest_id, name, url, time_seconds, n_players`` of each round; None for what is not known."""
+        found = self.contests.select(_ABOUT).to_pydict()
+        return found | {"name": [name or None for name in found["name"]]}  # of files without names
 
-    @property
-    def n_rounds(self) -> int:
-        """Rounds of the run, including skipped ones."""
-        return len(self._digests)
-
-    def rounds(
-        self, start: int, stop: int, columns: Sequence[str], unrated: bool = False
-    ) -> Iterator[tuple[int, Round]]:
+    def each(self, start: int, stop: int, columns: Sequence[str], unrated: bool = False) -> Iterator[tuple[int, Round]]:
         """Each round with participations from ``start`` to ``stop``, with columns of the rounds table.
 
         Unrated participants are left out, unless ``unrated`` is true: then there is also the column ``rated``.
@@ -107,26 +69,10 @@ class SiteContent:
                 if low < high:
                     yield round_index, {name: array[low:high] for name, array in arrays.items()}
 
-    def pools(self) -> str:
-        """A line about pools of players who never met; empty if there is one pool."""
-        return pools_line(Pools.of_run(self._run, self._dataset, self._chain).sizes)
-
-    def has_teams(self, start: int, stop: int) -> bool:
-        """Whether any of the rounds from ``start`` to ``stop - 1`` has teams."""
-        return self._teams.any(start, stop)
-
     def teams(self, round_index: int, players: npt.NDArray[np.int32]) -> list[str | None]:
         """The name of the team of each participation of a round; None for individuals."""
-        found = self._teams.of_rows(np.full(len(players), round_index, np.int32), players)
-        return [None] * len(players) if found is None else found.name.to_pylist()
-
-    def builder(self) -> LeaderboardBuilder:
-        """An empty leaderboard for the rounds of this run."""
-        return LeaderboardBuilder(len(self.handles), self._table, self.display)
-
-    def leaderboard(self, builder: LeaderboardBuilder) -> pa.Table:
-        """The leaderboard after the rounds that the builder was given."""
-        return builder.table(self._column, self.format.titles)
+        names: list[str | None] = self.team_names(np.full(len(players), round_index, np.int32), players).to_pylist()
+        return names
 
     def countries(self, board: pa.Table) -> list[str | None] | None:
         """The country of each row of a leaderboard; None if the players have no such attribute."""
@@ -144,36 +90,36 @@ class SiteContent:
 
     def round_key(self, round_index: int, players: npt.NDArray[np.int32]) -> str:
         """Digest of all that the page of a round depends on."""
-        about = [self.contests[name][round_index] for name in ("name", "url", "time_seconds", "n_players")]
+        about = [self.about[name][round_index] for name in _ABOUT[1:]]
         teams = self._marks(round_index, round_index + 1)
-        return digest(self._seed, self._digests[round_index], about, self.checksums[players], *teams)
+        return digest(self._inputs, self._digests_of_rounds[round_index], about, self.checksums[players], *teams)
 
     def level_key(self, start: int, stop: int, n_players: int) -> str:
         """Digest of all that histories of the rounds from ``start`` to ``stop`` depend on."""
         teams = self._marks(start, stop)
-        return digest(self._seed, start, stop, self._digests[stop - 1], self.checksums[:n_players], *teams)
+        last = self._digests_of_rounds[stop - 1]
+        return digest(self._inputs, start, stop, last, self.checksums[:n_players], *teams)
 
     def _marks(self, start: int, stop: int) -> list[str]:
         """Further input of a digest: an earlier release has written the data of the same rounds without their teams."""
         return ["teams"] if self.has_teams(start, stop) else []
 
-    def state(self) -> str:
+    def key(self) -> str:
         """Digest of all that the site depends on."""
         further = [digest_of_rows(self.attributes)] if self.attributes.num_rows else []
-        return digest(self._seed, self._digests, digest_of_rows(self._table), self.checksums, *further)
+        return digest(self._inputs, self._digests_of_rounds, digest_of_rows(self._contests), self.checksums, *further)
 
     @cached_property
-    def _seed(self) -> list[Any]:
-        lowest = [] if self.display.minimum == -math.inf else [self.display.minimum]
-        return [
-            _MEANING,
-            self.run,
-            self.system,
-            self.display.deviations,
-            *lowest,
-            self.format.decimals,
-            self.format.titles.to_json(),
-        ]
+    def _digests_of_rounds(self) -> list[str]:
+        return self._run.round_digests(self._chain)
+
+    @cached_property
+    def _inputs(self) -> list[Any]:
+        """What all parts depend on."""
+        display = self.display
+        lowest = [] if display.minimum == -math.inf else [display.minimum]
+        shown = [display.deviations, *lowest, self.format.decimals, self.format.titles.to_json()]
+        return [_MEANING, self.run, self.system, *shown]
 
 
 def digest(*parts: Any) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..common.pools import pools_line
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
 from ..common.times import AGES, parse_span
@@ -83,7 +84,7 @@ class SiteParts:
         content = self._content
         builder, pages, most = content.builder(), [""] * content.n_rounds, np.zeros(content.n_rounds, np.int64)
         columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
-        for index, everyone in content.rounds(0, content.n_rounds, columns, unrated=True):
+        for index, everyone in content.each(0, content.n_rounds, columns, unrated=True):
             self._advance(int(content.rows[index]), "contests")
             rated = everyone["rated"]
             rows = {name: everyone[name] if rated.all() else everyone[name][rated] for name in columns}
@@ -92,11 +93,11 @@ class SiteParts:
             if index < content.n_rounds - MAX_CONTESTS:
                 builder.update(_table(index, rows))
                 continue
-            stem = f"{slug(content.contests['contest_id'][index])}-{content.round_key(index, player)}"
+            stem = f"{slug(content.about['contest_id'][index])}-{content.round_key(index, player)}"
             key = digest(stem, self.look)
             data, page = (
                 f"data/contests/{stem}.json.gz",
-                f"contests/{slug(content.contests['contest_id'][index])}-{key}.html",
+                f"contests/{slug(content.about['contest_id'][index])}-{key}.html",
             )
             pages[index] = page
             known = self._files.has(data), self._files.has(page)  # both calls: each keeps its file
@@ -109,7 +110,7 @@ class SiteParts:
                 self._files.put(data, partial(_packed, shown))
                 html = self._contest_page(shown, page, data)
                 self._files.put(page, html.encode)
-        return content.leaderboard(builder), pages, np.maximum.accumulate(most).tolist()
+        return content.board_of(builder), pages, np.maximum.accumulate(most).tolist()
 
     def _contest_page(self, shown: dict[str, Any], page: str, data: str) -> str:
         rows = {name: values for name, values in shown.items() if isinstance(values, list)}
@@ -118,10 +119,10 @@ class SiteParts:
 
     def facts(self, board: pa.Table) -> RunFacts:
         content = self._content
-        last = max((time or 0 for time in content.contests["time_seconds"]), default=0)
+        last = max((time or 0 for time in content.about["time_seconds"]), default=0)
         names = (content.run, content.system, content.dataset)
         counts = board.num_rows, content.n_rounds, last
-        return RunFacts(*names, *counts, content.format, self._attributes, content.pools())
+        return RunFacts(*names, *counts, content.format, self._attributes, pools_line(content.pools()))
 
     def _timeless(self) -> RunFacts:
         """Facts for pages that do not change with new rounds."""
@@ -147,7 +148,7 @@ class SiteParts:
 
     def contests(self, pages: list[str], facts: RunFacts) -> str:
         """The list of contests, as data and as a page."""
-        about = self._content.contests
+        about = self._content.about
         listed = views.list_of_contests(about, pages)
         self._page("contests", facts, contests=listed[-MAX_CONTESTS:][::-1])
         columns = {name: about[name] for name in ("contest_id", "time_seconds", "n_players")}

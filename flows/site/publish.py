@@ -117,7 +117,7 @@ def _write(
 ) -> SiteReport:
     """Write a new version, unless the newest one shows the current state."""
     parts = SiteParts(content, files, Templates.shared(), on_progress)
-    state = digest(FORMAT, content.state(), parts.look)
+    state = digest(FORMAT, content.key(), parts.look)
     if files.manifest().get("state") == state and not rebuild:
         return SiteReport(content.n_rounds, files.previous.rstrip("/"))
     files.start(content.run)

@@ -90,7 +90,7 @@ def contest_rows(
     if not rows["rated"].all():
         order = np.argsort(2 * rows["lo"] + ~rows["rated"], kind="stable")
         rows, before, after = {name: column[order] for name, column in rows.items()}, before[order], after[order]
-    decimals, about = content.format.decimals, content.contests
+    decimals, about = content.format.decimals, content.about
     old, rating = numbers(before, decimals), numbers(after, decimals)
     shown = {name: about[name][round_index] for name in ("contest_id", "name", "url", "time_seconds", "n_players")}
     of_teams = content.has_teams(round_index, round_index + 1)
@@ -140,7 +140,7 @@ def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> 
     columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
     parts: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
     of_teams = content.has_teams(start, stop)
-    for round_index, rows in content.rounds(start, stop, columns):
+    for round_index, rows in content.each(start, stop, columns):
         parts["contest"].append(np.full(len(rows["player"]), round_index, np.int32))
         for name in columns:
             parts[name].append(rows[name])

@@ -124,7 +124,7 @@ def test_consumers__notice_that_a_run_was_rated_anew_with_other_decisions(lake: 
     site, chain = SiteContent(lake, "run"), Run.open(lake, "run").segments()
     before = (
         standings(lake, "2"),
-        site.state(),
+        site.key(),
         site.level_key(0, 2, 5),
         site.level_key(0, 3, 5),
         site.round_key(0, np.arange(3, dtype=np.int32)),
@@ -141,7 +141,7 @@ def test_consumers__notice_that_a_run_was_rated_anew_with_other_decisions(lake: 
     assert "ada" in of_second
     assert "cid" not in of_second
     anew = SiteContent(lake, "run")
-    assert anew.state() != before[1]
+    assert anew.key() != before[1]
     assert anew.level_key(0, 2, 5) != before[2]
     assert anew.level_key(0, 3, 5) != before[3]
     assert anew.round_key(0, np.arange(3, dtype=np.int32)) == before[4]

@@ -85,7 +85,7 @@ def test_histories__have_the_team_of_each_round(lake: Lake, tmp_path: Path) -> N
 
 def test_keys__of_rounds_without_teams_do_not_depend_on_teams(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     content = SiteContent(lake, "run")
-    players = [rows["player"] for _, rows in content.rounds(0, 3, ["player"])]
+    players = [rows["player"] for _, rows in content.each(0, 3, ["player"])]
 
     def keys() -> list[str]:
         return [content.round_key(index, player) for index, player in enumerate(players)] + [content.level_key(0, 1, 6)]
