@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -60,6 +60,17 @@ class Table:
     caption: str
     columns: Mapping[str, Sequence[Any]]
     digits: int | dict[str, int] = 1
+
+    @classmethod
+    def of_rows(
+        cls,
+        name: str,
+        caption: str,
+        headings: Sequence[str],
+        rows: Iterable[Sequence[Any]],
+        digits: int | dict[str, int] = 1,
+    ) -> Table:
+        return cls(name, caption, dict(zip(headings, zip(*rows, strict=True), strict=True)), digits)
 
     def to_arrow(self) -> pa.Table:
         return pa.table({heading: pa.array(list(values), from_pandas=True) for heading, values in self.columns.items()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds
+from ranklake.rating_kernels.core.standings import Floats, Ints
+from ranklake.rating_kernels.core.system import PerformanceLaw
+from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Contest, Dataset, Lake, LakeError
 
+from ..common.adapters import ContestFacts, concat_rounds
 from ..common.configuration.settings import build_contest_params, find_system
 from ..common.skipping import ANY_SYSTEM
 from ..compilation.compile import compile_kernels
 from ..engines.threads import Threads
+from ..evaluation.scores import RoundScores, score_rounds
 from ..execution.rounds import rate_rounds
 from ..sources.base import SourceError
 from ..sources.column_names import Columns
@@ -26,7 +31,17 @@ from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
 from ..sources.synthetic import PRESETS, generate
 
-__all__ = ["History", "RatedHistory", "from_file", "from_lake", "name_of", "rate_history", "synthetic", "warm"]
+__all__ = [
+    "History",
+    "RatedHistory",
+    "from_file",
+    "from_lake",
+    "name_of",
+    "rate_history",
+    "score_history",
+    "synthetic",
+    "warm",
+]
 
 _COLUMNS = {"tennis_atp.parquet": ("contest=contest_id", "player=player_id", "time=time")}
 _ENDINGS = (
@@ -63,6 +78,11 @@ class History:
     titles: list[str]
     handles: pa.StringArray
 
+    @property
+    def tested(self) -> npt.NDArray[np.bool_]:
+        """The rounds after the first tenth of the contests, on which hyperparameters were tuned."""
+        return self.index >= self.n_contests // 10
+
     def first(self, n: int, name: str) -> History:
         """The first ``n`` contests, under another name."""
         stop = int(np.searchsorted(self.index, n))
@@ -90,6 +110,16 @@ def rate_history(history: History, system: str, **settings: Any) -> RatedHistory
         began = time.perf_counter()
         outcome = rate_rounds(found, params, beliefs, history.rounds, engine)
         return RatedHistory(outcome, beliefs, time.perf_counter() - began)
+
+
+def score_history(
+    history: History, mu: Floats, n_before: Ints, groups: Sequence[str], law: PerformanceLaw | None = None
+) -> dict[str, RoundScores]:
+    """Scores of an order of the participants of each contest, for each group of players."""
+    rounds, filters = history.rounds, [FILTERS[name] for name in groups]
+    return score_rounds(
+        rounds.offsets, rounds.lo, rounds.strengths(mu), n_before, filters, probabilities=False, law=law
+    )
 
 
 def warm(history: History, system: str, **settings: Any) -> None:
@@ -141,8 +171,6 @@ def from_lake(lake: Lake, name: str) -> History:
     LakeError
         There is no such data set.
     """
-    from ..common.adapters import ContestFacts, concat_rounds
-
     dataset = Dataset.open(lake, name)
     contests = dataset.contests
     facts = ContestFacts.of(contests, np.ones(contests.num_rows, dtype=bool))
@@ -153,25 +181,16 @@ def from_lake(lake: Lake, name: str) -> History:
 
 
 def _collect(name: str, contests: Iterable[Contest]) -> History:
-    sizes, handles, lo, hi, titles = [], [], [], [], []
-    times, weights, ceilings = [], [], []
-    for contest in contests:
-        sizes.append(len(contest))
-        handles.append(contest.handles)
-        lo.append(contest.lo)
-        hi.append(contest.hi)
-        titles.append(contest.name)
-        times.append(contest.time_seconds)
-        weights.append(contest.weight)
-        ceilings.append(contest.perf_ceiling)
-    if not sizes:
+    found = list(contests)
+    if not found:
         raise SourceError("no contests", name)
-    encoded = pa.chunked_array(handles, pa.string()).combine_chunks().dictionary_encode()
+    encoded = pa.chunked_array([one.handles for one in found], pa.string()).combine_chunks().dictionary_encode()
     rounds = Rounds.from_columns(
-        np.concatenate(([0], np.cumsum(sizes))), encoded.indices.to_numpy(), np.concatenate(lo), np.concatenate(hi),
-        times, weights, ceilings,
+        np.concatenate(([0], np.cumsum([len(one) for one in found]))), encoded.indices.to_numpy(),
+        np.concatenate([one.lo for one in found]), np.concatenate([one.hi for one in found]),
+        [one.time_seconds for one in found], [one.weight for one in found], [one.perf_ceiling for one in found],
     )  # fmt: skip
-    return _history(name, rounds, titles, encoded.dictionary)
+    return _history(name, rounds, [one.name for one in found], encoded.dictionary)
 
 
 def _history(name: str, rounds: Rounds, titles: list[str], handles: pa.StringArray) -> History:

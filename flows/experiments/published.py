@@ -8,16 +8,12 @@ TrueSkill has the engine's half variance here, but not its cut of upsets beyond 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ranklake.rating_kernels import SYSTEMS
 
 from ..common.configuration.settings import build_params, find_system, parse_settings
-from ..engines.protocols import Engine
-from ..evaluation.tuning.spaces import as_texts
-from ..evaluation.tuning.trials import History, held_out_scores
 
 __all__ = [
     "LIKE",
@@ -28,10 +24,8 @@ __all__ = [
     "SHAPES",
     "TUNED",
     "Contender",
-    "Row",
     "contenders",
     "parse_contender",
-    "table_2",
 ]
 
 NAMES = {
@@ -211,45 +205,3 @@ def contenders(data: str, metric: int) -> list[Contender]:
     # the paper's rows first, in its order
     order = [*NAMES, *SYSTEMS]
     return sorted(rows[:1] + others, key=lambda row: (not row.printed, order.index(row.system))) + rows[1:]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Scores of one system on one data set, in percent, for the contests after the first tenth.
-
-    Attributes
-    ----------
-    settings : tuple of dict
-        Hyperparameters tuned for pair inversion, and for rank deviation, as ``--set`` takes them.
-    printed, found : tuple of float
-        Pair inversion and rank deviation: printed in the paper, and computed with these hyperparameters.
-    """
-
-    dataset: str
-    system: str
-    settings: tuple[dict[str, str], dict[str, str]]
-    printed: tuple[float, float]
-    found: tuple[float, float]
-
-
-def table_2(dataset: str, history: History, first_round: int, engine: Engine) -> Iterator[Row]:
-    """The rows of one data set.
-
-    Parameters
-    ----------
-    dataset
-        A key of ``PRINTED``; selects the hyperparameters and the printed values.
-    history, first_round
-        All contests, and the first round that is scored; see :func:`.trials.load_history`.
-    """
-    for system, printed in PRINTED[dataset].items():
-        for_inversion, for_deviation = (_texts(settings) for settings in TUNED[dataset][system])
-        inversion = held_out_scores(history, first_round, system, for_inversion, engine)
-        same = for_inversion == for_deviation
-        deviation = inversion if same else held_out_scores(history, first_round, system, for_deviation, engine)
-        computed = inversion["pair_inversion"], deviation["rank_deviation"]
-        yield Row(dataset, system, (for_inversion, for_deviation), printed, computed)
-
-
-def _texts(settings: Mapping[str, Any]) -> dict[str, str]:
-    return dict(text.split("=", 1) for text in as_texts(settings))

@@ -23,9 +23,9 @@ from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation.tuning.config import TuningConfig
 from ranklake.flows.evaluation.tuning.published_grids import published_grid
 from ranklake.flows.evaluation.tuning.spaces import as_texts
-from ranklake.flows.evaluation.tuning.trials import load_history, run_trial
+from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_history, run_trial
 from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
-from ranklake.flows.experiments.published import PRINTED, table_2
+from ranklake.flows.experiments.published import PRINTED, TUNED
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings
 from ranklake.flows.sources.files.contests import read_contests
@@ -116,12 +116,14 @@ def paper_table_2(options: Options) -> Iterator[Result]:
         dataset = Dataset.open(lake, "d")
         history, first_round = load_history(dataset, int(dataset.contests.num_rows * SHARE))
         with open_engine() as engine:
-            began = time.perf_counter()
-            for row in table_2("codeforces", history, first_round, engine):
-                seconds, began = time.perf_counter() - began, time.perf_counter()
-                what = _result(row.system, "as tuned by the paper", row.found, row.printed)
-                figures = {"pair_inversion": row.found[0], "rank_deviation": row.found[1]}
-                yield Result("table-2", what, seconds, figures=figures, case=row.system)
+            for system, tuned in TUNED["codeforces"].items():
+                began = time.perf_counter()
+                inversion, deviation = (held_out_scores(history, first_round, system, one, engine) for one in tuned)
+                seconds = time.perf_counter() - began
+                found = inversion["pair_inversion"], deviation["rank_deviation"]
+                what = _result(system, "as tuned by the paper", found, PRINTED["codeforces"][system])
+                figures = {"pair_inversion": found[0], "rank_deviation": found[1]}
+                yield Result("table-2", what, seconds, figures=figures, case=system)
         trials = FEW_TRIALS if options.quick else TRIALS
         share = SHARE if options.limit is None else 0.5  # of few contests, a tenth has no experienced player
         one, other = (_search(lake, metric, trials, share) for metric in ("pair_inversion", "rank_deviation"))

@@ -172,7 +172,7 @@ def held_out_scores(
     history: History,
     first_round: int,
     system: str,
-    settings: Mapping[str, str],
+    settings: Mapping[str, Any],
     engine: Engine,
     filter: str = "experienced",
     metric: str = "pair_inversion",

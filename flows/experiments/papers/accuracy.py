@@ -6,17 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-
-from ranklake.rating_kernels.metrics.metrics import FILTERS
 
 from ...common.configuration.settings import build_params, find_system
 from ...common.text import slug as slug_of
 from ...evaluation.entrants import laws_of
-from ...evaluation.scores import RoundScores, score_rounds
+from ...evaluation.scores import Mask, RoundScores
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
-from ..data import History, rate_history
+from ..data import History, rate_history, score_history
 from ..published import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
 
 __all__ = ["EXPERIMENT"]
@@ -32,7 +29,12 @@ _ABLATIONS: dict[str, dict[str, Any]] = {
 }
 _HEADINGS = ("pair inversion, %", "rank deviation, %")
 _GROUPS = ("experienced", "everyone")
-_PARTS = ("training", "test")
+_COLUMNS = (
+    "system", "in the paper",
+    "pair inversion, %", "pair inversion, printed", "pair inversion, difference",
+    "rank deviation, %", "rank deviation, printed", "rank deviation, difference", "hyperparameters",
+)  # fmt: skip
+_EVIDENCE = ("system", "part", "players", "participations", *_HEADINGS, "rank information, nats")
 
 
 def _run(context: ExperimentContext) -> Report:
@@ -63,48 +65,41 @@ def _run(context: ExperimentContext) -> Report:
 
 def _of_history(context: ExperimentContext, history: History, of_paper: str) -> list[str | Table | Picture]:
     printed = PRINTED.get(of_paper, {})
-    rows: list[dict[str, Any]] = []
-    evidence: list[dict[str, Any]] = []
+    rows, evidence = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
     for_inversion, for_deviation = (list(context.systems) or contenders(of_paper, metric) for metric in (0, 1))
-    for contender, for_rank in zip(for_inversion, for_deviation, strict=True):
-        context.on_step(f"{history.name}: {contender.label}")
-        tested = history.index >= history.n_contests // 10
-        groups = _scores(history, contender)
-        evidence += _evidence(contender.label, groups, tested)
-        both = (groups if contender == for_rank else _scores(history, for_rank))["experienced"]
-        scores = tuple(groups["experienced"].mean(metric, tested) for metric in _METRICS)
-        rank = tuple(both.mean(metric, tested) for metric in _METRICS)
-        in_paper = printed.get(contender.system, (None, None)) if contender.printed else (None, None)
-        rows.append(
-            {
-                "system": contender.label,
-                "in the paper": NAMES[contender.system] if contender.printed else None,
-                "pair inversion, %": scores[0],
-                "pair inversion, printed": in_paper[0],
-                "pair inversion, difference": None if in_paper[0] is None else scores[0] - in_paper[0],
-                "rank deviation, %": rank[1],
-                "rank deviation, printed": in_paper[1],
-                "rank deviation, difference": None if in_paper[1] is None else rank[1] - in_paper[1],
-                "hyperparameters": _words(contender)
-                if contender == for_rank
-                else f"{_words(contender)}; {_words(for_rank)}",
-            }
+    for one, for_rank in zip(for_inversion, for_deviation, strict=True):
+        context.on_step(f"{history.name}: {one.label}")
+        groups = _scores(history, one)
+        evidence += _evidence(one.label, groups, history.tested)
+        both = groups if one == for_rank else _scores(history, for_rank)
+        inversion, deviation = (
+            found["experienced"].mean(metric, history.tested)
+            for found, metric in zip((groups, both), _METRICS, strict=True)
         )
-    columns = {heading: [row[heading] for row in rows] for heading in rows[0]}
+        name, in_paper = NAMES[one.system] if one.printed else None, printed.get(one.system) if one.printed else None
+        first, second = in_paper or (None, None)
+        words = _words(one) if one == for_rank else f"{_words(one)}; {_words(for_rank)}"
+        rows.append(
+            (
+                *(one.label, name),
+                *(inversion, first, None if first is None else inversion - first),
+                *(deviation, second, None if second is None else deviation - second, words),
+            )
+        )
     slug = slug_of(history.name)
     caption = f"{history.name}: {history.n_contests:,} contests, on average {history.mean_participants:,.0f} players"
-    digits = {heading: 2 for heading in columns if not heading.endswith("printed")}
+    digits = {heading: 2 for heading in _COLUMNS if not heading.endswith("printed")}
     context.on_step(f"{history.name}: skew and practice")
-    beside = {heading: [row[heading] for row in evidence] for heading in evidence[0]}
     return [
-        Table(slug, caption, columns, digits),
+        Table.of_rows(slug, caption, _COLUMNS, rows, digits),
         Picture.of(slug, caption, _figure(rows)),
-        Table(
+        Table.of_rows(
             f"{slug}-evidence",
             f"{history.name}: training part (the first tenth) and test part, with the hyperparameters for pair "
             "inversion; rank information of rounds with at least 30 players",
-            beside,
-            {heading: 5 if heading.startswith("rank information") else 3 for heading in beside},
+            _EVIDENCE,
+            evidence,
+            dict.fromkeys(_EVIDENCE, 3) | {_EVIDENCE[-1]: 5},
         ),
         _skew_and_practice(history, of_paper),
     ]
@@ -117,58 +112,39 @@ def _skew_and_practice(history: History, of_paper: str) -> Table:
     if published.settings:
         rows["elo-mmr, tuned"] = ("elo-mmr", published.settings)
     rows |= {label: ("elo-mms", settings) for label, settings in _ABLATIONS.items()}
-    by_label: dict[str, dict[str, float]] = {}
-    tested, rounds = history.index >= history.n_contests // 10, history.rounds
+    tested, found = history.tested, []
     for label, (system, settings) in rows.items():
         outcome = rate_history(history, system, **settings).outcome
-        scores = score_rounds(
-            rounds.offsets, rounds.lo, rounds.strengths(outcome.mu_prior), outcome.n_before,
-            filters=[FILTERS[name] for name in ("experienced", "everyone")], probabilities=False,
-        )  # fmt: skip
-        by_label[label] = {
-            f"{name}, {part}: {heading}": scored.mean(metric, mask)
-            for name, scored in scores.items()
-            for part, mask in (("first tenth", ~tested), ("rest", tested))
-            for metric, heading in zip(_EQUAL_HALF, _HEADINGS, strict=True)
-        }
-    columns: dict[str, list[Any]] = {"system": list(by_label)}
-    for heading in by_label["elo-mmr"]:
-        columns[heading] = [values[heading] for values in by_label.values()]
-    return Table(
-        f"{slug_of(history.name)}-skew",
-        f"{history.name}: what skew and practice add; equal ratings count half",
-        columns,
-        2,
-    )
+        scores = score_history(history, outcome.mu_prior, outcome.n_before, _GROUPS)
+        means = (
+            scores[group].mean(metric, part)
+            for group in _GROUPS
+            for part in (~tested, tested)
+            for metric in _EQUAL_HALF
+        )
+        found.append((label, *means))
+    parts = [
+        f"{group}, {part}: {heading}" for group in _GROUPS for part in ("first tenth", "rest") for heading in _HEADINGS
+    ]
+    caption = f"{history.name}: what skew and practice add; equal ratings count half"
+    return Table.of_rows(f"{slug_of(history.name)}-skew", caption, ("system", *parts), found, 2)
 
 
 def _scores(history: History, contender: Contender) -> dict[str, RoundScores]:
     outcome = rate_history(history, contender.system, **contender.settings).outcome
-    rounds, prior = history.rounds, outcome.prior
-    system, sizes = find_system(contender.system), np.diff(history.rounds.offsets)
-    params = build_params(system, contender.settings)
-    strength = rounds.strengths(prior.mu)
+    prior, system = outcome.prior, find_system(contender.system)
+    params, rounds = build_params(system, contender.settings), history.rounds
+    sizes, strength = np.diff(rounds.offsets), rounds.strengths(prior.mu)
     law = laws_of(system, params, sizes, rounds.weight, strength, prior.sigma, prior.n_before)
-    filters = [FILTERS[name] for name in _GROUPS]
-    return score_rounds(
-        rounds.offsets, rounds.lo, strength, prior.n_before, filters=filters, probabilities=False, law=law
-    )
+    return score_history(history, prior.mu, prior.n_before, _GROUPS, law)
 
 
-def _evidence(label: str, groups: dict[str, RoundScores], tested: npt.NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
+def _evidence(label: str, groups: dict[str, RoundScores], tested: Mask) -> Iterator[tuple[Any, ...]]:
     """A row for each part of the history and group of players."""
-    for part, rounds in zip(_PARTS, (~tested, tested), strict=True):
-        for group in _GROUPS:
-            scores = groups[group]
-            yield {
-                "system": label,
-                "part": part,
-                "players": group,
-                "participations": int(scores.weight[rounds].sum()),
-                "pair inversion, %": scores.mean("pair_inversion", rounds),
-                "rank deviation, %": scores.mean("rank_deviation", rounds),
-                "rank information, nats": scores.mean("rank_information", rounds),
-            }
+    for part, rounds in zip(("training", "test"), (~tested, tested), strict=True):
+        for group, scores in groups.items():
+            means = (scores.mean(metric, rounds) for metric in (*_METRICS, "rank_information"))
+            yield label, part, group, int(scores.weight[rounds].sum()), *means
 
 
 def _words(contender: Contender) -> str:
@@ -179,18 +155,15 @@ def _words(contender: Contender) -> str:
     return ", ".join(settings) or "defaults"
 
 
-def _figure(rows: list[dict[str, Any]]) -> Any:
+def _figure(rows: list[tuple[Any, ...]]) -> Any:
     figure, axes = new_figure(9.0, 0.26 * len(rows) + 1.1, columns=2, sharey=True)
     y = np.arange(len(rows))[::-1]
-    for panel, name, printed in zip(
-        axes, _HEADINGS, ("pair inversion, printed", "rank deviation, printed"), strict=True
-    ):
-        ours = np.array([row[name] for row in rows])
-        panel.plot(ours, y, "o", color=SERIES[0], label="here", markersize=5)
-        in_paper = np.array([np.nan if row[printed] is None else row[printed] for row in rows])
+    for panel, name, at in zip(axes, _HEADINGS, (2, 5), strict=True):
+        panel.plot([row[at] for row in rows], y, "o", color=SERIES[0], label="here", markersize=5)
+        in_paper = np.array([np.nan if row[at + 1] is None else row[at + 1] for row in rows])
         panel.plot(in_paper, y, "x", color=SERIES[1], label="printed", markersize=6, markeredgewidth=1.6)
         panel.set_title(name)
-        panel.set_yticks(y, [row["system"] for row in rows])
+        panel.set_yticks(y, [row[0] for row in rows])
     axes[1].legend(loc="best")
     return figure
 

@@ -122,7 +122,7 @@ def _run(context: ExperimentContext) -> Report:
 
 def _of_history(context: ExperimentContext, history: History) -> list[str | Table | Picture]:
     rounds = history.rounds
-    tested = np.repeat(history.index >= history.n_contests // 10, np.diff(rounds.offsets))
+    tested = np.repeat(history.tested, np.diff(rounds.offsets))
     pairs: tuple[Any, Any, Any] | None = None
     calibrations: dict[str, Calibration] = {}
     jobs: list[tuple[str, str, dict[str, Any]]] = [(name, name, {}) for name in SYSTEMS]
@@ -140,30 +140,21 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
         calibrations[label] = calibrate(name, SYSTEMS[name].params(**settings), rounds, outcome, pairs)
     assert pairs is not None
     slug = slug_of(history.name)
-    columns: dict[str, list[Any]] = {
-        "system": list(calibrations),
-        "error, %": [calibration.error for calibration in calibrations.values()],
-        "Brier score": [calibration.brier for calibration in calibrations.values()],
-        "logarithmic loss, bits": [calibration.bits for calibration in calibrations.values()],
-        "favourites' mean chance, %": [calibration.sharpness for calibration in calibrations.values()],
-        "favourites before, %": [
-            100.0 * float(np.nansum(calibration.pairs * calibration.seen) / calibration.pairs.sum())
-            for calibration in calibrations.values()
-        ],
-    }
+    rows = [
+        (label, one.error, one.brier, one.bits, one.sharpness, 100.0 * float(won / one.pairs.sum()))
+        for label, one in calibrations.items()
+        for won in [np.nansum(one.pairs * one.seen)]
+    ]
+    digits = {"error, %": 2, "Brier score": 4, "logarithmic loss, bits": 4}
+    headings = ("system", *digits, "favourites' mean chance, %", "favourites before, %")
     bins: dict[str, list[Any]] = {"favourite's chance, %": [f"{100 * a:.0f}–{100 * b:.0f}" for a, b in pairwise(BINS)]}
     for label, calibration in calibrations.items():
         bins[label] = [None if np.isnan(seen) else 100.0 * float(seen) for seen in calibration.seen]
     caption = f"{history.name}: {len(pairs[0]):,} pairs"
-    digits = {"error, %": 2, "Brier score": 4, "logarithmic loss, bits": 4}
     return [
         Picture.of(slug, f"{caption}: chances and results", _figure(calibrations)),
-        Table(slug, f"{caption}: calibration", columns, digits),
-        Table(
-            f"{slug}-bins",
-            f"{caption}: favourites that finished first, %, by chance",
-            bins,
-        ),
+        Table.of_rows(slug, f"{caption}: calibration", headings, rows, digits),
+        Table(f"{slug}-bins", f"{caption}: favourites that finished first, %, by chance", bins),
     ]
 
 
@@ -177,15 +168,8 @@ def _figure(calibrations: dict[str, Calibration]) -> Any:
         for label, colour in zip(labels, SERIES, strict=False):
             calibration = calibrations[label]
             there = calibration.pairs >= 30
-            panel.plot(
-                100 * calibration.predicted[there],
-                100 * calibration.seen[there],
-                color=colour,
-                label=label,
-                marker="o",
-                markersize=3,
-                linewidth=1.2,
-            )
+            chance, seen = (100 * values[there] for values in (calibration.predicted, calibration.seen))
+            panel.plot(chance, seen, color=colour, label=label, marker="o", markersize=3, linewidth=1.2)
         panel.set_xlabel("chance of the favourite, %")
         panel.legend(loc="upper left", fontsize="small")
     axes[0].set_ylabel("favourites that finished first, %")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
+from ranklake.rating_kernels.metrics.metrics import FILTERS
+
 from ...common.text import slug as slug_of
-from ...evaluation.scores import score_rounds
 from ...plotting.figures import SERIES, log_scale, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
-from ..data import rate_history, warm
+from ..data import rate_history, score_history, warm
 from ..published import LIKE, NAMES, SECONDS, contenders
 
 __all__ = ["EXPERIMENT"]
@@ -30,40 +32,22 @@ def _run(context: ExperimentContext) -> Report:
             context.on_step(f"{history.name}: {one.label}")
             warm(history, one.system, **one.settings)
             rated = rate_history(history, one.system, **one.settings)
-            scoring = _seconds_to_score(history, rated)
+            began = time.perf_counter()
+            score_history(history, rated.outcome.mu_prior, rated.outcome.n_before, list(FILTERS))
+            scoring = time.perf_counter() - began
             seconds = rated.seconds + scoring
             printed = SECONDS.get(of_paper, {}).get(one.system) if one.printed else None
-            ratio = None if printed is None else printed / seconds
+            ratio, in_paper = None if printed is None else printed / seconds, NAMES[one.system] if one.printed else None
             rate = history.rounds.n_rows / seconds / 1e6
-            rows.append(
-                (
-                    one.label,
-                    NAMES[one.system] if one.printed else None,
-                    rated.seconds,
-                    scoring,
-                    seconds,
-                    printed,
-                    ratio,
-                    rate,
-                )
-            )
+            rows.append((one.label, in_paper, rated.seconds, scoring, seconds, printed, ratio, rate))
         slug = slug_of(history.name)
         headings = ("system", "in the paper", "rating, s", "scoring, s", "together, s", "printed, s",
                     "printed / here", "million participations / s")  # fmt: skip
         caption = f"{history.name}: {len(history.rounds):,} contests, {history.rounds.n_rows:,} participations"
         digits = dict.fromkeys(headings[2:5], 3) | {"printed, s": 2, "million participations / s": 2}
-        parts.append(Table(slug, caption, dict(zip(headings, zip(*rows, strict=True), strict=True)), digits))
+        parts.append(Table.of_rows(slug, caption, headings, rows, digits))
         parts.append(Picture.of(slug, caption, _figure(rows)))
     return Report(parts)
-
-
-def _seconds_to_score(history: Any, rated: Any) -> float:
-    import time
-
-    rounds = history.rounds
-    began = time.perf_counter()
-    score_rounds(rounds.offsets, rounds.lo, rated.outcome.mu_prior, rated.outcome.n_before, probabilities=False)
-    return time.perf_counter() - began
 
 
 def _figure(rows: list[tuple[Any, ...]]) -> Any:

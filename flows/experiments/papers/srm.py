@@ -61,8 +61,10 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
         rated = rate_history(history, system, **settings)
         outcome = rated.outcome
         gain = outcome.mu - outcome.mu_prior
-        performance = score(everyone, outcome.mu_prior).log2_performance
-        table = total(rank_errors(everyone, outcome.n_before, division, performance, gain))
+        performance = score(everyone, outcome.mu_prior[everyone.rows]).log2_performance
+        table = total(
+            rank_errors(everyone, outcome.n_before[everyone.rows], division, performance, gain[everyone.rows])
+        )
         final = rated.beliefs.mu[rated.beliefs.n_rounds > 0]
         newcomer = 1200.0 + PRESETS.get(label, {}).get("n_inflation", 0.0) / 100.0 * events
         ours = (table[0].error, float(gain.mean()), float(gain.std()), float(gain.max()), newcomer,
@@ -77,7 +79,6 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
             breakdown[f"{label}: error"] = [row.error for row in table]
     names = ("error", "mean gain", "sd of gains", "largest gain", "newcomer at the end", "median at the end", "highest")
     headings = ["row", *(heading for name in names for heading in (name, f"printed, {name}"))]
-    columns = dict(zip(headings, zip(*rows, strict=True), strict=True))
     slug = slug_of(history.name)
     caption = f"{history.name}: {events:,} events, {rounds.n_rows:,} ratings"
     digits = {heading: 4 for heading in headings if heading.endswith("error")}
@@ -90,7 +91,7 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     axes.legend(loc="best")
     return [
         Picture.of(slug, f"{caption}: each refinement's error", figure),
-        Table(slug, f"{caption}: the rows of Table 5", columns, digits),
+        Table.of_rows(slug, f"{caption}: the rows of Table 5", headings, rows, digits),
         Table(
             f"{slug}-experience",
             f"{caption}: the rows of Tables 1 and 3, by rounds played, including the current round",

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ranklake.rating_kernels.metrics.metrics import FILTERS
-
-from ...evaluation.scores import score_rounds
 from ...plotting.figures import SERIES, legible, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
-from ..data import rate_history
+from ..data import rate_history, score_history
 
 __all__ = ["EXPERIMENT"]
 
@@ -25,14 +22,10 @@ def _run(context: ExperimentContext) -> Report:
         inversions, deviations = [], []
         for rho in RHOS:
             context.on_step(f"{history.name}: rho = {rho:g}")
-            rated, rounds = rate_history(history, "elo-mmr", rho=rho), history.rounds
-            scored = score_rounds(
-                rounds.offsets, rounds.lo, rated.outcome.mu_prior, rated.outcome.n_before,
-                filters=[FILTERS["experienced"]], probabilities=False,
-            )["experienced"]  # fmt: skip
-            tested = history.index >= history.n_contests // 10
-            inversions.append(scored.mean("pair_inversion", tested))
-            deviations.append(scored.mean("rank_deviation", tested))
+            rated = rate_history(history, "elo-mmr", rho=rho)
+            (scores,) = score_history(history, rated.outcome.mu_prior, rated.outcome.n_before, ["experienced"]).values()
+            inversions.append(scores.mean("pair_inversion", history.tested))
+            deviations.append(scores.mean("rank_deviation", history.tested))
             rows.append((history.name, rho, inversions[-1], deviations[-1], rated.seconds))
         left.plot(labels, inversions, color=colour, label=legible(history.name), marker="o", linewidth=1.4)
         right.plot(labels, deviations, color=colour, marker="o", linewidth=1.4)
@@ -50,7 +43,7 @@ def _run(context: ExperimentContext) -> Report:
             "contests, and 5 or inf for small ones. Only experienced players are scored, and the first tenth of "
             "the contests is left out.",
             Picture.of("transfer", "Accuracy of Elo-MMR by rho", figure),
-            Table("transfer", "By transfer rate", dict(zip(headings, zip(*rows, strict=True), strict=True)), digits),
+            Table.of_rows("transfer", "By transfer rate", headings, rows, digits),
         ]
     )
 

@@ -1,6 +1,6 @@
-"""Counterfactual histories of one player, with other places in some rounds.
+"""Counterfactual histories of one player, or of the members of a team, with other places in some rounds.
 
-The beliefs about all other players stay as in the original history; only the places of the player differ.
+The beliefs about all other players stay as in the original history.
 """
 
 from __future__ import annotations
@@ -10,48 +10,50 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ranklake.rating_kernels import Rounds, System
-from ranklake.rating_kernels.core.beliefs import Column
-from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.standings import Floats, Longs
 
 from ...engines.serial import Serial
 from ...execution.rounds import rate_rounds
 
 __all__ = ["Stand", "move", "other_self"]
 
-Floats = npt.NDArray[np.float64]
-Columns = dict[str, Column | Ragged]
 Stand = Callable[[int, Rounds, float], Rounds]
-"""``(n, round, mu)``: the player's round number ``n`` with the counterfactual place; ``mu`` is the rating before it."""
+"""``(n, round, mu)``: the ``n``-th round with counterfactual places; ``mu`` is the first player's rating before it."""
 
 
 def other_self(
-    system: System, params: Any, rounds: Rounds, n_players: int, player: int, stand: Stand
+    system: System, params: Any, rounds: Rounds, n_players: int, players: int | Longs, stand: Stand, start: int = 0
 ) -> tuple[Floats, Floats]:
-    """The ratings of a player after each of their rounds: original and counterfactual."""
-    beliefs = system.newcomers(params, n_players)
-    other = system.newcomers(params, 1).columns()
-    rows = np.flatnonzero(rounds.player == player)
-    honest, another, done = [], [], 0
-    for n, at in enumerate((np.searchsorted(rounds.offsets, rows, side="right") - 1).tolist()):
+    """The ratings of one player or of some after their rounds from ``start`` on: original and counterfactual."""
+    group = np.sort(np.atleast_1d(players))
+    beliefs, other = system.newcomers(params, n_players), system.newcomers(params, len(group))
+    if start:
+        rate_rounds(system, params, beliefs, rounds.part(0, start), Serial())
+        other.put(np.arange(len(group)), beliefs.take(group))
+    rows = np.flatnonzero(np.isin(rounds.player, group))
+    own = np.unique(np.searchsorted(rounds.offsets, rows, side="right") - 1)
+    honest, another, done = [], [], start
+    for n, at in enumerate(own[own >= start].tolist()):
         if at > done:
             rate_rounds(system, params, beliefs, rounds.part(done, at), Serial())
         round = rounds.part(at, at + 1)
-        played = stand(n, round, float(np.asarray(other["mu"])[0]))
+        played = stand(n, round, float(other.mu[0]))
         field = np.sort(round.player)
-        me = int(np.searchsorted(field, player))
+        here = np.flatnonzero(np.isin(group, field))
+        me = np.searchsorted(field, group[here])
         store = system.newcomers(params, len(field))
-        store.restore(_with(beliefs.take(field), me, other))
+        store.put(np.arange(len(field)), beliefs.take(field))
+        store.put(me, other.take(here))
         player_of_field = np.searchsorted(field, played.player).astype(np.int32)
         rate_rounds(system, params, store, replace(played, player=player_of_field), Serial())
-        other = store.take(np.array([me]))
         rate_rounds(system, params, beliefs, round, Serial())
-        honest.append(float(beliefs.mu[player]))
-        another.append(float(store.mu[me]))
+        other.put(here, store.take(me))
+        honest.append(beliefs.mu[group[here]])
+        another.append(store.mu[me])
         done = at + 1
-    return np.array(honest), np.array(another)
+    return np.concatenate(honest), np.concatenate(another)
 
 
 def move(round: Rounds, player: int, place: int) -> Rounds:
@@ -70,17 +72,3 @@ def move(round: Rounds, player: int, place: int) -> Rounds:
     lo = np.searchsorted(key, key, side="left").astype(np.int32)
     hi = (np.searchsorted(key, key, side="right") - 1).astype(np.int32)
     return replace(round, player=np.insert(others, place, player), lo=lo, hi=hi)
-
-
-def _with(field: Columns, row: int, one: Columns) -> Columns:
-    """A copy of the columns with one player's belief replaced."""
-    changed: Columns = {}
-    for name, column in field.items():
-        other = one[name]
-        if isinstance(column, Ragged) and isinstance(other, Ragged):
-            changed[name] = column.put(np.array([row]), other)
-        else:
-            copied = np.array(column)
-            copied[row] = np.asarray(other)[0]
-            changed[name] = copied
-    return changed

@@ -8,17 +8,15 @@ import numpy as np
 
 from ranklake.rating_kernels import ConvergenceError
 from ranklake.rating_kernels.core.standings import Floats, Ints
-from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.rating_kernels.warm import SCORES, SMOOTHING
 
 from ...common.configuration.settings import build_params, find_system
 from ...compilation.compile import compile_parts
 from ...engines.threads import Threads
-from ...evaluation.scores import score_rounds
 from ...execution.smoothing import smooth_rounds
 from ...smoothing.params import params_of
 from ..base import Experiment, ExperimentContext, Report, Table
-from ..data import History, rate_history
+from ..data import History, rate_history, score_history
 from ..published import Contender
 
 __all__ = ["EXPERIMENT"]
@@ -44,7 +42,6 @@ def _run(context: ExperimentContext) -> Report:
             rows.append((*first, "all others", *scores, sweeps))
     headings = ("data set", "system", "given contests", *_HEADINGS, "sweeps")
     digits = dict.fromkeys(_HEADINGS, 3) | {"sweeps": 0}
-    columns = dict(zip(headings, zip(*rows, strict=True), strict=True))
     return Report(
         [
             "Each contest is predicted twice: by the ratings before it, and by the mean skills given all contests "
@@ -52,7 +49,7 @@ def _run(context: ExperimentContext) -> Report:
             "players; the first tenth of the contests is left out. The smoothing has the noise and the drift of the "
             "system, as in `ranklake smooth`. The second row of a system is approximately the limit for ratings of its "
             "kind: the difference is what the later contests add.",
-            Table("hindsight", "The past alone, and all other contests", columns, digits),
+            Table.of_rows("hindsight", "The past alone, and all other contests", headings, rows, digits),
             "Empty cells: the smoothing did not converge.",
         ]
     )
@@ -71,11 +68,8 @@ def _cavities(history: History, contender: Contender) -> tuple[Floats | None, in
 
 def _scores(history: History, mu: Floats, n_before: Ints) -> tuple[float, ...]:
     """Scores of an ordering after the first tenth of the contests: for each group, each metric."""
-    rounds, tested = history.rounds, history.index >= history.n_contests // 10
-    groups = [FILTERS[group] for group in _GROUPS]
-    strength = rounds.strengths(np.ascontiguousarray(mu))
-    scores = score_rounds(rounds.offsets, rounds.lo, strength, n_before, groups, probabilities=False)
-    return tuple(scores[group].mean(metric, tested) for group in _GROUPS for metric in _METRICS.values())
+    scores = score_history(history, np.ascontiguousarray(mu), n_before, _GROUPS)
+    return tuple(scores[group].mean(metric, history.tested) for group in _GROUPS for metric in _METRICS.values())
 
 
 EXPERIMENT = Experiment(

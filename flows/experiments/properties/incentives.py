@@ -70,7 +70,6 @@ def _run(context: ExperimentContext) -> Report:
         worst = max(0.0, *(float(one.max()) for one in found))
         rows.append((name, TRIALS, lowered, ratings, worst, by_proof.get(name)))
     headings = ("system", "better places", "with a later loss", "lower ratings", "largest loss, points", "proved")
-    columns = dict(zip(headings, zip(*rows, strict=True), strict=True))
     figure, axes = new_figure(7.5, 3.8)
     axes.barh([row[0] for row in rows][::-1], [row[4] for row in rows][::-1], color=SERIES[0])
     axes.set_xlabel("largest decrease of a later rating after a better place, rating points")
@@ -81,7 +80,7 @@ def _run(context: ExperimentContext) -> Report:
             "round. The order of the other players, all other results, and the beliefs about the others stay as "
             f"they were. The table counts the trials, out of {TRIALS}, in which any later rating is lower than "
             "without the better place. TrueSkill's points are scaled to those of the other systems.",
-            Table("trials", "Better places, and the ratings after them", columns, 3),
+            Table.of_rows("trials", "Better places, and the ratings after them", headings, rows, 3),
             Picture.of("worst", "Largest decrease after a better place", figure),
         ]
     )

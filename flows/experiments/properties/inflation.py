@@ -60,7 +60,7 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
     caption = f"{history.name}: {len(rounds):,} contests"
     return [
         Picture.of(slug, f"{caption}: mean rating of the participants before a contest", figure),
-        Table(slug, f"{caption}: gains, rating points", dict(zip(headings, zip(*rows, strict=True), strict=True)), 2),
+        Table.of_rows(slug, f"{caption}: gains, rating points", headings, rows, 2),
     ]
 
 

@@ -48,12 +48,7 @@ def _run(context: ExperimentContext) -> Report:
         experienced = _experienced(system, settings)
         curves[name] = [_change(system, *experienced, surprise) for surprise in SURPRISES]
     headings = ("system", "lower bound", "change", "upper bound", "within")
-    table = Table(
-        "bounds",
-        "Change of the rating as the performance tends to infinity, rating points (Theorem 5.7)",
-        dict(zip(headings, zip(*rows, strict=True), strict=True)),
-        2,
-    )
+    caption = "Change of the rating as the performance tends to infinity, rating points (Theorem 5.7)"
     figure, axes = new_figure(8.0, 4.6)
     for i, (name, curve) in enumerate(curves.items()):
         style = "-" if name.startswith("Elo-MMR") else "--"
@@ -69,7 +64,7 @@ def _run(context: ExperimentContext) -> Report:
             "tighter bound. With normal performances (Elo-MMχ) there is no bound; with skewed ones (Elo-MMS) there "
             "is one for losses in large rounds.",
             Picture.of("influence", "Change of a rating by one performance", figure),
-            table,
+            Table.of_rows("bounds", caption, headings, rows, 2),
         ]
     )
 

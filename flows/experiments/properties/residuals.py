@@ -49,7 +49,7 @@ def _run(context: ExperimentContext) -> Report:
 def _of_history(context: ExperimentContext, history: History) -> list[str | Table | Picture]:
     classes = contest_classes(history.titles, context.classes or CLASSES)
     rounds = history.rounds
-    tested = np.repeat(history.index >= history.n_contests // 10, np.diff(rounds.offsets))
+    tested = np.repeat(history.tested, np.diff(rounds.offsets))
     overall: list[tuple[str, BinSummary]] = []
     by_breakdown: dict[str, dict[str, list[BinSummary]]] = {}
     for contender in context.systems or [parse_contender(name) for name in _COMPARED if name in SYSTEMS]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
+from ranklake.rating_kernels import SYSTEMS, Rounds, System
 from ranklake.rating_kernels.core.ragged import Ragged
 
 from ...common.configuration.settings import build_params
@@ -18,6 +18,7 @@ from ...execution.rounds import rate_rounds
 from ...execution.smoothing import smooth_rounds
 from ...smoothing.params import params_of
 from ..base import Experiment, ExperimentContext, Report, Table
+from .counterfactual import other_self
 
 __all__ = ["EXPERIMENT", "later_losses", "league"]
 
@@ -81,37 +82,15 @@ def later_losses(system: System, params: Any, rounds: Rounds, n_players: int, at
     """The decrease of each rating of a team's members, from round ``at`` on, by one better place in that round.
 
     The team exchanges places with the team before it. All its members' beliefs change; those about all other players
-    are as they were, as in the theorem about individuals.
-
-    Returns
-    -------
-    float64[...]
-        Rating points, negative for an increase: one for each participation of a member.
+    are as they were, as in the theorem about individuals. One entry a participation, negative for an increase.
     """
-    beliefs, losses = system.newcomers(params, n_players), []
-    rate_rounds(system, params, beliefs, rounds.part(0, at), Serial())
-    group = np.sort(rounds.part(at, at + 1).player.reshape(-1, SIZE)[team])
-    other = system.newcomers(params, len(group))
-    _copy(beliefs, group, other, np.arange(len(group)))
-    for r in range(at, len(rounds)):
-        round = rounds.part(r, r + 1)
-        played = _promoted(round, team) if r == at else round
-        field = np.sort(round.player)
-        here = np.flatnonzero(np.isin(group, field))
-        rows = np.searchsorted(field, group[here])
-        store = system.newcomers(params, len(field))
-        _copy(beliefs, field, store, np.arange(len(field)))
-        _copy(other, here, store, rows)
-        known = np.searchsorted(field, played.player).astype(np.int32)
-        rate_rounds(system, params, store, replace(played, player=known), Serial())
-        rate_rounds(system, params, beliefs, round, Serial())
-        _copy(store, rows, other, here)
-        losses.append(beliefs.mu[group[here]] - store.mu[rows])
-    return np.concatenate(losses)
+    members = rounds.part(at, at + 1).player.reshape(-1, SIZE)[team]
 
+    def stand(n: int, round: Rounds, mu: float) -> Rounds:
+        return round if n else _promoted(round, team)
 
-def _copy(source: Beliefs, rows: npt.NDArray[np.integer], target: Beliefs, to: npt.NDArray[np.integer]) -> None:
-    target.put(to, source.take(rows))
+    honest, better = other_self(system, params, rounds, n_players, members, stand, start=at)
+    return honest - better
 
 
 def _promoted(round: Rounds, team: int) -> Rounds:
@@ -133,17 +112,17 @@ def _run(context: ExperimentContext) -> Report:
             "If rosters never change, results say nothing about the differences between partners. The beliefs have "
             "no correlations between partners, so sigma falls at the same rate for all rosters. Smoothed skills are "
             "those at the last round, given all rounds.",
-            Table("skills", f"Ratings of {PLAYERS} players against their skills, points", skills, 1),
+            skills,
             "A team exchanges places with the team before it in one round. The results of all other rounds and the "
             "beliefs about all players outside of the team stay as they were. The table counts the later ratings of "
             "the team's members that are lower than without the better place. The points of TrueSkill and BAR are "
             "scaled to those of the other systems.",
-            Table("later", "Better places, and the ratings of the members after them", later, {"lower, %": 2}),
+            later,
         ]
     )
 
 
-def _skills(context: ExperimentContext) -> dict[str, list[Any]]:
+def _skills(context: ExperimentContext) -> Table:
     rows: list[tuple[Any, ...]] = []
     for mixing in MIXING:
         rounds, skill = league(np.random.default_rng(context.seed), PLAYERS, mixing)
@@ -165,7 +144,8 @@ def _skills(context: ExperimentContext) -> dict[str, list[Any]]:
         "exchanged, %", "system", "error of members", "their sigma", "smoothed error", "smoothed sigma",
         "error of teams",
     )  # fmt: skip
-    return dict(zip(headings, map(list, zip(*rows, strict=True)), strict=True))
+    caption = f"Ratings of {PLAYERS} players against their skills, points"
+    return Table.of_rows("skills", caption, headings, rows, 1)
 
 
 def _smoothed(system_params: Any, rounds: Rounds) -> tuple[Floats, Floats]:
@@ -175,7 +155,7 @@ def _smoothed(system_params: Any, rounds: Rounds) -> tuple[Floats, Floats]:
     return result.smooth_mu[last], result.smooth_sigma[last]
 
 
-def _later(context: ExperimentContext) -> dict[str, list[Any]]:
+def _later(context: ExperimentContext) -> Table:
     rows: list[tuple[Any, ...]] = []
     for mixing in MIXING:
         rng = np.random.default_rng(context.seed)
@@ -194,7 +174,8 @@ def _later(context: ExperimentContext) -> dict[str, list[Any]]:
             worst = max(0.0, float(losses.max()))
             rows.append((100 * mixing, label, TRIALS, count, 100.0 * float(lower.mean()), worst))
     headings = ("exchanged, %", "system", "better places", "with a later loss", "lower, %", "largest loss, points")
-    return dict(zip(headings, map(list, zip(*rows, strict=True)), strict=True))
+    caption = "Better places, and the ratings of the members after them"
+    return Table.of_rows("later", caption, headings, rows, {"lower, %": 2})
 
 
 EXPERIMENT = Experiment(
