@@ -72,7 +72,7 @@ class _Api:
         self._previews, self._workers, self._bodies = Previews(served.lake), Workers(), Bodies()
 
     def app(self) -> Starlette:
-        pages = ServerPages(self._served)
+        pages = ServerPages()
         routes = [
             self._route("/healthz", self._health),
             self._route("/metrics", self._show_metrics),

@@ -56,16 +56,10 @@ PARAMETERS = {  # of the query, by route; a page sees no others
 
 
 class ServerPages:
-    """The pages of a server.
+    """The pages of a server."""
 
-    Parameters
-    ----------
-    served
-        The runs, opened.
-    """
-
-    def __init__(self, served: ServedRuns) -> None:
-        self._served, self._templates = served, Templates.shared()
+    def __init__(self) -> None:
+        self._templates = Templates.shared()
         self._files, self._started = static_files(), time()
         self._look = _digest(b"".join([*self._files.values(), *template_files().values()]))
 
@@ -94,7 +88,7 @@ class ServerPages:
     def problem(self, request: Request, problem: Problem) -> Response:
         """An error as a page, with links to what is similar."""
         root, name = request.scope.get("root_path", ""), request.path_params.get("run", "")
-        run, links = self._served.runs.get(name), ServerLinks(root, name)
+        run, links = request.app.state.served.runs.get(name), ServerLinks(root, name)
         shown = {"title": problem.document()["title"], "detail": problem.detail, "within": run is not None}
         if run is None:
             near = [(one, ServerLinks(root, one).home) for one in problem.facts.get("runs", ())]
@@ -114,18 +108,17 @@ class ServerPages:
 
     async def _runs(self, request: Request) -> Response:
         """All runs; the leaderboard if there is one run."""
-        names, root = list(self._served.runs), request.scope.get("root_path", "")
+        served: ServedRuns = request.app.state.served
+        names, root = list(served.runs), request.scope.get("root_path", "")
         if len(names) == 1:
             return RedirectResponse(f"{root}/{names[0]}", 307, _HEADERS)
-        runs = dict(self._served.runs)
+        runs = dict(served.runs)
 
         def make() -> Body:
             shown = [(views.facts(run), ServerLinks(root, name)) for name, run in runs.items()]
             return Body(self._templates.plain("runs", runs=shown, root=root).encode(), _HTML)
 
-        return await respond_if_changed(
-            request, f"{self._served.etag}-{self._look}", self._served.time_seconds, make, _HEADERS
-        )
+        return await respond_if_changed(request, f"{served.etag}-{self._look}", served.time_seconds, make, _HEADERS)
 
     async def _first(self, request: Request) -> Response:
         """The leaderboard, or, with ``q``, the best match of a search without scripts."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage import Lake, LakeError
 
 from ..answers.run import PublishedRun
@@ -129,7 +130,8 @@ def standings_of(placed: Sequence[Placed], entrants: Sequence[str], **more: Any)
         row = next(row for row in placed if not 1 <= row.place < 1 << 31)
         rule = f"places must be from 1 to 2,147,483,647, got {row.place} of {quoted(row.handle)}"
         raise ValueError(f"{rule}; leave out participants without a place, or list them as entrants")
-    rows, lo, hi = _tie_groups(placed)
+    order, lo, hi = places_from_ranks([row.place for row in placed])
+    rows = [placed[i] for i in order.tolist()]
     if all(row.members is None and row.shares is None for row in rows):
         return Standings.of([row.handle for row in rows], lo, hi, entrants=entrants, **more)
     from ..common.adapters import to_ragged
@@ -143,13 +145,3 @@ def standings_of(placed: Sequence[Placed], entrants: Sequence[str], **more: Any)
     teams = to_ragged(rosters.teams, np.array([0, len(rosters.members)]))
     lo, hi, names = np.repeat(lo, rosters.sizes), np.repeat(hi, rosters.sizes), rosters.teams.name.to_pylist()
     return Standings.of(rosters.members, lo, hi, entrants=entrants, teams=teams, team_names=names, **more)
-
-
-def _tie_groups(standings: Sequence[Placed]) -> tuple[list[Placed], Any, Any]:
-    """The rows best first, with the first and last position of each tie group; equal places tie."""
-    places = np.array([row.place for row in standings], dtype=np.int64)
-    order = np.argsort(places, kind="stable")
-    ordered = places[order]
-    lo = np.searchsorted(ordered, ordered).astype(np.int32)
-    hi = (np.searchsorted(ordered, ordered, side="right") - 1).astype(np.int32)
-    return [standings[i] for i in order.tolist()], lo, hi

@@ -66,7 +66,6 @@ def serve(
     from .state.served_runs import ServedRuns
 
     served = ServedRuns(lake, runs)
-    served.open()
     gc.freeze()  # or each full collection looks at all handles
     with _listen(host, port) as listener:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}{root_path}"

@@ -49,7 +49,7 @@ class SiteContent(Content):
     @cached_property
     def about(self) -> dict[str, list[Any]]:
         """``contest_id, name, url, time_seconds, n_players`` of each round; None for what is not known."""
-        found = self.contests.select(_ABOUT).to_pydict()
+        found: dict[str, list[Any]] = self.contests.select(_ABOUT).to_pydict()
         return found | {"name": [name or None for name in found["name"]]}  # of files without names
 
     def each(self, start: int, stop: int, columns: Sequence[str], unrated: bool = False) -> Iterator[tuple[int, Round]]:

@@ -62,6 +62,4 @@ def _application(world: World) -> Any:
         changing.alias("old one", "player 1", None, "renamed")
     rate_run(lake)
     publish(lake, "run")
-    served = ServedRuns(lake)
-    served.open()
-    return create_app(served, 0)
+    return create_app(ServedRuns(lake), 0)

@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 from ranklake.flows.serving.openapi import openapi
 from ranklake.flows.serving.pages import PARAMETERS, ServerPages
-from ranklake.flows.serving.state.served_runs import ServedRuns
 
 __all__ = ["VALID", "Asked", "all_parameters"]
 
@@ -32,7 +31,7 @@ def all_parameters() -> list[Asked]:
         found += [_in_query(path, one["name"], required) for one in named] + _in_path(path)
     for path, parameters in PARAMETERS.items():
         found += [_in_query(path, one.name, ()) for one in parameters]
-    for route in ServerPages(ServedRuns.__new__(ServedRuns)).routes():
+    for route in ServerPages().routes():
         found += _in_path(route.path_format)  # type: ignore[attr-defined]
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import blake2b
 
@@ -30,22 +30,21 @@ class ServedRuns:
     ----------
     names
         The runs; all published runs of the lake if empty.
-    on_change
-        Called in the thread of :meth:`refresh` after a state was replaced.
+
+    Raises
+    ------
+    LakeError
+        A named run is not published, or an index is damaged.
     """
 
-    def __init__(self, lake: Lake, names: Sequence[str] = (), on_change: Callable[[], None] = lambda: None) -> None:
-        self._lake, self._names, self._on_change = lake, tuple(names), on_change
-        self._runs: dict[str, PublishedRun] = {}
+    def __init__(self, lake: Lake, names: Sequence[str] = ()) -> None:
+        self.lake, self._names = lake, tuple(names)
         self._kept = kept_boards()  # one budget for all runs
+        self._runs = {name: open_published(lake, name, self._kept) for name in self._wanted()}
         self._failed: dict[str, str] = {}  # last error of each run, logged once
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self.n_failures = 0
-
-    @property
-    def lake(self) -> Lake:
-        return self._lake
 
     @property
     def runs(self) -> dict[str, PublishedRun]:
@@ -63,27 +62,17 @@ class ServedRuns:
         """Time of the last publish, UTC."""
         return max((run.manifest.time_seconds for run in self._runs.values()), default=0.0)
 
-    def open(self) -> None:
-        """Open all runs.
-
-        Raises
-        ------
-        LakeError
-            A named run is not published, or an index is damaged.
-        """
-        self._runs = {name: open_published(self._lake, name, self._kept) for name in self._wanted()}
-
     def refresh(self) -> bool:
         """Open states that have changed; returns whether one was replaced. A run with an error keeps its state."""
         runs = {}
         for name in self._wanted():
             before = self._runs.get(name)
             try:
-                manifest = read_manifest(self._lake, name)
+                manifest = read_manifest(self.lake, name)
                 if before is not None and manifest is not None and manifest.etag == before.manifest.etag:
                     runs[name] = before
                 elif manifest is not None:
-                    runs[name] = open_published(self._lake, name, self._kept)
+                    runs[name] = open_published(self.lake, name, self._kept)
                 self._failed.pop(name, None)
             except (LakeError, OSError) as error:
                 self._log(name, error)
@@ -95,7 +84,6 @@ class ServedRuns:
         if changed:
             self._runs = runs
             self._kept.clear()
-            self._on_change()
         return changed
 
     def start(self, interval_seconds: float) -> None:
@@ -123,7 +111,7 @@ class ServedRuns:
         if self._names:
             return sorted(self._names)
         names = []
-        for name in self._lake.list(layout.PUBLISHED):
+        for name in self.lake.list(layout.PUBLISHED):
             with suppress(ValueError, MissingError):
                 if self._is_indexed(name):
                     names.append(name)
@@ -131,7 +119,7 @@ class ServedRuns:
 
     def _is_indexed(self, name: str) -> bool:
         try:
-            return read_manifest(self._lake, name) is not None
+            return read_manifest(self.lake, name) is not None
         except LakeError:
             return True  # to be opened, which reports it
 

@@ -96,9 +96,7 @@ def test_api__and_pages_name_who_is_near(lake: Lake) -> None:
     from ranklake.flows.serving.app import create_app
     from ranklake.flows.serving.state.served_runs import ServedRuns
 
-    served = ServedRuns(lake)
-    served.open()
-    with TestClient(create_app(served, 0), follow_redirects=False) as client:
+    with TestClient(create_app(ServedRuns(lake), 0), follow_redirects=False) as client:
         problem = client.get("/api/v1/runs/run/players/turist").json()
         assert problem["near"] == ["tourist"]
         assert problem["detail"] == "no player 'turist' in run run; did you mean 'tourist'?"

@@ -38,9 +38,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture(scope="package")
 def client(lake: Lake) -> Iterator[TestClient]:
-    served = ServedRuns(lake)
-    served.open()
-    with TestClient(create_app(served, 0), follow_redirects=False) as client:
+    with TestClient(create_app(ServedRuns(lake), 0), follow_redirects=False) as client:
         yield client
 
 

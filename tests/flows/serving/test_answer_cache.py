@@ -184,7 +184,6 @@ def test_cache__a_new_version_drops_answers_also_those_under_way() -> None:
 
 def test_pages__are_counted_and_kept(lake: Lake) -> None:
     served = ServedRuns(lake)
-    served.open()
     with TestClient(create_app(served, 0)) as client:
         first, again = client.get("/run"), client.get("/run")
         assert (first.content, first.headers) == (again.content, again.headers)

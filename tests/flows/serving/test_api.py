@@ -209,7 +209,6 @@ def test_preview__has_limits(client: TestClient, monkeypatch: pytest.MonkeyPatch
 def test_preview__answers_are_kept_within_a_limit(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(previews, "MOST_CACHED", 1)
     served = ServedRuns(lake)
-    served.open()
     kept, body = previews.Previews(lake), b'{"standings": [["a", 1], ["b", 2]]}'
     assert kept.answer(served.runs["run"], body) is not kept.answer(served.runs["run"], body)
 
@@ -441,7 +440,6 @@ def test_refresh__takes_up_a_new_version_and_keeps_the_old_one_on_damage(
     rate_run(lake)
     publish(lake, "run")
     served = ServedRuns(lake)
-    served.open()
     client = TestClient(create_app(served, refresh_seconds=0))
     before = client.get(f"{RUN}/leaderboard")
     assert not served.refresh()

@@ -28,9 +28,7 @@ def address(lake: Lake) -> Iterator[str]:
     from ranklake.flows.serving.app import create_app
     from ranklake.flows.serving.state.served_runs import ServedRuns
 
-    served = ServedRuns(lake)
-    served.open()
-    server = uvicorn.Server(uvicorn.Config(create_app(served, 0), log_level="error", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(create_app(ServedRuns(lake), 0), log_level="error", ws="none"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

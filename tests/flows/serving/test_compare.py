@@ -23,10 +23,8 @@ def test_comparison__says_that_players_never_met(tmp_path: Path) -> None:
     )
     rate_run(lake)
     publish(lake, "run")
-    served = ServedRuns(lake)
-    served.open()
     apart = "'{}' and 'e' never met, not even through others: their ratings do not compare"
-    with TestClient(create_app(served, 0)) as client:
+    with TestClient(create_app(ServedRuns(lake), 0)) as client:
         for handles, note in (("a,c", ""), ("a,e", apart.format("a")), ("c,a,e", apart.format("c"))):
             for path in ("compare", "teamrate"):
                 assert client.get(f"/api/v1/runs/run/{path}", params={"handles": handles}).json()["note"] == note

@@ -27,9 +27,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     ingest_periods(lake, PERIODS)
     rate_run(lake, run="run", dataset="league", system="elo")
     publish(lake, "run")
-    served = ServedRuns(lake)
-    served.open()
-    with pytest.MonkeyPatch.context() as patch, TestClient(create_app(served, 0)) as client:
+    with pytest.MonkeyPatch.context() as patch, TestClient(create_app(ServedRuns(lake), 0)) as client:
         patch.setattr(contests, "MOST_GAME_ROWS", 10)
         yield client
 

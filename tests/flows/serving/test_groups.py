@@ -51,7 +51,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 @pytest.fixture(scope="module")
 def served(lake: Lake) -> ServedRuns:
     served = ServedRuns(lake)
-    served.open()
     return served
 
 

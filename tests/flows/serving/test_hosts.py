@@ -27,9 +27,7 @@ OTHERS = ["//run/", "//run/contests/", "/nothing/at/all/", "/api/v1/runs/none", 
 @pytest.mark.parametrize("root", ["", "/ratings"])
 @pytest.mark.parametrize("html", [True, False])
 def test_answers__have_no_host_and_redirect_to_paths(lake: Lake, root: str, html: bool) -> None:
-    served = ServedRuns(lake)
-    served.open()
-    app = create_app(served, 0)
+    app = create_app(ServedRuns(lake), 0)
     with TestClient(app, root_path=root, follow_redirects=False, base_url="http://evil") as client:
         for number, (path, target) in enumerate({**MOVED, **dict.fromkeys(OTHERS, "")}.items()):
             headers = {"host": HOSTS[number % len(HOSTS)], "accept": "text/html" if html else "*/*"}

@@ -64,9 +64,7 @@ async def ask(app: Any, address: str, again: bool) -> int:
 @pytest.mark.slow
 def test_requests__memory_stays_flat(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving_app, "MOST_CACHED", 32 << 10)  # full after ten answers
-    served = ServedRuns(lake)
-    served.open()
-    app = create_app(served, 0)
+    app = create_app(ServedRuns(lake), 0)
 
     def memory() -> tuple[int, int]:
         """Objects of Python, and bytes of Arrow."""

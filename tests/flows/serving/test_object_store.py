@@ -55,8 +55,6 @@ def answers(client: TestClient) -> dict[str, object]:
 def test_serve__from_an_object_store_answers_as_from_a_disk(tmp_path: Path, client: Any) -> None:
     lakes = [lake_of("s3://bucket/lake", CONTESTS[:20]), lake_of(tmp_path / "lake", CONTESTS[:20])]
     served = [_published(lake) for lake in lakes]
-    for one in served:
-        one.open()
     for stop in (22, 24):
         before = versions(client)
         with (

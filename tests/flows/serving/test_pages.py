@@ -105,9 +105,7 @@ def test_contest__with_a_slash_has_standings(pages: TestClient) -> None:
 
 def test_contests__lists_the_latest_ones(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "MOST_CONTESTS", 2)
-    served = ServedRuns(lake)
-    served.open()
-    with TestClient(create_app(served, 0)) as pages:
+    with TestClient(create_app(ServedRuns(lake), 0)) as pages:
         text = pages.get("/run/contests").text
     assert text.count("<tr>") == 1 + 2
     assert "last/1" in text
@@ -256,9 +254,7 @@ def test_errors__are_documents_for_programs(pages: TestClient) -> None:
 
 
 def test_errors__below_a_path_of_a_proxy(lake: Lake) -> None:
-    served = ServedRuns(lake)
-    served.open()
-    with TestClient(create_app(served, 0), root_path="/ratings") as client:
+    with TestClient(create_app(ServedRuns(lake), 0), root_path="/ratings") as client:
         answer = client.get("/ratings/run/p/PLAYER 1", headers=BROWSER)
         assert 'href="/ratings/run/p/player%201"' in answer.text
         document = client.get("/ratings/api/v1/runs/none", headers=BROWSER)
@@ -291,7 +287,6 @@ def test_pages__and_their_files_have_validators(pages: TestClient, path: str) ->
 
 def test_pages__of_another_release_are_other_ones(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     served, tags = ServedRuns(lake), []
-    served.open()
     for source in (b"one", b"two"):
         monkeypatch.setattr(serving_pages, "template_files", lambda source=source: {"base.html": source})
         with TestClient(create_app(served, 0)) as client:
@@ -321,7 +316,6 @@ def test_routes_of_the_api__come_first(pages: TestClient) -> None:
 
 def test_root__lists_several_runs(lake: Lake) -> None:
     served = ServedRuns(lake)
-    served.open()
     (run,) = served.runs.values()
     served._runs = {"one": run, "two": run}
     with TestClient(create_app(served, 0), follow_redirects=False) as client:

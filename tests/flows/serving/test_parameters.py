@@ -48,9 +48,7 @@ CASES = all_parameters()
 
 @pytest.fixture(scope="module")
 def app(lake: Lake) -> Iterator[Starlette]:
-    served = ServedRuns(lake)
-    served.open()
-    return create_app(served, 0)
+    return create_app(ServedRuns(lake), 0)
 
 
 def check(app: Starlette, requests: Iterable[tuple[Asked, str]]) -> None:

@@ -37,9 +37,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     lake = lake_of(tmp_path_factory.mktemp("teams") / "lake", contests)
     rate_run(lake)
     publish(lake, "run")
-    served = ServedRuns(lake)
-    served.open()
-    with TestClient(create_app(served, 0), follow_redirects=False) as client:
+    with TestClient(create_app(ServedRuns(lake), 0), follow_redirects=False) as client:
         yield client
 
 

@@ -48,9 +48,7 @@ def with_any_parameter() -> list[str]:
 @pytest.fixture
 def asked(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[int, list[bool]]]:
     """The status of an answer, and for each long computation for it whether it waited for a core in a thread."""
-    served = ServedRuns(lake)
-    served.open()
-    app, long = create_app(served, 0), []
+    app, long = create_app(ServedRuns(lake), 0), []
     here = threading.get_ident()
 
     def watched(make: Any) -> Any:
