@@ -92,7 +92,7 @@ class MariaDbConnection(Connection):
             if cursor.description is None:
                 raise DatabaseError(self.shown, NO_QUERY)
             described = cursor.description
-            yield as_batches(self._parts(cursor), len(described), lambda columns: self._batch(columns, described))
+            yield as_batches(self._parts(cursor), lambda columns: self._batch(columns, described))
             with self._errors():
                 cursor.close()
         except BaseException:
@@ -145,7 +145,7 @@ class MariaDbConnection(Connection):
             return pa.null()
         return pa.binary() if any(isinstance(value, bytes) for value in values) else pa.string()
 
-    def _parts(self, cursor: Any) -> Iterator[list[Any]]:
+    def _parts(self, cursor: Any) -> Iterator[list[list[Any]]]:
         with self._errors():
             yield from bounded(cursor, len(cursor.description))
 
@@ -156,7 +156,7 @@ class MariaDbConnection(Connection):
         ]
         return pa.RecordBatch.from_arrays(made, names=[column[0] for column in described])
 
-    def _column(self, values: tuple[str | bytes | None, ...], field: pa.Field) -> pa.Array:
+    def _column(self, values: Sequence[str | bytes | None], field: pa.Field) -> pa.Array:
         try:
             if pa.types.is_binary(field.type):
                 return pa.array(values, pa.binary())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from operator import itemgetter, length_hint
 from typing import Any
 
 import pyarrow as pa
@@ -11,36 +12,53 @@ import pyarrow as pa
 __all__ = ["as_batches", "bounded", "united"]
 
 ROWS, VALUES, BYTES = 2**16, 2**20, 2**24  # of a batch, at most; one row may have more bytes
-_TEXTS = (str, bytes, bytearray)
+_FEW = 2**10
 _WIDER = (pa.null(), pa.date32(), pa.timestamp("us"), pa.int64(), pa.float64(), pa.string(), pa.binary())
 
 
-def bounded(rows: Iterable[Sequence[Any]], n_columns: int) -> Iterator[list[Sequence[Any]]]:
-    """The rows in lists of bounded size; at least one list, which is empty without rows."""
-    most, part, size, n_lists = max(1, min(ROWS, VALUES // max(n_columns, 1))), [], 0, 0
+def bounded(rows: Iterable[Sequence[Any]], n_columns: int) -> Iterator[list[list[Any]]]:
+    """The columns of the rows in parts of bounded size; at least one part, which is empty without rows."""
+    most = max(1, min(ROWS, VALUES // max(n_columns, 1)))
+    few: list[Sequence[Any]] = []  # rows are objects for the garbage collector, and their values are not
+    columns, size, left, n_parts = _columns(n_columns), 0, most, 0
+    room = min(_FEW, left)
     for row in rows:
-        part.append(row)
-        for value in row:
-            if value.__class__ in _TEXTS:
-                size += len(value)
-        if len(part) >= most or size >= BYTES:
-            yield part
-            part, size, n_lists = [], 0, n_lists + 1
-    if part or not n_lists:
-        yield part
+        few.append(row)
+        size += sum(map(length_hint, row))  # of texts and bytes; numbers, times and null have no length
+        if size >= BYTES or len(few) == room:
+            left -= _move(few, columns)
+            if size >= BYTES or not left:
+                yield columns
+                columns, size, left, n_parts = _columns(n_columns), 0, most, n_parts + 1
+            room = min(_FEW, left)
+    if left - _move(few, columns) < most or not n_parts:
+        yield columns
+
+
+def _columns(n_columns: int) -> list[list[Any]]:
+    return [[] for _ in range(n_columns)]
+
+
+def _move(rows: list[Sequence[Any]], columns: list[list[Any]]) -> int:
+    """Move rows to the ends of columns; returns their number."""
+    for at, column in enumerate(columns):
+        column.extend(map(itemgetter(at), rows))
+    n_rows = len(rows)
+    rows.clear()
+    return n_rows
 
 
 def as_batches(
-    lists: Iterator[list[Sequence[Any]]], n_columns: int, make: Callable[[Iterable[Sequence[Any]]], pa.RecordBatch]
+    parts: Iterator[list[list[Any]]], make: Callable[[list[list[Any]]], pa.RecordBatch]
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """The schema of the first list of :func:`bounded`, and a batch of each list with rows.
+    """The schema of the first part of :func:`bounded`, and a batch of each part with rows.
 
     Parameters
     ----------
     make
         A batch from the values of each column.
     """
-    batches = (make(zip(*rows, strict=True) if rows else ((),) * n_columns) for rows in lists)
+    batches = map(make, parts)
     first = next(batches)
     return first.schema, chain([first] if len(first) else [], batches)
 

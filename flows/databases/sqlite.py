@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import quote as encoded
@@ -69,7 +69,7 @@ class SqliteConnection(Connection):
                 raise DatabaseError(self.shown, NO_QUERY)
             names = [column[0] for column in cursor.description]
             parts = self._parts(cursor, len(names))
-            yield as_batches(parts, len(names), lambda columns: self._batch(columns, names))
+            yield as_batches(parts, lambda columns: self._batch(columns, names))
 
     def append(self, table: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, namespace: str = "") -> int:
         place = f"{namespace}.{quote(table, self.kind)}" if namespace else quote(table, self.kind)
@@ -86,7 +86,7 @@ class SqliteConnection(Connection):
         with self._errors():
             self._connection.close()
 
-    def _parts(self, cursor: sqlite3.Cursor, n_columns: int) -> Iterator[list[Any]]:
+    def _parts(self, cursor: sqlite3.Cursor, n_columns: int) -> Iterator[list[list[Any]]]:
         with self._errors():
             yield from bounded(cursor, n_columns)
 
@@ -94,7 +94,7 @@ class SqliteConnection(Connection):
         made = [self._column(values, name) for values, name in zip(columns, names, strict=True)]
         return pa.RecordBatch.from_arrays(made, names=names)
 
-    def _column(self, values: tuple[Any, ...], name: str) -> pa.Array:
+    def _column(self, values: Sequence[Any], name: str) -> pa.Array:
         """Numbers, or texts without a check of their encoding; whole numbers among texts become texts."""
         kinds = set(map(type, values)) - {type(None)}
         if not kinds:

@@ -40,12 +40,12 @@ def endless(judge: Judge, more: str = "") -> str:
     ("n_columns", "value", "n_rows"),
     [(3, 7, row_batches.ROWS), (2**10, 7, row_batches.VALUES >> 10), (2, bytes(2**20), row_batches.BYTES >> 20)],
 )
-def test_bounded__lists_have_few_rows_values_and_bytes(n_columns: int, value: Any, n_rows: int) -> None:
+def test_bounded__parts_have_few_rows_values_and_bytes(n_columns: int, value: Any, n_rows: int) -> None:
     row = (value, *(None for _ in range(n_columns - 1)))
-    lists = row_batches.bounded(iter(lambda: row, None), n_columns)
-    assert [len(next(lists)), len(next(lists))] == [n_rows, n_rows]
-    assert list(map(len, row_batches.bounded([row] * 3, n_columns))) == [3]
-    assert list(row_batches.bounded([], n_columns)) == [[]]
+    parts = row_batches.bounded(iter(lambda: row, None), n_columns)
+    assert [{len(column) for column in next(parts)} for _ in range(2)] == [{n_rows}] * 2
+    assert list(row_batches.bounded([row] * 3, n_columns)) == [[[each] * 3 for each in row]]
+    assert list(row_batches.bounded([], n_columns)) == [[[]] * n_columns]
 
 
 def test_united__has_the_widest_type_of_each_column() -> None:
