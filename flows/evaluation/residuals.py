@@ -99,11 +99,6 @@ def surprises(system: System, params: Any, rounds: Rounds, outcome: Outcome) -> 
 
     Performances are the system's own. A system without performances has the levels of places in the field of its prior
     laws (:func:`ranklake.rating_kernels.metrics.rank_information.rank_levels`).
-
-    Raises
-    ------
-    ValueError
-        The system has no model of performances.
     """
     sizes, strength = np.diff(rounds.offsets), rounds.strengths(outcome.mu_prior)
     law = laws_of(system, params, sizes, rounds.weight, strength, outcome.sigma_prior, outcome.n_before)
@@ -133,11 +128,6 @@ def contest_classes(names: Sequence[str], pattern: str = CLASSES) -> list[str]:
     ----------
     pattern
         Regular expression; case does not matter. Full stops and repeated spaces of a match are left out.
-
-    Raises
-    ------
-    ValueError
-        The pattern is no regular expression.
     """
     try:
         search = re.compile(pattern, re.IGNORECASE).search

@@ -30,13 +30,7 @@ EXPERIMENTS = tuple(_PACKAGES)
 
 
 def find_experiment(name: str) -> Experiment:
-    """The experiment called ``name``.
-
-    Raises
-    ------
-    ValueError
-        There is no experiment of this name; the message lists the names.
-    """
+    """The experiment called ``name``."""
     if name not in EXPERIMENTS:
         raise ValueError(f"experiment must be one of {', '.join(EXPERIMENTS)}, got {name!r}")
     experiment: Experiment = import_module(f".{_PACKAGES[name]}.{name}", __name__).EXPERIMENT

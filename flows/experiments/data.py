@@ -164,13 +164,7 @@ def synthetic(preset: str, seed: int) -> History:
 
 
 def from_lake(lake: Lake, name: str) -> History:
-    """The history of a data set in a lake, with its corrections.
-
-    Raises
-    ------
-    LakeError
-        There is no such data set.
-    """
+    """The history of a data set in a lake, with its corrections."""
     dataset = Dataset.open(lake, name)
     contests = dataset.contests
     facts = ContestFacts.of(contests, np.ones(contests.num_rows, dtype=bool))

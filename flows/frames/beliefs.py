@@ -20,18 +20,7 @@ from ..execution.rater import BeliefColumns
 from .kinds import to_pandas
 from .notebook import warn_user
 
-__all__ = [
-    "HasBeliefs",
-    "PlayerBeliefs",
-    "build_store",
-    "choose_system",
-    "last_event",
-    "newcomers_among",
-    "players_of",
-    "read_beliefs",
-    "report_no_common_player",
-    "warn_of_lost_record",
-]
+__all__ = ["HasBeliefs", "InitialBeliefs", "PlayerBeliefs", "report_no_common_player"]
 
 _DEFAULT = "elo-mmr"
 
@@ -67,7 +56,7 @@ class PlayerBeliefs:
         return find_system(self.name)
 
     def frame(self) -> pd.DataFrame:
-        """A frame indexed by player, one column for each of the store's; :func:`read_beliefs` is the inverse."""
+        """A frame indexed by player, one column for each of the store's; :class:`InitialBeliefs` takes it."""
         columns: dict[str, Any] = {}
         for name, column in self.columns.items():
             if isinstance(column, Ragged):
@@ -95,14 +84,109 @@ class HasBeliefs(Protocol):
         """The beliefs it has."""
 
 
-def read_beliefs(beliefs: Any) -> PlayerBeliefs | pd.DataFrame | None:
-    """Beliefs as they are accepted: an object with beliefs, or a frame indexed by player.
+@dataclass(frozen=True, slots=True)
+class InitialBeliefs:
+    """Beliefs before the first contest, as they are given, and the system that takes them with its hyperparameters."""
 
-    Raises
-    ------
-    ValueError
-        Neither a frame nor a mapping, no column mu, or a player twice.
-    """
+    given: PlayerBeliefs | pd.DataFrame | None
+    system: System
+    params: Any
+
+    @classmethod
+    def open(cls, beliefs: Any, name: str | None, hyperparameters: Mapping[str, Any]) -> InitialBeliefs:
+        """The beliefs, with the system and the hyperparameters given, else their own, else the defaults."""
+        given = _read(beliefs)
+        facts: Mapping[Any, Any] = {} if given is None else getattr(given, "attrs", {})
+        if isinstance(given, PlayerBeliefs):
+            facts = {"system": given.name, "hyperparameters": params_to_json(given.params)}
+        recorded_name, recorded = facts.get("system"), facts.get("hyperparameters", {})
+        if recorded_name is None:
+            system = find_system(name or _DEFAULT)
+            return cls(given, system, build_contest_params(system, hyperparameters))
+        if name is not None and find_system(name).name != recorded_name:
+            raise ValueError(
+                f"beliefs are those of {recorded_name}, not of {name}; leave system out, or pass a mapping of ratings"
+            )
+        system = find_system(recorded_name)
+        params = build_contest_params(system, {**recorded, **hyperparameters})
+        computed = build_contest_params(system, recorded)
+        wanted, had = params_to_json(params, whole=True), params_to_json(computed, whole=True)
+        if differs := [key for key in wanted if wanted[key] != had[key]]:
+            key = differs[0]
+            raise ValueError(
+                f"beliefs were computed with {key} = {had[key]}, not {wanted[key]}; leave {key} out, or pass a mapping "
+                f"of ratings to start from these with other hyperparameters"
+            )
+        return cls(given, system, params)
+
+    @property
+    def last_event(self) -> tuple[int, int]:
+        """The number of events so far, and the end of the last one (0 if unknown)."""
+        if isinstance(self.given, PlayerBeliefs):
+            return self.given.n_events, self.given.last_time
+        attrs = {} if self.given is None else self.given.attrs
+        return attrs.get("events", 0), attrs.get("time_seconds", 0)
+
+    @property
+    def players(self) -> list[Any]:
+        """The players with beliefs."""
+        if self.given is None:
+            return []
+        return self.given.players if isinstance(self.given, PlayerBeliefs) else self.given.index.tolist()
+
+    def newcomers_among(self, players: Sequence[Any]) -> list[Any]:
+        """The players without beliefs, each once, if any other one has some; otherwise :meth:`store` says it."""
+        known = set(self.players)
+        new = [player for player in dict.fromkeys(players) if player not in known]
+        return new if len(new) < len(set(players)) else []
+
+    def store(self, players: list[Any], what: str = "results") -> tuple[Beliefs, list[Any]]:
+        """A store with these beliefs, and all players in its order: ``players``, then the others who have beliefs.
+
+        Warns if no player has beliefs that carry their system: players may be new.
+
+        Raises
+        ------
+        ValueError
+            Invalid beliefs; or no player has any, and names are of another kind or the beliefs lack their system.
+        """
+        given = self.given
+        if given is None:
+            return self.system.newcomers(self.params, len(players)), players
+        known, number = self.players, {player: i for i, player in enumerate(players)}
+        if known and players and not any(player in number for player in known):
+            recorded = isinstance(given, PlayerBeliefs) or "system" in given.attrs
+            report_no_common_player(known[0], players[0], recorded, what)
+        players = players + [player for player in known if player not in number]
+        number = {player: i for i, player in enumerate(players)}
+        store = self.system.newcomers(self.params, len(players))
+        row = np.array([number[player] for player in known], dtype=np.int64)
+        if isinstance(given, PlayerBeliefs):
+            columns = store.columns()
+            for name, column in given.columns.items():
+                newcomers = columns[name]
+                if isinstance(column, Ragged) and isinstance(newcomers, Ragged):
+                    columns[name] = newcomers.put(row, column)
+                else:
+                    newcomers[row] = column  # type: ignore[index]
+        else:
+            columns = _columns_of_frame(self.system, self.params, given, row, store.columns())
+        store.restore(columns)
+        return store, players
+
+    def warn_of_lost_record(self, name: str | None) -> None:
+        """Warn if beliefs come from a history, but neither they nor the caller name their system."""
+        if name is not None or not isinstance(self.given, pd.DataFrame):
+            return
+        if "last_time_seconds" in self.given.columns and "system" not in self.given.attrs:
+            warn_user(
+                f"beliefs do not record what computed them, their attrs are lost: they are read as of {_DEFAULT}; name "
+                f"the system and its hyperparameters, or keep beliefs with Ratings.save"
+            )
+
+
+def _read(beliefs: Any) -> PlayerBeliefs | pd.DataFrame | None:
+    """Beliefs as they are accepted: an object with beliefs, or a frame indexed by player."""
     if beliefs is None or isinstance(beliefs, PlayerBeliefs):
         return beliefs
     if isinstance(beliefs, HasBeliefs):
@@ -125,114 +209,6 @@ def read_beliefs(beliefs: Any) -> PlayerBeliefs | pd.DataFrame | None:
     return given
 
 
-def last_event(beliefs: PlayerBeliefs | pd.DataFrame | None) -> tuple[int, int]:
-    """The number of events so far, and the end of the last one (0 if unknown)."""
-    if isinstance(beliefs, PlayerBeliefs):
-        return beliefs.n_events, beliefs.last_time
-    attrs = {} if beliefs is None else beliefs.attrs
-    return attrs.get("events", 0), attrs.get("time_seconds", 0)
-
-
-def choose_system(
-    name: str | None, hyperparameters: Mapping[str, Any], beliefs: PlayerBeliefs | pd.DataFrame | None
-) -> tuple[System, Any]:
-    """The system and its hyperparameters: those given, else those of the beliefs, else the defaults.
-
-    Raises
-    ------
-    ValueError
-        The beliefs were computed by another system or with other hyperparameters.
-    """
-    facts: Mapping[Any, Any] = {}
-    if isinstance(beliefs, PlayerBeliefs):
-        facts = {"system": beliefs.name, "hyperparameters": params_to_json(beliefs.params)}
-    elif beliefs is not None:
-        facts = beliefs.attrs
-    recorded_name, recorded = facts.get("system"), facts.get("hyperparameters", {})
-    if recorded_name is None:
-        system = find_system(name or _DEFAULT)
-        return system, build_contest_params(system, hyperparameters)
-    if name is not None and find_system(name).name != recorded_name:
-        raise ValueError(
-            f"beliefs are those of {recorded_name}, not of {name}; leave system out, or pass a mapping of ratings"
-        )
-    system = find_system(recorded_name)
-    params, computed = (
-        build_contest_params(system, {**recorded, **hyperparameters}),
-        build_contest_params(system, recorded),
-    )
-    wanted, had = params_to_json(params, whole=True), params_to_json(computed, whole=True)
-    if differs := [key for key in wanted if wanted[key] != had[key]]:
-        key = differs[0]
-        raise ValueError(
-            f"beliefs were computed with {key} = {had[key]}, not {wanted[key]}; leave {key} out, or pass a mapping of "
-            f"ratings to start from these with other hyperparameters"
-        )
-    return system, params
-
-
-def warn_of_lost_record(name: str | None, beliefs: PlayerBeliefs | pd.DataFrame | None) -> None:
-    """Warn if beliefs come from a history, but neither they nor the caller name their system."""
-    if name is not None or not isinstance(beliefs, pd.DataFrame):
-        return
-    if "last_time_seconds" in beliefs.columns and "system" not in beliefs.attrs:
-        warn_user(
-            f"beliefs do not record what computed them, their attrs are lost: they are read as of {_DEFAULT}; name the "
-            f"system and its hyperparameters, or keep beliefs with Ratings.save"
-        )
-
-
-def build_store(
-    system: System, params: Any, players: list[Any], beliefs: PlayerBeliefs | pd.DataFrame | None, what: str = "results"
-) -> tuple[Beliefs, list[Any]]:
-    """A store with the given beliefs, and all players in its order: ``players``, then the others of ``beliefs``.
-
-    Warns if no player has beliefs that carry their system: players may be new.
-
-    Raises
-    ------
-    ValueError
-        Invalid beliefs; or no player has any, and names are of another kind or the beliefs do not tell their system.
-    """
-    if beliefs is None:
-        return system.newcomers(params, len(players)), players
-    known = players_of(beliefs)
-    number = {player: i for i, player in enumerate(players)}
-    if known and players and not any(player in number for player in known):
-        recorded = isinstance(beliefs, PlayerBeliefs) or "system" in beliefs.attrs
-        report_no_common_player(known[0], players[0], recorded, what)
-    players = players + [player for player in known if player not in number]
-    number = {player: i for i, player in enumerate(players)}
-    store = system.newcomers(params, len(players))
-    row = np.array([number[player] for player in known], dtype=np.int64)
-    if isinstance(beliefs, PlayerBeliefs):
-        columns = store.columns()
-        for name, column in beliefs.columns.items():
-            newcomers = columns[name]
-            if isinstance(column, Ragged) and isinstance(newcomers, Ragged):
-                columns[name] = newcomers.put(row, column)
-            else:
-                newcomers[row] = column  # type: ignore[index]
-    else:
-        columns = _columns_of_frame(system, params, beliefs, row, store.columns())
-    store.restore(columns)
-    return store, players
-
-
-def players_of(beliefs: PlayerBeliefs | pd.DataFrame | None) -> list[Any]:
-    """The players with beliefs."""
-    if beliefs is None:
-        return []
-    return beliefs.players if isinstance(beliefs, PlayerBeliefs) else beliefs.index.tolist()
-
-
-def newcomers_among(players: Sequence[Any], beliefs: PlayerBeliefs | pd.DataFrame | None) -> list[Any]:
-    """The players without beliefs, each once, if any other one has some; otherwise :func:`build_store` says it."""
-    known = set(players_of(beliefs))
-    new = [player for player in dict.fromkeys(players) if player not in known]
-    return new if len(new) < len(set(players)) else []
-
-
 def report_no_common_player(known: Any, player: Any, recorded: bool = True, what: str = "results") -> None:
     """Warn that no player has beliefs, given one who has and one of the results.
 
@@ -240,11 +216,6 @@ def report_no_common_player(known: Any, player: Any, recorded: bool = True, what
     ----------
     recorded
         Whether the beliefs carry their system.
-
-    Raises
-    ------
-    ValueError
-        Their names are of another kind, or the beliefs do not carry their system.
     """
     if isinstance(known, str) != isinstance(player, str):
         raise ValueError(

@@ -39,11 +39,6 @@ def column_as_arrow(column: pd.Series[Any], name: str, mixed: bool = False) -> p
     ----------
     mixed
         Numbers beside text, as spreadsheets have them, become text.
-
-    Raises
-    ------
-    ValueError
-        The column has values of several kinds, or of a kind that Arrow does not have; names rows by their labels.
     """
     if isinstance(column.dtype, pd.SparseDtype):
         column = pd.Series(column.to_numpy(), column.index)

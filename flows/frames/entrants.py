@@ -36,13 +36,7 @@ class Entrants:
 
     @classmethod
     def of(cls, entrants: Sequence[Any]) -> Entrants:
-        """The entrants; a list of players is a team.
-
-        Raises
-        ------
-        ValueError
-            Fewer than two entrants, a player twice, a team without members, or a team with the name of a player.
-        """
+        """The entrants; a list of players is a team."""
         rosters = list(map(members_of, entrants))
         members = list(chain.from_iterable(rosters))
         players = ["+".join(map(str, roster)) if len(roster) > 1 else roster[0] for roster in rosters]
@@ -91,13 +85,7 @@ class Entrants:
 
 
 def members_of(entrant: Any) -> list[Any]:
-    """The players of an entrant: those of a list, which is a team, or the entrant itself.
-
-    Raises
-    ------
-    ValueError
-        The list is empty.
-    """
+    """The players of an entrant: those of a list, which is a team, or the entrant itself."""
     if not isinstance(entrant, list):
         return [entrant]
     if not entrant:

@@ -170,13 +170,7 @@ def _kept(names: Sequence[str], columns: Collection[str], replaced: Collection[s
 
 
 def open_frame(results: Any, what: str = "results") -> Frame:
-    """A frame of any kind.
-
-    Raises
-    ------
-    ValueError
-        It is no frame.
-    """
+    """A frame of any kind."""
     if isinstance(results, pd.DataFrame):
         return PandasFrame(results)
     library = type(results).__module__.partition(".")[0]
@@ -207,13 +201,7 @@ def as_kind(frame: pd.DataFrame | pa.Table, kind: str) -> Any:
 
 
 def concat(parts: Sequence[Any]) -> Any:
-    """The rows of pandas frames, or of Arrow tables, in this order; a column that one of them lacks is null there.
-
-    Raises
-    ------
-    ValueError
-        A column of Arrow has types that no type includes.
-    """
+    """The rows of pandas frames, or of Arrow tables, in this order; a column that one of them lacks is null there."""
     if isinstance(parts[0], pd.DataFrame):
         return pd.concat(parts) if len(parts) > 1 else parts[0]
     try:

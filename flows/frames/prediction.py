@@ -41,16 +41,7 @@ from ..execution.selection import select_beliefs
 from ..execution.team_laws import team_prior
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
-from .beliefs import (
-    HasBeliefs,
-    build_store,
-    choose_system,
-    last_event,
-    newcomers_among,
-    players_of,
-    read_beliefs,
-    warn_of_lost_record,
-)
+from .beliefs import HasBeliefs, InitialBeliefs
 from .entrants import Entrants, members_of
 from .notebook import titled_table, warn_user
 
@@ -99,27 +90,27 @@ def predict(
         Fewer than two players, a player twice, invalid beliefs, beliefs of another system or other hyperparameters, a
         hyperparameter out of range, or teams for a system without a rule for them.
     """
-    initial = read_beliefs(beliefs)
-    rating_system, params = choose_system(system, hyperparameters, initial)
+    initial = InitialBeliefs.open(beliefs, system, hyperparameters)
+    rating_system, params = initial.system, initial.params
     entrants = list(players)
     names = list(chain.from_iterable(map(members_of, entrants)))
     check_names(names)
-    store, _ = build_store(rating_system, params, names, initial, "the players")
-    warn_of_lost_record(system, initial)
+    store, _ = initial.store(names, "the players")
+    initial.warn_of_lost_record(system)
     known = store.last_time[store.last_time != NEVER]
     if time is not None and time_seconds is not None:
         raise ValueError(f"time={time!r} and time_seconds={time_seconds!r} exclude each other; give one")
     if time is not None or time_seconds is not None:
         time_seconds = parse_time(*((time_seconds, "time_seconds") if time is None else (time, "time")))
-    latest, (events, last) = int(known.max()) if len(known) else 0, last_event(initial)
+    latest, (events, last) = int(known.max()) if len(known) else 0, initial.last_event
     if time_seconds is None:
         time_seconds = latest
     check_to_come(params, time_seconds, *((last, latest) if len(known) else ()))
     for name, value in (("weight", weight), ("perf_ceiling", perf_ceiling)):
         check_value(name, value, ROUND_LIMITS[name])
     columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
-    if new := newcomers_among(names, initial):
-        warn_user(f"no rating of {unknown_names(new, players_of(initial))}: a newcomer in the prediction")
+    if new := initial.newcomers_among(names):
+        warn_user(f"no rating of {unknown_names(new, initial.players)}: a newcomer in the prediction")
     prediction = Prediction(
         Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
         entrants, columns, time_seconds, events, weight, perf_ceiling,

@@ -31,15 +31,7 @@ from ..execution.rater import BeliefColumns, Rater
 from ..execution.rounds import check_teams
 from ..rating.current_ratings import CurrentRatings, cut_at
 from ..results.display import Display
-from .beliefs import (
-    HasBeliefs,
-    PlayerBeliefs,
-    build_store,
-    choose_system,
-    last_event,
-    read_beliefs,
-    warn_of_lost_record,
-)
+from .beliefs import HasBeliefs, InitialBeliefs, PlayerBeliefs
 from .notebook import warn_user
 from .results import NO_TIMES, Results
 
@@ -137,11 +129,11 @@ def rate_results(
         Numbers of the display rating, which decides about limits, in place of those of the system.
     """
     results.refuse_columns_in(hyperparameters or {})
-    initial = read_beliefs(beliefs)
-    rating_system, params = choose_system(system, hyperparameters or {}, initial)
+    initial = InitialBeliefs.open(beliefs, system, hyperparameters or {})
+    rating_system, params = initial.system, initial.params
     if not results.timed:
         check_times(rating_system.params, chosen_of(params, hyperparameters or ()), NO_TIMES)
-    n_events, last_time = last_event(initial)
+    n_events, last_time = initial.last_event
     if n_events and not last_time and results.timed:
         check_first_times(params, "the contests before have no times: columns={'time': ''} leaves those of these out")
     if last_time != 0 and "time" not in results.columns:
@@ -150,8 +142,8 @@ def rate_results(
     if 0 not in (first, last_time) and first < last_time:
         back = f"time goes back at the first contest, to {spelled(first)} from {spelled(last_time)}"
         warn_user(f"{back}, the end of the last rated one; the order was kept as given")
-    store, players = build_store(rating_system, params, results.players, initial)
-    warn_of_lost_record(system, initial)
+    store, players = initial.store(results.players)
+    initial.warn_of_lost_record(system)
     first_event = n_events - (n_events > 0 and 0 != last_time == first)
     rounds = replace(results.rounds, event=results.rounds.event + first_event)
     check_teams(rating_system, rounds)
@@ -181,13 +173,7 @@ def rate_results(
 
 
 def open_given_engine(engine: Any, workers: int | None) -> Engine:
-    """The engine of a name, or of a Dask client.
-
-    Raises
-    ------
-    ValueError
-        Neither of them.
-    """
+    """The engine of a name, or of a Dask client."""
     if isinstance(engine, str):
         return open_engine(engine, workers)
     if not hasattr(engine, "scheduler"):

@@ -68,13 +68,7 @@ class Results:
     reading: Reading
 
     def refuse_columns_in(self, hyperparameters: Mapping[str, Any]) -> None:
-        """Refuse the name of a column that is given as a hyperparameter, such as ``team="club"``.
-
-        Raises
-        ------
-        ValueError
-            Names the argument for columns.
-        """
+        """Refuse the name of a column that is given as a hyperparameter, such as ``team="club"``."""
         for key, value in hyperparameters.items():
             if key in KEYS and isinstance(value, str) and value in self.frame.names:
                 rule = f"{key}={value!r} is a hyperparameter, and results have a column {value!r}"
@@ -136,11 +130,6 @@ class Reading:
             Whether contests may have ``rated_above`` or ``rated_below``.
         first
             Number of the first contest of winners and losers without a column of contests.
-
-        Raises
-        ------
-        ValueError
-            Invalid results; the message names the contest, the rows with their labels, and the rule.
         """
         frame = open_frame(results)
         of_teams, columns = _split_teams(self.columns, self.duplicates)
@@ -181,15 +170,7 @@ class Reading:
 
 
 def named_columns(columns: Mapping[str, str] | None, **keywords: str | None) -> dict[str, str]:
-    """The names of columns that a mapping or keywords give, by key.
-
-    Raises
-    ------
-    TypeError
-        ``columns`` is no mapping from keys to names.
-    ValueError
-        A key is unknown, or both give different names for one key.
-    """
+    """The names of columns that a mapping or keywords give, by key."""
     if not isinstance(columns, Mapping | None):
         raise TypeError(f"columns must be a mapping such as {{'contest': 'race_id'}}, got {described(columns)}")
     named = {key: name for key, name in (columns or {}).items() if name is not None}

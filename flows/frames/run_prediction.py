@@ -72,13 +72,7 @@ def predict_run(
 
 
 def members_of(dataset: Dataset, entrant: str) -> list[str]:
-    """The handles of an entrant: of a team ``ada+grace``, unless a player has just this name.
-
-    Raises
-    ------
-    ValueError
-        A member without a name.
-    """
+    """The handles of an entrant: of a team ``ada+grace``, unless a player has just this name."""
     if "+" not in entrant or dataset.find(entrant) is not None or entrant in dataset.log().aliases:
         return [entrant]
     members = entrant.split("+")

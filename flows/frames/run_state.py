@@ -60,11 +60,6 @@ class RunState:
             The data set of the run, if it is open.
         players
             Read the beliefs of these players only: distinct numbers, ascending. Players without beliefs are left out.
-
-        Raises
-        ------
-        LakeError
-            The run has no ratings or was interrupted.
         """
         dataset = dataset or Dataset.open(run.lake, run.config["dataset"])
         last, digest, contests = _committed(run, dataset)

@@ -11,7 +11,7 @@ from ..common.arguments import check_names, checked
 from ..common.configuration.system_names import SystemName
 from ..results.display import Display
 from ..results.group_level import group_level
-from .beliefs import HasBeliefs, build_store, choose_system, read_beliefs, warn_of_lost_record
+from .beliefs import HasBeliefs, InitialBeliefs
 
 __all__ = ["team_rating"]
 
@@ -44,14 +44,13 @@ def team_rating(
     ValueError
         No players, a player twice, invalid beliefs, or a hyperparameter out of range.
     """
-    initial = read_beliefs(beliefs)
-    rating_system, params = choose_system(system, hyperparameters, initial)
+    initial = InitialBeliefs.open(beliefs, system, hyperparameters)
     names = list(players)
     check_names(names)
     if twice := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"player {twice[0]!r} is named twice")
-    store, _ = build_store(rating_system, params, names, initial, "the players")
-    warn_of_lost_record(system, initial)
-    display = Display(rating_system, params, rating_system.deviations if deviations is None else deviations)
+    store, _ = initial.store(names, "the players")
+    initial.warn_of_lost_record(system)
+    display = Display(initial.system, initial.params, initial.system.deviations if deviations is None else deviations)
     members = slice(0, len(names))  # other players of the beliefs follow
     return group_level(display.rating(store.mu[members], store.sigma[members], store.n_rounds[members]).tolist())

@@ -30,11 +30,6 @@ def double_winners(frame: Frame, columns: dict[str, str], first: int) -> tuple[F
         Names of columns by key. In the result, players, ranks and contests take the place of winners, losers and draws.
     first
         Number of the first game, if there is no column of contests.
-
-    Raises
-    ------
-    SourceError
-        A column is missing, a draw is neither true nor false, or two rows have one contest.
     """
     named = {key: columns[key] for key in OF_WINNERS if columns.get(key)}
     folded: dict[str, list[str]] = {}

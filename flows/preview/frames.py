@@ -21,15 +21,7 @@ from ..common.times import parse_time
 from ..common.title_files import parse_titles
 from ..common.titles import NONE, Titles
 from ..execution.selection import select_beliefs
-from ..frames.beliefs import (
-    HasBeliefs,
-    build_store,
-    choose_system,
-    last_event,
-    newcomers_among,
-    players_of,
-    read_beliefs,
-)
+from ..frames.beliefs import HasBeliefs, InitialBeliefs
 from ..frames.kinds import as_kind, open_frame
 from ..frames.notebook import warn_user
 from ..frames.results import named_columns
@@ -132,12 +124,12 @@ def _preview_beliefs(
     system: str | None,
     hyperparameters: Mapping[str, Any],
 ) -> Preview:
-    initial = read_beliefs(ratings)
-    rating_system, params = choose_system(system, hyperparameters, initial)
+    initial = InitialBeliefs.open(ratings, system, hyperparameters)
+    rating_system, params = initial.system, initial.params
     names = list(standings.players)
-    store, _ = build_store(rating_system, params, names, initial, "the standings")
+    store, _ = initial.store(names, "the standings")
     known = store.last_time[store.last_time != NEVER]
-    latest, (events, last) = int(known.max()) if len(known) else 0, last_event(initial)
+    latest, (events, last) = int(known.max()) if len(known) else 0, initial.last_event
     given = standings.time_seconds
     events -= given not in (None, 0) and given == last and events > 0  # a division of the last event
     time = latest if given is None else given
@@ -145,8 +137,8 @@ def _preview_beliefs(
     beliefs = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     factor = rating_system.deviations if deviations is None else deviations
     rules = Rules(Display(rating_system, params, factor), titles, Skipping.of(rating_system))
-    texts = [player for player in players_of(initial) if isinstance(player, str)]
-    new = [player for player in newcomers_among(names, initial) if isinstance(player, str)]
+    texts = [player for player in initial.players if isinstance(player, str)]
+    new = [player for player in initial.newcomers_among(names) if isinstance(player, str)]
     notes = alike_lines(new, Search(texts), "", "a newcomer") if new else []
     found = preview_round(rules, standings.at(time), beliefs, events)
     return replace(found, notes=(*notes, *found.notes))

@@ -26,13 +26,7 @@ _COLUMNS = ("round_index", "time_seconds", "perf", "mu", "sigma", "rating")
 
 
 def players_of(history: pd.DataFrame, players: Sequence[Any], name: str, form: RatingFormat) -> Figure:
-    """The ratings of some players over time.
-
-    Raises
-    ------
-    ValueError
-        No players or too many, or one without a round.
-    """
+    """The ratings of some players over time."""
     if not 1 <= len(players) <= MOST_PLAYERS:
         raise ValueError(f"a figure shows 1 to {MOST_PLAYERS} players, got {len(players)}")
     drawn = []
@@ -47,13 +41,7 @@ def players_of(history: pd.DataFrame, players: Sequence[Any], name: str, form: R
 
 
 def distribution_of(ratings: npt.NDArray[np.float64], name: str) -> Figure:
-    """A histogram of ratings.
-
-    Raises
-    ------
-    ValueError
-        There are none.
-    """
+    """A histogram of ratings."""
     if not len(ratings):
         raise ValueError("there are no ratings to draw")
     with drawing("a figure"):

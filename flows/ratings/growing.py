@@ -108,7 +108,7 @@ class GrowingBeliefs:
     def of_players(self, players: Sequence[Any]) -> PlayerBeliefs:
         """The beliefs about those of these players who have any, as beliefs before further contests of all of them.
 
-        Warns, or raises ValueError, if none of them has any, as :func:`ranklake.flows.frames.beliefs.build_store`.
+        Warns, or raises ValueError, if none of them has any, as ``InitialBeliefs.store``.
         """
         named = {number: player for player in players if (number := self._number(player)) is not None}
         if not named and players and any(self.names):

@@ -70,13 +70,7 @@ def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBe
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], PlayerBeliefs, Any]:
-    """The facts, the beliefs and the history of a file.
-
-    Raises
-    ------
-    ValueError
-        The file is of another program, or of a later release.
-    """
+    """The facts, the beliefs and the history of a file."""
     try:
         with open(path, "rb") as file:
             table = pq.ParquetFile(file).read()

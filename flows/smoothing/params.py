@@ -55,13 +55,7 @@ def params_of(system_params: Any, settings: Mapping[str, Any]) -> Smoothing:
 
 
 def estimated_of(system_params: Any) -> tuple[str, ...]:
-    """The hyperparameters of smoothing that also determine those of the system.
-
-    Raises
-    ------
-    ValueError
-        The system has another model.
-    """
+    """The hyperparameters of smoothing that also determine those of the system."""
     if isinstance(system_params, EloMMS):
         return ESTIMATED
     if isinstance(system_params, EloMMParams) and system_params.beta is None:

@@ -17,13 +17,7 @@ Setting = dict[str, Any]
 
 
 def published_grid(system: str) -> list[Setting]:
-    """Every set of hyperparameters of a system's grid.
-
-    Raises
-    ------
-    ValueError
-        The paper has no grid for this system.
-    """
+    """Every set of hyperparameters of a system's grid."""
     if system not in GRIDS:
         raise ValueError(
             f"there is no published grid for {system}, only for {', '.join(GRIDS)}; give values, as k=10,20,40"

@@ -69,13 +69,7 @@ Space = Mapping[str, Axis]
 
 
 def parse_space(system: System, texts: Sequence[str]) -> dict[str, Axis]:
-    """``("rho=0.04,1,inf", "weight_limit=0.05:0.5:log")`` as axes.
-
-    Raises
-    ------
-    ValueError
-        A text is neither, a hyperparameter is unknown, or a value is not valid for it.
-    """
+    """``("rho=0.04,1,inf", "weight_limit=0.05:0.5:log")`` as axes."""
     space: dict[str, Axis] = {}
     hints = typing.get_type_hints(system.params)
     for name, text in parse_settings(tuple(texts)).items():
