@@ -5,15 +5,16 @@ from __future__ import annotations
 import itertools
 import os
 import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
 
 import click
 
-from ..common.interrupts import interruptible
-from .group import LazyGroup
-from .terminal.messages import escape_logs, print_traceback, print_usage
+from .terminal.process import escape_logs, interruptible, print_traceback, print_usage
 from .terminal.terminal import print_line, write_utf8
 
-__all__ = ["cli", "main"]
+__all__ = ["LazyGroup", "cli", "main"]
 
 # By command: module, attribute, and a line of at most 61 characters.
 SECTIONS = {
@@ -32,7 +33,7 @@ SECTIONS = {
         "follow": (".commands.follow:follow", "Ingest new contests, rate and publish, once or repeatedly."),
         "smooth": (".commands.rate:smooth", "Smooth a run: skills given all rounds before and after."),
         "systems": (".commands.systems:systems", "List the rating systems and their hyperparameters."),
-        "warm": (".commands.warm:warm", "Compile the kernels of rating systems ahead of use."),
+        "warm": (".commands.systems:warm", "Compile the kernels of rating systems ahead of use."),
     },
     "Show and publish": {
         "leaderboard": (".commands.results:leaderboard", "Show the players of a run, best first."),
@@ -61,6 +62,73 @@ SECTIONS = {
 }
 
 RENAMED = {"search": "tune", "compare": "diff"}  # the old names work in this release only
+
+
+class LazyGroup(click.Group):
+    """A group of commands in sections; a command's module is imported when the command is looked up.
+
+    Parameters
+    ----------
+    sections
+        For each heading the commands by name, each with its object (``module:attribute``) and its line in the list of
+        commands.
+    package
+        The package to which relative modules belong.
+    renamed
+        The new name of each command by its old one, which still works, with a notice.
+    """
+
+    def __init__(
+        self,
+        *,
+        sections: Mapping[str, Mapping[str, tuple[str, str]]],
+        package: str,
+        renamed: Mapping[str, str],
+        **kwargs: Any,
+    ) -> None:
+        places = {name: place for commands in sections.values() for name, (place, _) in commands.items()}
+        super().__init__(commands=_Commands(places, package), **kwargs)  # type: ignore[arg-type]  # read-only
+        self._sections, self._renamed = sections, renamed
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and (name := self._renamed.get(args[0])) is not None:
+            print_line(f"{args[0]} is called {name} now; the next release has the new name alone", err=True)
+            args = [name, *args[1:]]
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their headings, in aligned columns, without importing them."""
+        width = max(map(len, self.commands))
+        with formatter.section("Commands"):
+            for heading, commands in self._sections.items():
+                with formatter.section(heading):
+                    formatter.write_dl([(name.ljust(width), text) for name, (_, text) in commands.items()])
+
+
+class _Commands(Mapping[str, click.Command]):
+    """Commands by name."""
+
+    def __init__(self, places: Mapping[str, str], package: str) -> None:
+        self._places, self._package = places, package
+
+    def __getitem__(self, name: str) -> click.Command:
+        module, _, attribute = self._places[name].partition(":")
+        command: click.Command = getattr(import_module(module, self._package), attribute)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places  # without an import
 
 
 @click.group(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...common.interrupts import interruptible
 from ..terminal.file_options import contest_options, query_options, query_text, table_options
 from ..terminal.parameters import SPAN, LakeAddress
+from ..terminal.process import interruptible
 from ..terminal.terminal import (
     SWITCH_SECONDS,
     EngineChoice,

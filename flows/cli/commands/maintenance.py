@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.text import count
-from ..terminal.imports import without_pandas
 from ..terminal.parameters import DATASET, RUN, LakeAddress
+from ..terminal.process import without_pandas
 from ..terminal.terminal import (
     lake_option,
     print_line,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..terminal.imports import without_pandas
 from ..terminal.parameters import RUN, LakeAddress
+from ..terminal.process import without_pandas
 from ..terminal.terminal import (
     deviations_option,
     lake_option,

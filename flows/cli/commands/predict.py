@@ -6,8 +6,8 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from ..terminal.imports import without_pandas
 from ..terminal.parameters import FINITE, TIME, LakeAddress, handles_in
+from ..terminal.process import without_pandas
 from ..terminal.terminal import (
     check_safe,
     deviations_option,

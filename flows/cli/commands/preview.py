@@ -7,8 +7,8 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from ..terminal.file_options import read_options, table_options
-from ..terminal.imports import without_pandas
 from ..terminal.parameters import TIME, LakeAddress, handles_in
+from ..terminal.process import without_pandas
 from ..terminal.terminal import (
     check_safe,
     deviations_option,
@@ -79,7 +79,7 @@ def preview(
     for note in found.notes:
         print_line(note, err=True)
     if form == "table":
-        from ..terminal.show_preview import preview_table
+        from ..terminal.show_changes import preview_table
 
         print_table(preview_table(found, top))
     else:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..terminal.imports import without_pandas
-from ..terminal.memory import keep_freed_memory
 from ..terminal.parameters import TITLES, LakeAddress
+from ..terminal.process import keep_freed_memory, without_pandas
 from ..terminal.terminal import (
     SWITCH_SECONDS,
     EngineChoice,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ...common.text import count
-from ..terminal.imports import without_pandas
 from ..terminal.parameters import AGE, RUN, TIME, LakeAddress
+from ..terminal.process import without_pandas
 from ..terminal.terminal import (
     check_safe,
     deviations_option,
@@ -188,7 +188,7 @@ def diff(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAdd
         rows = finite_rows(found.players).to_pylist()
         write_json({**facts, "quantiles": found.quantiles(), "players": rows})
     else:
-        from ..terminal.show_migration import migration_tables
+        from ..terminal.show_changes import migration_tables
 
         for table in migration_tables(found, (runs[0].format, runs[1].format), top):
             print_table(table)
@@ -222,6 +222,6 @@ def explain(
     if form == "json":
         write_json(found.to_json())
     else:
-        from ..terminal.show_migration import explanation_table
+        from ..terminal.show_changes import explanation_table
 
         print_table(explanation_table(found, form_of_ratings))

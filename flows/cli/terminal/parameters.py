@@ -101,7 +101,7 @@ class _TitlesType(_ParamType):
         return self.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TitlesChoice:
-        from ...common.title_files import parse_titles
+        from ...common.titles import parse_titles
 
         try:
             return parse_titles(value)

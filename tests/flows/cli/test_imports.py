@@ -12,7 +12,7 @@ PROGRAM = """
 import importlib.util, sys
 import numpy as np
 import pyarrow as pa
-from ranklake.flows.cli.terminal.imports import without_pandas
+from ranklake.flows.cli.terminal.process import without_pandas
 without_pandas()
 assert not [finder for finder in sys.meta_path if type(finder).__module__.startswith("ranklake")]
 assert pa.array([1.5, None], from_pandas=True).to_numpy(zero_copy_only=False)[0] == 1.5
@@ -38,5 +38,5 @@ def test_without_pandas__it_can_be_imported_later() -> None:
 
 @pytest.mark.slow
 def test_without_pandas__has_no_effect_after_its_import() -> None:
-    late = "import pandas\nfrom ranklake.flows.cli.terminal.imports import without_pandas\nwithout_pandas()\n"
+    late = "import pandas\nfrom ranklake.flows.cli.terminal.process import without_pandas\nwithout_pandas()\n"
     run(f"{late}import pyarrow as pa\nassert pa.array([pandas.NA, 1], from_pandas=True).null_count == 1")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from ranklake.flows.cli.terminal.memory import keep_freed_memory
+from ranklake.flows.cli.terminal.process import keep_freed_memory
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def test_keep_freed_memory__without_jemalloc_nothing_changes(monkeypatch, defaul
 
 SNAPSHOT = """
 import os
-from ranklake.flows.cli.terminal.memory import keep_freed_memory
+from ranklake.flows.cli.terminal.process import keep_freed_memory
 keep_freed_memory()
 assert "ARROW_DEFAULT_MEMORY_POOL" not in os.environ  # child processes choose their own
 import numpy as np

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import files, games, kaggle, sites, synthetic
+from . import files, games, sites
 
 __all__ = ["ingest"]
 
@@ -17,15 +17,9 @@ def ingest() -> None:
 for command in (
     files.ingest_files,
     files.ingest_database,
-    synthetic.ingest_synthetic,
+    games.ingest_synthetic,
     games.ingest_games,
-    kaggle.ingest_kaggle,
-    sites.ingest_atcoder,
-    sites.ingest_codeforces,
-    sites.ingest_codeforces_teams,
-    sites.ingest_ctftime,
-    sites.ingest_dmoj,
-    sites.ingest_lichess,
-    sites.ingest_topcoder,
+    sites.ingest_kaggle,
+    *sites.site_commands(),
 ):
     ingest.add_command(command)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import click
@@ -11,23 +12,7 @@ from ...terminal.parameters import DATASET, LakeAddress
 from ...terminal.terminal import lake_option, print_wait, progress, rewrite_option, steal_option, usage
 from .output import ingest_requested, print_report
 
-__all__ = [
-    "ingest_atcoder",
-    "ingest_codeforces",
-    "ingest_codeforces_teams",
-    "ingest_ctftime",
-    "ingest_dmoj",
-    "ingest_lichess",
-    "ingest_topcoder",
-    "normalise",
-]
-
-
-def site_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of all sites."""
-    for option in reversed(_SITE_OPTIONS):
-        command = option(command)
-    return command
+__all__ = ["ingest_kaggle", "normalise", "site_commands"]
 
 
 _SITE_OPTIONS = (
@@ -41,74 +26,59 @@ _SITE_OPTIONS = (
 )  # fmt: skip
 
 
-@click.command("codeforces", short_help="Ingest the rated rounds of Codeforces.")
-@site_options
-def ingest_codeforces(**choices: Any) -> None:
-    """Ingest the rated rounds of Codeforces.
-
-    The first call requests every contest, one every two seconds, which takes about an hour. After an interrupt, the
-    same command continues. Rounds of teams are left out, see `ingest codeforces-teams`.
-    """
-    _ingest_site("codeforces", **choices)
-
-
-@click.command("codeforces-teams", short_help="Ingest the rounds of teams of Codeforces.")
-@site_options
-def ingest_codeforces_teams(**choices: Any) -> None:
-    """Ingest the rounds of Codeforces in which teams took places: 17 rounds of the years 2015 to 2018.
-
-    With --dataset codeforces they are in one data set with the other rounds. Only systems with a rule for teams rate
-    it.
-    """
-    _ingest_site("codeforces-teams", **choices)
-
-
-@click.command("ctftime", short_help="Ingest the events of CTFtime.")
-@site_options
-def ingest_ctftime(**choices: Any) -> None:
-    """Ingest the events of CTFtime: the results of each year, and the names of teams, 300 a request.
-
-    Teams are identified by their ids. If teams have the same name, the id is appended to all but the first.
-    """
-    _ingest_site("ctftime", **choices)
-
-
-@click.command("topcoder", short_help="Ingest the rounds of TopCoder from its closed data feed.")
-@site_options
-def ingest_topcoder(**choices: Any) -> None:
-    """Ingest the rounds of TopCoder from the files of its data feed, which is closed.
-
-    --base-url is the folder or address of dd_round_list.xml and dd_round_results_rd=ROUND.xml. Each division of a
-    round is a contest.
-    """
-    _ingest_site("topcoder", **choices)
-
-
-@click.command("atcoder", short_help="Ingest the rated contests of AtCoder.")
-@site_options
-def ingest_atcoder(**choices: Any) -> None:
-    """Ingest the rated contests of AtCoder, without marathons (AHC)."""
-    _ingest_site("atcoder", **choices)
+_SITES = {
+    "codeforces": (
+        "Ingest the rated rounds of Codeforces.",
+        "Ingest the rated rounds of Codeforces.\n\n"
+        "The first call requests every contest, one every two seconds, which takes about an hour. After an "
+        "interrupt, the same command continues. Rounds of teams are left out, see `ingest codeforces-teams`.",
+    ),
+    "codeforces-teams": (
+        "Ingest the rounds of teams of Codeforces.",
+        "Ingest the rounds of Codeforces in which teams took places: 17 rounds of the years 2015 to 2018.\n\n"
+        "With --dataset codeforces they are in one data set with the other rounds. Only systems with a rule "
+        "for teams rate it.",
+    ),
+    "ctftime": (
+        "Ingest the events of CTFtime.",
+        "Ingest the events of CTFtime: the results of each year, and the names of teams, 300 a request.\n\n"
+        "Teams are identified by their ids. If teams have the same name, the id is appended to all but the "
+        "first.",
+    ),
+    "topcoder": (
+        "Ingest the rounds of TopCoder from its closed data feed.",
+        "Ingest the rounds of TopCoder from the files of its data feed, which is closed.\n\n"
+        "--base-url is the folder or address of dd_round_list.xml and dd_round_results_rd=ROUND.xml. Each "
+        "division of a round is a contest.",
+    ),
+    "atcoder": (
+        "Ingest the rated contests of AtCoder.",
+        "Ingest the rated contests of AtCoder, without marathons (AHC).",
+    ),
+    "dmoj": (
+        "Ingest the rated contests of DMOJ or a similar site.",
+        "Ingest the rated contests of DMOJ, or of another site with its software (--base-url).",
+    ),
+    "lichess": (
+        "Ingest tournaments of lichess.",
+        "Ingest the named tournaments of lichess; without names, arenas that ended recently.\n\n"
+        "The environment variable RANKLAKE_LICHESS_TOKEN may have an access token.",
+    ),
+}  # short help, help
+_OF_LICHESS = (
+    click.option("--team", "teams", multiple=True, metavar="ID", help="Tournaments of this team; repeatable."),
+    click.option("--arena", "arenas", multiple=True, metavar="ID", help="This arena; repeatable."),
+    click.option("--swiss", "swisses", multiple=True, metavar="ID", help="This swiss tournament; repeatable."),
+)
 
 
-@click.command("dmoj", short_help="Ingest the rated contests of DMOJ or a similar site.")
-@site_options
-def ingest_dmoj(**choices: Any) -> None:
-    """Ingest the rated contests of DMOJ, or of another site with its software (--base-url)."""
-    _ingest_site("dmoj", **choices)
-
-
-@click.command("lichess", short_help="Ingest tournaments of lichess.")
-@click.option("--team", "teams", multiple=True, metavar="ID", help="Tournaments of this team; repeatable.")
-@click.option("--arena", "arenas", multiple=True, metavar="ID", help="This arena; repeatable.")
-@click.option("--swiss", "swisses", multiple=True, metavar="ID", help="This swiss tournament; repeatable.")
-@site_options
-def ingest_lichess(**choices: Any) -> None:
-    """Ingest the named tournaments of lichess; without names, arenas that ended recently.
-
-    The environment variable RANKLAKE_LICHESS_TOKEN may have an access token.
-    """
-    _ingest_site("lichess", **choices)
+def site_commands() -> Iterator[click.Command]:
+    """The commands that ingest the contests of a site."""
+    for name, (short, text) in _SITES.items():
+        command: Callable[..., None] = partial(_ingest_site, name)
+        for option in reversed((*(_OF_LICHESS if name == "lichess" else ()), *_SITE_OPTIONS)):
+            command = option(command)
+        yield click.command(name, short_help=short, help=text)(command)
 
 
 @click.command()
@@ -143,3 +113,40 @@ def _ingest_site(
         address, again = where.pop("base_url"), where.pop("again")
         request = SourceRequest(source, dataset or source, since, address, again=again, choices=where)
     ingest_requested(lake, request, source, "responses", steal=steal)
+
+
+@click.command("kaggle", short_help="Ingest the competitions of Kaggle from files.")
+@click.option("--base-url", required=True, metavar="FOLDER", help="Folder of Competitions.csv, Teams.csv, "
+              "TeamMemberships.csv and Users.csv.")  # fmt: skip
+@click.option("--dataset", type=DATASET, default="kaggle", show_default=True, help="Name of the data set.")
+@click.option("--since", metavar="TIME", help="Only competitions that ended at this time or later; older ones stay.")
+@steal_option
+@lake_option
+def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, lake: LakeAddress) -> None:
+    """Ingest the competitions of Kaggle from the files of the "Meta Kaggle" set.
+
+    The ranks are those of the private leaderboard; every member of a team has the rank of the team.
+    """
+    from pathlib import Path
+
+    from ....common.times import parse_time
+    from ....ingestion.sites import ingest_source
+
+    with usage():
+        if since is not None:
+            parse_time(since, "--since")
+        if not Path(base_url).is_dir():
+            raise ValueError(f"--base-url must be a folder, got {base_url!r}")
+    with progress("kaggle") as update:
+        opened = lake.open(create=True)
+        report = ingest_source(
+            opened,
+            "kaggle",
+            dataset,
+            since=since,
+            base_url=base_url,
+            steal=steal,
+            on_wait=print_wait,
+            on_progress=update,
+        )
+    print_report(report)

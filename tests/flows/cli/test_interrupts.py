@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from helpers.timeouts import TIMEOUT
 
-from ranklake.flows.common.interrupts import interruptible
+from ranklake.flows.cli.terminal.process import interruptible
 
 
 def watchers() -> list[threading.Thread]:
@@ -56,7 +56,7 @@ def test_interruptible__in_another_thread_does_nothing() -> None:
 
 HEAD = """
 import os, signal, sys, threading, time
-import ranklake.flows.common.interrupts as interrupts
+import ranklake.flows.cli.terminal.process as interrupts
 interrupts.GRACE_SECONDS = {grace}
 def interrupt(number=signal.SIGINT):
     os.kill(os.getpid(), number)
@@ -174,7 +174,7 @@ TWICE = """
 """
 
 
-@pytest.mark.bound("ranklake.flows.common.interrupts.GRACE_SECONDS")
+@pytest.mark.bound("ranklake.flows.cli.terminal.process.GRACE_SECONDS")
 @pytest.mark.parametrize(
     ("block", "grace"), [(SWALLOWED, 0.1), (NEVER_FREE, 0.1), (TWICE, 1000.0)], ids=["swallowed", "never-free", "twice"]
 )
