@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from ..common.arrow_types import plain_column
 from ..common.text import quoted
+from ..sources.columns import plain_column
 
 __all__ = ["arrow_as_pandas", "column_as_arrow", "polars_as_arrow"]
 

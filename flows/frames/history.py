@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..common.arguments import checked
 from ..common.configuration.presets import choose_preset, display_of_preset
-from ..common.configuration.system_names import SystemName
+from ..common.configuration.settings import SystemName
 from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates

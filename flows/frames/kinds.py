@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from ..common.arrow_types import plain
 from ..common.text import described
+from ..sources.columns import plain
 from .conversions import arrow_as_pandas, column_as_arrow, polars_as_arrow
 
 __all__ = ["SUFFIX", "ArrowFrame", "Frame", "PandasFrame", "as_kind", "concat", "free_name", "open_frame", "to_pandas"]

@@ -28,8 +28,8 @@ from ranklake.storage.names.hints import unknown_names
 
 from ..common.arguments import check_names, checked
 from ..common.configuration.needed_times import check_to_come
-from ..common.configuration.system_names import SystemName
-from ..common.ignored_columns import count_ignored, ignored_lines
+from ..common.configuration.settings import SystemName
+from ..common.skipping import count_ignored, ignored_lines
 from ..common.text import count, described
 from ..common.times import parse_time
 from ..common.titles import NONE

@@ -18,8 +18,7 @@ from ranklake.storage.datasets.rating_limits import in_range
 
 from ..common.adapters import concat_rounds, places_among_rated
 from ..common.configuration.needed_times import check_first_times, check_times, chosen_of
-from ..common.ignored_columns import IN_PYTHON, count_ignored, ignored_lines
-from ..common.skipping import Skipping, count_reasons, skipped_text
+from ..common.skipping import IN_PYTHON, Skipping, count_ignored, count_reasons, ignored_lines, skipped_text
 from ..common.text import described
 from ..common.times import spelled
 from ..compilation.compile import compile_kernels

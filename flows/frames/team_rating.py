@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ..common.arguments import check_names, checked
-from ..common.configuration.system_names import SystemName
+from ..common.configuration.settings import SystemName
 from ..results.display import Display
 from ..results.group_level import group_level
 from .beliefs import HasBeliefs, InitialBeliefs

@@ -17,8 +17,7 @@ from ranklake.storage.lake import layout
 from ..common.text import count
 from ..databases.address import DatabaseAddress
 from ..databases.connection import connect
-from ..sources.databases.query import read_query
-from ..sources.databases.watermark import Watermark
+from ..sources.databases.query import Watermark, read_query
 from .files import ReadContests, check_options, count_contests, ingest_contests
 from .report import FilesReport
 

@@ -1,20 +1,23 @@
-"""From a site to the response archive: missing documents are requested once, recent ones again from time to time."""
+"""From a site to the response archive: missing documents are requested once, recent ones again from time to time.
+
+Files of a folder are read as the responses of a site.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ..common.progress import ProgressCallback
-from ..http.client import Client
+from ..http.client import Client, Clock
 from ..sources.base import SourceError
 from ..sources.limits import MAX_CONTEST_ID, check_length
-from ..sources.sites.documents import Document, Key
+from ..sources.sites.documents import Document, Key, Response
 from ..sources.sites.site import DocumentRequest, Site
-from .folder_client import FolderClient
 from .response_archive import ArchiveEntry, ResponseArchive
 
-__all__ = ["Fetcher", "fetch"]
+__all__ = ["Fetcher", "FolderClient", "fetch"]
 
 T = TypeVar("T")
 SETTLED_SECONDS = 30 * 86_400  # older contests are no longer corrected; only `again` requests them
@@ -184,3 +187,43 @@ def _overdue(entry: ArchiveEntry, request: DocumentRequest, now: float) -> float
         return 0.0
     young = max(entry.checked_seconds - request.end_seconds, YOUNG_SECONDS)
     return 0.0 if young >= SETTLED_SECONDS else (now - request.end_seconds) / (2.0 * young)
+
+
+class FolderClient:
+    """Reads files of a folder as responses, with the interface of :class:`Client`; a missing file is a 404."""
+
+    def __init__(self, source: str, folder: str, *, clock: Clock | None = None) -> None:
+        self.requests = 0
+        self.clock = clock or Clock()
+        self._source, self._folder = source, Path(folder)
+
+    def __enter__(self) -> FolderClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def get(
+        self, path: str, *, etag: str = "", last_modified: str = "", accept: Collection[int] = frozenset({200})
+    ) -> Response:
+        """The file at a path below the folder.
+
+        Raises
+        ------
+        SourceError
+            The file is missing or cannot be read.
+        """
+        file, now = self._folder / path, int(self.clock.now())
+        self.requests += 1
+        try:
+            facts = file.stat()
+            version = f"{facts.st_mtime_ns}-{facts.st_size}"
+            if etag == version:
+                return Response(str(file), 304, b"", now, version)
+            return Response(str(file), 200, file.read_bytes(), now, version)
+        except FileNotFoundError:
+            if 404 in accept:
+                return Response(str(file), 404, b"", now)
+            raise SourceError("no such file", self._source, member=str(file)) from None
+        except OSError as error:
+            raise SourceError(f"cannot be read: {error.strerror or error}", self._source, member=str(file)) from None

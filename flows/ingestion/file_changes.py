@@ -21,8 +21,7 @@ from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
 
 from ..sources.base import SourceError
-from ..sources.folders import is_leftover, walk
-from ..sources.lake_tables import kind_of
+from ..sources.lake_tables import is_leftover, kind_of, walk
 
 __all__ = ["FileState", "PathChanges", "watch"]
 

@@ -20,8 +20,7 @@ from ..common.times import parse_time
 from ..http.client import Client
 from ..sources.base import SourceError
 from ..sources.sites.site import Site, find_site
-from .fetch import fetch
-from .folder_client import FolderClient
+from .fetch import FolderClient, fetch
 from .report import SourceReport
 from .response_archive import ResponseArchive
 from .update import update_dataset

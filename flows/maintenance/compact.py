@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -10,12 +11,14 @@ from typing import Literal
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.layout import dataset_folder, run_folder
+from ranklake.storage.leases.acquire import WAIT_SECONDS, hold_lease
+from ranklake.storage.leases.holder import LeaseHolder
+from ranklake.storage.leases.lease import Lease
 from ranklake.storage.maintenance.compact import ROWS, compact_dataset, compact_run, remove_unusable_snapshots
 
 from ..common.progress import ProgressCallback, not_shown
-from .exclusive import OnWait, hold_for_maintenance
 
-__all__ = ["Compaction", "compact"]
+__all__ = ["Compaction", "OnWait", "compact", "hold_for_maintenance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +89,13 @@ def compact(
                 errors.append(error)
         tasks = left
     yield from errors
+
+
+OnWait = Callable[[LeaseHolder], None]
+
+
+def hold_for_maintenance(
+    lake: Lake, folder: str, purpose: str, steal: bool, on_wait: OnWait
+) -> AbstractContextManager[Lease]:
+    """Hold the lease of a folder; waits for its holder, and may use the lake's reserve on a full disk."""
+    return hold_lease(lake, folder, purpose, steal=steal, wait_seconds=WAIT_SECONDS, on_wait=on_wait, frees_space=True)

@@ -18,8 +18,7 @@ from ..common.arguments import checked
 from ..common.configuration.needed_times import check_to_come
 from ..common.skipping import Skipping
 from ..common.times import parse_time
-from ..common.title_files import parse_titles
-from ..common.titles import NONE, Titles
+from ..common.titles import NONE, Titles, parse_titles
 from ..execution.selection import select_beliefs
 from ..frames.beliefs import HasBeliefs, InitialBeliefs
 from ..frames.kinds import as_kind, open_frame

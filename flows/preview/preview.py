@@ -15,8 +15,7 @@ import pyarrow as pa
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage.datasets.rating_limits import in_range
 
-from ..common.ignored_columns import count_ignored, ignored_lines
-from ..common.skipping import REASONS, Skipping
+from ..common.skipping import REASONS, Skipping, count_ignored, ignored_lines
 from ..common.titles import Titles
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.protocols import LocalEngine

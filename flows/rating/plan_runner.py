@@ -13,7 +13,7 @@ import numpy as np
 from ranklake.storage import Dataset, Run
 
 from ..common.configuration.settings import find_system
-from ..common.ignored_columns import IN_COMMAND, ignored_lines
+from ..common.skipping import IN_COMMAND, ignored_lines
 from ..common.text import count
 from ..engines.protocols import Engine, EngineError, WorkersLostError
 from ..execution.rater import Rater

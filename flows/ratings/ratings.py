@@ -15,8 +15,7 @@ from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.storage import Lake, Run
 
 from ..common.arguments import checked
-from ..common.configuration.settings import params_to_json
-from ..common.configuration.system_names import SystemName
+from ..common.configuration.settings import SystemName, params_to_json
 from ..common.pools import Pools
 from ..common.text import count
 from ..common.titles import NONE

@@ -9,8 +9,7 @@ from ranklake.rating_kernels import SYSTEMS
 from ..common.arguments import checked
 from ..common.configuration.hyperparameters import describe
 from ..common.configuration.presets import PRESETS, PresetName
-from ..common.configuration.settings import build_params, find_system
-from ..common.configuration.system_names import SystemName
+from ..common.configuration.settings import SystemName, build_params, find_system
 
 __all__ = ["systems"]
 

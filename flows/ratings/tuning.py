@@ -16,8 +16,7 @@ from ranklake.rating_kernels.warm import SCORES
 
 from ..common.arguments import checked
 from ..common.configuration.needed_times import check_times
-from ..common.configuration.settings import build_params, find_system
-from ..common.configuration.system_names import SystemName
+from ..common.configuration.settings import SystemName, build_params, find_system
 from ..common.skipping import Skipping
 from ..common.text import count, described
 from ..compilation.compile import compile_parts, parts_for

@@ -136,7 +136,7 @@ def standings_of(placed: Sequence[Placed], entrants: Sequence[str], **more: Any)
         return Standings.of([row.handle for row in rows], lo, hi, entrants=entrants, **more)
     from ..common.adapters import to_ragged
     from ..sources.base import SourceError
-    from ..sources.files.rosters import Rosters
+    from ..sources.files.reference import Rosters
 
     try:
         rosters = Rosters(rows, lambda rule, *_: SourceError(rule))

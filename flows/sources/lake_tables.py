@@ -6,6 +6,7 @@ Such a folder holds the files of older versions beside those of the newest. Only
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,15 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from ..common.arrow_types import plain_types
+from ranklake.storage.lake.layout import RESERVED
+from ranklake.storage.leases.reserve import RESERVE
+
 from ..common.extras import need, panics_as_errors
-from .base import SourceError
+from .base import IngestReport, SourceError
+from .columns import plain_types
 from .limits import check_width
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-__all__ = ["DeltaRows", "LakeTable", "is_delta", "kind_of", "lake_table_of"]
+__all__ = ["DeltaRows", "LakeTable", "is_delta", "is_leftover", "kind_of", "lake_table_of", "walk"]
 
 Kind = Literal["delta", "iceberg", "hudi", "spark", "ranklake"]
 
@@ -172,3 +176,48 @@ class DeltaRows:
         except (self._library.exceptions.DeltaError, pa.ArrowException, OSError, ValueError) as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise SourceError(f"the Delta table cannot be read: {reason}", self._name) from None
+
+
+# Lock files of Excel and LibreOffice, resource forks of macOS, locks, backups and swap files of editors, files of NFS
+# and of folder views.
+_LEFTOVER = re.compile(
+    r"~\$.*|\.~lock\..*#|\._.*|\.#.*|#.*#|.*~|\..*\.sw[a-z]|\.nfs[0-9a-f]+|\.ds_store|thumbs\.db|desktop\.ini", re.I
+)
+_OF_A_LAKE = {*RESERVED, RESERVE}
+
+
+def is_leftover(name: str) -> bool:
+    """Whether a file's name is that of a file which another program leaves beside the files that it opens."""
+    return _LEFTOVER.fullmatch(name) is not None
+
+
+def walk(
+    folder: str | os.PathLike[str], report: IngestReport | None = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """As ``os.walk``, in order of name. A caller may remove names of the list of folders.
+
+    Parameters
+    ----------
+    report
+        Counts the leftovers and names the lakes.
+
+    Raises
+    ------
+    OSError
+        A folder cannot be listed.
+    """
+    for place, folders, names in os.walk(folder, onerror=_refuse):
+        of_lake = {name for name in folders if kind_of(Path(place, name)) == "ranklake"}
+        if of_lake or RESERVE in folders:
+            if report is not None:
+                report.notes.append(f"not read: the lake of ranklake in {os.path.relpath(place, folder)}")
+            folders[:] = [name for name in folders if name not in of_lake | _OF_A_LAKE]
+        kept = sorted(name for name in names if not is_leftover(name))
+        if report is not None:
+            report.other_files += len(names) - len(kept)
+        folders.sort()
+        yield place, folders, kept
+
+
+def _refuse(error: OSError) -> None:
+    raise error

@@ -25,7 +25,7 @@ import ranklake.storage.lake.access.lake as lake
 import ranklake.storage.leases.lease as lease
 import ranklake.storage.runs.run as run
 import ranklake.storage.runs.snapshots as snapshots
-from ranklake.flows.cli.terminal.memory import keep_freed_memory
+from ranklake.flows.cli.terminal.process import keep_freed_memory
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import rate

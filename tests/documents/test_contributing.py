@@ -20,7 +20,7 @@ from helpers.documents import ROOT, blocks_of
 
 from ranklake import SYSTEMS, Lake, rate_history
 from ranklake.flows.cli import main
-from ranklake.flows.cli.group import LazyGroup
+from ranklake.flows.cli.main import LazyGroup
 from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.flows.sources.sites.site import SITES, find_site
 from ranklake.storage import Contest

@@ -7,7 +7,7 @@ import math
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ranklake.rating_kernels import SYSTEMS, System
 from ranklake.rating_kernels.inference.period_games import SEQUENTIAL, SIMULTANEOUS
@@ -16,6 +16,7 @@ from ..text import described
 from .hyperparameters import find_named, own_fields_first
 
 __all__ = [
+    "SystemName",
     "build_contest_params",
     "build_params",
     "check_simultaneous",
@@ -150,3 +151,23 @@ def _convert(name: str, value: Any, kind: Any) -> Any:
         pass
     words = {int: "a whole number", float: "a number"}.get(kind, f"a {kind.__name__}")
     raise ValueError(f"{name} must be {words}, got {described(value)}")
+
+
+SystemName = Literal[
+    "elo-mmr",
+    "elo-mmx",
+    "elo-mms",
+    "elo-r",
+    "codeforces",
+    "cf-general",
+    "leetcode",
+    "atcoder",
+    "topcoder",
+    "elo-srm",
+    "elo",
+    "glicko",
+    "glicko2",
+    "glicko-allpairs",
+    "trueskill",
+    "bar",
+]

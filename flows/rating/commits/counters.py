@@ -8,8 +8,7 @@ import numpy as np
 
 from ranklake.rating_kernels import System
 
-from ...common.ignored_columns import count_ignored
-from ...common.skipping import REASONS
+from ...common.skipping import REASONS, count_ignored
 from .level import Level
 from .rated_batch import RatedBatch
 

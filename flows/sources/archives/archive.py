@@ -18,10 +18,9 @@ from typing import IO, Any, cast
 
 from ...common.text import byte_size
 from ..base import IngestReport, SourceError
-from ..folders import walk
+from ..lake_tables import walk
 from ..limits import BoundedReader, Limits
-from .members import CHUNK_BYTES, Member, Members, damage_in_words, read_all
-from .spool import Spool
+from .members import CHUNK_BYTES, Member, Members, Spool, damage_in_words, read_all
 from .zips import open_zip
 
 __all__ = ["ARCHIVES", "Member", "open_members"]

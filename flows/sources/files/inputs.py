@@ -22,8 +22,7 @@ import pyarrow as pa
 
 from ...common.text import quoted
 from ..base import IngestReport, SourceError
-from ..folders import is_leftover, walk
-from ..lake_tables import is_delta, kind_of
+from ..lake_tables import is_delta, is_leftover, kind_of, walk
 from ..limits import MOST_EXPANDED, BoundedReader, Limits, byte_count
 
 __all__ = [

@@ -10,8 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from ...common.text import quoted
-from ..archives.members import Member, contest_named
-from ..archives.spool import Spool
+from ..archives.members import Member, Spool, contest_named
 from ..base import IngestReport, SourceError
 from ..limits import MAX_COLUMNS
 from ..options import ReadOptions

@@ -9,10 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...common.arrow_types import plain_types
 from ...common.text import quoted
 from ..base import SourceError
-from ..columns import is_text, without_invalid
+from ..columns import is_text, plain_types, without_invalid
 from ..lake_tables import DeltaRows
 from ..limits import MAX_TEXT, byte_count, check_width
 from .inputs import Input

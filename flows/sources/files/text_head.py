@@ -1,4 +1,7 @@
-"""The first lines of a text table: its header, its delimiter, and its encoding."""
+"""The first lines of a text table: its header, its delimiter and its encoding; and bytes that are not of the encoding.
+
+Of text that is not all UTF-8, valid rows are read, and in the others these bytes become marks.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,24 @@ import io
 import re
 from collections.abc import Collection
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ..base import SourceError
 from ..limits import MAX_COLUMNS, byte_count, check_width
 from .inputs import Input
-from .text_marks import MARKING, has_marks
 
-__all__ = ["HEAD_BYTES", "Head", "encoding_remedy", "read_head", "undecodable"]
+__all__ = [
+    "HEAD_BYTES",
+    "MARKING",
+    "Head",
+    "encoding_remedy",
+    "has_marks",
+    "is_utf8",
+    "read_head",
+    "undecodable",
+    "without_marks",
+]
 
 HEAD_BYTES = 2**20  # the header must fit
 _SEARCHED = 2**16  # characters that determine the delimiter
@@ -143,3 +158,55 @@ def encoding_remedy(encoding: str) -> str:
     if codecs.lookup(encoding).name == "utf-8":
         return "name its encoding, for example with --encoding latin-1 or --encoding cp1252"
     return "the file has another encoding than that of --encoding"
+
+
+# A byte that is not UTF-8 is replaced by a character of the private use area, counted from this one. Arrow's reader
+# passes a row with too many fields to a callback as text, which must be valid.
+_FIRST_MARK = 0x10FF00
+_MARKS = r"[\x{10FF80}-\x{10FFFF}]"
+MARKING = "ranklake-marks"
+"""The treatment of errors in UTF-8 that replaces bytes by marks."""
+
+
+def is_utf8(source: Input) -> bool:
+    """Whether all of a file is UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with source.open_bytes() as file:
+            while data := file.read(2**20):
+                decoder.decode(data)
+        decoder.decode(b"", True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def has_marks(text: str) -> bool:
+    """Whether a text has a byte that is not UTF-8."""
+    return any(ord(character) >= _FIRST_MARK + 0x80 for character in text)
+
+
+def without_marks(batch: pa.RecordBatch, before: int, faults: dict[int, str], hint: str) -> pa.RecordBatch:
+    """The batch with nulls for texts with marks; notes their rows, counted from ``before``, in ``faults``."""
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        bad = pc.match_substring_regex(column, _MARKS)
+        for row in pc.indices_nonzero(bad).to_pylist():
+            raw = column[row].as_py().encode("utf-8")
+            for byte in range(0x80, 0x100):
+                raw = raw.replace(chr(_FIRST_MARK + byte).encode(), bytes([byte]))
+            try:
+                raw.decode()
+            except UnicodeDecodeError as error:
+                rule = f"the column {name!r} is not UTF-8: {raw[:40]!r}, byte 0x{raw[error.start]:02x}; {hint}"
+                faults.setdefault(before + row, rule)
+        columns.append(pc.if_else(bad, None, column))
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return "".join(chr(_FIRST_MARK + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(MARKING, _mark)

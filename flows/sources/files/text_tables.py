@@ -19,8 +19,7 @@ from ..base import SourceError
 from ..limits import byte_count
 from .inputs import Input
 from .parts import Reading, TablePart
-from .text_head import encoding_remedy, read_head, undecodable
-from .text_marks import MARKING, is_utf8, without_marks
+from .text_head import MARKING, encoding_remedy, is_utf8, read_head, undecodable, without_marks
 
 __all__ = ["Lines", "TextTable", "error_of", "read_text"]
 

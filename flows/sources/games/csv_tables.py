@@ -1,8 +1,9 @@
-"""CSV tables of games as text, batch by batch, with the number of each row in its file."""
+"""CSV tables of games as text, batch by batch, with the number of each row in its file; and faults of such text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,14 +14,12 @@ import pyarrow.csv as pacsv
 from ..base import OnError, SourceError
 from ..columns import Bools, Longs
 from ..files.inputs import Input
-from ..files.text_head import encoding_remedy
-from ..files.text_marks import without_marks
-from ..files.text_tables import Lines, TextTable, error_of
+from ..files.text_head import encoding_remedy, undecodable, without_marks
+from ..files.text_tables import BLOCK_BYTES, Lines, TextTable, error_of
 from .batch import GamesReport
 from .columns import KEYS
-from .text import faults_of_text
 
-__all__ = ["CsvGames", "Rows"]
+__all__ = ["SEPARATOR", "CsvGames", "Rows", "faults_of_text"]
 
 _HEADERS = {name for names in KEYS.values() for name in names}
 
@@ -101,3 +100,29 @@ class CsvGames:
             return error_of(error, self.source.name, self._text.names, self.encoding, self._text.lines)
 
         return faults_of_text(self.source, self.encoding, of)
+
+
+SEPARATOR = "\x01"  # of the only column of PGN text
+
+_FAULTS = {
+    "straddling object": f"a line is longer than {BLOCK_BYTES // 2**20} MiB",
+    "Empty CSV file": "the file is empty",
+}
+_PGN_FAULTS = {"Expected 1 columns": "the file is no PGN text: a line has the control character 0x01"}
+
+
+@contextmanager
+def faults_of_text(source: Input, encoding: str, others: Callable[[str], SourceError] | None = None) -> Iterator[None]:
+    """Raise errors of Arrow and of encodings as :class:`SourceError`; ``others`` makes one of an unknown message."""
+    try:
+        yield
+    except UnicodeError as error:
+        raise undecodable(error, encoding, source.name) from None
+    except pa.ArrowInvalid as error:
+        faults = _FAULTS | (_PGN_FAULTS if source.form == "pgn" else {})
+        for words, fault in faults.items():
+            if words in str(error):
+                raise SourceError(fault, source.name) from None
+        if others is None:
+            raise
+        raise others(str(error)) from None

@@ -24,10 +24,10 @@ from ..files.inputs import Input
 from ..files.text_head import encoding_remedy, read_head
 from ..files.text_tables import BLOCK_BYTES
 from .batch import SCHEMA, GamesReport, Verdicts, check_games
+from .csv_tables import SEPARATOR, faults_of_text
 from .dates import NO_DATE, days_of
 from .pgn_lines import PgnLines, Tags
 from .scores import judge_results
-from .text import SEPARATOR, faults_of_text
 
 __all__ = ["read_pgn"]
 

@@ -8,6 +8,7 @@ comment.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,9 +20,8 @@ import pyarrow.compute as pc
 from ...common.text import quoted
 from ..columns import Bools, Longs
 from .batch import GamesReport
-from .pgn_scan import Scanned, scan_line
 
-__all__ = ["PgnLines", "Tags"]
+__all__ = ["PgnLines", "Scanned", "TagPair", "Tags", "scan_line"]
 
 _TAG = r'^\[(?P<name>\w+)[ \t]+"(?P<value>[^"\\]*)"\s*\]\s*$'
 _UNPLAIN = r"(?:^|\})[^{]*(?:\[(?:[^%]|$)|;)"  # a bracket or a semicolon that may be outside of a comment
@@ -189,3 +189,66 @@ def _matching(lines: pa.BinaryArray, among: Bools, pattern: str) -> Bools:
         chosen = lines if len(at) == len(lines) else lines.take(pa.array(at))
         found[at] = pc.match_substring_regex(chosen, pattern).to_numpy(zero_copy_only=False)
     return found
+
+
+_COMMENT_OR_BLANK = re.compile(rb"\s+|\{[^}]*\}")
+_ONE_TAG = re.compile(rb'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
+# Many programs do not escape quotation marks. The length is bounded, or a line of brackets would take hours.
+_UNESCAPED_TAG = re.compile(rb'\[\s*(\w+)\s+"(.{0,300}?)"\s*\](?=\s*(?:$|[\[{;]))')
+_COMMAND = re.compile(rb"\[%[^\]]*\]?")  # such as [%clk 0:03:00], which belongs into a comment
+_BROKEN_TAG = re.compile(rb"\[[^\]]*\]?")
+_NO_BRACKET = re.compile(rb'\s*"?\w+\s+"[^"]*"\s*\]\s*$')
+_SOME_MOVES = re.compile(rb"[^\s{;\[]+")
+_ESCAPED = re.compile(rb'\\(["\\])')
+
+
+class TagPair(NamedTuple):
+    """A tag, and whether moves or a result precede it in its line, after the tag before."""
+
+    name: bytes
+    value: bytes
+    after_moves: bool
+
+
+class Scanned(NamedTuple):
+    """The parts of a line.
+
+    ``in_comment`` is true if a comment is open at its end, ``moves`` if there are moves or a result after the last tag,
+    and ``damaged`` is the first damaged tag, or empty.
+    """
+
+    in_comment: bool
+    tags: list[TagPair]
+    moves: bool
+    damaged: bytes
+
+
+def scan_line(line: bytes, in_comment: bool) -> Scanned:
+    """The parts of a line that begins inside a comment or outside."""
+    at, tags, moves, damaged = 0, list[TagPair](), False, b""
+    if in_comment:
+        at = line.find(b"}") + 1
+        if not at:
+            return Scanned(True, [], False, b"")
+    elif line.startswith(b"%"):
+        return Scanned(False, [], False, b"")
+    elif _NO_BRACKET.match(line):
+        return Scanned(False, [], False, line)
+    while at < len(line):
+        if match := _COMMENT_OR_BLANK.match(line, at):
+            pass
+        elif line[at] == ord("{"):
+            return Scanned(True, tags, moves, damaged)
+        elif line[at] == ord(";"):
+            break
+        elif match := _ONE_TAG.match(line, at) or _UNESCAPED_TAG.match(line, at):
+            tags.append(TagPair(match[1], _ESCAPED.sub(rb"\1", match[2]), moves))
+            moves = False
+        elif match := _COMMAND.match(line, at) or _SOME_MOVES.match(line, at):
+            moves = True
+        else:
+            match = _BROKEN_TAG.match(line, at)
+            assert match is not None
+            damaged = damaged or match[0]
+        at = match.end()
+    return Scanned(False, tags, moves, damaged)

@@ -21,9 +21,8 @@ from ..options import check_delimiter, check_encoding
 from ..time_columns import check_time_format
 from .advantages import check_advantage
 from .batch import GamesReport
-from .periods import PERIODS
+from .periods import PERIODS, Spool
 from .pgn import read_pgn
-from .spool import Spool
 from .tables import read_table
 
 __all__ = ["GamesOptions", "check_paths", "read_periods"]

@@ -22,7 +22,7 @@ pytest.importorskip("distributed", reason="the extra cluster is not installed: n
 PROGRAM = """
 import asyncio, os, signal, sys
 import distributed
-import ranklake.flows.common.interrupts as interrupts
+import ranklake.flows.cli.terminal.process as interrupts
 from ranklake.flows.engines.cluster import Cluster
 
 def strike(kind, name):

@@ -16,7 +16,7 @@ from helpers.lakes import synthetic
 
 import ranklake
 from ranklake import SYSTEMS, Ratings, predict, rate_history
-from ranklake.flows.common.configuration.system_names import SystemName
+from ranklake.flows.common.configuration.settings import SystemName
 
 RACES = pd.DataFrame(
     {

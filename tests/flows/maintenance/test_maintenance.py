@@ -311,7 +311,7 @@ def test_compact__removes_a_damaged_snapshot_and_reports_it(lake: Path, invoke: 
 def test_commands__do_not_wait_for_an_ended_holder_and_name_a_running_one(
     lake: Path, invoke: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ranklake.flows.maintenance.exclusive.WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("ranklake.flows.maintenance.compact.WAIT_SECONDS", 0.0)
     opened = Lake.open(lake)
     lost = pytest.raises(LeaseHeldError, match="took over")
     with lost, hold_lease(opened, run_folder("run"), "rate run"):

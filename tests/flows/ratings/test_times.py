@@ -13,7 +13,7 @@ from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run
 
 from ranklake import Lake, Ratings, predict, preview, rate_history, smooth_history, tune
-from ranklake.flows.common.configuration.system_names import SystemName
+from ranklake.flows.common.configuration.settings import SystemName
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.core.limits import limits_of
 from ranklake.storage import Dataset

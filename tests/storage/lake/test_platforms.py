@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from ranklake.flows.common.interrupts import interruptible
+from ranklake.flows.cli.terminal.process import interruptible
 from ranklake.flows.common.times import utc
 from ranklake.flows.scheduling.pages import place
 from ranklake.storage.lake.access.object_stores import connect

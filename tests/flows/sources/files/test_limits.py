@@ -24,7 +24,7 @@ import pytest
 
 from ranklake.flows.ingestion.file_changes import watch
 from ranklake.flows.ingestion.files import ingest_files
-from ranklake.flows.sources.archives import spool, zips
+from ranklake.flows.sources.archives import members, zips
 from ranklake.flows.sources.archives.archive import open_members
 from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files import json_items, json_tables, text_tables
@@ -234,7 +234,7 @@ def test_an_archive_inside_an_archive_is_not_opened(tmp_path: Path) -> None:
 
 
 def test_contents_beyond_the_memory_of_a_spool_are_on_the_disk(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(spool, "MEMORY_BYTES", 100)
+    monkeypatch.setattr(members, "MEMORY_BYTES", 100)
     files = [(f"{i}.json", contest(name=f"Round {i}", time_seconds=-i)) for i in range(30)]
     path = write_tar(tmp_path / "set.tar.xz", files)
     assert [c.name for c in read_contests(path, order="time")] == [f"Round {29 - i}" for i in range(30)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ranklake.flows.sources.files.text_marks import MARKING, has_marks
+from ranklake.flows.sources.files.text_head import MARKING, has_marks
 
 
 def test_marking__keeps_valid_text_and_marks_other_bytes() -> None:

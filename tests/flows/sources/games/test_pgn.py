@@ -15,8 +15,7 @@ from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.inputs import Input
 from ranklake.flows.sources.games.batch import GamesReport
 from ranklake.flows.sources.games.pgn import MAX_TAGS, read_pgn
-from ranklake.flows.sources.games.pgn_lines import PgnLines
-from ranklake.flows.sources.games.pgn_scan import scan_line
+from ranklake.flows.sources.games.pgn_lines import PgnLines, scan_line
 
 DAY = 86_400
 

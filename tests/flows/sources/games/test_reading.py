@@ -92,7 +92,7 @@ def test_files__are_read_together_in_any_order(tmp_path: Path) -> None:
 
 
 def test_periods__are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ranklake.flows.sources.games.spool.MAX_PERIODS", 1)
+    monkeypatch.setattr("ranklake.flows.sources.games.periods.MAX_PERIODS", 1)
     pacsv.write_csv(table(), tmp_path / "games.csv")
     with pytest.raises(SourceError, match="games of more than 1 periods; choose a longer --period"):
         read(tmp_path / "games.csv")

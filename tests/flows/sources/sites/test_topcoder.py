@@ -11,7 +11,7 @@ from helpers.data import sample
 from helpers.server import Reply, Server
 
 from ranklake.flows.http.client import Client
-from ranklake.flows.ingestion.folder_client import FolderClient
+from ranklake.flows.ingestion.fetch import FolderClient
 from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.ingestion.sites import ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
