@@ -139,9 +139,10 @@ class Content:
         for columns in self._rows(start, stop, "index"):
             yield pa.record_batch(columns | ({"team": self._teams_of(columns)} if of_teams else {}))
 
-    def pools(self) -> tuple[int, ...]:
-        """Number of players of each pool, largest first."""
-        return Pools.of_run(self._run, self._dataset, self._chain).sizes
+    @cached_property
+    def pools(self) -> Pools:
+        """The pool of each player."""
+        return Pools.of_run(self._run, self._dataset, self._chain)
 
     def unrated(self) -> pa.Table:
         """The rows of unrated participants of all rounds, in order: ``UNRATED``, with their display ratings."""

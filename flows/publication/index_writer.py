@@ -137,7 +137,7 @@ class RootWriter:
         rows = content.unrated()
         if rows.num_rows:
             files["unrated"] = self._table("unrated", rows)
-        return {"parts": parts, "pools": content.pools(), **files}
+        return {"parts": parts, "pools": content.pools.sizes, **files}
 
     def _parts(self, content: Content, before: IndexManifest | None) -> tuple[PartFile, ...]:
         kept = 0 if before is None else content.kept("leaderboard", before.state)

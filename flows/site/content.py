@@ -74,16 +74,18 @@ class SiteContent(Content):
         names: list[str | None] = self.team_names(np.full(len(players), round_index, np.int32), players).to_pylist()
         return names
 
-    def countries(self, board: pa.Table) -> list[str | None] | None:
-        """The country of each row of a leaderboard; None if the players have no such attribute."""
-        if self._countries is None:
-            return None
-        found: list[str | None] = self._countries.take(board.column("player").combine_chunks()).to_pylist()
+    def further(self, board: pa.Table) -> dict[str, list[Any]]:
+        """Further columns of a leaderboard: the ``country``, where players have one, and the ``pool`` of several."""
+        player, found = board.column("player"), {}
+        if self._countries is not None:
+            found["country"] = self._countries.take(player.combine_chunks()).to_pylist()
+        if len(self.pools.sizes) > 1:
+            found["pool"] = self.pools.of[player.to_numpy()].tolist()
         return found
 
     @cached_property
     def _countries(self) -> pa.DictionaryArray | None:
-        """The country of each player."""
+        """The country of each player; None if the players have no such attribute."""
         if COUNTRY not in attribute_names(self.attributes):
             return None
         return values_of(self.attributes, COUNTRY, pa.chunked_array([np.arange(len(self.handles), dtype=np.int32)]))

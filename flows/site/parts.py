@@ -122,7 +122,7 @@ class SiteParts:
         last = max((time or 0 for time in content.about["time_seconds"]), default=0)
         names = (content.run, content.system, content.dataset)
         counts = board.num_rows, content.n_rounds, last
-        return RunFacts(*names, *counts, content.format, self._attributes, pools_line(content.pools()))
+        return RunFacts(*names, *counts, content.format, self._attributes, pools_line(content.pools.sizes))
 
     def _timeless(self) -> RunFacts:
         """Facts for pages that do not change with new rounds."""
@@ -174,7 +174,7 @@ class SiteParts:
         return self._templates.render("leaderboard", facts, links, **views.board(page, version=version))
 
     def _pages(self, board: pa.Table) -> Iterator[dict[str, list[Any]]]:
-        return board_pages(board, self._content.format.decimals, self._content.countries(board))
+        return board_pages(board, self._content.format.decimals, **self._content.further(board))
 
     def _some(self, board: pa.Table, keep: Mask, path: str, heading: str, facts: RunFacts) -> None:
         """A leaderboard of some players, with their places among all; the best ``PAGE_ROWS`` of them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -57,24 +57,14 @@ def numbers(values: npt.NDArray[np.float64], decimals: int) -> list[float | int 
     return shown
 
 
-def board_pages(
-    board: pa.Table, decimals: int, countries: list[str | None] | None = None
-) -> Iterator[dict[str, list[Any]]]:
-    """The leaderboard in pages of ``PAGE_ROWS``; ``ties`` is the number of players at a place.
-
-    Parameters
-    ----------
-    countries
-        The country of each row, the further column ``country``.
-    """
+def board_pages(board: pa.Table, decimals: int, **further: Sequence[Any]) -> Iterator[dict[str, list[Any]]]:
+    """The leaderboard in pages of ``PAGE_ROWS``; ``ties`` is the number of players at a place."""
     places = board.column("place").to_numpy()
     _, where, counts = np.unique(places, return_inverse=True, return_counts=True)
     columns: dict[str, list[Any]] = {
         name: board.column(name).to_pylist() for name in ("place", "handle", "n_rounds", "last_time_seconds")
     } | {name: numbers(board.column(name).to_numpy(), decimals) for name in ("rating", "mu", "sigma", "max_rating")}
-    columns["ties"] = counts[where].tolist()
-    if countries is not None:
-        columns["country"] = list(countries)
+    columns |= {"ties": counts[where].tolist(), **{name: list(values) for name, values in further.items()}}
     for start in range(0, board.num_rows, PAGE_ROWS):
         yield {name: values[start : start + PAGE_ROWS] for name, values in columns.items()}
 

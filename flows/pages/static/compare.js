@@ -51,8 +51,12 @@ async function main() {
     const site = await manifest();
     const found = await Promise.all(handles.map(player));
     const missing = handles.filter((_, i) => !found[i]);
-    notice.textContent = missing.length ? `No rated player is called ${missing.map(visible).join(", ")}.` : "";
     const players = found.filter(Boolean);
+    const apart = players.find((one) => one.pool !== players[0].pool);
+    notice.textContent = [
+      ...(missing.length ? [`No rated player is called ${missing.map(visible).join(", ")}.`] : []),
+      ...(apart ? [`'${visible(players[0].handle)}' and '${visible(apart.handle)}' never met, not even through others: their ratings do not compare`] : []),
+    ].join(" ");
     if (!players.length) return;
     fill(site, players);
     draw(figure, site, players);

@@ -12,6 +12,7 @@ import pytest
 from helpers.commands import Command
 from helpers.games import Game, as_periods, ingest_periods
 from helpers.lakes import contest, ingest, lake_of, rate_run
+from helpers.sites import manifest, unpacked
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,6 +120,9 @@ def test_leaderboard_page__says_that_pools_never_met(lake: Lake, tmp_path: Path)
     publish_site(lake, "run", str(tmp_path / "site"))
     assert views.facts(open_published(lake, "run")).pools == LINE
     assert LINE in (tmp_path / "site" / "index.html").read_text("utf-8")
+    files = manifest(tmp_path / "site")["leaderboard"]["files"]
+    board = unpacked(tmp_path / "site", f"data/leaderboard/000-{files[0]}.json.gz")
+    assert dict(zip(board["handle"], board["pool"], strict=True)) == {"ann": 0, "bob": 0, "cid": 0, "dot": 3, "eva": 3}
 
 
 def test_pools__that_meet_are_one(lake: Lake, invoke: Command) -> None:

@@ -49,7 +49,7 @@ class Site:
     """A site on the loopback interface, and the errors of its pages."""
 
     def __init__(self, address: str, folder: Path, browser: Any, lake: Lake) -> None:
-        self.address, self.browser, self.lake = address, browser, lake
+        self.address, self.folder, self.browser, self.lake = address, folder, browser, lake
         found = re.search(r'"ranklake-version" content="(v/\d+/)"', (folder / "index.html").read_text("utf-8"))
         assert found is not None
         self.version = found[1]
@@ -225,6 +225,18 @@ def test_compare__counts_common_contests(site: Site) -> None:
     page.wait_for_selector("[data-pairs] tbody tr")
     assert page.locator("svg .line").count() == 2
     assert "nobody" in page.locator("[data-notice]").inner_text()
+
+
+def test_compare__says_who_never_met(site: Site, tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", [contest("1", "a", "b"), contest("2", "c", "<i>", time_seconds=86_400)])
+    rate_run(lake)
+    publish_site(lake, "run", str(site.folder / "apart"))
+    for handles, said in (("a,b", ""), ("b,<i>", "'b' and '<i>' never met, not even through others: ")):
+        page = site.open(f"apart/compare.html?h={quote(handles)}")
+        page.wait_for_selector("[data-pairs] tbody tr")
+        assert page.locator("[data-notice]").inner_text().startswith(said)
+        assert bool(said) == bool(page.locator("[data-notice]").inner_text())
+    assert site.errors == []
 
 
 def test_hostile_handle__is_a_text_everywhere(site: Site) -> None:
