@@ -1,7 +1,8 @@
-"""Contests of a published run, and their standings with changes."""
+"""Contests of a published run, their standings with changes, and the rounds of a player of any run."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from ranklake.storage.names.search import fold
 from ..publication.index_parts import integers
 from .index_rows import IndexRows
 from .leaderboard import Page
+from .source import HistoryRows
 
-__all__ = ["MOST_GAME_ROWS", "contest", "contests"]
+__all__ = ["MOST_GAME_ROWS", "changes", "contest", "contests", "history"]
 
 MOST_GAME_ROWS = 1_000  # of a page of a period of games
+_OF_CONTEST = ("contest_id", "name", "url", "time_seconds", "n_players")
 
 
 def contests(
@@ -108,3 +111,28 @@ def _with_unrated(standings: pa.Table, unrated: pa.Table) -> pa.Table:
     }
     rows = pa.concat_tables([standings, pa.table({name: columns[name] for name in standings.column_names})])
     return rows.take(pa.array(np.argsort(rows.column("place").to_numpy(), kind="stable")))
+
+
+def history(rows: HistoryRows, players: Sequence[int]) -> pa.Table:
+    """The rated rows of the first of some players who has any, in order; else no row.
+
+    Returns
+    -------
+    pa.Table
+        The columns of ``ROUNDS``, and ``name, url, time_seconds, n_players`` of the contest, ``rating`` and ``team``,
+        which is null in a round of individuals. Rows of games have the ``opponent``.
+    """
+    found = rows.history_rows(players)
+    contests = rows.contests_table.select(_OF_CONTEST).take(found.column("round_index"))
+    columns = dict(zip(found.column_names, found.columns, strict=True))
+    columns |= dict(zip(_OF_CONTEST, contests.columns, strict=True))
+    if "opponent" in columns:
+        columns["opponent"] = rows.handles_of(integers(columns["opponent"]))
+    return pa.table(columns)
+
+
+def changes(rating: pa.ChunkedArray) -> pa.Array:
+    """The change of a player's rating by each round; null in the first one."""
+    values = rating.combine_chunks()
+    before = pa.concat_arrays([pa.nulls(1, pa.float64()), values.slice(0, max(len(values) - 1, 0))])
+    return pc.subtract(values, before.slice(0, len(values)))

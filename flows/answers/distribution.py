@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +54,15 @@ class Distribution:
             rows.append((i * self.width, n, below / max(self.total, 1)))
             below += n
         return rows[::-1]
+
+    def to_json(self) -> dict[str, Any]:
+        """``n_players, width, bins`` with ``low, high, count`` of each, and ``quantiles`` by share."""
+        bins = [
+            {"low": i * self.width, "high": (i + 1) * self.width, "count": n}
+            for i, n in enumerate(self.counts, self.first)
+        ]
+        quantiles = {str(share): value for share, value in self.quantiles}
+        return {"n_players": self.total, "width": self.width, "bins": bins, "quantiles": quantiles}
 
 
 def distribution(ratings: npt.NDArray[np.float64], width: float | None = None) -> Distribution:

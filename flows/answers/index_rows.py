@@ -14,6 +14,7 @@ from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 from ranklake.storage.names.search import fold
 
+from ..common.pools import Pools
 from ..common.titles import Titles
 from ..publication.index_manifest import IndexFile, IndexManifest, index_path
 from ..publication.index_parts import UNRATED, Part, integers, read_mapped
@@ -88,6 +89,12 @@ class IndexRows:
         rated = np.flatnonzero(last_round >= 0).astype(np.int32)
         columns = {name: values[rated] for name, values in state.items()}
         return States(rated, columns | {"last_time_seconds": self.ends[last_round[rated]]}, latest[rated])
+
+    @cached_property
+    def last_time_seconds(self) -> int | None:
+        """The end of the last round whose end is known, UTC seconds."""
+        known = self.contests_table.column("time_seconds").drop_null()
+        return known[-1].as_py() if len(known) else None
 
     @cached_property
     def leaderboard_table(self) -> pa.Table:
@@ -204,6 +211,36 @@ class IndexRows:
         names, ids = (self.contests_table.column(name).to_pylist() for name in ("name", "contest_id"))
         return [fold(f"{name or ''} {contest_id}") for name, contest_id in zip(names, ids, strict=True)]
 
+    @cached_property
+    def pools(self) -> Pools | None:
+        """The pool of each player; None in an index of an early release, which has no sizes of pools.
+
+        Unrated participants join pools only if rated ones compete with them. The index does not have in which rounds
+        they do: if the pools of rated participants are not of the recorded sizes, all unrated participants join pools.
+        Then some players of different pools may have one, never the reverse.
+        """
+        sizes, rated = self.manifest.pools, integers(self.leaderboard_table.column("player"))
+        if sizes is None:
+            return None
+        of = np.full(int(rated.max(initial=-1)) + 1, -1, np.int32)
+        if len(sizes) < 2:
+            of[rated] = 0
+            return Pools(of)
+        columns = zip(*(part.participations() for part in self.parts), strict=True)
+        rounds, players = (np.concatenate(column) for column in columns)  # in order of rounds
+        if self.manifest.games:
+            found = Pools.find(len(of), np.arange(0, len(players), 2), players)  # two rows a game
+        else:
+            found = Pools.find(len(of), _first(rounds), players)
+            if found.sizes != sizes:
+                others = self.unrated_table
+                rounds = np.concatenate([rounds, integers(others.column("round_index"))])
+                order = np.argsort(rounds, kind="stable")
+                players = np.concatenate([players, integers(others.column("player"))])[order]
+                found = Pools.find(max(len(of), int(players.max()) + 1), _first(rounds[order]), players)
+        of[rated] = found.of[rated]
+        return Pools(of)
+
     def load(self) -> None:
         """Open all files."""
         _ = (
@@ -226,3 +263,8 @@ class IndexRows:
 
     def _batch(self, file: IndexFile) -> pa.RecordBatch:
         return read_mapped(self._lake, index_path(self.name, file.name), file)
+
+
+def _first(rounds: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """The first row of each round."""
+    return np.flatnonzero(np.diff(rounds, prepend=-1))

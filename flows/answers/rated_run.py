@@ -23,13 +23,13 @@ from ..common.times import count_until, spelled
 from ..common.titles import TitlesChoice
 from ..publication.index_manifest import IndexManifest, read_manifest, source_digest
 from ..results.groups import board_values, check_value, group_table, has_value
-from ..results.leaderboard import rated_contests
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
 from ..results.ranks import active as active_players
 from ..results.ranks import among
+from ..results.rated_rounds import rated_contests
 from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
-from .history import history
+from .contests import history
 from .index_rows import IndexRows
 from .leaderboard import first_end, leaderboard
 

@@ -13,18 +13,16 @@ import pyarrow.compute as pc
 from ranklake.storage import Lake, MissingError
 from ranklake.storage.names.search import Search
 
-from ..common.pools import Pools
 from ..publication.index_manifest import IndexManifest, index_path, read_manifest
 from ..publication.index_parts import integers
 from ..results.states import States
 from . import comparison, contests
+from .contests import changes, history
 from .distribution import distribution
 from .handles import Handles, NoPlayerError
-from .history import changes, history
 from .index_rows import IndexRows
 from .kept import Kept
 from .leaderboard import Group, Leaderboard, Page, kept_boards, leaderboard
-from .pools import pools_of
 
 __all__ = ["NoPlayerError", "PublishedRun", "open_published"]
 
@@ -52,7 +50,7 @@ class PublishedRun(IndexRows):
     @cached_property
     def facts(self) -> dict[str, Any]:
         """The run: its system, hyperparameters, rounds, players, version and times; not to be changed."""
-        manifest, times = self.manifest, self.contests_table.column("time_seconds").drop_null()
+        manifest = self.manifest
         return {
             "run": self.name,
             "version": manifest.etag,
@@ -69,7 +67,7 @@ class PublishedRun(IndexRows):
             "n_rounds": manifest.n_rounds,
             "n_players": len(self.handles),
             "pools": None if manifest.pools is None else list(manifest.pools),
-            "last_time_seconds": times[-1].as_py() if len(times) else None,
+            "last_time_seconds": self.last_time_seconds,
         }
 
     def leaderboard(
@@ -158,11 +156,7 @@ class PublishedRun(IndexRows):
     def note_about(self, players: list[dict[str, Any]]) -> str:
         """A line if some players, rows of the leaderboard, are of different pools; else empty."""
         indices, handles = ([player[name] for player in players] for name in ("player", "handle"))
-        return "" if self._pools is None else self._pools.note(indices, handles)
-
-    @cached_property
-    def _pools(self) -> Pools | None:
-        return pools_of(self)
+        return "" if self.pools is None else self.pools.note(indices, handles)
 
     def distribution(
         self,
@@ -197,16 +191,7 @@ class PublishedRun(IndexRows):
         if active_since is not None:
             ratings = ratings[board.column("last_time_seconds").to_numpy() >= active_since]
         ratings = ratings[np.isfinite(ratings)]
-        bins = distribution(ratings, width)
-        result: dict[str, Any] = {
-            "n_players": bins.total,
-            "width": bins.width,
-            "bins": [
-                {"low": i * bins.width, "high": (i + 1) * bins.width, "count": n}
-                for i, n in enumerate(bins.counts, bins.first)
-            ],
-            "quantiles": {str(share): value for share, value in bins.quantiles},
-        }
+        result = distribution(ratings, width).to_json()
         if name is not None:
             below = None if rating is None else float((ratings < rating).mean() * 100) if len(ratings) else 0.0
             result["player"] = {"handle": name, "rating": rating, "percentile": below}

@@ -26,7 +26,7 @@ from ..common.configuration.settings import build_params, find_system
 from ..common.finite import finite_json, finite_rows
 from ..common.text import count
 from ..compilation.compile import CompileCallback, announce, compile_parts
-from ..results.leaderboard import check_rated
+from ..results.rated_rounds import check_rated
 from .games import GameFacts, summary
 from .pieces import PieceScorer, split
 from .scores import METRICS, RoundScores

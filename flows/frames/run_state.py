@@ -17,7 +17,7 @@ from ranklake.storage import Dataset, LakeError, Run
 
 from ..execution.rater import BeliefColumns
 from ..rating.chain import required_digests
-from ..results.leaderboard import check_rated, rated_contests
+from ..results.rated_rounds import check_rated, rated_contests
 
 __all__ = ["RunState"]
 

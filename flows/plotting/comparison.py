@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..answers.diff import Migration
 from ..common.text import count
-from ..results.migration.comparison import Migration
 from .figures import SERIES, legible, new_figure
 
 if TYPE_CHECKING:

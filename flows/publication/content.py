@@ -24,7 +24,7 @@ from ..common.titles import CODEFORCES, TitlesChoice
 from ..results.attributes import player_attributes
 from ..results.display import Display
 from ..results.groups import groups_of
-from ..results.leaderboard import LeaderboardBuilder, iter_shown, open_rated, rated_contests
+from ..results.rated_rounds import LeaderboardBuilder, iter_shown, open_rated, rated_contests
 from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
 from ..results.smoothed import SKILLS, RunSmoothing

@@ -24,8 +24,8 @@ from ..preview.frames import preview
 from ..results.display import Display
 from ..sources.absences import Absent
 from ..sources.options import Duplicates
+from .boards import groups_of, leaderboard_of
 from .figures import distribution_of
-from .leaderboard import groups_of, leaderboard_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

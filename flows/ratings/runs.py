@@ -17,7 +17,7 @@ from ..common.pools import Pools
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.run_state import RunState
 from ..results.display import Display
-from ..results.leaderboard import rated_contests
+from ..results.rated_rounds import rated_contests
 
 __all__ = ["RunHistory", "run_beliefs"]
 

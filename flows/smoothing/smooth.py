@@ -29,7 +29,7 @@ from ..engines.protocols import Engine
 from ..execution.smoothing import Checkpoint, smooth_rounds
 from ..rating.config import RunConfig, check_dataset_times
 from ..rating.plan import Plan
-from ..results.leaderboard import check_rated
+from ..results.rated_rounds import check_rated
 from ..results.smoothed import smoothing_digest
 from .params import params_of
 

@@ -103,7 +103,7 @@ def test_contributing__a_command_runs(install: Any, lake: Lake) -> None:
 
 
 def test_contributing__a_column_fits_the_leaderboard(install: Any, lake: Lake) -> None:
-    module = install("flows/results/leaderboard")
+    module = install("flows/results/states")
     board = leaderboard(lake, "club-elo")
     extended = board.append_column(module.FIELD, module.provisional(board.column("n_rounds")))
     assert extended.schema.names == [*board.schema.names, "provisional"]

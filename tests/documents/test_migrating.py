@@ -11,7 +11,7 @@ from helpers.commands import Command
 from helpers.documents import ROOT, blocks_of
 from helpers.lakes import contest, lake_of, rate_run
 
-from ranklake.flows.results.migration.comparison import compare_boards
+from ranklake.flows.answers.diff import compare_boards
 from ranklake.storage import Lake
 
 PAGE = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")

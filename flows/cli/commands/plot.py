@@ -102,9 +102,9 @@ def comparison(runs: tuple[str, str], output: str, lake: LakeAddress) -> None:
 
     def draw() -> Figure:
 
+        from ...answers.diff import compare_boards
         from ...answers.rated_run import RatedRun
         from ...plotting.comparison import comparison_figure
-        from ...results.migration.comparison import compare_boards
 
         opened = lake.open()
         boards = [RatedRun(opened, run).leaderboard() for run in runs]

@@ -78,7 +78,7 @@ def predict(
     """
     from ranklake.rating_kernels.core.limits import TIME_SECONDS, WEIGHT
 
-    from ...frames.run_prediction import predict_run
+    from ...answers.run_prediction import predict_run
 
     with usage():
         check_safe(safe, form)

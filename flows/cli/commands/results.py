@@ -88,7 +88,7 @@ def leaderboard(
     print_freshness(opened, run)
     rated = RatedRun(opened, run, deviations, titles)
     if all_time:
-        from ...answers.all_time import all_time_leaderboard
+        from ...answers.leaderboard import all_time_leaderboard
 
         table = all_time_leaderboard(opened, run, deviations)
     else:
@@ -163,10 +163,10 @@ def diff(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAdd
     Players are the same if their handles are; places are among the common players. `plot comparison` draws both
     distributions.
     """
+    from ...answers.diff import compare_boards
     from ...answers.rated_run import RatedRun
     from ...common.finite import finite_rows
     from ...common.progress import in_parts
-    from ...results.migration.comparison import compare_boards
 
     with usage():
         check_safe(safe, form)
@@ -214,7 +214,7 @@ def explain(
 
     CONTEST is an id, or a name that only one contest has.
     """
-    from ...results.migration.explanation import explain as explain_change
+    from ...answers.explanation import explain as explain_change
 
     opened = lake.open()
     print_freshness(opened, run)

@@ -8,10 +8,10 @@ import pyarrow as pa
 from rich.table import Table
 from rich.text import Text
 
+from ...answers.diff import Migration
+from ...answers.explanation import Explanation
 from ...common.text import cell, count
 from ...preview.preview import Preview
-from ...results.migration.comparison import Migration
-from ...results.migration.explanation import Explanation
 from ...results.rating_format import RatingFormat
 from .show import percent
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table

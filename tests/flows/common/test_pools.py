@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ranklake
-from ranklake.flows.answers.pools import pools_of
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.common.pools import Pools, pools_line
@@ -147,7 +146,7 @@ def test_unrated_participants__connect_those_who_compete_with_them(
     found = Pools.of_run(Run.open(lake, "run"), Dataset.open(lake, "games"))
     assert found.sizes == sizes
     publish(lake, "run")
-    published = pools_of(open_published(lake, "run"))
+    published = open_published(lake, "run").pools
     assert published is not None
     assert published.sizes == sizes
 
@@ -159,7 +158,7 @@ def test_games__of_a_period_connect_their_two_players(tmp_path: Path) -> None:
     rate_run(lake, system="elo")
     assert Pools.of_run(Run.open(lake, "run"), Dataset.open(lake, "games")).sizes == (3, 2)
     publish(lake, "run")
-    published = pools_of(open_published(lake, "run"))
+    published = open_published(lake, "run").pools
     assert published is not None
     assert published.sizes == (3, 2)
 

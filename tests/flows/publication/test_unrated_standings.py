@@ -14,12 +14,12 @@ from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run
 from helpers.sites import manifest, unpacked
 
+from ranklake.flows.answers.explanation import explain
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.pages import views
 from ranklake.flows.publication.content import Content
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.results.migration.explanation import explain
 from ranklake.flows.site.content import SiteContent
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Lake, Run

@@ -25,8 +25,8 @@ from helpers.api import TestClient
 from helpers.names import STRANGE
 
 from ranklake.flows.answers.run import open_published
+from ranklake.flows.answers.run_prediction import predict_run
 from ranklake.flows.common.finite import finite_rows
-from ranklake.flows.frames.run_prediction import predict_run
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings
 from ranklake.flows.publication.publish import publish

@@ -13,7 +13,7 @@ import pytest
 from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
 
-from ranklake.flows.answers.all_time import all_time_leaderboard
+from ranklake.flows.answers.leaderboard import all_time_leaderboard
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.storage import Dataset, Lake, LakeError

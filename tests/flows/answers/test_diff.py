@@ -15,7 +15,7 @@ from helpers.answers import leaderboard
 from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run, synthetic
 
-from ranklake.flows.results.migration.comparison import QUANTILES, Migration, compare_boards
+from ranklake.flows.answers.diff import QUANTILES, Migration, compare_boards
 from ranklake.storage import Lake, LakeError
 
 NAMES = ("old", "new")

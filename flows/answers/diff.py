@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ranklake.storage import LakeError
 
-from ..ranks import among
+from ..results.ranks import among
 
 __all__ = ["QUANTILES", "Migration", "compare_boards"]
 

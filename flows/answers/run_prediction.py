@@ -9,13 +9,13 @@ import numpy as np
 
 from ranklake.storage import Dataset, Lake, Run
 
-from ..answers.rated_run import RatedRun
 from ..common.configuration.needed_times import check_to_come
 from ..execution.selection import select_beliefs
+from ..frames.prediction import Prediction
+from ..frames.run_state import RunState
 from ..results.display import Display
 from ..results.player_names import candidate_names
-from .prediction import Prediction
-from .run_state import RunState
+from .rated_run import RatedRun
 
 __all__ = ["members_of", "predict_run"]
 

@@ -1,1 +1,0 @@
-"""From one rating system to another: two runs side by side, and one change in parts."""
