@@ -1,4 +1,4 @@
-"""A comparison of players: their common rounds and the score of each pair."""
+"""A comparison of players: their common rounds, and the score and the chance of each pair."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from .index_rows import IndexRows
@@ -19,15 +20,22 @@ _Teams = dict[str, str]  # the team of each player
 
 
 def compare(tables: IndexRows, players: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The rounds with at least two of the players, and the wins, losses and draws of each pair.
+    """The rounds with at least two of the players, and the wins, losses, draws and ``chance`` of each pair.
 
     Members of one team share its place: such a round is neither a win nor a loss nor a draw of theirs. A round of teams
     has ``teams``, the name of each player's team. Of periods of games, the games of two of the players are the rounds.
+
+    The chance is that of the first player to finish before the other, at the time of the last round. A tie counts half.
 
     Parameters
     ----------
     players
         Rows of the leaderboard.
+
+    Notes
+    -----
+    The chance is as by ``ranklake predict``, but from the published mean, sigma, rounds and last contest alone: for a
+    published version it never changes. Other state, such as the volatility of ``glicko2``, is that of a newcomer.
     """
     common, teams = _games(tables, players) if tables.manifest.games else _rounds(tables, players)
     facts = tables.contests_table.select(["contest_id", "name", "time_seconds", "n_players"])
@@ -39,6 +47,9 @@ def compare(tables: IndexRows, players: Sequence[dict[str, Any]]) -> dict[str, A
     handles = [player["handle"] for player in players]
     rounds = [(found, teams.get(index, {})) for index, found in common]
     pairs = [_score(one, other, rounds) for one, other in combinations(handles, 2)]
+    if pairs:
+        beats, both = _chances(tables, players), combinations(range(len(players)), 2)
+        pairs = [pair | {"chance": float(beats[i, j])} for pair, (i, j) in zip(pairs, both, strict=True)]
     return {"players": list(players), "pairs": pairs, "contests": contests}
 
 
@@ -80,3 +91,19 @@ def _score(one: str, other: str, rounds: Sequence[tuple[dict[str, int], dict[str
         "losses": sum(a > b for a, b in both),
         "draws": sum(a == b for a, b in both),
     }
+
+
+def _chances(tables: IndexRows, players: Sequence[dict[str, Any]]) -> npt.NDArray[np.float64]:
+    """The chance of each player (row) to finish before each other one (column); imports kernels."""
+    from ..frames.prediction import Prediction
+
+    display = tables.display
+    system, params = display.system, display.params
+    mu, sigma = (np.array([player[name] for player in players], np.float64) for name in ("mu", "sigma"))
+    columns = system.newcomers(params, len(players)).columns()
+    columns |= {"mu": mu, "sigma": sigma, **system.state(params, mu, sigma)}
+    columns["n_rounds"] = np.array([player["n_rounds"] for player in players], np.int32)
+    columns["last_time"] = np.array([player["last_time_seconds"] for player in players], np.int64)
+    handles = [player["handle"] for player in players]
+    time_seconds = tables.last_time_seconds or 0
+    return Prediction(display, handles, columns, time_seconds, tables.manifest.n_rounds).chances()

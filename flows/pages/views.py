@@ -17,7 +17,6 @@ from ..common.times import AGES, parse_span
 from ..common.titles import Titles
 from ..results.attributes import COUNTRY, attribute_names
 from ..results.rating_format import RatingFormat
-from .comparison import compare as compare_players
 from .histogram import title_counts
 from .links import Links, ServerLinks
 from .pictures import badge, graph
@@ -120,7 +119,7 @@ def player(run: PublishedRun, handle: str) -> dict[str, Any]:
 
 def compare(run: PublishedRun, handles: list[str]) -> dict[str, Any]:
     """Several players and their pairs; raises as :meth:`PublishedRun.player`."""
-    found: dict[str, Any] = compare_players(run, handles) if handles else {"players": [], "pairs": [], "note": ""}
+    found: dict[str, Any] = run.compare(handles) if handles else {"players": [], "pairs": [], "note": ""}
     history = _history(run, {one["handle"]: _rounds(run, one["handle"]) for one in found["players"]})
     return {"players": found["players"], "pairs": found["pairs"], "apart": found["note"], "history": history}
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import NoPlayerError, PublishedRun
-from ..pages.comparison import compare
 from ..results.group_level import group_level
 from .answers.parameters import Parameter
 from .answers.problems import Problem
@@ -159,7 +158,7 @@ def many_players(run: PublishedRun, handles: list[str]) -> Any:
 
 
 def _compare(run: PublishedRun, values: Values) -> Any:
-    return compare(run, values["handles"])
+    return run.compare(values["handles"])
 
 
 def _team_rating(run: PublishedRun, values: Values) -> Any:
