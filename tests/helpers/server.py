@@ -105,6 +105,7 @@ def serving() -> Iterator[Server]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # an answer is two writes: the second would wait 40 ms for an acknowledgement
 
         def do_POST(self) -> None:
             self.do_GET()

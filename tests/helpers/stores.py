@@ -125,6 +125,7 @@ def reachable(folder: Path) -> Iterator[Proxy]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # an answer is two writes: the second would wait 40 ms for an acknowledgement
     server: Proxy
 
     def _pass_on(self) -> None:
