@@ -228,6 +228,11 @@ class Content:
             self._digests[key] = digest_of_rows(getattr(self, name).slice(0, n_rows))
         return self._digests[key]
 
+    def list_state(self, name: str, n_rows: int | None = None) -> dict[str, Any]:
+        """The state that is stored with the published ``players`` or ``contests``, or with their first rows."""
+        rows = getattr(self, name).num_rows if n_rows is None else n_rows
+        return {"rows": rows, "digest": self.digest(name, rows)}
+
     def state(self, name: str) -> dict[str, Any]:
         """The state that is stored with the published ratings or leaderboard, for a later :meth:`kept`."""
         n = self._dataset.n_players

@@ -9,8 +9,11 @@ A publish that is killed leaves the old state.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
+
+import pyarrow as pa
 
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.lake import layout
@@ -25,6 +28,7 @@ from ..databases.errors import DatabaseError
 from .content import Content
 from .database_tables import DatabaseTables
 from .publish import PublishReport
+from .updates import State, update
 
 __all__ = ["publish_to_database"]
 
@@ -84,78 +88,44 @@ def publish_to_database(
                 rule = f"the tables have the run {before[_RUN]}"
                 raise DatabaseError(address.shown, f"{rule}; {tables.elsewhere()}, or replace them with --afresh")
             content = Content(lake, run_name, deviations, titles, on_progress, ("ratings", "leaderboard"))
-            publisher = _Publisher(tables, content, before)
-            kept, added, new = publisher.publish()
+            target = _Target(tables, before)
+            changes = update(content, target)
             on_progress(0, None, "indexes")
             tables.index()
-            if new:
-                tables.store({_RUN: run_name, **publisher.states})
+            if changes.tables:
+                tables.store({**target.states, _RUN: run_name})
             lease.check()
     seconds = time.perf_counter() - began
-    return PublishReport(content.n_rounds, kept, added, new, seconds, stale_smoothing=content.stale_smoothing)
+    return PublishReport(content.n_rounds, *changes, seconds, stale_smoothing=content.stale_smoothing)
 
 
-class _Publisher:
-    """Brings the tables from the stored states to the content."""
+class _Target:
+    """The tables, and the states to be stored with the last of them."""
 
-    def __init__(self, tables: DatabaseTables, content: Content, before: dict[str, Any]) -> None:
-        self._tables, self._content, self._before = tables, content, before
-        self.states: dict[str, Any] = {}
-        self._new: list[str] = []
+    def __init__(self, tables: DatabaseTables, states: dict[str, Any]) -> None:
+        self._tables, self.states = tables, states
+        self._read: dict[str, pa.Table] = {}
 
-    def publish(self) -> tuple[int, int, tuple[str, ...]]:
-        """The rounds published before and unchanged, the ratings written, and the names of changed tables."""
-        self._list("players")
-        self._list("contests")
-        kept, added = self._ratings()
-        self._leaderboard()
-        if self._tables.has("attributes"):
-            self._attributes()
-        return kept, added, tuple(self._new)
+    def state(self, name: str) -> State | None:
+        found: State | None = self.states.get(name)
+        return found
 
-    def _list(self, name: str) -> None:
-        """Players or contests: append new rows, or merge if a published row has changed."""
-        rows, before = getattr(self._content, name), self._before.get(name, {})
-        state = self.states[name] = {"rows": len(rows), "digest": self._content.digest(name, len(rows))}
-        if state == before:
-            return
-        published = int(before.get("rows", 0))
-        self._new.append(name)
-        if published < len(rows) and (not published or self._content.digest(name, published) == before["digest"]):
-            self._tables.append(name, rows.slice(published).to_batches())
+    def has(self, name: str) -> bool:
+        return self._tables.has(name)
+
+    def rows(self, name: str) -> pa.Table:
+        self._read[name] = self._tables.rows(name)
+        return self._read[name]
+
+    def append(self, name: str, rows: Iterable[pa.RecordBatch], state: State, start_round: int | None = None) -> None:
+        if start_round is not None:
+            self._tables.cut(name, start_round)
+        self._tables.append(name, rows)
+        self.states[name] = state
+
+    def replace(self, name: str, rows: pa.Table, state: State) -> None:
+        if name in OF_ATTRIBUTES:
+            self._tables.replace(name, rows)
         else:
-            self._tables.merge(name, rows)
-
-    def _ratings(self) -> tuple[int, int]:
-        self.states["ratings"] = self._content.state("ratings")
-        kept, published = self._kept("ratings")
-        if kept == published == self._content.n_rounds:
-            return kept, 0
-        self._new.append("ratings")
-        if kept < published:
-            self._tables.cut("ratings", kept)
-        return kept, self._tables.append("ratings", self._content.ratings(kept))
-
-    def _leaderboard(self) -> None:
-        self.states["leaderboard"] = self._content.state("leaderboard")
-        kept, published = self._kept("leaderboard")
-        if kept == published == self._content.n_rounds and self._content.same_titles(self._before.get("leaderboard")):
-            return
-        self._new.append("leaderboard")
-        stored = self._tables.rows("leaderboard")
-        board = self._content.leaderboard(stored, published) if kept == published > 0 else self._content.leaderboard()
-        self._tables.merge("leaderboard", board, stored)
-
-    def _attributes(self) -> None:
-        """Attributes and groups: all rows, if any has changed."""
-        for name in OF_ATTRIBUTES:
-            state = self.states[name] = self._content.attribute_state(name)
-            if state == self._before.get(name):
-                continue
-            self._new.append(name)
-            self._tables.replace(name, getattr(self._content, name))
-
-    def _kept(self, name: str) -> tuple[int, int]:
-        """The unchanged rounds of a table, and all its rounds."""
-        state = self._before.get(name)
-        return (0, 0) if state is None else (self._content.kept(name, state), int(state.get("rows", 0)))
+            self._tables.merge(name, rows, self._read.get(name))
+        self.states[name] = state

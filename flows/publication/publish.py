@@ -5,9 +5,9 @@ leaderboard is also one plain Parquet file. The root, ``index.json``, is replace
 table and the files: readers that begin there see all tables of one publish. If the process is killed or loses power,
 the root names the versions of before, which are complete, and the next publish continues.
 
-Each commit of a table stores the state of the run. Ratings before the first changed round stay, and later ones are
-replaced; without a change, new ones are appended. The Delta library flushes nothing: a power cut during a publish can
-damage versions of tables that no root names yet. The next publish removes and makes them again.
+Each commit of a table stores the state of the run, from which the next publish continues. The Delta library flushes
+nothing: a power cut during a publish can damage versions of tables that no root names yet. The next publish removes
+and makes them again.
 
 Two further tables, the attributes of players and the ratings of groups, exist from the first publish on that finds
 attributes in the data set.
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ from ..common.titles import TitlesChoice
 from .content import Content
 from .index_manifest import LATEST, delete_published, was_cut_off
 from .index_writer import RootWriter
+from .updates import State, update
 
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
@@ -133,68 +134,63 @@ def publish(
     ) as lease:
         if rebuild:
             delete_published(lake, run_name, lease)
-        content = Content(lake, run_name, deviations, titles, on_progress)
-        return _Publisher(lake, run_name, content, lease).publish(maintain, index)
+        return _publish(
+            lake, run_name, Content(lake, run_name, deviations, titles, on_progress), lease, maintain, index
+        )
 
 
-class _Publisher:
-    """Brings the tables from their stored states to the content."""
+def _publish(lake: Lake, run_name: str, content: Content, lease: Lease, maintain: bool, index: bool) -> PublishReport:
+    """Publish all tables and then their root. Old files are removed first, which frees space on a full disk."""
+    began = time.perf_counter()
+    target, merged, removed = _Target(lake, run_name, lease), 0, 0
+    root = target.root
+    named = target.versions() if root.before is None else root.before.tables
+    later = [table for name, table in target.tables.items() if table.version != named.get(name, table.version)]
+    for table in target.tables.values() if maintain else ():
+        if table not in later:  # the root may name a version whose files a later one has replaced
+            removed += table.vacuum()
+    try:
+        kept, added, tables = update(content, target)
+        plain, is_new = root.plain(content, target.tables["leaderboard"].version)
+        root.commit(content, target.versions(), plain, index)
+        for table in (table for table in target.tables.values() if maintain and table.version >= 0):
+            lease.check()
+            removed += table.vacuum() if table in later else 0
+            merged += table.merge_files()
+        root.rename_tables(target.versions())
+    except NoSpaceError as error:
+        if maintain:
+            error.args = (f"{error}; old files removed: {removed:,}",)
+        raise
+    for table in target.tables.values():
+        table.clean_log()
+    if is_new:
+        n_first = sum(name in PUBLISHED for name in tables)
+        tables = (*tables[:n_first], LATEST, *tables[n_first:])
+    seconds = time.perf_counter() - began
+    return PublishReport(content.n_rounds, kept, added, tables, seconds, merged, removed, content.stale_smoothing)
 
-    def __init__(self, lake: Lake, run_name: str, content: Content, lease: Lease) -> None:
-        self._began = time.perf_counter()
+
+class _Target:
+    """The Delta tables of a run and their root.
+
+    What a publish that was cut off has damaged is removed: it is derived, and no root names it.
+    """
+
+    def __init__(self, lake: Lake, run_name: str, lease: Lease) -> None:
         self._lake, self._lease, self._run_name = lake, lease, run_name
-        self._content, self._root = content, RootWriter(lake, lease, run_name)
-        self._tables = self._open()
-        self._new: list[str] = []
-
-    def publish(self, maintain: bool, index: bool) -> PublishReport:
-        """Publish all tables; players and contests before the ratings that refer to them, so that joins are complete.
-
-        Old files are removed first, which frees space on a full disk.
-        """
-        merged = removed = 0
-        named = self._versions() if self._root.before is None else self._root.before.tables
-        later = [table for name, table in self._tables.items() if table.version != named.get(name, table.version)]
-        for table in self._tables.values() if maintain else ():
-            if table not in later:  # the root may name a version whose files a later one has replaced
-                removed += table.vacuum()
+        self.root = RootWriter(lake, lease, run_name)
         try:
-            self._publish_list("players")
-            self._publish_list("contests")
-            kept, added = self._publish_ratings()
-            self._publish_leaderboard()
-            self._publish_attributes()
-            plain, is_new = self._root.plain(self._content, self._tables["leaderboard"].version)
-            self._new += [LATEST] if is_new else []
-            self._root.commit(self._content, self._versions(), plain, index)
-            for table in (table for table in self._tables.values() if maintain and table.version >= 0):
-                self._lease.check()
-                removed += table.vacuum() if table in later else 0
-                merged += table.merge_files()
-            self._root.rename_tables(self._versions())
-        except NoSpaceError as error:
-            if maintain:
-                error.args = (f"{error}; old files removed: {removed:,}",)
-            raise
-        for table in self._tables.values():
-            table.clean_log()
-        seconds = time.perf_counter() - self._began
-        counts = self._content.n_rounds, kept, added, tuple(self._new), seconds, merged, removed
-        return PublishReport(*counts, self._content.stale_smoothing)
-
-    def _open(self) -> dict[str, PublishedTable]:
-        """The tables. What a publish that was cut off has damaged is removed: it is derived, and no root names it."""
-        try:
-            return {name: self._open_table(name) for name in PUBLISHED | OF_ATTRIBUTES}
+            self.tables = {name: self._open(name) for name in PUBLISHED | OF_ATTRIBUTES}
         except DamagedError:
-            if not was_cut_off(self._lake, self._run_name):
+            if not was_cut_off(lake, run_name):
                 raise
-            log.warning("run %s: its last publish was cut off, and the tables are made again", self._run_name)
-            delete_published(self._lake, self._run_name, self._lease)
-            self._root = RootWriter(self._lake, self._lease, self._run_name)
-            return {name: self._open_table(name) for name in PUBLISHED | OF_ATTRIBUTES}
+            log.warning("run %s: its last publish was cut off, and the tables are made again", run_name)
+            delete_published(lake, run_name, lease)
+            self.root = RootWriter(lake, lease, run_name)
+            self.tables = {name: self._open(name) for name in PUBLISHED | OF_ATTRIBUTES}
 
-    def _open_table(self, name: str) -> PublishedTable:
+    def _open(self, name: str) -> PublishedTable:
         from .delta_table import PublishedTable, roll_back
 
         folder = f"{layout.published_folder(self._run_name)}/{name}"
@@ -202,78 +198,37 @@ class _Publisher:
         try:
             return PublishedTable(self._lake, folder, schema, partitions, self._lease)
         except DamagedError:
-            named = {} if self._root.before is None else self._root.before.tables
+            named = {} if self.root.before is None else self.root.before.tables
             if not named or not roll_back(self._lake, folder, named.get(name, -1), self._lease):
                 raise
             log.warning("run %s: its last publish was cut off, and changes of %s are made again", self._run_name, name)
             return PublishedTable(self._lake, folder, schema, partitions, self._lease)
 
-    def _versions(self) -> dict[str, int]:
+    def versions(self) -> dict[str, int]:
         """The version of each table that exists."""
-        return {name: table.version for name, table in self._tables.items() if table.version >= 0}
+        return {name: table.version for name, table in self.tables.items() if table.version >= 0}
 
-    def _publish_list(self, name: str) -> None:
-        """Publish players or contests: append new rows, or replace all if a published row has changed."""
-        rows, before = getattr(self._content, name), self._tables[name].state or {}
-        n, state = rows.num_rows, {"rows": rows.num_rows, "digest": self._content.digest(name, rows.num_rows)}
-        if before == state:
-            return
-        published = int(before.get("rows", 0))
-        added = 0 < published < n and self._content.digest(name, published) == before.get("digest")
-        table = self._commit(name)
-        if added:
-            table.append(rows.slice(published).to_batches(), state)
+    def state(self, name: str) -> State | None:
+        return self.tables[name].state
+
+    def has(self, name: str) -> bool:
+        return self.tables[name].version >= 0
+
+    def rows(self, name: str) -> pa.Table:
+        return self.tables[name].read()
+
+    def append(self, name: str, rows: Iterable[pa.RecordBatch], state: State, start_round: int | None = None) -> None:
+        if start_round is None:
+            self._begin(name).append(rows, state)
         else:
-            table.replace(rows.to_batches(), state)
+            self._begin(name).replace(rows, state, f"round_index >= {start_round}" if start_round else None)
 
-    def _publish_ratings(self) -> tuple[int, int]:
-        """Publish one row per participation; returns the rounds published before and the rows written."""
-        kept, published = self._before("ratings")
-        if kept == published == self._content.n_rounds:
-            return kept, 0
-        added = 0
+    def replace(self, name: str, rows: pa.Table, state: State) -> None:
+        self._begin(name).replace(rows.to_batches(), state)
 
-        def rows() -> Iterator[pa.RecordBatch]:
-            nonlocal added
-            for batch in self._content.ratings(kept):
-                added += batch.num_rows
-                yield batch
-
-        table, state = self._commit("ratings"), self._content.state("ratings")
-        if kept == published > 0:
-            table.append(rows(), state)
-        else:
-            table.replace(rows(), state, f"round_index >= {kept}" if kept else None)
-        return kept, added
-
-    def _publish_leaderboard(self) -> None:
-        kept, published = self._before("leaderboard")
-        same_titles = self._content.same_titles(self._tables["leaderboard"].state)
-        if kept == published == self._content.n_rounds and same_titles:
-            return
-        if kept == published > 0:
-            board = self._content.leaderboard(self._tables["leaderboard"].read(), published)
-        else:
-            board = self._content.leaderboard()
-        self._commit("leaderboard").replace(board.to_batches(), self._content.state("leaderboard"))
-
-    def _publish_attributes(self) -> None:
-        """Publish attributes and groups if there are any or were before."""
-        for name in OF_ATTRIBUTES:
-            table, state = self._tables[name], self._content.attribute_state(name)
-            if table.state == state or (table.version < 0 and not self._content.attributes.num_rows):
-                continue
-            self._commit(name).replace(getattr(self._content, name).to_batches(), state)
-
-    def _before(self, name: str) -> tuple[int, int]:
-        """The unchanged rounds of a table, and all its rounds."""
-        state = self._tables[name].state
-        return (0, 0) if state is None else (self._content.kept(name, state), int(state.get("rows", 0)))
-
-    def _commit(self, name: str) -> PublishedTable:
+    def _begin(self, name: str) -> PublishedTable:
         """The table to which a new version is about to be committed."""
         self._lease.check()
-        self._tables[name].create()
+        self.tables[name].create()
         self._lease.check()  # after the read: a later commit of another writer conflicts with the new version
-        self._new.append(name)
-        return self._tables[name]
+        return self.tables[name]
