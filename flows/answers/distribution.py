@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-__all__ = ["MOST_BINS", "Distribution", "distribution", "nice_width"]
+__all__ = ["MOST_BINS", "Distribution", "distribution", "distribution_of", "nice_width"]
 
 MOST_BINS = 2_000
 _BINS = 50  # at least, by default, before the width is rounded up
@@ -87,6 +89,33 @@ def distribution(ratings: npt.NDArray[np.float64], width: float | None = None) -
     counts = np.bincount((np.floor(shown / width) - first).astype(np.int64), minlength=last - first + 1)
     values = np.quantile(shown, _QUANTILES).tolist() if len(shown) else []
     return Distribution(first, width, counts.tolist(), list(zip(_QUANTILES, values, strict=False)))
+
+
+def distribution_of(
+    board: pa.Table, width: float | None = None, active_since: int | None = None, handle: str | None = None
+) -> dict[str, Any]:
+    """The distribution of a leaderboard's ratings, as :meth:`Distribution.to_json`, and the ``player`` asked for.
+
+    Parameters
+    ----------
+    width
+        As for :func:`distribution`, with its errors.
+    active_since
+        Only players whose last contest ended then or later, UTC seconds.
+    handle
+        A player whose percentile is wanted; null if the leaderboard does not have the player.
+    """
+    ratings, rating = board.column("rating").to_numpy(), None
+    if handle is not None and (row := pc.index(board.column("handle"), handle).as_py()) >= 0:
+        rating = float(ratings[row])
+    if active_since is not None:
+        ratings = ratings[board.column("last_time_seconds").to_numpy() >= active_since]
+    ratings = ratings[np.isfinite(ratings)]
+    result = distribution(ratings, width).to_json()
+    if handle is not None:
+        below = None if rating is None else float((ratings < rating).mean() * 100) if len(ratings) else 0.0
+        result["player"] = {"handle": handle, "rating": rating, "percentile": below}
+    return result
 
 
 def nice_width(value: float) -> float:

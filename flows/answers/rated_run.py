@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -22,7 +22,7 @@ from ..common.progress import ProgressCallback, not_shown
 from ..common.times import count_until, spelled
 from ..common.titles import TitlesChoice
 from ..publication.index_manifest import IndexManifest, read_manifest, source_digest
-from ..results.groups import board_values, check_value, group_table, has_value
+from ..results.groups import board_values, check_value, group_level, group_table, has_value
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
 from ..results.ranks import active as active_players
 from ..results.ranks import among
@@ -148,7 +148,7 @@ class RatedRun:
         rows = self._rounds() if index is None else index
         table = history(rows, list(players.values()))
         if not table.num_rows:
-            raise LakeError(f"player {handle!r} has no rated rounds in run {self.name}")
+            raise self._unrated(handle)
         number = table.column("player")[0].as_py()
         name = next(name for name, player in players.items() if player == number)
         table = table.select([*_HISTORY, *(["opponent"] if "opponent" in table.column_names else [])])
@@ -156,6 +156,27 @@ class RatedRun:
             for column in skills.column_names:
                 table = table.append_column(column, skills.column(column))
         return PlayerHistory(name, table, alias_note(self.dataset, handle, name), self.format)
+
+    def team_rating(self, handles: Sequence[str]) -> dict[str, Any]:
+        """The ``rating`` of a team, the ``handle`` and ``rating`` of its ``players``, and a ``note`` about their pools.
+
+        Raises
+        ------
+        LakeError
+            The data set has no such handle (the message names similar ones), or the run has not rated the player.
+        """
+        board, rows, players = self.leaderboard().select(["handle", "rating"]), [], []
+        rated = {handle: row for row, handle in enumerate(board.column("handle").to_pylist())}
+        for handle in handles:
+            known = candidate_names(self.dataset, handle)
+            name = next((name for name in known if name in rated), None)
+            if name is None:
+                raise self._unrated(handle)
+            rows.append(rated[name])
+            players.append(known[name])
+        members = board.take(pa.array(dict.fromkeys(rows), pa.int64()))
+        level, note = group_level(members.column("rating").to_pylist()), self.pool_note(players, handles)
+        return {"rating": level, "players": members.to_pylist(), "note": note}
 
     def pool_sizes(self, at: int | None = None, most_rows: int | None = None) -> tuple[int, ...]:
         """Number of players of each pool, largest first.
@@ -183,6 +204,9 @@ class RatedRun:
         if len(rows) < 2 or (known is not None and len(known) < 2):
             return ""
         return Pools.of_run(self.run, self.dataset).note(rows, names)
+
+    def _unrated(self, handle: str) -> LakeError:
+        return LakeError(f"player {handle!r} has no rated rounds in run {self.name}")
 
     @cached_property
     def _manifest(self) -> IndexManifest | None:

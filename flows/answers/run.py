@@ -15,10 +15,11 @@ from ranklake.storage.names.search import Search
 
 from ..publication.index_manifest import IndexManifest, index_path, read_manifest
 from ..publication.index_parts import integers
+from ..results.groups import group_level
 from ..results.states import States
 from . import comparison, contests
 from .contests import changes, history
-from .distribution import distribution
+from .distribution import distribution_of
 from .handles import Handles, NoPlayerError
 from .index_rows import IndexRows
 from .kept import Kept
@@ -151,9 +152,16 @@ class PublishedRun(IndexRows):
         """
         rows = [self.handles.row(handle) for handle in handles]
         players = [self._player(row) for row in dict.fromkeys(rows)]
-        return comparison.compare(self, players) | {"note": self.note_about(players)}
+        return comparison.compare(self, players) | {"note": self._note_about(players)}
 
-    def note_about(self, players: list[dict[str, Any]]) -> str:
+    def team_rating(self, handles: list[str]) -> dict[str, Any]:
+        """The rating of a team, its players and a note; as :meth:`RatedRun.team_rating`, raises as :meth:`player`."""
+        rows = dict.fromkeys(self.handles.row(handle) for handle in handles)
+        members = self.leaderboard_table.select(["handle", "rating", "player"]).take(pa.array(rows, pa.int64()))
+        level, note = group_level(members.column("rating").to_pylist()), self._note_about(members.to_pylist())
+        return {"rating": level, "players": members.drop_columns("player").to_pylist(), "note": note}
+
+    def _note_about(self, players: list[dict[str, Any]]) -> str:
         """A line if some players, rows of the leaderboard, are of different pools; else empty."""
         indices, handles = ([player[name] for player in players] for name in ("player", "handle"))
         return "" if self.pools is None else self.pools.note(indices, handles)
@@ -165,37 +173,12 @@ class PublishedRun(IndexRows):
         handle: str | None = None,
         at: int | None = None,
     ) -> dict[str, Any]:
-        """The number of players in each bin of ratings, and quantiles; raises as :meth:`player`.
+        """The distribution of ratings; see :func:`ranklake.flows.answers.distribution.distribution_of`.
 
-        Parameters
-        ----------
-        width
-            As for :func:`ranklake.flows.answers.distribution.distribution`.
-        active_since
-            Only players whose last contest ended then or later, UTC seconds.
-        handle
-            A player whose percentile is wanted; null if the leaderboard does not have the player.
-        at
-            The distribution of this time, UTC seconds, as for :meth:`leaderboard`.
-
-        Raises
-        ------
-        ValueError
-            The width gives too many bins.
+        With ``at`` it is that of this time, UTC seconds, as for :meth:`leaderboard`. Raises as :meth:`player`.
         """
         name = None if handle is None else self.handles.handle(self.handles.row(handle))
-        board = self._leaderboard_at(at).table
-        ratings, rating = board.column("rating").to_numpy(), None
-        if name is not None and (row := pc.index(board.column("handle"), name).as_py()) >= 0:
-            rating = float(ratings[row])
-        if active_since is not None:
-            ratings = ratings[board.column("last_time_seconds").to_numpy() >= active_since]
-        ratings = ratings[np.isfinite(ratings)]
-        result = distribution(ratings, width).to_json()
-        if name is not None:
-            below = None if rating is None else float((ratings < rating).mean() * 100) if len(ratings) else 0.0
-            result["player"] = {"handle": name, "rating": rating, "percentile": below}
-        return result
+        return distribution_of(self._leaderboard_at(at).table, width, active_since, name)
 
     def count(self, low: float | None = None, high: float | None = None) -> int:
         """Number of players with a rating of at least ``low`` and below ``high``."""

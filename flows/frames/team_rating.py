@@ -10,7 +10,7 @@ import pandas as pd
 from ..common.arguments import check_names, checked
 from ..common.configuration.settings import SystemName
 from ..results.display import Display
-from ..results.group_level import group_level
+from ..results.groups import group_level
 from .beliefs import HasBeliefs, InitialBeliefs
 
 __all__ = ["team_rating"]

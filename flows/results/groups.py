@@ -1,11 +1,12 @@
-"""Players with a common attribute: filters of a leaderboard, and the rating of a group. Imports no kernel.
+"""Players with a common attribute: filters of a leaderboard, and the ratings of groups and of teams. Imports no kernel.
 
-The rating of a group is the solution of a sum of chances, that of a team, in
-:mod:`ranklake.flows.results.group_level`, of a product.
+The rating of a group is the solution of a sum of chances, the level of a team that of a product.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "SCALE",
     "board_values",
     "check_value",
+    "group_level",
     "group_rating",
     "group_ratings",
     "group_table",
@@ -106,6 +108,44 @@ def group_rating(ratings: Floats, decay: float = 1.0) -> float:
     if not len(ratings) or not 0.0 < decay <= 1.0:
         raise ValueError(f"a group needs a member and a decay above 0, at most 1, got {len(ratings)} and {decay}")
     return float(group_ratings(np.sort(ratings)[::-1], np.zeros(1, np.int64), decay)[0])
+
+
+def group_level(ratings: Sequence[float]) -> float:
+    """The level R with prod_k 1 / (1 + 10^((r_k - R) / 400)) = 1/2.
+
+    Parameters
+    ----------
+    ratings : sequence of float
+        Rating of each member, finite; points of which 400 are odds of ten to one.
+
+    Returns
+    -------
+    float
+        At least the highest rating, and that of a single member; to the last bit independent of the order.
+
+    Raises
+    ------
+    ValueError
+        The group is empty, or a rating is not finite.
+
+    Notes
+    -----
+    The probability rises with R, so bisection finds R to the last bit. Added to all ratings, a constant is added to the
+    level. It is the level of a team in rounds with ``team=best``. For n equal members it is higher than their rating by
+    400 log10(1 / (2^(1/n) - 1)), that of :func:`group_rating` by 400 log10(2n - 1).
+    """
+    r = np.sort(np.asarray(ratings, np.float64))
+    if not len(r) or not np.isfinite(r).all():
+        raise ValueError("a group needs at least one member, and finite ratings")
+    highest = float(r[-1])
+    if len(r) == 1:
+        return highest
+    below = np.maximum((r - highest) / SCALE, -400.0)
+    low, high = 0.0, math.log10(len(r) / math.log(2.0))  # above the highest; n log(1 + x) <= n x
+    while low < (middle := low + (high - low) / 2) < high:
+        surplus = float(np.log1p(10.0 ** np.maximum(below - middle, -400.0)).sum()) - math.log(2.0)
+        low, high = (middle, high) if surplus > 0.0 else (low, middle)
+    return highest + SCALE * high
 
 
 def group_ratings(ratings: Floats, starts: Longs, decay: float = 1.0) -> Floats:

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import pyarrow as pa
-
 from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import NoPlayerError, PublishedRun
-from ..results.group_level import group_level
 from .answers.parameters import Parameter
 from .answers.problems import Problem
 from .answers.rendering import FORMATS, Rows
@@ -162,10 +159,7 @@ def _compare(run: PublishedRun, values: Values) -> Any:
 
 
 def _team_rating(run: PublishedRun, values: Values) -> Any:
-    rows = dict.fromkeys(run.handles.row(handle) for handle in values["handles"])
-    board = run.leaderboard_table.select(["handle", "rating", "player"]).take(pa.array(rows, pa.int64()))
-    level, note = group_level(board.column("rating").to_pylist()), run.note_about(board.to_pylist())
-    return {"rating": level, "players": board.drop_columns("player").to_pylist(), "note": note}
+    return run.team_rating(values["handles"])
 
 
 def _distribution(run: PublishedRun, values: Values) -> Any:

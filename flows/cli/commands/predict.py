@@ -121,39 +121,23 @@ def teamrate(handles: tuple[str, ...], run: str, form: str, deviations: float | 
     The members can be any rated players; a handle may be an alias. 400 points are odds of ten to one.
     """
     without_pandas()
-    from ranklake.storage import LakeError
-
     from ...answers.rated_run import RatedRun
     from ...common.text import quoted
-    from ...results.group_level import group_level
-    from ...results.player_names import candidate_names
 
     with usage():
         if twice := next((handle for handle in handles if handles.count(handle) > 1), None):
             raise ValueError(f"player {twice!r} is named twice")
     opened = lake.open()
     print_freshness(opened, run)
-    shown = RatedRun(opened, run, deviations)
-    board = shown.leaderboard()
-    rated = dict(zip(board.column("handle").to_pylist(), board.column("rating").to_pylist(), strict=True))
-    members: dict[str, float] = {}
-    indices: list[int] = []
-    for handle in handles:
-        known = candidate_names(shown.dataset, handle)
-        name = next((name for name in known if name in rated), None)
-        if name is None:
-            raise LakeError(f"player {handle!r} has no rated rounds in run {run}")
-        members[name] = rated[name]
-        indices.append(known[name])
-    if note := shown.pool_note(indices, handles):
+    rated = RatedRun(opened, run, deviations)
+    team = rated.team_rating(handles)
+    if note := team.pop("note"):
         print_line(note, err=True)
-    level = group_level(list(members.values()))
     if form == "json":
-        players = [{"handle": name, "rating": rating} for name, rating in members.items()]
-        write_json({"rating": level, "players": players})
+        write_json(team)
         return
-    listed = ", ".join(f"{quoted(name)} {shown.format.rating(rating)}" for name, rating in members.items())
-    print_line(f"team rating {shown.format.rating(level)}: {listed}")
+    listed = ", ".join(f"{quoted(one['handle'])} {rated.format.rating(one['rating'])}" for one in team["players"])
+    print_line(f"team rating {rated.format.rating(team['rating'])}: {listed}")
 
 
 def _print_entrants(prediction: Prediction, form: str, safe: bool) -> None:

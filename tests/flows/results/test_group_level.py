@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ranklake.flows.results.group_level import group_level
-from ranklake.flows.results.groups import group_rating
+from ranklake.flows.results.groups import group_level, group_rating
 
 
 def test_group_level__beats_all_members_at_once_half_of_the_time() -> None:

@@ -12,7 +12,7 @@ from helpers.commands import Command
 from helpers.lakes import lake_of, rate_run, synthetic
 
 from ranklake import predict, rate_history, team_rating
-from ranklake.flows.results.group_level import group_level
+from ranklake.flows.results.groups import group_level
 from ranklake.storage import Dataset, Lake
 
 

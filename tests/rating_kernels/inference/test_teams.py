@@ -20,7 +20,7 @@ from twins.trueskill import Twin as TrueSkillTwin
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.results.group_level import group_level
+from ranklake.flows.results.groups import group_level
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.inference.teams.members import credit_members, describe_teams
