@@ -67,15 +67,8 @@ RENAMED = {"search": "tune", "compare": "diff"}  # the old names work in this re
 class LazyGroup(click.Group):
     """A group of commands in sections; a command's module is imported when the command is looked up.
 
-    Parameters
-    ----------
-    sections
-        For each heading the commands by name, each with its object (``module:attribute``) and its line in the list of
-        commands.
-    package
-        The package to which relative modules belong.
-    renamed
-        The new name of each command by its old one, which still works, with a notice.
+    ``sections`` has for each heading the commands by name, each with its object (``module:attribute``, in ``package``)
+    and its line in the list; ``renamed`` the new name of each command by its old one, which still works, with a notice.
     """
 
     def __init__(

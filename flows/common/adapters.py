@@ -135,12 +135,8 @@ def concat_rounds(parts: Sequence[Rounds]) -> Rounds:
 
 
 def check_contests(dataset: Dataset, counts: npt.NDArray[np.bool_], start: int, stop: int) -> None:
-    """Check the numbers of the rated contests ``start`` to ``stop - 1``; older releases accepted wider ranges.
-
-    Raises
-    ------
-    LakeError
-        A weight, a ceiling or a time is out of range; the message names the contest and the remedies.
+    """Check the numbers of the rated contests ``start`` to ``stop - 1``, as older releases accepted wider ranges;
+    ``LakeError`` names the contest and the remedies.
     """
     part = dataset.contests.slice(start, stop - start)
     for name, limits in ROUND_LIMITS.items():
@@ -173,12 +169,8 @@ def to_table(
     contest_ids: Sequence[str],
     sizes: npt.NDArray[np.int64],
 ) -> pa.Table:
-    """The outcome of rounds as rows of the rounds table.
-
-    Parameters
-    ----------
-    round_index, contest_ids, sizes
-        One entry a contest: number, id and rows. A contest is one round, or a period of games.
+    """The outcome of rounds as rows of the rounds table. ``round_index``, ``contest_ids`` and ``sizes`` have one entry
+    a contest, which is one round, or a period of games.
     """
     lo, hi = places_among_rated(rounds)
     contest = pa.array(contest_ids, pa.string()).take(pa.array(np.repeat(np.arange(len(sizes)), sizes)))

@@ -57,14 +57,8 @@ _RULES = {
 
 
 def checked(function: F) -> F:
-    """The function with its arguments checked: those that are annotated with types above, or with unions of these.
-
-    Other annotations, as ``Any``, are not checked.
-
-    Raises
-    ------
-    TypeError
-        When the function is called with an argument of another type; names the argument, the types and the value.
+    """The function with its arguments checked: those that are annotated with types above, or with unions of these. A
+    ``TypeError`` names the argument, the types and the value.
     """
 
     @functools.wraps(function)
@@ -84,13 +78,7 @@ def checked(function: F) -> F:
 
 
 def check_names(names: Iterable[Any], what: str = "a player") -> None:
-    """Refuse what cannot be a name, such as a list or a frame.
-
-    Raises
-    ------
-    TypeError
-        Names the value; ``what`` says what it was given for.
-    """
+    """Raise ``TypeError`` for what cannot be a name, such as a list or a frame; ``what`` says what it was given for."""
     for name in names:
         try:
             hash(name)

@@ -17,13 +17,7 @@ class MissingExtraError(ImportError):
 
 
 def need(package: str, extra: str, purpose: str) -> ModuleType:
-    """Import a package of an extra.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not installed; the message has the purpose and the remedy.
-    """
+    """Import a package of an extra; ``MissingExtraError`` with the purpose and the remedy if it is not installed."""
     try:
         return import_module(package)
     except ModuleNotFoundError as error:

@@ -25,12 +25,8 @@ _MOST_SHOWN = 3  # sizes of pools in a line
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pools:
-    """The pool of each player: the connected components of who met whom.
-
-    Attributes
-    ----------
-    of : int32[n]
-        The least index of a player of the pool; -1 for players without a round.
+    """The pool of each player, the connected components of who met whom: the least index of its players; -1 for players
+    without a round.
     """
 
     of: Ints

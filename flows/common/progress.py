@@ -35,16 +35,10 @@ STEPS = 10  # lines of work with a known amount
 
 
 class Pace:
-    """The words about the progress of long work: finished and total amount, rate, remaining time.
+    """The words about the progress of long work: finished and total amount, rate, remaining time. ``units`` is a plural
+    noun with an s at its end.
 
     A decreasing count, a changed amount or other units begin a new phase, with a rate and a remaining time of its own.
-
-    Parameters
-    ----------
-    units
-        Plural noun of the counted units, with an s at its end.
-    clock
-        Function that returns a time in seconds.
     """
 
     def __init__(self, units: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -79,18 +73,11 @@ class Pace:
 
 
 class ProgressLog:
-    """Makes the lines of a log for long work at the right times.
+    """Makes the lines of a log for long work at the right times; each begins with ``what``, the name of the work.
 
     Work of a known amount has a line after :data:`FIRST_SECONDS`, at each 10 %, and :data:`SILENT_SECONDS` after the
     last line. Work of an unknown amount has a line after each increase of its duration by a tenth, but no sooner than
     :data:`FIRST_SECONDS` and no later than :data:`SILENT_SECONDS` after the last line.
-
-    Parameters
-    ----------
-    what
-        Name of the work, the first words of each line.
-    units, clock
-        As for :class:`Pace`.
     """
 
     def __init__(self, what: str, units: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -99,16 +86,8 @@ class ProgressLog:
         self._step = 0
 
     def line(self, done: int, total: int | None, message: str, units: str | None = None) -> str | None:
-        """The line for this point of the work, or None.
-
-        Parameters
-        ----------
-        done, total
-            Finished and total amount; ``total`` is None if unknown.
-        message
-            Text about the current step.
-        units
-            Other units, of this phase and the next ones.
+        """The line for this point of the work, or None. ``units`` are those of this phase and the next ones, if they
+        change.
         """
         now = self._clock()
         step = STEPS * done // total if total else 0

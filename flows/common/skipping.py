@@ -53,12 +53,8 @@ _RECORDED = "draws_are_results"  # key in run.json; runs of release 0.1 lack it
 
 @dataclass(frozen=True, slots=True)
 class Skipping:
-    """The rule for skipped contests.
-
-    Attributes
-    ----------
-    one_participant, all_tied, two_tied : bool
-        Whether contests of one participant, ties of three or more, and ties of two are skipped.
+    """The rule for skipped contests: whether those of one participant, ties of three or more, and ties of two are
+    skipped.
     """
 
     one_participant: bool = True
@@ -67,12 +63,8 @@ class Skipping:
 
     @classmethod
     def of(cls, system: System, skip_uninformative: bool | None = None) -> Skipping:
-        """The rule of a new run.
-
-        Parameters
-        ----------
-        skip_uninformative
-            True also skips larger contests in which all tie; False skips nothing; None uses the system's rule.
+        """The rule of a new run: True also skips larger contests in which all tie, False skips nothing, None is the
+        system's rule.
         """
         if skip_uninformative is None:
             return cls(all_tied=system.skips_all_tied)
@@ -80,13 +72,7 @@ class Skipping:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Skipping:
-        """The rule in ``run.json``.
-
-        Raises
-        ------
-        KeyError
-            ``run.json`` has no rule.
-        """
+        """The rule in ``run.json``; ``KeyError`` if it has none."""
         all_tied = bool(facts["skip_uninformative"])
         return cls(all_tied=all_tied) if facts.get(_RECORDED) else cls(all_tied, all_tied, all_tied)
 

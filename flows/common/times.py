@@ -47,23 +47,13 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_557_6
 
 def utc(seconds: int) -> datetime:
     """UTC seconds since the epoch as a datetime; ``datetime.fromtimestamp`` fails before 1970 on Windows.
-
-    Raises
-    ------
-    OverflowError
-        The time is outside the years 1 to 9999.
+    ``OverflowError`` outside the years 1 to 9999.
     """
     return _EPOCH + timedelta(seconds=seconds)
 
 
 class NoTimeError(ValueError):
-    """A value is no time.
-
-    Attributes
-    ----------
-    rule : str
-        What a time must be, without the name of the value; with a hint, if the value suggests one.
-    """
+    """A value is no time; ``rule`` says what a time must be, without the name of the value."""
 
     def __init__(self, rule: str, value: Any, name: str = "") -> None:
         huge = isinstance(value, int) and abs(value) > 10**18
@@ -83,19 +73,10 @@ def spelled(seconds: int) -> str:
 def parse_time(value: Any, name: str = "") -> int:
     """A time as UTC seconds, rounded down.
 
-    Parameters
-    ----------
-    value
-        Text in ISO 8601 or digits, a number of Unix seconds, a ``datetime`` (``pandas.Timestamp``, too), a ``date`` or
-        a ``numpy.datetime64``. A time without a zone is UTC, and a date is its first second. Numbers lie within
-        ``FIRST_SECOND`` and ``LAST_SECOND``; text of digits has at least nine of them, as shorter ones may be dates.
-    name
-        The name of the parameter, for messages.
-
-    Raises
-    ------
-    NoTimeError
-        The value is none of these, is missing (None, NaN, NaT), or is a number in a smaller unit than seconds.
+    It is text in ISO 8601 or digits, a number of Unix seconds, a ``datetime`` (``pandas.Timestamp``, too), a ``date``
+    or a ``numpy.datetime64``. A time without a zone is UTC, and a date is its first second. Numbers lie within
+    ``FIRST_SECOND`` and ``LAST_SECOND``; text of digits has at least nine of them, as shorter ones may be dates. Raises
+    ``NoTimeError`` for other and missing values, and numbers in a smaller unit than seconds.
     """
     rule = TIME_RULE if isinstance(value, str) else f"{TIME_RULE}, a date or a datetime"
     seconds = _number(value)
@@ -160,13 +141,7 @@ def span_pattern(units: str) -> str:
 
 
 def parse_span(text: str, units: str) -> int:
-    """Seconds of a duration, as 90d or 1y, in one of ``units``.
-
-    Raises
-    ------
-    ValueError
-        The text is no such duration.
-    """
+    """Seconds of a duration, as 90d or 1y, in one of ``units``; ``ValueError`` for other text."""
     match = re.fullmatch(span_pattern(units), text)
     if match is None:
         raise ValueError(f"must be a duration in units of {', '.join(units)}, got {text!r}")
@@ -174,14 +149,8 @@ def parse_span(text: str, units: str) -> int:
 
 
 def count_until(ends: npt.NDArray[np.int64], at: int) -> int:
-    """The number of rounds until the last one that ended at a time or before. Clocks of sources may go back.
-
-    Parameters
-    ----------
-    ends : int64[n]
-        End of each round, or of the round of each participation, in rated order, UTC seconds; 0 if unknown.
-    at
-        UTC seconds.
+    """The number of rounds until the last one that ended at a time or before, as clocks of sources may go back.
+    ``ends`` are those of each round or participation, in rated order, UTC seconds; 0 if unknown.
     """
     (until,) = ((ends != 0) & (ends <= at)).nonzero()
     return int(until[-1]) + 1 if len(until) else 0

@@ -55,13 +55,7 @@ class Title:
 
     @classmethod
     def from_row(cls, row: Any, where: str) -> Title:
-        """A checked title from a file or from ``run.json``; ``where`` is its place, for messages.
-
-        Raises
-        ------
-        ValueError
-            The row is not an object with :data:`COLUMNS`, or a value is invalid.
-        """
+        """A checked title from a file or from ``run.json``; ``where`` is its place, for the message of ``ValueError``."""
         if not isinstance(row, Mapping):
             raise ValueError(f"{where}: must be an object with {', '.join(COLUMNS)}, got {row!r}")
         if missing := [key for key in ("name", "colour") if not isinstance(row.get(key), str)]:
@@ -151,13 +145,7 @@ class Titles:
 
     @classmethod
     def from_json(cls, value: Any) -> Titles:
-        """The inverse of :meth:`to_json`.
-
-        Raises
-        ------
-        ValueError
-            A title is invalid; the message names it.
-        """
+        """The inverse of :meth:`to_json`; ``ValueError`` names an invalid title."""
         if isinstance(value, str):
             if value not in BUILT_IN:
                 raise ValueError(f"titles must be {' or '.join(BUILT_IN)}, got {value!r}")
@@ -200,12 +188,8 @@ def parse_titles(text: str) -> TitlesChoice:
     """Parse an option of titles: ``auto``, ``codeforces``, ``none``, or a file, .json or .csv.
 
     A CSV file has the columns ``name, minimum, colour``; a JSON file a list of objects with these keys, or an object
-    with the list under ``titles``. The lowest title may have no minimum.
-
-    Raises
-    ------
-    ValueError
-        The text or the file is invalid; the message names the file, the row and the rule.
+    with the list under ``titles``. The lowest title may have no minimum. ``ValueError`` names the file, the row and the
+    rule.
     """
     if text == AUTO:
         return AUTO

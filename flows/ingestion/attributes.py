@@ -56,21 +56,11 @@ class AttributesReport:
 def record_attributes(
     lake: Lake, dataset: str, path: str, on_wait: Callable[[LeaseHolder], None] = lambda _: None
 ) -> AttributesReport:
-    """Replace the attributes of a data set's players by those in a table.
+    """Replace the attributes of a data set's players by those in a table: .parquet, the folder of a Delta table, or
+    else CSV in UTF-8 with commas, semicolons or tabs.
 
-    Parameters
-    ----------
-    path
-        A file .parquet, the folder of a Delta table, or else CSV in UTF-8 with commas, semicolons or tabs. It has a
-        column ``handle``; every other column is an attribute, and an empty cell is none. Handles may be old names, or
-        not in the data set yet.
-
-    Raises
-    ------
-    SourceError
-        The file cannot be read, has no such column, or a handle twice; names the line or row.
-    LakeError
-        There is no such data set, or another process holds its lease for longer than ten minutes.
+    It has a column ``handle``; every other column is an attribute, and an empty cell is none. Handles may be old names,
+    or not in the data set yet. Errors name the line or row.
     """
     Dataset.open(lake, dataset)  # before the lease, whose folder would be that of a new data set
     names, rows = _read_parquet(path) if Path(path).suffix == ".parquet" or is_delta(path) else _read_csv(path)

@@ -37,13 +37,7 @@ class _QueryRecord(msgspec.Struct):
 
 @dataclass
 class QueryReport(FilesReport):
-    """Counts of an ingestion of a query.
-
-    Attributes
-    ----------
-    partial : bool
-        Whether only contests with new or changed rows were asked for.
-    """
+    """Counts of an ingestion of a query; ``partial`` if only contests with new or changed rows were asked for."""
 
     partial: bool = False
 
@@ -55,13 +49,7 @@ class QueryReport(FilesReport):
 def check_query(
     url: str | None, query: str | None, watermark: str | None = None, options: Mapping[str, Any] | None = None
 ) -> DatabaseAddress:
-    """Check the arguments of :func:`ingest_sql` before anything is done.
-
-    Raises
-    ------
-    ValueError
-        The address or the query is missing, or an option is invalid or does not go with the others.
-    """
+    """Raise ``ValueError`` unless the arguments of :func:`ingest_sql` are valid and go together."""
     if not url:
         raise ValueError("source sql needs the address of a database, as postgresql://USER@HOST/DATABASE")
     if not query or not query.strip():
@@ -89,28 +77,13 @@ def ingest_sql(
 ) -> QueryReport:
     """Bring a data set up to date with a query, one row a participation, all contests or none.
 
-    Parameters
-    ----------
-    url
-        As for :func:`ranklake.flows.databases.connection.connect`.
-    query
-        Columns as in a table of :func:`ranklake.flows.sources.files.contests.read_contests`.
-    watermark
-        A column of the query whose value grows whenever a row is added or changed. The next ingestion of the same query
-        asks only for contests with such rows; of times, also for those of the last ten minutes.
-    options
-        As for :func:`ranklake.flows.ingestion.files.ingest_files`. Contests are ordered by time if the query has times.
-    how
-        ``rewrite``, ``steal``, ``on_wait`` and ``on_progress``, as for ``ingest_files``.
+    The rows have the columns of a table of ``read_contests``; contests are ordered by time if there are times.
+    ``watermark`` is a column of the query whose value grows whenever a row is added or changed: the next ingestion of
+    the same query asks only for contests with such rows; of times, also for those of the last ten minutes. ``options``
+    and ``how`` are as for :func:`ranklake.flows.ingestion.files.ingest_files`.
 
-    Raises
-    ------
-    ValueError
-        As for :func:`check_query`.
-    DatabaseError
-        The database cannot be reached, or refuses the query.
-    SourceError
-        A column is missing, or a contest has a fault.
+    Raises as :func:`check_query`; ``DatabaseError``; and ``SourceError`` for a missing column or a contest with a
+    fault.
     """
     began = time.monotonic()
     address, reading = check_query(url, query, watermark, options), check_options(options or {})

@@ -38,29 +38,15 @@ def fetch(
     again: bool = False,
     on_progress: ProgressCallback = lambda done, total, message: None,
 ) -> list[SourceError]:
-    """Bring the stored responses up to date.
+    """Bring the stored responses up to date; returns the errors of responses that could not be parsed, which are stored
+    separately and requested again later, and of documents whose name is too long, which are not requested.
 
     Missing documents are requested in order of time. Then the stored documents are requested whose age has doubled
-    since the last request (in their first thirty days), the most overdue first, until one is unchanged. So a contest
-    is requested after one, two, four, ... hours, and a run without new results costs one request beside the list.
+    since the last request (in their first thirty days), the most overdue first, until one is unchanged. So a contest is
+    requested after one, two, four, ... hours, and a run without new results costs one request beside the list.
+    ``again`` requests all of them; ``since`` is in UTC seconds.
 
-    Parameters
-    ----------
-    since
-        Only contests that ended then or later, UTC seconds.
-    again
-        Request all stored documents again; an unchanged one may cost the site only a few bytes.
-
-    Returns
-    -------
-    list[SourceError]
-        Responses that could not be parsed, which are stored separately and requested again later, and documents whose
-        name is too long, which are not requested.
-
-    Raises
-    ------
-    SourceError
-        The list, or several documents in a row, cannot be fetched or parsed. Earlier responses are kept.
+    Raises ``SourceError`` if the list, or several documents in a row, cannot be fetched or parsed.
     """
     fetcher = Fetcher(archive, site, client)
     try:
@@ -206,13 +192,7 @@ class FolderClient:
     def get(
         self, path: str, *, etag: str = "", last_modified: str = "", accept: Collection[int] = frozenset({200})
     ) -> Response:
-        """The file at a path below the folder.
-
-        Raises
-        ------
-        SourceError
-            The file is missing or cannot be read.
-        """
+        """The file at a path below the folder; ``SourceError`` if it cannot be read."""
         file, now = self._folder / path, int(self.clock.now())
         self.requests += 1
         try:

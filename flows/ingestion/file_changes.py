@@ -76,25 +76,11 @@ def watch(
 ) -> PathChanges:
     """Compare a path with the record of its last ingestion into a data set.
 
-    Parameters
-    ----------
-    path
-        A file, a folder with everything below it, or a pattern of file names.
-    options
-        How the path is read, as a text that differs for other options.
-    only
-        Names of the relevant files of a folder; all by default.
+    ``path`` is a file, a folder with everything below it, or a pattern; ``only`` names the relevant files of a folder;
+    ``options`` is a text that differs for other ways of reading. Call ``record`` of the result before the ingest
+    commits: it calls ``check``, and the ingest then writes the record under its lease. ``keep`` writes it at once.
 
-    Returns
-    -------
-    PathChanges
-        Call ``record`` before the ingest commits: it calls ``check``, and the ingest then writes the record under its
-        lease. ``keep`` writes the record at once.
-
-    Raises
-    ------
-    SourceError
-        The path does not exist, or a file is being written.
+    Raises ``SourceError`` if the path does not exist, or a file is being written.
     """
     path = os.path.abspath(path)
     place = layout.source_file(dataset, f"files-{hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()}")

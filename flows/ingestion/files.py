@@ -49,13 +49,7 @@ def non_default(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_options(options: Mapping[str, Any]) -> ReadOptions:
-    """The settings for reading files, checked before anything is done.
-
-    Raises
-    ------
-    ValueError
-        An option is unknown, or its value is invalid.
-    """
+    """The settings for reading files; ``ValueError`` for an unknown option or an invalid value."""
     if unknown := sorted(options.keys() - DEFAULTS.keys()):
         raise ValueError(f"files have no option {unknown[0]!r}; there are {', '.join(DEFAULTS)}")
     return ReadOptions.parse(**{name: value for name, value in options.items() if name != "mirror"})
@@ -84,22 +78,11 @@ def ingest_files(
 ) -> FilesReport:
     """Bring a data set up to date with files, all contests or none.
 
-    Parameters
-    ----------
-    path
-        As for :func:`ranklake.flows.sources.files.contests.read_contests`.
-    options
-        ``columns`` (a list of KEY=COLUMN), ``limits`` (a list of KEY=NUMBER), the other fields of
-        :class:`ranklake.flows.sources.options.ReadOptions`, and ``mirror``.
-    how
-        As for :func:`ingest_contests`.
+    ``path`` is as for ``read_contests``. ``options`` are ``columns`` (a list of KEY=COLUMN), ``limits`` (a list of
+    KEY=NUMBER), the other fields of :class:`ranklake.flows.sources.options.ReadOptions`, and ``mirror``. ``how`` is as
+    for :func:`ingest_contests`.
 
-    Raises
-    ------
-    ValueError
-        As for :func:`check_options`.
-    SourceError
-        A file cannot be read, or a contest has a fault.
+    Raises as :func:`check_options`, and ``SourceError`` if a file cannot be read or a contest has a fault.
     """
     return ingest_contests(lake, dataset, read_files(path, options), **how)
 
@@ -116,19 +99,11 @@ def ingest_contests(
     on_progress: ProgressCallback = lambda done, total, message: None,
     before_commit: Callable[[Ingest], None] = lambda adding: None,
 ) -> FilesReport:
-    """Add contests to a data set, all or none.
+    """Add contests to a data set, all or none; fills and returns ``report``.
 
     The first contest is read before the lease is taken: most faults of a file end here, and leave no folder of a new
-    data set.
-
-    Parameters
-    ----------
-    report
-        Filled and returned; by default a new one.
-    rewrite, steal, on_wait
-        As for ``Dataset.ingest``.
-    before_commit
-        Called with the ingest when everything is read; its errors leave the data set unchanged.
+    data set. ``rewrite``, ``steal`` and ``on_wait`` are as for ``Dataset.ingest``. ``before_commit`` is called with the
+    ingest when everything is read; its errors leave the data set unchanged.
     """
     began, reading = time.monotonic(), read.report
     report = FilesReport(FILES, dataset) if report is None else report

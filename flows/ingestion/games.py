@@ -28,15 +28,7 @@ _NAME = "games"
 
 @dataclass
 class GamesIngested(SourceReport):
-    """Counts of an ingestion of games: ``new``, ``corrected`` and ``unchanged`` are periods.
-
-    Attributes
-    ----------
-    read : GamesReport
-        Counts of games.
-    moved : int
-        Periods that changed their place in the data set.
-    """
+    """Counts of an ingestion of games: ``new``, ``corrected``, ``unchanged`` and ``moved`` are periods."""
 
     read: GamesReport = field(default_factory=GamesReport)
     moved: int = 0
@@ -64,20 +56,10 @@ def ingest_games(
     """Bring a data set of games up to date with files, all periods or none.
 
     A period that the files have games of is replaced as a whole; the others stay. Periods are rated in order of time.
+    ``paths`` are as for ``read_periods``, and ``how`` as for ``Dataset.ingest``.
 
-    Parameters
-    ----------
-    paths
-        As for :func:`ranklake.flows.sources.games.reading.read_periods`.
-    how
-        ``rewrite``, ``steal`` and ``on_wait``, as for ``Dataset.ingest``.
-
-    Raises
-    ------
-    SourceError
-        A file cannot be read, or has no game that can be rated.
-    LakeError
-        The data set has contests.
+    Raises ``SourceError`` if a file cannot be read or has no game that can be rated, ``LakeError`` if the data set has
+    contests.
     """
     report = GamesIngested(_NAME, layout.check_dataset_name(dataset))
     periods = read_periods(paths, options, report.read, lambda games: on_progress(games, None, f"{games:,} games read"))
@@ -93,13 +75,7 @@ def ingest_synthetic_games(
     on_progress: ProgressCallback = lambda done, total, message: None,
     **how: Any,
 ) -> GamesIngested:
-    """Bring a data set of games up to date with synthetic ones; otherwise as :func:`ingest_games`.
-
-    Raises
-    ------
-    ValueError
-        The seed is not an integer >= 0.
-    """
+    """Bring a data set of games up to date with synthetic ones; otherwise as :func:`ingest_games`."""
     report = GamesIngested(_NAME, layout.check_dataset_name(dataset))
 
     def counted_in(period: Period) -> Period:

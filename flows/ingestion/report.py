@@ -85,16 +85,8 @@ class SourceReport:
 
 @dataclass
 class FilesReport(SourceReport):
-    """Counts of an ingestion of files.
-
-    Attributes
-    ----------
-    read : IngestReport
-        Counts of read and skipped contests.
-    moved : int
-        Contests whose place in the order of the data set changed.
-    n_files, n_changed : int
-        Number of files, and how many of them changed since the last ingestion.
+    """Counts of an ingestion of files: contests that were read, and whose place in the data set changed; files, and
+    those of them that changed since the last ingestion.
     """
 
     read: IngestReport = field(default_factory=IngestReport)

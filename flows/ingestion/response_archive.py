@@ -118,32 +118,18 @@ class ResponseArchive:
         return self._entries.get(key)
 
     def read(self, key: Key) -> Document:
-        """The newest response.
-
-        Raises
-        ------
-        MissingError, DamagedError
-            The file is missing, or differs from what was written.
+        """The newest response; ``MissingError`` or ``DamagedError`` if the file is missing, or differs from what was
+        written.
         """
         return self._read(self._path(self._entries[key]))
 
     def read_ahead(self, keys: Iterable[Key]) -> Iterator[Document]:
-        """The newest responses in the order of ``keys``; the next ones are prefetched and checked meanwhile.
-
-        Raises
-        ------
-        MissingError, DamagedError
-            At a response that is missing, or differs from what was written.
-        """
+        """As :meth:`read`, in the order of ``keys``; the next ones are prefetched and checked meanwhile."""
         return prefetch(self.read, keys, _AHEAD, _AHEAD, "ranklake-raw")
 
     def store(self, document: Document, *, replace: bool = False) -> bool:
-        """Store a response beside earlier ones that differ; ``replace`` overwrites instead, as for lists.
-
-        Returns
-        -------
-        bool
-            Whether the response, or its data from the list, is new.
+        """Store a response beside earlier ones that differ, or in their place as for lists; returns whether the
+        response, or its data from the list, is new.
         """
         key, response = document.key, document.response
         entry = self._entries.get(key) or ArchiveEntry(key.kind, key.name)

@@ -116,19 +116,8 @@ def normalise_source(
     on_progress: ProgressCallback = lambda done, total, message: None,
     on_wait: Callable[[LeaseHolder], None] = lambda by: None,
 ) -> SourceReport:
-    """Parse all stored responses of a site again and bring a data set up to date with them, without any request.
-
-    Parameters
-    ----------
-    rewrite, steal, on_wait
-        As ``Dataset.ingest`` has them.
-
-    Raises
-    ------
-    ValueError
-        A name is invalid.
-    MissingError
-        The lake has no responses of this site.
+    """Parse all stored responses of a site again and bring a data set up to date with them, without any request;
+    ``MissingError`` if there are none.
     """
     began = time.monotonic()
     site = find_site(source)
@@ -153,12 +142,8 @@ def normalise_source(
 
 
 def open_client(site: Site, on_retry: Callable[[str], None] = lambda why: None) -> Client | FolderClient:
-    """The client of a site, with token and contact from the environment, or of a folder that holds its files.
-
-    Raises
-    ------
-    ValueError
-        The base URL is neither an address nor a folder.
+    """The client of a site, with token and contact from the environment, or of a folder that holds its files;
+    ``ValueError`` if its address is neither.
     """
     if not site.base_url:
         raise ValueError(f"{site.name} is closed; --base-url must be the folder with the files of its feed")

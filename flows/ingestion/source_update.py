@@ -109,21 +109,12 @@ def update(
 ) -> SourceReport:
     """Bring a data set up to date with a source; unchanged files are not read.
 
-    Parameters
-    ----------
-    on_retry
-        As for :func:`ranklake.flows.ingestion.sites.ingest_source`.
-    how
-        ``steal`` and ``on_wait``, as for ``Dataset.ingest``; ``rewrite`` for ``files`` and ``sql``.
+    ``on_retry`` is as for :func:`ranklake.flows.ingestion.sites.ingest_source`; ``how`` has ``steal`` and ``on_wait``,
+    as for ``Dataset.ingest``, and ``rewrite`` for ``files`` and ``sql``.
 
-    Raises
-    ------
-    DatabaseError
-        The database cannot be reached, or refuses the query.
-    SourceError
-        The site or a file cannot be read. Files leave the data set unchanged; of a site, earlier responses are kept.
-    LakeError
-        The lake is damaged, or another process holds the lease of the data set for longer than ten minutes.
+    Raises ``DatabaseError`` if the database cannot be reached or refuses the query, ``SourceError`` if the site or a
+    file cannot be read, and ``LakeError``. Files leave the data set unchanged then; of a site, earlier responses are
+    kept.
     """
     how["on_progress"] = on_progress
     if request.source == SQL:

@@ -222,21 +222,8 @@ def _natural(key: Key) -> tuple[str, int, str]:
 
 
 class PlayerNames:
-    """Handles by id.
-
-    Parameters
-    ----------
-    handles
-        Handles in the data set, by id.
-    aliases
-        Aliases from earlier runs, by handle.
-    current
-        Current names at the site, by id.
-
-    Attributes
-    ----------
-    handles, aliases : dict of str
-        As given, with new ones added.
+    """Handles by id: ``handles`` by id and ``aliases`` by handle, as they are in the data set, with new ones added;
+    ``current`` has the names at the site, by id.
     """
 
     def __init__(self, handles: Mapping[str, str], aliases: Mapping[str, str], current: Mapping[str, str]) -> None:

@@ -45,16 +45,8 @@ def compact(
     """Compact one run, one data set, or everything in a lake.
 
     A data set or run that does not fit on the disk is tried a second time, as the other compactions may have freed
-    space. An error that remains is yielded.
-
-    Parameters
-    ----------
-    rows
-        Participations a file.
-    on_removed
-        Called with the path of each snapshot that was removed because it was damaged or did not match the run.
-    on_progress
-        Called with the number of merged files, of all of a data set or a run.
+    space. An error that remains is yielded. ``rows`` is the number of participations a file; ``on_removed`` is called
+    with the path of each snapshot that was removed because it was damaged or did not match the run.
     """
 
     def shown(what: str) -> Callable[[int, int], None]:

@@ -26,20 +26,8 @@ __all__ = ["Deletion", "delete_dataset", "delete_run", "describe_run"]
 
 @dataclass(frozen=True)
 class Deletion:
-    """A deletion before it is done.
-
-    Attributes
-    ----------
-    runs : tuple of str
-        Names of the runs.
-    dataset : str or None
-        Name of the data set.
-    with_published : bool
-        Whether published tables of the runs are deleted, too.
-    kept : frozenset of str
-        Runs whose published tables stay.
-    parts : tuple of str
-        A text about the files of each run and of the data set; empty if there are none.
+    """A deletion before it is done; ``kept`` are the runs whose published tables stay, and ``parts`` texts about the
+    files of each run and of the data set, none if there are no files.
     """
 
     runs: tuple[str, ...]
@@ -52,12 +40,8 @@ class Deletion:
     def of(
         cls, lake: Lake, run: str | None, dataset: str | None, with_runs: bool = False, with_published: bool = False
     ) -> Deletion:
-        """That of a run, or of a data set, with the runs over it if ``with_runs``.
-
-        Raises
-        ------
-        LakeError
-            There are runs over the data set.
+        """The deletion of a run, or of a data set, with the runs over it if ``with_runs``; else ``LakeError`` if there
+        are any.
         """
         if dataset is not None and not with_runs:
             check_no_runs(lake, dataset)
@@ -91,13 +75,7 @@ def delete_run(
 
 
 def delete_dataset(lake: Lake, name: str, *, steal: bool = False, on_wait: OnWait = lambda _: None) -> None:
-    """Delete a data set.
-
-    Raises
-    ------
-    LakeError
-        There are runs over it.
-    """
+    """Delete a data set; ``LakeError`` if there are runs over it."""
     with hold_for_maintenance(lake, dataset_folder(name), f"delete {name}", steal, on_wait) as lease:
         check_no_runs(lake, name)  # under the lease: a run may have been made since the last check
         Dataset.delete(lake, name, lease)

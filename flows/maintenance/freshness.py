@@ -22,16 +22,8 @@ __all__ = ["Freshness", "freshness", "note", "update_command"]
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """The state of a run compared with its data set.
-
-    Attributes
-    ----------
-    n_contests, n_rounds : int
-        Contests of the data set; committed rounds of the run.
-    holds : int
-        Number of leading rounds that are still valid: rating the data set now would give the same.
-    why : str
-        The reason why the other rounds are not valid; empty if all are.
+    """The state of a run compared with its data set: its committed rounds, how many of the first ones still hold
+    (rating the data set now would give the same), and why the others do not; empty if all do.
     """
 
     n_contests: int
@@ -72,16 +64,8 @@ class Freshness:
 def freshness(run: Run, dataset: Dataset, chain: Chain | None = None) -> Freshness:
     """Compare a run with its data set.
 
-    Parameters
-    ----------
-    chain
-        The segments of the run, if they are read already. Otherwise only the newest manifest is read: the digest of
-        its last round depends on all rounds before, so the others are read only if it differs.
-
-    Raises
-    ------
-    LakeError
-        The manifests cannot be read.
+    Without ``chain``, the segments of the run, only the newest manifest is read: the digest of its last round depends
+    on all rounds before, so the others are read only if it differs.
     """
     exclude = set(run.config.get("exclude", []))
     digests = required_digests(run.config, dataset)

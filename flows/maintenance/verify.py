@@ -223,20 +223,12 @@ def replay(
     on_progress: ProgressCallback = not_shown,
     on_compile: CompileCallback | None = None,
 ) -> Iterator[str]:
-    """Rate rounds ``first`` to ``last`` of a run again, from the nearest snapshot on.
+    """Rate rounds ``first`` to ``last`` of a run again, from the nearest snapshot on, and yield a line for each segment
+    and column that differs from the record in any bit.
 
     A difference by rounding is expected of rounds that another kind of machine rated: it is added to ``notes``.
-    ``on_progress`` is called with the number of rounds that are rated, of all from the snapshot on.
-
-    Yields
-    ------
-    str
-        One line for each segment and column that differs from the record in any bit, without those expected.
-
-    Raises
-    ------
-    LakeError
-        The run or its data set cannot be read, or round ``last`` is not valid any more.
+    ``on_progress`` is called with the number of rounds that are rated, of all from the snapshot on. Raises
+    ``LakeError`` if the run or its data set cannot be read, or round ``last`` is not valid any more.
     """
     from ..common.configuration.settings import find_system
     from ..compilation.compile import announce, compile_kernels

@@ -52,16 +52,8 @@ def unseen(what: str, units: str) -> Iterator[ProgressCallback]:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The report of one followed run.
-
-    Attributes
-    ----------
-    run : str
-        Name of the run.
-    rated : RateReport
-        The report of its rating.
-    published : PublishReport or None
-        The report of its publication; None if it was not requested, or the run has no ratings.
+    """The report of one followed run: of its rating, and of its publication, None if that was not requested or the run
+    has no ratings.
     """
 
     run: str
@@ -137,29 +129,12 @@ def follow(
 ) -> FollowReport:
     """Ingest new contests of a source, and update runs and their published tables.
 
-    Parameters
-    ----------
-    runs
-        At least one, over the data set of the source, from
-        :func:`~ranklake.flows.rating.resolve.resolve_runs`.
-    publish
-        Also publish each run.
-    to
-        Publish into a database instead: ``url``, ``schema`` and ``prefix`` of
-        :func:`ranklake.flows.publication.database.publish_to_database`.
-    show
-        Shows the progress.
-    on_retry, on_wait
-        As for :func:`ranklake.flows.ingestion.sites.ingest_source`.
+    ``runs`` are at least one, over the data set of the source. ``to`` publishes into a database instead: ``url``,
+    ``schema`` and ``prefix`` of ``publish_to_database``. ``show`` shows the progress; ``on_retry`` and ``on_wait`` are
+    as for :func:`ranklake.flows.ingestion.sites.ingest_source`.
 
-    Raises
-    ------
-    SourceError
-        The source cannot be reached or read, or has an invalid contest; nothing is rated.
-    LakeError
-        A file is damaged, or another writer holds a lease; completed steps stay.
-    MissingExtraError
-        The package for publishing is not installed; nothing is done.
+    Raises ``SourceError`` if the source cannot be read, then nothing is rated; ``LakeError``, then completed steps
+    stay; ``MissingExtraError`` before anything is done.
     """
     began = time.perf_counter()
     if publish and to is None:
@@ -181,14 +156,8 @@ def catch_up(
     to: Mapping[str, Any] | None = None,
     show: Show = unseen,
 ) -> Followed:
-    """Bring one run and its published tables up to date with the data set.
-
-    Raises
-    ------
-    LakeError
-        As for :func:`~ranklake.flows.rating.rate.rate` and :func:`~ranklake.flows.publication.publish.publish`.
-    DatabaseError
-        As for :func:`~ranklake.flows.publication.database.publish_to_database`.
+    """Bring one run and its published tables up to date with the data set; raises as the functions that rate and
+    publish.
     """
     rated = rate_shown(lake, config, engine, show)
     return Followed(config.run, rated, publish_rated(lake, config.run, to=to, show=show) if publish else None)

@@ -68,17 +68,8 @@ def _about(lake: Lake, followed: Followed) -> dict[str, Any]:
 class Notifier:
     """Delivers notices in order. Those that a receiver did not accept are kept, and delivered before the next ones.
 
-    Parameters
-    ----------
-    webhook
-        Notices are posted there; None for none.
-    command
-        A command with its arguments. It gets each notice as JSON on its standard input; no shell expands it.
-
-    Raises
-    ------
-    ValueError
-        The command is empty, has an open quotation, or does not exist.
+    ``command`` is a command with its arguments. It gets each notice as JSON on its standard input; no shell expands it.
+    Raises ``ValueError`` if it is empty, has an open quotation, or does not exist.
     """
 
     def __init__(self, webhook: Webhook | None = None, command: str | None = None) -> None:
@@ -100,12 +91,8 @@ class Notifier:
         self._channels.append((send, deque(maxlen=_MOST_PENDING)))
 
     def deliver(self, notice: Notice | None) -> None:
-        """Deliver the kept notices and this one.
-
-        Raises
-        ------
-        WebhookError, CommandError
-            A receiver did not accept a notice; the other receivers got theirs.
+        """Deliver the kept notices and this one; ``WebhookError`` or ``CommandError`` if a receiver did not accept a
+        notice, after the others got theirs.
         """
         failures: list[OSError] = []
         for send, pending in self._channels:

@@ -63,13 +63,7 @@ def run_page(lake: Lake, run: str, lines: Iterable[str], top: pa.Table) -> str:
 
 
 def best(lake: Lake, run: str, n: int = 20) -> pa.Table:
-    """The first rows of the leaderboard, from the published table if there is one.
-
-    Raises
-    ------
-    LakeError
-        The run does not exist or has no ratings.
-    """
+    """The first rows of the leaderboard, from the published table if there is one; ``LakeError`` without ratings."""
     latest = f"{layout.published_folder(run)}/{LATEST}"
     if lake.exists(latest):
         return pq.read_table(pa.BufferReader(lake.read_bytes(latest)), use_threads=False).slice(0, n)

@@ -88,13 +88,7 @@ def source_request(
     file_options: dict[str, Any] | None,
     database: dict[str, str | None] | None,
 ) -> SourceRequest:
-    """The request of a source.
-
-    Raises
-    ------
-    ValueError
-        As for :class:`SourceRequest`; a path is relative, or the address of the database has a password.
-    """
+    """The request of a source; ``ValueError`` also for a relative path, or a password in the address of the database."""
     if database is not None:
         _check_names("database", database, _OF_DATABASE)
         _check_address(database.get("url") or "")
@@ -105,12 +99,8 @@ def source_request(
 
 
 def check_target(to: dict[str, str] | None, maintain: bool, publish: bool = True, runs: Sequence[str] = ()) -> None:
-    """Check the database into which runs are published, if there is one.
-
-    Raises
-    ------
-    ValueError
-        The address is missing, invalid or has a password, or the database cannot take all that is published.
+    """Raise ``ValueError`` unless the database, if there is one, has a valid address without a password and can take
+    all that is published.
     """
     if to is None:
         return
@@ -126,13 +116,7 @@ def check_target(to: dict[str, str] | None, maintain: bool, publish: bool = True
 
 
 def open_lake(lake: str, create: bool = False) -> Lake:
-    """Open a lake.
-
-    Raises
-    ------
-    ValueError
-        Its address is a relative path or has a password.
-    """
+    """Open a lake; ``ValueError`` if its address is a relative path or has a password."""
     if urlsplit(lake).password is not None:
         remedy = "set it in the worker's environment, for example as AWS_SECRET_ACCESS_KEY"
         raise ValueError(f"the address of a lake must not have a password; {remedy}")

@@ -46,17 +46,8 @@ _SHOWN = 3  # values in a message
 
 
 def as_places(column: pa.ChunkedArray, noun: str, source: str) -> tuple[npt.NDArray[Any], Bools, Bools]:
-    """Values as numbers, a mask of the rows that say that there is none, and one of the rows that say neither.
-
-    Parameters
-    ----------
-    noun
-        The key of the column: of ``rank``, texts such as ``2=`` and ``1st`` are places.
-
-    Raises
-    ------
-    SourceError
-        A column of another type, or text that is not UTF-8.
+    """Values as numbers, a mask of the rows that say that there is none, and one of the rows that say neither. In a
+    column of the key ``rank``, texts such as ``2=`` and ``1st`` are places.
     """
     column = decoded(column)
     values, missing = as_numbers(column, noun, source)
@@ -83,11 +74,7 @@ def counts_from_zero(contest_of: Longs, rank: npt.NDArray[Any], without: Bools) 
 
     In every contest 0 is the best rank, and the next one is the number of participants with 0; there are two contests
     or more, at least one of three participants or more. One contest of 0, 1 and 2 may be two places and an absence.
-
-    Parameters
-    ----------
-    without
-        Mask of the rows that do not count: those without a number, and all but the first of a team.
+    ``without`` masks the rows that do not count: those without a number, and all but the first of a team.
     """
     rows = np.flatnonzero(~without)
     contest, value = contest_of[rows], rank[rows]
@@ -111,12 +98,8 @@ def absences_in_words(values: Iterable[object]) -> str:
 
 
 def remedy_for(frame: bool, numbers: bool) -> str:
-    """What to do with participants without a place, in the words of the command or of Python.
-
-    Parameters
-    ----------
-    numbers
-        Whether all have a number below 1, which may be a place.
+    """What to do with participants without a place, in the words of the command or of Python; ``numbers`` if all have a
+    number below 1, which may be a place.
     """
     last, drop, none = (f"absent='{one}'" if frame else f"--absent {one}" for one in ("last", "drop", "none"))
     every = f", {none} takes every number as a place" if numbers else ""

@@ -95,11 +95,7 @@ class Columns:
     @classmethod
     def parse(cls, settings: Iterable[str]) -> Columns:
         """From settings such as ``contest=contest_id``; ``time_seconds`` and ``contest_name`` are keys, too.
-
-        Raises
-        ------
-        ValueError
-            A setting of another form, with an unknown key, or with a key that has a setting already.
+        ``ValueError`` for another form, an unknown key or a second setting of a key.
         """
         chosen: dict[str, Any] = {}
         for setting in settings:
@@ -113,22 +109,11 @@ class Columns:
         return cls(**chosen, named=frozenset(chosen))
 
     def find(self, present: Sequence[str], source: str = "", *, frame: bool = False) -> dict[str, str]:
-        """The columns to read from a table, by key.
+        """The columns to read from a table, by key. For a data ``frame``, messages suggest to rename columns, instead
+        of options of the command.
 
-        Parameters
-        ----------
-        present
-            The names of the table's columns.
-        source
-            Origin of the table, for messages.
-        frame
-            The table is a data frame: messages suggest to rename its columns, instead of options of the command.
-
-        Raises
-        ------
-        SourceError
-            A required column is missing or exists twice; lists the table's columns, and suggests those with similar
-            names.
+        Raises ``SourceError`` if a required column is missing or exists twice; lists the columns, and suggests similar
+        names.
         """
         columns = {key: column for key in KEYS if (column := self._match(key, present, source, frame))}
         required = {"player", *self._places(columns)} | (set() if self.single else {"contest"})

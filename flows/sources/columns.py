@@ -37,13 +37,7 @@ EXACT_FLOAT = 2**53  # larger floats do not distinguish all whole numbers
 
 
 def as_names(column: pa.ChunkedArray, noun: str, source: str) -> pa.ChunkedArray:
-    """Names as strings, nulls kept; whole numbers become their decimal digits.
-
-    Raises
-    ------
-    SourceError
-        A column of another type, a number that is not whole, or text that is not UTF-8.
-    """
+    """Names as strings, nulls kept; whole numbers become their decimal digits. ``SourceError`` for other values."""
     column = decoded(column)
     if pa.types.is_floating(column.type):
         values = column.to_numpy()
@@ -75,13 +69,7 @@ def _whole(column: pa.ChunkedArray, noun: str, source: str) -> pa.ChunkedArray:
 
 
 def as_numbers(column: pa.ChunkedArray, noun: str, source: str) -> tuple[npt.NDArray[Any], Bools]:
-    """Values as numbers, integers kept exact, and a mask of the rows that are missing, NaN or no number.
-
-    Raises
-    ------
-    SourceError
-        A column whose type is no number.
-    """
+    """Values as numbers, integers kept exact, and a mask of the rows that are missing, NaN or no number."""
     column = decoded(column)
     if is_text(column.type):
         check_text(column, noun, source)
@@ -95,13 +83,7 @@ def as_numbers(column: pa.ChunkedArray, noun: str, source: str) -> tuple[npt.NDA
 
 
 def as_flags(column: pa.ChunkedArray, noun: str, source: str) -> tuple[Bools, Bools]:
-    """Values as true or false, blank ones as true, and a mask of the rows with another value.
-
-    Raises
-    ------
-    SourceError
-        A column whose type is neither boolean, number nor text.
-    """
+    """Values as true or false, blank ones as true, and a mask of the rows with another value."""
     column, blank = decoded(column), is_blank(column)
     if pa.types.is_boolean(column.type) or pa.types.is_null(column.type):
         return column.cast(pa.bool_()).fill_null(True).to_numpy(), np.zeros(len(column), np.bool_)

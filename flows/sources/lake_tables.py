@@ -80,11 +80,8 @@ def lake_table_of(path: str | os.PathLike[str]) -> LakeTable | None:
 def is_delta(path: str | os.PathLike[str]) -> bool:
     """Whether a path is the folder of a Delta table, which :class:`DeltaRows` reads.
 
-    Raises
-    ------
-    SourceError
-        The path is another part of a Delta table, or belongs to a table of another kind. Read as plain files it would
-        bring deleted rows back; the message has a remedy.
+    Raises ``SourceError`` if the path is another part of a Delta table, or belongs to a table of another kind: read as
+    plain files it would bring deleted rows back.
     """
     table = lake_table_of(path)
     if table is None:
@@ -107,26 +104,8 @@ def is_delta(path: str | os.PathLike[str]) -> bool:
 class DeltaRows:
     """The rows of the newest version of a Delta table: without deleted ones, with the columns of its partitions.
 
-    Parameters
-    ----------
-    root
-        The folder of the table.
-    name
-        Its name in messages.
-
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-        Its columns.
-    n_files : int
-        The number of its files. A table of several has no order of rows of its own.
-
-    Raises
-    ------
-    MissingExtraError
-        The package deltalake is not installed.
-    SourceError
-        The table cannot be read, or has too many columns.
+    A table of several files has no order of rows of its own. Raises ``MissingExtraError`` without the package
+    deltalake, ``SourceError`` if the table cannot be read or has too many columns.
     """
 
     def __init__(self, root: Path, name: str) -> None:
@@ -139,13 +118,7 @@ class DeltaRows:
             self.schema = plain_types(self._query("limit 0").schema)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Some columns of all rows, in any order of the files.
-
-        Raises
-        ------
-        SourceError
-            A file is missing or damaged.
-        """
+        """Some columns of all rows, in any order of the files; ``SourceError`` if a file is missing or damaged."""
         names = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
         schema = pa.schema([self.schema.field(column) for column in columns])
         with self._damage():
@@ -194,17 +167,8 @@ def is_leftover(name: str) -> bool:
 def walk(
     folder: str | os.PathLike[str], report: IngestReport | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """As ``os.walk``, in order of name. A caller may remove names of the list of folders.
-
-    Parameters
-    ----------
-    report
-        Counts the leftovers and names the lakes.
-
-    Raises
-    ------
-    OSError
-        A folder cannot be listed.
+    """As ``os.walk``, in order of name. A caller may remove names of the list of folders. ``report`` counts the
+    leftovers and names the lakes. ``OSError`` if a folder cannot be listed.
     """
     for place, folders, names in os.walk(folder, onerror=_refuse):
         of_lake = {name for name in folders if kind_of(Path(place, name)) == "ranklake"}

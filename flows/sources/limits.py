@@ -82,12 +82,8 @@ class Limits:
 
     @classmethod
     def parse(cls, settings: Iterable[str]) -> Limits:
-        """From settings such as ``rows=200_000_000`` or ``expanded=100GB``.
-
-        Raises
-        ------
-        ValueError
-            A setting of another form, or with an unknown key.
+        """From settings such as ``rows=200_000_000`` or ``expanded=100GB``; ``ValueError`` for another form, or an
+        unknown key.
         """
         keys = [field.name for field in fields(cls)]
         chosen: dict[str, int] = {}
@@ -106,16 +102,8 @@ class Limits:
 
 
 class BoundedReader(io.RawIOBase):
-    """A stream that raises an error beyond a number of bytes; it seeks forward only.
-
-    Parameters
-    ----------
-    stream
-        Stream that is read; closed with this reader.
-    limit
-        Maximum number of bytes.
-    too_large
-        Returns the error for a stream with more bytes.
+    """A stream that raises the error ``too_large`` beyond a number of bytes; it seeks forward only, and closes its
+    stream.
     """
 
     def __init__(self, stream: IO[bytes] | Any, limit: int, too_large: Callable[[], SourceError]) -> None:
@@ -141,13 +129,7 @@ class BoundedReader(io.RawIOBase):
         return len(data)
 
     def read(self, n: int = -1) -> bytes:
-        """At most ``n`` bytes, all by default.
-
-        Raises
-        ------
-        SourceError
-            The stream has more bytes than are allowed.
-        """
+        """At most ``n`` bytes, all by default."""
         left = self._limit - self._position
         data: bytes = self._stream.read(left + 1 if n is None or n < 0 else min(n, left + 1))
         if len(data) > left:
@@ -167,13 +149,8 @@ def check_contest(
     """The fault of a contest with a handle, an id, a name or an address that is too long; None if it has none.
 
     Unrated participants or limits in a contest of teams, and limits without a rating between them, are faults, too.
-
-    Parameters
-    ----------
-    rows
-        Row number of each participation in the source; by default its place.
-    short_handles
-        Whether no handle of the source has more than ``MAX_HANDLE`` bytes: they are not looked at again.
+    ``rows`` are the numbers of the participations in the source, by default their places; with ``short_handles`` no
+    handle of the source has more than ``MAX_HANDLE`` bytes: they are not looked at again.
     """
     for key, noun, limit in _TEXTS:
         if too_long := check_length(noun, getattr(contest, key), limit):

@@ -93,24 +93,12 @@ class ReadOptions:
 
     @classmethod
     def parse(cls, columns: Iterable[str] = (), limits: Iterable[str] = (), **choices: Any) -> ReadOptions:
-        """From settings of the command line: ``KEY=COLUMN`` for each column, ``KEY=NUMBER`` for each limit.
-
-        Raises
-        ------
-        ValueError
-            As for :meth:`Columns.parse` and :meth:`Limits.parse`, or an invalid value of another setting.
-        """
+        """From settings of the command line: ``KEY=COLUMN`` for each column, ``KEY=NUMBER`` for each limit."""
         return cls(columns=Columns.parse(columns), limits=Limits.parse(limits), **choices)
 
 
 def check_delimiter(delimiter: str) -> str:
-    """The character that a delimiter of text tables is: itself, or that of a word such as ``tab``.
-
-    Raises
-    ------
-    ValueError
-        It is neither.
-    """
+    """The character that a delimiter of text tables is: itself, or that of a word such as ``tab``; else ``ValueError``."""
     mark = _WORDS.get(delimiter, delimiter)
     if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
         raise ValueError(f"delimiter must be one character, as ';', or tab, got {delimiter!r}")

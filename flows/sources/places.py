@@ -25,14 +25,8 @@ def ranks_of_scores(scores: npt.NDArray[Any]) -> Longs:
 
 
 def places_of(contest_of: Longs, rank: npt.NDArray[Any], dropped: Bools | None = None) -> tuple[Longs, Ints, Ints]:
-    """The rows by contest, best first, and the first and last place of the tie group of each.
-
-    Parameters
-    ----------
-    contest_of, rank
-        Contest and rank of all rows of the table.
-    dropped
-        Mask of the rows to leave out.
+    """The rows by contest, best first, without the ``dropped`` ones, and the first and last place of the tie group of
+    each.
     """
     rows = np.lexsort((rank, contest_of))
     if dropped is not None:
@@ -60,12 +54,8 @@ def repeated_rows(contest_of: Longs, player_of: Ints) -> Longs:
 
 
 def dropped_rows(contest_of: Longs, player_of: Ints, rank: npt.NDArray[Any] | None) -> Bools:
-    """Rows to leave out so that each player is in a contest once.
-
-    Parameters
-    ----------
-    rank
-        Keep the row with the best rank, the first one of equal ranks; None keeps the last row.
+    """Rows to leave out so that each player is in a contest once: all but the one with the best ``rank``, the first one
+    of equal ranks; without ranks, all but the last row.
     """
     position = np.arange(len(contest_of))
     order = np.lexsort((-position,) if rank is None else (position, rank))

@@ -21,18 +21,9 @@ _LOOKED_AT = 100  # rows whose values a message may name
 
 
 class Ranks(NamedTuple):
-    """The rank of each row.
-
-    Attributes
-    ----------
-    rank
-        Lower is better, equal ones tie; None for a table with places.
-    dropped
-        Mask of the rows to leave out; None for none.
-    n_absent
-        Rows without a place, in whatever way they are treated.
-    from_zero
-        Whether ranks are places from 0.
+    """The rank of each row: lower is better, equal ones tie; None for a table with places. ``dropped`` masks the rows
+    to leave out; ``n_absent`` rows have no place, in whatever way they are treated; with ``from_zero``, ranks are
+    places from 0.
     """
 
     rank: npt.NDArray[Any] | None
@@ -44,12 +35,8 @@ class Ranks(NamedTuple):
 def ranks_of(results: ResultTable, unit: Longs | None = None) -> Ranks:
     """The ranks of a table with ``rank`` or ``score``; contests with a fault in them are rejected.
 
-    Of scores every number is one. Of ranks, numbers below 1 say that there is no place, unless all are places.
-
-    Parameters
-    ----------
-    unit
-        The first row of each row's team; None without teams.
+    Of scores every number is one. Of ranks, numbers below 1 say that there is no place, unless all are places. ``unit``
+    is the first row of each row's team.
     """
     key = "rank" if "rank" in results.columns else "score"
     fate = "error" if results.options is None else results.options.absent

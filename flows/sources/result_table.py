@@ -238,14 +238,8 @@ class ResultTable:
     def places(
         self, players: pa.StringArray, player_of: Ints, rank: npt.NDArray[Any] | None, dropped: Bools | None = None
     ) -> tuple[Longs, Ints, Ints]:
-        """The kept rows by contest, best first, and ``lo`` and ``hi`` of each.
-
-        Parameters
-        ----------
-        rank
-            The rank of each row; None takes the places of the table.
-        dropped
-            Mask of the rows that are not kept.
+        """The rows that are not ``dropped`` by contest, best first, and ``lo`` and ``hi`` of each; without ranks, the
+        places of the table.
         """
         counted = player_of if dropped is None else np.where(dropped, -1, player_of).astype(np.int32)
         earlier = repeated_rows(self.contest_of, counted)

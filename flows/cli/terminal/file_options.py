@@ -103,13 +103,7 @@ query_options = gathered("database", _QUERY_OPTIONS)
 
 
 def query_text(query: str | None) -> str:
-    """The query; ``@FILE`` is the content of a file.
-
-    Raises
-    ------
-    ValueError
-        The file cannot be read.
-    """
+    """The query; ``@FILE`` is the content of a file, ``ValueError`` if that cannot be read."""
     if query is None or not query.startswith("@"):
         return query or ""
     try:
@@ -120,13 +114,7 @@ def query_text(query: str | None) -> str:
 
 
 def read_options(**choices: Any) -> ReadOptions:
-    """The settings of :func:`table_options`, and ``order, on_error, dedupe`` if a command has them.
-
-    Raises
-    ------
-    click.UsageError
-        A setting has an invalid value.
-    """
+    """The settings of :func:`table_options`, and ``order, on_error, dedupe`` if a command has them."""
     from ...sources.options import ReadOptions
 
     with usage():

@@ -115,13 +115,7 @@ SPAN, AGE = _SpanType("smhd", "90s, 15m, 1h or 1d"), _SpanType(AGES, "90d, 26w o
 
 
 def handles_in(file: IO[str] | None, option: str) -> list[str]:
-    """The handles in the file of an option, one a line; none without a file.
-
-    Raises
-    ------
-    ValueError
-        The file is not UTF-8.
-    """
+    """The handles in the file of an option, one a line; none without a file. ``ValueError`` if it is not UTF-8."""
     try:
         return [handle for line in file or () if (handle := line.rstrip("\r\n"))]
     except UnicodeDecodeError as error:

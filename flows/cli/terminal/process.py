@@ -130,13 +130,8 @@ _CALLBACKS = ("_raw_object_cache_notify", "_raw_object_cache_getbuffer")  # call
 def interruptible(last_words: str, *more: signal.Signals) -> Iterator[None]:
     """A block in which Ctrl-C, or another signal, raises ``KeyboardInterrupt``; the process must end soon after.
 
-    A second signal ends the process at once. A signal that is ignored stays ignored, as for background processes of a
-    script. Outside the main thread this does nothing.
-
-    Parameters
-    ----------
-    last_words
-        Line written to the standard error when the process is killed; the exit code is 1.
+    A second signal ends the process at once, with ``last_words`` on the standard error and exit code 1. A signal that
+    is ignored stays ignored, as for background processes of a script. Outside the main thread this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

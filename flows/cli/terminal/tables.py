@@ -39,13 +39,7 @@ _LIKE = str.maketrans({"↑": "^", "↓": "v", "±": "+-", "…": "..."})  # for
 
 
 class FittedTable(Table):
-    """A table of rich with columns that may be hidden.
-
-    Attributes
-    ----------
-    hide : sequence of str
-        Headings in the order of hiding; other columns are hidden last.
-    """
+    """A table of rich; columns are hidden in the order of the headings in ``hide``, then the others."""
 
     hide: Sequence[str] = ()
 

@@ -273,12 +273,8 @@ def waiting_for(by: LeaseHolder) -> str:
 
 
 def print_table(table: Any, empty: str = "") -> None:
-    """Print a table of rich, fitted to the terminal; in full elsewhere, or with ``--wide``.
-
-    Parameters
-    ----------
-    empty
-        A line that is printed in place of a table without rows: why it has none.
+    """Print a table of rich, fitted to the terminal; in full elsewhere, or with ``--wide``. Without rows, print the
+    line ``empty``, if any: why it has none.
     """
     from .tables import print_fitted
 
@@ -299,13 +295,7 @@ def print_line(line: str, err: bool = False) -> None:
 
 
 def check_safe(safe: bool, form: str) -> None:
-    """Refuse ``--safe`` for other formats than CSV.
-
-    Raises
-    ------
-    ValueError
-        The format is not CSV.
-    """
+    """Raise ``ValueError`` for ``--safe`` with another format than CSV."""
     if safe and form != "csv":
         raise ValueError(f"--safe is for --format csv, got --format {form}")
 

@@ -24,18 +24,8 @@ T = typing.TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One hyperparameter.
-
-    Attributes
-    ----------
-    name, text : str
-        Name in ``--set``; meaning.
-    default : object
-        Default value of the parameter class.
-    optional : bool
-        Whether "none" is a valid value.
-    limits : Limits
-        The valid values.
+    """One hyperparameter: its name in ``--set``, its meaning, its default, whether "none" is a valid value, and the
+    valid values.
     """
 
     name: str
@@ -99,13 +89,7 @@ def own_fields_first(kind: type[Any]) -> list[dataclasses.Field[Any]]:
 
 
 def find_named(kind: str, name: str, known: Mapping[str, T]) -> T:
-    """The value called ``name``.
-
-    Raises
-    ------
-    ValueError
-        There is no such name; the message says what ``kind`` of value it is, and lists all names.
-    """
+    """The value called ``name``; else ``ValueError``, which says what ``kind`` of value it is, and lists all names."""
     if name not in known:
         near = near_names(name, known)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""

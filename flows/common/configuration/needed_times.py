@@ -23,16 +23,8 @@ def chosen_of(params: Any, named: Collection[str] = ()) -> dict[str, Any]:
 def check_times(kind: type[Any], chosen: Mapping[str, Any], where: str) -> None:
     """Refuse hyperparameters that act by the days between contests, where contests have no times.
 
-    Their unit tells which ones these are. A default that was not chosen is not refused: it adds nothing.
-
-    Parameters
-    ----------
-    kind
-        The class of the hyperparameters.
-    chosen
-        Values that were chosen, by name; None and 0 do not act.
-    where
-        What has no times, and the remedy, for the message.
+    Their unit tells which ones these are. A default that was not ``chosen`` is not refused: it adds nothing; nor are
+    None and 0. ``where`` says what has no times, and the remedy.
     """
     for field in dataclasses.fields(kind):
         value = chosen.get(field.name)
@@ -41,22 +33,11 @@ def check_times(kind: type[Any], chosen: Mapping[str, Any], where: str) -> None:
 
 
 def check_to_come(params: Any, seconds: int, *ends: int) -> None:
-    """Refuse a time that is before the last rated contest, or the only one that is known if days count.
+    """Raise ``ValueError`` for a time of a contest to come that is before the last rated contest, or the only one that
+    is known if days count.
 
-    Parameters
-    ----------
-    params
-        The hyperparameters of the system.
-    seconds
-        End of the contest to come, UTC; 0 is unknown.
-    ends
-        Ends of the last contest in rated order and of the latest one, as clocks of sources may go back; 0 if unknown;
-        none without rated contests.
-
-    Raises
-    ------
-    ValueError
-        The time is before both, or would count the days since 1970.
+    ``ends`` are the ends of the last contest in rated order and of the latest one, as clocks of sources may go back;
+    none without rated contests. Times are UTC seconds, 0 is unknown.
     """
     if not seconds:
         return

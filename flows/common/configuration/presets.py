@@ -91,13 +91,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def find_preset(name: str) -> Preset:
-    """The preset called ``name``.
-
-    Raises
-    ------
-    ValueError
-        There is no such preset; the message lists all names.
-    """
+    """The preset called ``name``; ``ValueError`` lists all names."""
     return find_named("preset", name, PRESETS)
 
 
@@ -107,11 +101,7 @@ def choose_preset(
     """The system and the settings of a preset, under the given settings; without a preset, those that are given.
 
     ``elo-srm`` has a hyperparameter called ``preset``, whose words are no names of presets: such a word is a setting.
-
-    Raises
-    ------
-    ValueError
-        There is no such preset, or it is one of another system.
+    ``ValueError`` if there is no such preset, or it is one of another system.
     """
     if name is None:
         return system, dict(settings)

@@ -29,35 +29,19 @@ __all__ = [
 
 
 def find_system(name: str) -> System:
-    """The system called ``name``.
-
-    Raises
-    ------
-    ValueError
-        There is no such system; the message lists all names.
-    """
+    """The system called ``name``; ``ValueError`` lists all names."""
     return find_named("system", name, SYSTEMS)
 
 
 def build_params(system: System, settings: Mapping[str, Any]) -> Any:
-    """The system's hyperparameters from settings: text from a command line, JSON or Python values.
-
-    Raises
-    ------
-    ValueError
-        A name is unknown, a value has the wrong type, or the system refuses a value.
+    """The system's hyperparameters from settings: text from a command line, JSON or Python values; ``ValueError`` for
+    an unknown name, a wrong type, or a value that the system refuses.
     """
     return system.params(**convert_fields(system.params, settings, system.name))
 
 
 def build_contest_params(system: System, settings: Mapping[str, Any]) -> Any:
-    """As :func:`build_params`, for contests.
-
-    Raises
-    ------
-    ValueError
-        In addition, if the hyperparameters are for periods of games.
-    """
+    """As :func:`build_params`, for contests; ``ValueError`` also if the hyperparameters are for periods of games."""
     params = build_params(system, settings)
     check_simultaneous(params, "contests are rated here")
     return params
@@ -92,12 +76,8 @@ def params_to_json(params: Any, *, whole: bool = False) -> dict[str, Any]:
 
 
 def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Convert settings to the types that a dataclass declares for its fields.
-
-    Raises
-    ------
-    ValueError
-        A name is unknown or a value has the wrong type; the message names the ``owner`` of the fields.
+    """Convert settings to the types that a dataclass declares for its fields; ``ValueError`` names the ``owner`` of the
+    fields.
     """
     hints = typing.get_type_hints(kind)
     known = [field.name for field in own_fields_first(kind)]
@@ -108,13 +88,7 @@ def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> 
 
 
 def parse_settings(texts: tuple[str, ...]) -> dict[str, str]:
-    """Parse ``("rho=1", "sig_limit=70")`` into a dictionary.
-
-    Raises
-    ------
-    ValueError
-        A text is not ``key=value``, or a key is repeated.
-    """
+    """Parse ``("rho=1", "sig_limit=70")`` into a dictionary; ``ValueError`` for another form, or a repeated key."""
     settings: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")

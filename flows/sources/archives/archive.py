@@ -49,20 +49,8 @@ def open_members(
 ) -> AbstractContextManager[list[Member]]:
     """The ``.json`` files of a folder or archive, in its own order (a folder's: by name), while the context is open.
 
-    Parameters
-    ----------
-    path
-        A folder, or a file with one of the suffixes in ``ARCHIVES``.
-    report
-        Counts the files that are not contests.
-    limits
-        Upper bounds of its content.
-
-    Raises
-    ------
-    SourceError
-        On entering the context: a damaged archive, a member that is no plain file inside it, or an archive that holds
-        more than is allowed. A member that is too long by itself raises when it is read.
+    Raises ``SourceError`` on entering the context: a damaged archive, a member that is no plain file inside it, or an
+    archive that holds more than is allowed. A member that is too long by itself raises when it is read.
     """
     limits = limits or Limits()
     if path.is_dir():

@@ -28,24 +28,9 @@ _CLOSING_SECONDS = 60.0
 class CsvBatches:
     """The batches of a CSV file; a context manager that ends Arrow's thread.
 
-    Parameters
-    ----------
-    file
-        Stream of the decompressed bytes.
-    encoding, errors
-        Encoding of the text, and the treatment of other bytes, as for :func:`codecs.decode`.
-    read, parse, convert
-        Options of Arrow; the encoding of ``read`` must be the default.
-
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-        The columns.
-
-    Raises
-    ------
-    Exception
-        An error of the stream, of the encoding or of Arrow; also while batches are read.
+    ``file`` is a stream of the decompressed bytes; ``encoding`` and ``errors`` are as for :func:`codecs.decode`;
+    ``read``, ``parse`` and ``convert`` are options of Arrow, with the default encoding. Errors of the stream, of the
+    encoding and of Arrow are raised also while batches are read.
     """
 
     def __init__(

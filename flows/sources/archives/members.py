@@ -70,17 +70,7 @@ def contest_named(stem: str, folder: str) -> str:
 
 
 class Members(list[Member]):
-    """The contest files of one folder or archive, in the order in which they are added.
-
-    Parameters
-    ----------
-    path
-        The folder or archive.
-    report
-        Counts the files that are no contests.
-    limits
-        Maximum number and size of the files.
-    """
+    """The contest files of one folder or archive, in the order in which they are added."""
 
     def __init__(self, path: Path, report: IngestReport, limits: Limits) -> None:
         super().__init__()
@@ -90,12 +80,8 @@ class Members(list[Member]):
         self.most_bytes = limits.expanded_from(self.size)
 
     def are_contests(self, name: str, is_file: bool) -> bool:
-        """Whether a file is a contest file; counts the other files.
-
-        Raises
-        ------
-        SourceError
-            Its name leads out of the archive, or is not UTF-8.
+        """Whether a file is a contest file; counts the other files. ``SourceError`` if its name leads out of the
+        archive, or is not UTF-8.
         """
         parts = PurePosixPath(name).parts
         if name.startswith("/") or ".." in parts or re.match(r"[A-Za-z]:", name):
@@ -113,13 +99,7 @@ class Members(list[Member]):
         return True
 
     def add(self, name: str, size: int, read: Callable[[], bytes | bytearray]) -> None:
-        """Add a contest file; a file that is too long raises an error when it is read.
-
-        Raises
-        ------
-        SourceError
-            The folder or archive has too many files.
-        """
+        """Add a contest file; ``SourceError`` if there are too many. A file that is too long raises when it is read."""
         if len(self) >= self.limits.members:
             raise self.too_many()
 
@@ -194,13 +174,7 @@ class Spool:
         self._file.close()
 
     def add(self, document: bytes | bytearray) -> Callable[[], bytes]:
-        """Store a document; return the function that reads it.
-
-        Raises
-        ------
-        SourceError
-            The disk is full.
-        """
+        """Store a document, and return the function that reads it; ``SourceError`` if the disk is full."""
         packed = self._codec.compress(document, asbytes=True)
         number, start = len(self._sizes), self._starts[-1]
         try:

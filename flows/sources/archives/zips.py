@@ -70,10 +70,7 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
 def unpacked(path: Path, folder: Path, limits: Limits) -> Iterator[tuple[str, Path]]:
     """The names of all files of a zip, and where each of them is in a folder until the next one is asked for.
 
-    Raises
-    ------
-    SourceError
-        The archive is damaged, or larger than the limits, or a name leads out of it.
+    Raises ``SourceError`` if the archive is damaged, or larger than the limits, or a name leads out of it.
     """
     members = Members(path, IngestReport(), limits)
     with _File(path, members) as file, damage_in_words(path.name):

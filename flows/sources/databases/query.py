@@ -38,20 +38,9 @@ _NAMED = 3  # players in a message
 
 @dataclass(frozen=True)
 class QueryResult:
-    """The rows of a query.
-
-    Attributes
-    ----------
-    table
-        The used columns.
-    columns
-        Their names by key.
-    watermark
-        The largest value of the watermark's column; None without one, or without rows that have a value.
-    by_time
-        Whether the contests are in order of time, else in the order of their ids or of the rows.
-    faults
-        Texts that are not UTF-8, by row from 0; their contests are skipped.
+    """The rows of a query: the used columns, with their names by key; whether contests are in order of time, else in
+    that of their ids or of the rows; the largest value of the watermark's column, if any; and, by row from 0, texts
+    that are not UTF-8, whose contests are skipped.
     """
 
     table: pa.Table
@@ -61,13 +50,7 @@ class QueryResult:
     faults: dict[int, str]
 
     def contests(self, options: ReadOptions, report: IngestReport, source: str) -> Iterator[Contest]:
-        """The contests, in the order in which they are to be rated; ``report`` is filled while they are read.
-
-        Raises
-        ------
-        SourceError
-            As for :func:`ranklake.flows.sources.results.contests_from_results`.
-        """
+        """The contests, in the order in which they are to be rated; ``report`` is filled while they are read."""
         if self.table.num_rows == 0:
             return iter(())
         items = self._items(
@@ -102,29 +85,13 @@ def read_query(
     connection: Connection, query: str, options: ReadOptions, report: IngestReport,
     watermark: str | None = None, since: Watermark | None = None,
 ) -> QueryResult:  # fmt: skip
-    """The rows of a query, read in batches.
+    """The rows of a query, a single statement, read in batches.
 
-    Parameters
-    ----------
-    query
-        A single statement that returns rows.
-    options
-        Columns, treatment of faults, limits; those for files are ignored.
-    report
-        Receives a note about the columns.
-    watermark
-        A column whose value grows whenever a row is added or changed.
-    since
-        Only contests with a row whose watermark is at least this value, or null, are read, each of them in full.
+    Of ``options``, those for files are ignored. With ``since``, only contests with a row whose ``watermark`` is at
+    least this value, or null, are read, each of them in full.
 
-    Raises
-    ------
-    DatabaseError
-        The query fails.
-    SourceError
-        A column is missing, or a limit is exceeded.
-    ValueError
-        A watermark without an order by time.
+    Raises ``DatabaseError`` if the query fails, ``SourceError`` for a missing column or beyond a limit, and
+    ``ValueError`` for a watermark without an order by time.
     """
     query = query.strip().rstrip(";")
     asked = query
@@ -200,14 +167,8 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 
 class Watermark(msgspec.Struct, frozen=True):
-    """A value of the column.
-
-    Attributes
-    ----------
-    kind : str
-        ``number``, ``text`` (SQLite only), ``time`` or ``zoned``, a time with a time zone.
-    value : int or str
-        A time is in microseconds since 1970, UTC or without a zone.
+    """A value of the column, by kind: ``number``, ``text`` (SQLite only), ``time`` or ``zoned``, a time with a time
+    zone; times are in microseconds since 1970, UTC or without a zone.
     """
 
     kind: Literal["number", "text", "time", "zoned"]
@@ -228,11 +189,8 @@ class Watermark(msgspec.Struct, frozen=True):
 def watermark_of(table: pa.Table, name: str | None, connection: Connection) -> Watermark | None:
     """The largest value of a column; None without a column, or if all its values are null.
 
-    Raises
-    ------
-    SourceError
-        The column is neither a whole number nor a time; text, which databases compare in different ways, is accepted
-        from SQLite only.
+    Raises ``SourceError`` if the column is neither a whole number nor a time; text, which databases compare in
+    different ways, is accepted from SQLite only.
     """
     if name is None:
         return None

@@ -128,11 +128,7 @@ def check_address(path: str) -> None:
 
 def format_of(path: Path) -> str | None:
     """The format of a table by the ending of its name, ``delta`` for the folder of a Delta table; None for others.
-
-    Raises
-    ------
-    SourceError
-        The path belongs to a table of which single files must not be read.
+    ``SourceError`` for a part of a table of which single files must not be read.
     """
     if path.is_dir():
         return "delta" if is_delta(path) else None
@@ -147,12 +143,9 @@ def format_of(path: Path) -> str | None:
 def files_of(*paths: str) -> list[Path]:
     """The file or folder at each path, or the files that match a pattern such as ``results/*.csv``.
 
-    Files that other programs leave beside the files that they open are omitted, unless one is the only path.
-
-    Raises
-    ------
-    SourceError
-        No file is found, it is not a plain file, it is a workbook, or a part of a Delta, Iceberg or Hudi table.
+    Files that other programs leave beside the files that they open are omitted, unless one is the only path. Raises
+    ``SourceError`` if no file is found, it is not a plain file, it is a workbook, or a part of a Delta, Iceberg or Hudi
+    table.
     """
     files = [file for path in paths for file in _matches(path) if len(paths) == 1 or not is_leftover(file.name)]
     if not files:
@@ -203,12 +196,8 @@ def damage_of(name: str) -> Iterator[None]:
 
 
 def tables_in(folder: Path, form: str | None, report: IngestReport, limits: Limits) -> list[Input]:
-    """The tables of a folder and of its subfolders, by name; of one format, if it is given.
-
-    Raises
-    ------
-    SourceError
-        The folder holds contests of the reference format beside tables.
+    """The tables of a folder and of its subfolders, by name; of one format, if it is given. ``SourceError`` if there
+    are contests of the reference format beside them.
     """
     found = IngestReport()  # of no use if there is no table: the reader of contests walks again
     with damage_of(folder.name):
@@ -241,13 +230,7 @@ def _files_below(folder: Path, report: IngestReport) -> Iterator[Path]:
 
 @contextmanager
 def standard_input(form: str | None, limits: Limits) -> Iterator[Input]:
-    """Standard input as a temporary file, because a table is read more than once.
-
-    Raises
-    ------
-    ValueError
-        Standard input is a terminal.
-    """
+    """Standard input as a temporary file, because a table is read more than once; ``ValueError`` if it is a terminal."""
     if sys.stdin.isatty():
         raise ValueError("PATH - reads a table from standard input, which is a terminal; pipe a table into it")
     with tempfile.TemporaryDirectory(prefix="ranklake-") as folder:

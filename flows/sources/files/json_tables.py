@@ -37,11 +37,6 @@ def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> li
 
     The id of a contest is its ``contest_id``, ``contest`` or ``id``, else its line or its number in the array, from 1.
     A contest alone in a file has the name of the file.
-
-    Raises
-    ------
-    SourceError
-        The file cannot be read, or, unless these are skipped, a record is not JSON.
     """
     # Left out records are reported only if the file holds contests; otherwise the reader of tables reports them.
     draft = IngestReport()
@@ -76,14 +71,8 @@ def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> li
 
 
 def read_json(source: Input, reading: Reading) -> TablePart:
-    """The used columns of a table in JSON, as text; see
-    :func:`ranklake.flows.sources.files.text_tables.read_text`.
-
-    Raises
-    ------
-    SourceError
-        The file cannot be read, or, unless these are skipped, a row is no object, or a value that is used is neither
-        text nor a number.
+    """The used columns of a table in JSON, as text; see :func:`ranklake.flows.sources.files.text_tables.read_text`. A
+    row that is no object, and a value that is neither text nor a number, is an error unless these are skipped.
     """
     present: dict[str, None] = {}
     bad: set[int] = set()

@@ -39,21 +39,10 @@ COLUMNS = {name: name for name in ("contest", "team", "player", "rank", "time", 
 def read_meta_kaggle(
     folder: str | os.PathLike[str], now: int, since: int | None = None
 ) -> Iterator[Contest | SourceError]:
-    """Competitions that are over, in order of their deadlines; one with a fault is its error, as a value.
+    """Competitions of a folder that are over, in order of their deadlines; one with a fault is its error, as a value.
 
-    Parameters
-    ----------
-    folder
-        Holds Competitions.csv, Teams.csv, TeamMemberships.csv and Users.csv.
-    now
-        Only competitions that ended until this time, UTC seconds.
-    since
-        Only competitions that ended at this time or later, UTC seconds.
-
-    Raises
-    ------
-    SourceError
-        A file is missing or has another format; names file and column.
+    Only those that ended from ``since`` until ``now``, UTC seconds. Raises ``SourceError`` if a file is missing or has
+    another format.
     """
     competitions, teams, members, users = (_read(Path(folder) / name, columns) for name, columns in FILES.items())
     competitions["time"] = _seconds(competitions, Path(folder) / "Competitions.csv")

@@ -26,15 +26,7 @@ MAX_FOOTER_BYTES = 2**25  # Arrow takes 17 times as much
 def open_parquet(path: str | os.PathLike[str], name: str, texts: Sequence[str] = ()) -> pq.ParquetFile:
     """A Parquet file, after a look at the size of its footer and at the number of its columns.
 
-    Parameters
-    ----------
-    texts
-        Columns that stay dictionary-encoded, as in the file: as plain text a few bytes may become gigabytes.
-
-    Raises
-    ------
-    SourceError
-        The footer is too large, or there are too many columns.
+    ``texts`` are columns that stay dictionary-encoded, as in the file: as plain text a few bytes may become gigabytes.
     """
     with open(path, "rb") as file:
         end = file.seek(0, os.SEEK_END)
@@ -53,13 +45,7 @@ def open_parquet(path: str | os.PathLike[str], name: str, texts: Sequence[str] =
 
 
 def read_parquet(source: Input, reading: Reading) -> TablePart:
-    """The used columns of a Parquet file.
-
-    Raises
-    ------
-    SourceError
-        The file cannot be read, lacks a column, or exceeds a limit.
-    """
+    """The used columns of a Parquet file."""
     with open_parquet(source.path, source.name) as file:
         schema = plain_types(file.schema_arrow)
         present = schema.names
@@ -80,15 +66,7 @@ def read_parquet(source: Input, reading: Reading) -> TablePart:
 
 
 def read_delta(source: Input, reading: Reading) -> TablePart:
-    """The used columns of the newest version of a Delta table.
-
-    Raises
-    ------
-    MissingExtraError
-        The package deltalake is not installed.
-    SourceError
-        As for :func:`read_parquet`.
-    """
+    """The used columns of the newest version of a Delta table."""
     rows = DeltaRows(source.path, source.name)
     columns, used = reading.find(rows.schema.names, source)
     _check_flat(rows.schema, used, source)
@@ -125,13 +103,7 @@ def _check_footer(facts: pq.FileMetaData, used: list[str], source: Input, readin
 
 
 def _plain_size(column: pa.Array, source: Input) -> int:
-    """Bytes of a column without its dictionary.
-
-    Raises
-    ------
-    SourceError
-        A text is too long.
-    """
+    """Bytes of a column without its dictionary; ``SourceError`` if a text is too long."""
     if not (pa.types.is_dictionary(column.type) and _is_of_bytes(column.type.value_type)):
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary)

@@ -72,13 +72,7 @@ class Reading:
         return self.options.limits
 
     def find(self, present: Sequence[str], source: Input) -> tuple[dict[str, str], list[str]]:
-        """The columns to use by key, in the file or in the names of its folders, and the used ones in the file.
-
-        Raises
-        ------
-        SourceError
-            A column is missing, or is in the file and in the name of a folder.
-        """
+        """The columns to use by key, in the file or in the names of its folders, and the used ones in the file."""
         others = [name for name in source.folder_values if name not in present]
         columns = self.options.columns.find([*present, *others], source.name)
         used = sorted(set(columns.values()))
@@ -92,13 +86,7 @@ class Reading:
         self._report.left_out.append(LeftOut(error.contest, str(error)))
 
     def count(self, source: str, rows: int, n_bytes: int) -> None:
-        """Count rows and their memory.
-
-        Raises
-        ------
-        SourceError
-            A limit is exceeded.
-        """
+        """Count rows and their memory; ``SourceError`` beyond a limit."""
         self._rows, self._bytes = self._rows + rows, self._bytes + n_bytes
         self._report.reading(f"{self._rows:,} rows read")
         if self._rows > self.limits.rows:

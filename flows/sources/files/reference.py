@@ -211,19 +211,9 @@ class RosterRow(Protocol):
 class Rosters:
     """The members of all rows of a contest, and their teams.
 
-    Attributes
-    ----------
-    members : list of str
-        Members of the teams, row by row; a participant without a team is a row's only one.
-    sizes : int64[n]
-        Number of members of each row.
-    teams : Teams
-        The team and the share of each member.
-
-    Raises
-    ------
-    SourceError
-        A team without a name or without members, two teams with one name, or shares that are no shares of the members.
+    ``members`` are row by row, a participant without a team is a row's only one; ``sizes`` are the numbers of members
+    of each row, and ``teams`` the team and the share of each member. Raises ``fault`` for a team without a name or
+    without members, two teams with one name, or shares that are no shares of the members.
     """
 
     def __init__(self, rows: Sequence[RosterRow], fault: Callable[..., SourceError]) -> None:

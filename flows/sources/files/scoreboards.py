@@ -67,15 +67,8 @@ def as_reference(
 ) -> bytes | None:
     """A scoreboard in the reference format; None for other documents.
 
-    Parameters
-    ----------
-    absent
-        Treatment of teams without a place, as in a table.
-
-    Raises
-    ------
-    SourceError
-        A scoreboard without a place or a team in a row, or the results of a year, which are several contests.
+    ``absent`` treats teams without a place, as in a table. Raises ``SourceError`` for a row without a place or a team,
+    or the results of a year, which are several contests.
     """
     if not any(mark in raw for mark in _MARKS):
         return None

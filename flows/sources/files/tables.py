@@ -31,22 +31,8 @@ def read_tables(
 ) -> Iterator[Contest | SourceError]:
     """Contests of a table in one file, or in several files that are read as one table.
 
-    Parameters
-    ----------
-    inputs
-        The files, at least one.
-    options
-        Settings of the readers.
-    report
-        Receives notes about the columns.
-    source
-        Name of all files together, for messages.
-
-    Raises
-    ------
-    SourceError
-        As for :func:`ranklake.flows.sources.results.contests_from_results`; and a file that cannot be read, lacks a
-        column or has one of another type than the others.
+    Raises ``SourceError`` as ``contests_from_results``, and if a file cannot be read, lacks a column or has one of
+    another type than the others.
     """
     table, columns, parts, offsets = _read(inputs, options, report)
     if "contest" not in columns:  # of a table that is one contest
@@ -114,12 +100,8 @@ def _with_folder_values(table: pa.Table, file: Input, used: Collection[str]) -> 
 
 
 def _order_of(table: pa.Table, columns: dict[str, str], parts: list[tuple[str, TablePart]]) -> Order:
-    """The order of the contests, unless one was chosen.
-
-    Raises
-    ------
-    SourceError
-        It is unknown: the rows have no order of their own, and no time.
+    """The order of the contests, unless one was chosen; ``SourceError`` if the rows have no order of their own, and no
+    time.
     """
     unordered = next((name for name, part in parts if not part.ordered), None)
     if unordered is None:
@@ -177,17 +159,8 @@ def with_common_types(tables: Sequence[pa.Table], names: Sequence[str]) -> list[
     """Tables with the same columns, each column with one type.
 
     Types of text become one, and so do whole numbers of several sizes, numbers with and without a fraction, dates and
-    timestamps of several units; timestamps without a zone are UTC. An empty column takes the type of the others.
-
-    Parameters
-    ----------
-    names
-        The names of the tables in messages.
-
-    Raises
-    ------
-    SourceError
-        A column has types of several kinds, or a value that the common type does not hold; names both files.
+    timestamps of several units; timestamps without a zone are UTC. An empty column takes the type of the others. Raises
+    ``SourceError`` for types of several kinds, or a value that the common type does not hold; names both files.
     """
     columns: dict[str, list[pa.ChunkedArray]] = {}
     for column in tables[0].column_names:

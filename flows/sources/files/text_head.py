@@ -50,15 +50,8 @@ _ICPC = {
 class Head:
     """The header of a text table.
 
-    Attributes
-    ----------
-    utf8 : bool
-        Whether the encoding is UTF-8.
-    skipped : int
-        Lines before the header to skip: one, if a line ``sep=;`` of spreadsheets names the delimiter, or a line the
-        table of ICPC's tools.
-    columns : list of str
-        The columns of a table of ICPC's tools, which has no header; empty for others.
+    ``skipped`` lines are before it: one, if a line ``sep=;`` of spreadsheets names the delimiter, or a line the table
+    of ICPC's tools. ``columns`` are those of a table of ICPC's tools, which has no header.
     """
 
     def __init__(self, start: bytes, encoding: str, source: str = "") -> None:
@@ -76,14 +69,8 @@ class Head:
             self.skipped = 1
 
     def delimiter(self, default: str, names: Collection[str]) -> str:
-        """The delimiter that splits the header into the most of the known names, or else into the most columns.
-
-        Parameters
-        ----------
-        default
-            The delimiter of the format; empty if it has none.
-        names
-            The names of columns that the table may have, in lower case.
+        """The delimiter that splits the header into the most of the known names, in lower case, or else into the most
+        columns; ``default`` is that of the format, if it has one.
         """
         if self.skipped:
             return "\t" if self.columns else self._header[-1]
@@ -97,12 +84,8 @@ class Head:
         return max(DELIMITERS, key=score)  # the first one of equal scores
 
     def names(self, delimiter: str) -> list[str]:
-        """The names of the columns, as Arrow reads them; none in an empty file.
-
-        Raises
-        ------
-        SourceError
-            The header is too long, not UTF-8 or no text, or has too many names.
+        """The names of the columns, as Arrow reads them; none in an empty file. ``SourceError`` if the header is too
+        long, not UTF-8 or no text, or has too many names.
         """
         names = self.columns or self._first_row(delimiter)
         check_width(len(names), self._source)
@@ -127,13 +110,7 @@ class Head:
 
 
 def read_head(source: Input, encoding: str) -> Head:
-    """The header of a file.
-
-    Raises
-    ------
-    SourceError
-        The file is UTF-16, and the encoding is UTF-8.
-    """
+    """The header of a file; ``SourceError`` if the file is UTF-16, and the encoding is UTF-8."""
     with source.open_bytes() as file:
         start = file.read(HEAD_BYTES)
     head = Head(start, encoding, source.name)

@@ -30,12 +30,8 @@ _IN_HEADER = ("contest", "player", "rank", "score", "lo", "hi", "time")
 
 
 class Lines:
-    """The line of the file in which each row of a table begins; computed when it is needed.
-
-    Attributes
-    ----------
-    above : int
-        Lines with text above the first row, which Arrow counts as rows: the header, and what is skipped before it.
+    """The line of the file in which each row of a table begins; computed when it is needed. ``above`` counts the lines
+    with text above the first row, which Arrow counts as rows: the header, and what is skipped before it.
     """
 
     def __init__(self, source: Input, encoding: str, delimiter: str, skipped: int) -> None:
@@ -70,28 +66,9 @@ class Lines:
 class TextTable:
     """A text table before its rows are read: its delimiter, and Arrow's reader of its columns.
 
-    Parameters
-    ----------
-    delimiter
-        None looks for it in the header, by the ``names`` of columns that the table may have, in lower case.
-    marks
-        Whether bytes that are not UTF-8 become marks.
-
-    Attributes
-    ----------
-    delimiter : str
-    names : list of str
-        The columns.
-    given : list of str
-        The same, if they are not in the file.
-    lines : Lines
-    marked : bool
-        Whether the text has marks.
-
-    Raises
-    ------
-    SourceError
-        The file is empty; or as for :func:`.text_head.read_head` and :meth:`.text_head.Head.names`.
+    Without ``delimiter``, it is looked for in the header, by the ``names`` of columns that the table may have, in lower
+    case. With ``marks``, bytes that are not UTF-8 become marks; ``marked`` tells whether there are any. ``given`` are
+    the names of columns that are not in the file.
     """
 
     def __init__(
@@ -122,12 +99,8 @@ class TextTable:
 
 
 def read_text(source: Input, reading: Reading) -> TablePart:
-    """The used columns of a text table, as text.
-
-    Raises
-    ------
-    SourceError
-        The file lacks a column, or a row cannot be read and unreadable rows are not skipped; names the row.
+    """The used columns of a text table, as text. ``SourceError`` if one is missing, or a row cannot be read and
+    unreadable rows are not skipped; names the row.
     """
     options = reading.options
     names = {getattr(options.columns, key).casefold() for key in _IN_HEADER}

@@ -23,12 +23,8 @@ GAME_ADVANTAGE = replace(ADVANTAGE, low=2.0 * ADVANTAGE.low, high=2.0 * ADVANTAG
 
 
 def check_advantage(advantage: float | None, columns: Mapping[str, str]) -> None:
-    """Check an advantage for all games, given the chosen columns.
-
-    Raises
-    ------
-    ValueError
-        It is no number in the range, or there is a column of advantages, too.
+    """Raise ``ValueError`` for an advantage of all games that is no number in the range, or beside a column of
+    advantages.
     """
     if advantage is None:
         return

@@ -49,16 +49,8 @@ class Named:
 
 @dataclass
 class GamesReport:
-    """Counts of games that were read.
-
-    Attributes
-    ----------
-    games : int
-        Games that are rated.
-    left_out : dict of str to Named
-        The other games, by reason.
-    notes : dict of (str, str) to Named
-        Other findings, by their name in the singular and what became of them.
+    """Counts of games that were read: the rated ones, the others by reason, and other findings, by their name in the
+    singular and what became of them.
     """
 
     games: int = 0
@@ -93,16 +85,8 @@ class GamesReport:
 class Verdicts:
     """Which games of a batch are read. A game that is left out is not refused, and is counted for one reason.
 
-    Parameters
-    ----------
-    n
-        Number of games.
-    report
-        Counts the games that are left out, and those that are read.
-    error
-        Makes the error of a rule and the number of a game, from 0, with its place.
-    on_error
-        ``stop`` raises the first refusal; ``skip`` leaves the game out.
+    ``error`` makes the error of a rule and the number of a game, from 0, with its place; under ``on_error="skip"`` a
+    refused game is left out.
     """
 
     def __init__(
@@ -131,13 +115,7 @@ class Verdicts:
             self.leave_out(games, rule)
 
     def close(self, games: pa.Table) -> pa.Table:
-        """The games of a batch that are read.
-
-        Raises
-        ------
-        SourceError
-            A game is refused; names the row or the line.
-        """
+        """The games of a batch that are read; ``SourceError`` if one is refused, with its row or line."""
         for broken, rule in self._refused:
             broken = broken & self.kept
             if broken.any() and self._on_error == "stop":

@@ -27,12 +27,8 @@ _OF_SIDES, _OF_WINNERS = ("white", "black", "result"), ("winner", "loser", "draw
 
 
 def parse_columns(settings: Sequence[str]) -> dict[str, str]:
-    """Names of columns from settings such as ``white=White``.
-
-    Raises
-    ------
-    ValueError
-        A setting has another form, an unknown key, or a key twice.
+    """Names of columns from settings such as ``white=White``; ``ValueError`` for another form, an unknown key, or a key
+    twice.
     """
     chosen: dict[str, str] = {}
     for setting in settings:
@@ -47,13 +43,8 @@ def parse_columns(settings: Sequence[str]) -> dict[str, str]:
 def find_columns(present: Sequence[str], chosen: Mapping[str, str], source: str) -> dict[str, str]:
     """The column of each key: the chosen one, or one of the usual names. ``KEY=`` uses no column.
 
-    A table has either ``white``, ``black`` and ``result``, or ``winner`` and ``loser`` and perhaps ``draw``.
-
-    Raises
-    ------
-    SourceError
-        A column is missing, exists twice, or differs from another one in the case of its letters only; names those
-        that exist.
+    A table has either ``white``, ``black`` and ``result``, or ``winner`` and ``loser`` and perhaps ``draw``. Raises
+    ``SourceError`` if a column is missing, exists twice, or differs from another one in the case of its letters only.
     """
     folded = {name.lower(): name for name in reversed(present)}
     usual = {key: next((folded[name] for name in names if name in folded), "") for key, names in KEYS.items()}

@@ -55,13 +55,7 @@ class CsvGames:
     _left_out: list[int] = field(default_factory=list, repr=False)  # rows, from 0
 
     def names(self) -> list[str]:
-        """The names of the columns.
-
-        Raises
-        ------
-        SourceError
-            The file is empty, or its text has another encoding.
-        """
+        """The names of the columns; ``SourceError`` if the file is empty, or its text has another encoding."""
         skips = self.on_error == "skip"
         self._text = TextTable(self.source, self.encoding, self.delimiter, _HEADERS, marks=skips)
         return self._text.names

@@ -30,12 +30,8 @@ def iso_or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def days_of(texts: pa.StringArray, form: str) -> tuple[Longs, Bools, Bools]:
-    """Dates as UTC seconds, and masks of the unknown dates and of those that are no date.
-
-    Parameters
-    ----------
-    form
-        ``auto``, or a pattern of ``strptime`` for dates that do not begin with the year.
+    """Dates as UTC seconds, and masks of the unknown dates and of those that are no date. ``form`` is ``auto``, or a
+    pattern of ``strptime`` for dates that do not begin with the year.
     """
     encoded = texts.dictionary_encode()
     values = encoded.dictionary.to_pylist()

@@ -41,14 +41,8 @@ MAX_PERIODS = 100_000  # each is a temporary file; 270 years of days
 
 
 class Spool:
-    """Games by period, one file a period, in a folder. Memory holds one batch, or one period.
-
-    Parameters
-    ----------
-    folder
-        An empty folder, which the caller deletes.
-    period
-        One of :data:`.periods.PERIODS`.
+    """Games by period, one file a period, in an empty folder, which the caller deletes. Memory holds one batch, or one
+    period.
     """
 
     def __init__(self, folder: Path, period: str) -> None:
@@ -59,12 +53,8 @@ class Spool:
         return len(self._numbers)
 
     def add(self, batch: pa.Table) -> None:
-        """Add games with the columns of :data:`.batch.SCHEMA`, and perhaps ``advantage``.
-
-        Raises
-        ------
-        SourceError
-            There are too many periods.
+        """Add games with the columns of :data:`.batch.SCHEMA`, and perhaps ``advantage``; ``SourceError`` beyond
+        :data:`MAX_PERIODS`.
         """
         number = number_of_period(batch.column("time_seconds").to_numpy(), self._period)
         if np.any(number[1:] < number[:-1]):

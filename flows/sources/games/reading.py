@@ -99,22 +99,11 @@ def read_periods(
     """The periods of all files together, in order of time.
 
     The games are sorted into periods in temporary files, which take about 60 bytes a game. Memory holds a batch of a
-    file, or one period.
+    file, or one period. ``paths`` are files or patterns (``.parquet``, ``.csv``, ``.tsv``, ``.pgn``; the texts also as
+    .gz .bz2 .zst .xz; archives ``.zip`` of these) or folders of Delta tables; ``on_batch`` is called with the number of
+    games so far.
 
-    Parameters
-    ----------
-    paths
-        Files or patterns: ``.parquet``, ``.csv``, ``.tsv``, ``.pgn``; the texts also as .gz .bz2 .zst .xz; archives
-        ``.zip`` of these; folders of Delta tables.
-    on_batch
-        Called after each batch with the number of games so far.
-
-    Raises
-    ------
-    ValueError
-        A path is an address.
-    SourceError
-        A file is missing, of another format or damaged, or a value is invalid; names file and row.
+    Raises ``ValueError`` if a path is an address, ``SourceError`` if a file or a value is invalid; names file and row.
     """
     check_paths(paths)
     files = [file for path in paths for file in files_of(path)]

@@ -100,21 +100,8 @@ GAMES_PRESETS = {"chess": GamesPreset(200_000, 10_000_000, 100_000)}
 
 
 def generate_games(preset: GamesPreset, seed: int) -> Iterator[Period]:
-    """The days of synthetic games, in order; one preset and seed always give the same games.
-
-    This holds for one release of numpy: another release may change its generators.
-
-    Parameters
-    ----------
-    preset
-        One of ``GAMES_PRESETS``, or your own.
-    seed
-        Any integer >= 0.
-
-    Raises
-    ------
-    ValueError
-        The seed is not an integer >= 0.
+    """The days of synthetic games, in order; one preset and seed always give the same games, for one release of numpy:
+    another release may change its generators. ``ValueError`` unless the seed is an integer >= 0.
     """
     days = _days(preset, random_generator(seed))
     handles = pa.array([f"player-{player:06d}" for player in range(preset.n_players)], pa.string())
