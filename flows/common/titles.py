@@ -55,7 +55,7 @@ class Title:
 
     @classmethod
     def from_row(cls, row: Any, where: str) -> Title:
-        """A checked title from a file or from ``run.json``; ``where`` is its place, for the message of ``ValueError``."""
+        """A checked title from a file or from ``run.json``; ``where`` is its place, for errors."""
         if not isinstance(row, Mapping):
             raise ValueError(f"{where}: must be an object with {', '.join(COLUMNS)}, got {row!r}")
         if missing := [key for key in ("name", "colour") if not isinstance(row.get(key), str)]:

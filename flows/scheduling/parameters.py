@@ -88,7 +88,7 @@ def source_request(
     file_options: dict[str, Any] | None,
     database: dict[str, str | None] | None,
 ) -> SourceRequest:
-    """The request of a source; ``ValueError`` also for a relative path, or a password in the address of the database."""
+    """The request of a source; ``ValueError`` also for a relative path, or a password in an address."""
     if database is not None:
         _check_names("database", database, _OF_DATABASE)
         _check_address(database.get("url") or "")

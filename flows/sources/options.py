@@ -98,7 +98,7 @@ class ReadOptions:
 
 
 def check_delimiter(delimiter: str) -> str:
-    """The character that a delimiter of text tables is: itself, or that of a word such as ``tab``; else ``ValueError``."""
+    """The character that a delimiter is: itself, or that of a word such as ``tab``; else ``ValueError``."""
     mark = _WORDS.get(delimiter, delimiter)
     if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
         raise ValueError(f"delimiter must be one character, as ';', or tab, got {delimiter!r}")

@@ -230,7 +230,7 @@ def _files_below(folder: Path, report: IngestReport) -> Iterator[Path]:
 
 @contextmanager
 def standard_input(form: str | None, limits: Limits) -> Iterator[Input]:
-    """Standard input as a temporary file, because a table is read more than once; ``ValueError`` if it is a terminal."""
+    """Standard input as a temporary file, as a table is read more than once; ``ValueError`` for a terminal."""
     if sys.stdin.isatty():
         raise ValueError("PATH - reads a table from standard input, which is a terminal; pipe a table into it")
     with tempfile.TemporaryDirectory(prefix="ranklake-") as folder:
