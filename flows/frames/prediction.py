@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,106 +18,28 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, Prior, Rounds
-from ranklake.rating_kernels.core.beliefs import NEVER, Column
+from ranklake.rating_kernels.core.beliefs import Column
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.core.standings import ROUND_LIMITS
-from ranklake.rating_kernels.core.system import check_value
-from ranklake.storage.names.hints import unknown_names
 
 from ..common.arguments import check_names, checked
-from ..common.configuration.needed_times import check_to_come
-from ..common.configuration.settings import SystemName
 from ..common.skipping import count_ignored, ignored_lines
 from ..common.text import count, described
-from ..common.times import parse_time
 from ..common.titles import NONE
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rounds import check_teams, rate_rounds
-from ..execution.selection import select_beliefs
 from ..execution.team_laws import team_prior
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
-from .beliefs import HasBeliefs, InitialBeliefs
-from .entrants import Entrants, members_of
-from .notebook import titled_table, warn_user
+from .entrants import Entrants
+from .notebook import titled_table
 
-__all__ = ["Prediction", "predict"]
+__all__ = ["Prediction"]
 
 MAX_SHOWN = 100  # entrants in a cell of a notebook
 _PAIRS = 1 << 20  # pairs whose chances are in memory at a time
-
-
-@checked
-def predict(
-    beliefs: Mapping[Any, float] | pd.DataFrame | HasBeliefs | None,
-    players: Sequence[Any],
-    system: SystemName | None = None,
-    *,
-    time: Any = None,
-    time_seconds: int | None = None,
-    weight: float = 1.0,
-    perf_ceiling: float = math.inf,
-    deviations: float | None = None,
-    **hyperparameters: Any,
-) -> Prediction:
-    """Predict a round among some players.
-
-    Parameters
-    ----------
-    beliefs
-        :class:`ranklake.Ratings`, or beliefs as :func:`ranklake.rate_history` accepts them, or returns them with
-        ``return_beliefs=True``.
-    players
-        The entrants, at least two; players without beliefs are newcomers, and a warning names them. A list of players
-        is a team, which is named by its members, as ``ada+grace``.
-    system
-        A key of ``ranklake.SYSTEMS``; default: that of ``beliefs``, else ``elo-mmr``. ``hyperparameters`` are its
-        parameters, by default those of ``beliefs``.
-    time, time_seconds
-        End of the round: UTC seconds, a date or a datetime; by default the end of the last rated round in the beliefs.
-    weight, perf_ceiling
-        Weight and performance ceiling of the round.
-    deviations
-        The display rating is mu - deviations (sigma - its limit); by default the system's own factor.
-
-    Raises
-    ------
-    ValueError
-        Fewer than two players, a player twice, invalid beliefs, beliefs of another system or other hyperparameters, a
-        hyperparameter out of range, or teams for a system without a rule for them.
-    """
-    initial = InitialBeliefs.open(beliefs, system, hyperparameters)
-    rating_system, params = initial.system, initial.params
-    entrants = list(players)
-    names = list(chain.from_iterable(map(members_of, entrants)))
-    check_names(names)
-    store, _ = initial.store(names, "the players")
-    initial.warn_of_lost_record(system)
-    known = store.last_time[store.last_time != NEVER]
-    if time is not None and time_seconds is not None:
-        raise ValueError(f"time={time!r} and time_seconds={time_seconds!r} exclude each other; give one")
-    if time is not None or time_seconds is not None:
-        time_seconds = parse_time(*((time_seconds, "time_seconds") if time is None else (time, "time")))
-    latest, (events, last) = int(known.max()) if len(known) else 0, initial.last_event
-    if time_seconds is None:
-        time_seconds = latest
-    check_to_come(params, time_seconds, *((last, latest) if len(known) else ()))
-    for name, value in (("weight", weight), ("perf_ceiling", perf_ceiling)):
-        check_value(name, value, ROUND_LIMITS[name])
-    columns = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
-    if new := initial.newcomers_among(names):
-        warn_user(f"no rating of {unknown_names(new, initial.players)}: a newcomer in the prediction")
-    prediction = Prediction(
-        Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
-        entrants, columns, time_seconds, events, weight, perf_ceiling,
-    )  # fmt: skip
-    met = getattr(beliefs, "__ranklake_pools__", None)  # Ratings know who met whom
-    for note in (*prediction.notes, *filter(None, [met(names) if met else ""])):
-        warn_user(note)
-    return prediction
 
 
 class Prediction:

@@ -8,26 +8,29 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ranklake.rating_kernels.core.beliefs import NEVER
 from ranklake.storage.names.hints import alike_lines
 from ranklake.storage.names.search import Search
 from ranklake.storage.runs.stored_run import StoredRun
 
-from ..common.arguments import checked
+from ..common.arguments import check_names, checked
 from ..common.configuration.needed_times import check_to_come
 from ..common.skipping import Skipping
 from ..common.times import parse_time
 from ..common.titles import NONE, Titles, parse_titles
 from ..execution.selection import select_beliefs
 from ..frames.beliefs import HasBeliefs, InitialBeliefs
-from ..frames.kinds import as_kind, open_frame
+from ..frames.kinds import Frame, as_kind, open_frame
 from ..frames.notebook import warn_user
-from ..frames.results import named_columns
+from ..frames.results import find_times, named_columns
 from ..results.display import Display
 from ..sources.absences import Absent
-from ..sources.options import Duplicates
-from .frame_standings import standings_from_frame
+from ..sources.base import SourceError
+from ..sources.column_names import Columns
+from ..sources.options import Duplicates, ReadOptions
+from ..sources.results import rounds_from_results, with_contest
 from .preview import Preview, Rules, preview_round
 from .run_preview import RunPreview
 from .standings import Standings
@@ -100,7 +103,7 @@ def preview(
     """
     frame = open_frame(standings, "standings")
     seconds = None if time is None else parse_time(time, "time")
-    read = standings_from_frame(frame, named_columns(columns), duplicates, absent, entrants, seconds)
+    read = _read_standings(frame, named_columns(columns), duplicates, absent, entrants, seconds)
     choice = parse_titles(titles) if isinstance(titles, str) else titles
     if isinstance(ratings, StoredRun):
         if system is not None or hyperparameters:
@@ -141,3 +144,70 @@ def _preview_beliefs(
     notes = alike_lines(new, Search(texts), "", "a newcomer") if new else []
     found = preview_round(rules, standings.at(time), beliefs, events)
     return replace(found, notes=(*notes, *found.notes))
+
+
+def _read_standings(
+    frame: Frame,
+    columns: Mapping[str, str | None] | None = None,
+    duplicates: Duplicates = "error",
+    absent: Absent = "error",
+    entrants: Iterable[Any] = (),
+    time_seconds: int | None = None,
+) -> Standings:
+    """The standings of the one contest in a frame; the players and the names of teams keep their types.
+
+    Raises
+    ------
+    ValueError
+        The standings are invalid, or the frame has several contests.
+    """
+    named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items() if column is not None)
+    named = replace(named, single=True)
+    try:
+        found = named.find(frame.names, "standings", frame=True)
+        found = {key: column for key, column in found.items() if key not in ("name", "url")}
+        found = found if time_seconds is not None else find_times(frame, named, found)
+        table = frame.arrow(list(dict.fromkeys(found.values())), [found.get("rank"), found.get("score")])
+        keys = found
+        if "contest" not in found:
+            table, keys = with_contest(table, found, "of the preview")
+        options = ReadOptions(columns=named, duplicates=duplicates, absent=absent)
+        read = rounds_from_results(table, keys, "standings", options)
+    except SourceError as error:
+        raise ValueError(str(error)) from None
+    rounds, rows, limits = read.rounds, read.rows, read.limits
+    if len(rounds) != 1:
+        raise ValueError(f"standings: a preview takes one contest, got {len(rounds):,}")
+    players, entrants = frame.take(found["player"], rows).tolist(), list(entrants)
+    _check_entrants(entrants, players)
+    if rounds.roles.any():
+        rated = rounds.are_rated
+        if not rated.any():
+            raise ValueError("standings: no participant is rated")
+        unrated = {player for player, one in zip(players, rated, strict=True) if not one}
+        players, entrants = [one for one in players if one not in unrated], [e for e in entrants if e not in unrated]
+        rounds = rounds.rated_only()
+    time = int(rounds.time_seconds[0]) if "time" in found else None
+    names = table.column(found["team"]).take(pa.array(rows)).to_pylist() if "team" in found else None
+    return Standings.of(
+        players,
+        rounds.lo,
+        rounds.hi,
+        entrants=entrants,
+        time_seconds=time if time_seconds is None else time_seconds,
+        weight=float(rounds.weight[0]),
+        perf_ceiling=float(rounds.perf_ceiling[0]),
+        teams=rounds.teams,
+        team_names=names,
+        rated_above=float(limits[0, 0]),
+        rated_below=float(limits[0, 1]),
+    )
+
+
+def _check_entrants(entrants: list[Any], players: list[Any]) -> None:
+    """Refuse entrants that are texts if the players of the standings are numbers, and the reverse."""
+    check_names(entrants, "an entrant")
+    for entrant in entrants:
+        if isinstance(entrant, str) != isinstance(players[0], str):
+            rule = f"names must be of the kind of those in the standings, such as {players[0]!r}"
+            raise TypeError(f"entrants: {rule}; got {entrant!r}")

@@ -19,7 +19,8 @@ from ..common.times import parse_time
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
 from ..frames.notebook import warn_user
-from ..frames.prediction import Prediction, predict
+from ..frames.predict import predict
+from ..frames.prediction import Prediction
 from ..preview.frames import preview
 from ..results.display import Display
 from ..sources.absences import Absent

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.rating_kernels.warm import SCORES
 
 from ..common.arguments import checked
@@ -21,7 +20,7 @@ from ..common.skipping import Skipping
 from ..common.text import count, described
 from ..compilation.compile import compile_parts, parts_for
 from ..engines.serial import Serial
-from ..evaluation.tuning.config import METRICS
+from ..evaluation.tuning.config import check_choices
 from ..evaluation.tuning.proposals import open_proposals
 from ..evaluation.tuning.spaces import chosen_in
 from ..evaluation.tuning.trials import RUNGS, History, Trial, best_first, run_trial, tested
@@ -92,14 +91,7 @@ def tune(
     ValueError
         Invalid results, an impossible space, or no contest to score.
     """
-    for name, value, known in (("metric", metric, METRICS), ("filter", filter, tuple(FILTERS))):
-        if value not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
-    for name, number in (("trials", trials), ("best", best), ("workers", workers)):
-        if number is not None and number < 1:
-            raise ValueError(f"{name} must be >= 1, got {number}")
-    if not 0.0 < train_share < 1.0:
-        raise ValueError(f"train_share must be between 0 and 1, both excluded, got {train_share}")
+    check_choices(metric, filter, train_share, trials=trials, best=best, workers=workers)
     rating_system = find_system(system)
     proposals = open_proposals(method, rating_system, _spelled(space or {}), metric, seed, trials)
     names = named_columns(columns, contest=contest, player=player, rank=rank, score=score, time=time)

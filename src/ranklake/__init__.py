@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from ranklake.flows.evaluation.evaluate import evaluate
     from ranklake.flows.evaluation.frames import evaluate_history
     from ranklake.flows.frames.history import rate_history
-    from ranklake.flows.frames.prediction import predict
+    from ranklake.flows.frames.predict import predict, team_rating
     from ranklake.flows.frames.smoothing import smooth_history
-    from ranklake.flows.frames.team_rating import team_rating
     from ranklake.flows.preview.frames import preview
     from ranklake.flows.ratings.comparison import compare
     from ranklake.flows.ratings.lakes import Lake, Run
@@ -76,12 +75,12 @@ _MODULES = {
     "compare": "ranklake.flows.ratings.comparison",
     "evaluate": "ranklake.flows.evaluation.evaluate",
     "evaluate_history": "ranklake.flows.evaluation.frames",
-    "predict": "ranklake.flows.frames.prediction",
+    "predict": "ranklake.flows.frames.predict",
     "preview": "ranklake.flows.preview.frames",
     "rate_history": "ranklake.flows.frames.history",
     "smooth_history": "ranklake.flows.frames.smoothing",
     "systems": "ranklake.flows.ratings.systems",
-    "team_rating": "ranklake.flows.frames.team_rating",
+    "team_rating": "ranklake.flows.frames.predict",
     "tune": "ranklake.flows.ratings.tuning",
 }
 

@@ -19,7 +19,7 @@ import pandas as pd
 
 from ranklake import rate_history
 from ranklake.flows.common.configuration.settings import build_params
-from ranklake.flows.frames.prediction import predict
+from ranklake.flows.frames.predict import predict
 from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import SYSTEMS, ConvergenceError, System
 from ranklake.rating_kernels.core.limits import LARGEST, PERF_CEILING, TIME_SECONDS, WEIGHT, Limits, limits_of

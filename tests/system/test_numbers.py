@@ -27,7 +27,7 @@ from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.tuning.trials import History, run_trial
 from ranklake.flows.execution.outcomes import RoundError, check_outcome
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.frames.prediction import predict
+from ranklake.flows.frames.predict import predict
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import rate
 from ranklake.rating_kernels import ConvergenceError, Elo, Outcome, Rounds

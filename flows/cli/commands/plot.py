@@ -104,7 +104,7 @@ def comparison(runs: tuple[str, str], output: str, lake: LakeAddress) -> None:
 
         from ...answers.diff import compare_boards
         from ...answers.rated_run import RatedRun
-        from ...plotting.comparison import comparison_figure
+        from ...plotting.plots import comparison_figure
 
         opened = lake.open()
         boards = [RatedRun(opened, run).leaderboard() for run in runs]

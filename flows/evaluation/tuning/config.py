@@ -12,9 +12,21 @@ from ...common.configuration.settings import find_system
 from ...rating.config import default_run
 from .proposals import Proposals, open_proposals
 
-__all__ = ["METRICS", "TuningConfig"]
+__all__ = ["METRICS", "TuningConfig", "check_choices"]
 
 METRICS = ("pair_inversion", "rank_deviation", "rank_information")
+
+
+def check_choices(metric: str, filter: str, train_share: float, **numbers: int | None) -> None:
+    """Raise ``ValueError`` for an unknown criterion, an impossible share, or a number below 1."""
+    for name, value, known in (("metric", metric, METRICS), ("filter", filter, tuple(FILTERS))):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    for name, number in numbers.items():
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be >= 1, got {number}")
+    if not 0.0 < train_share < 1.0:
+        raise ValueError(f"train_share must be between 0 and 1, both excluded, got {train_share}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +68,7 @@ class TuningConfig:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if self.metric not in METRICS:
-            raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
-        if self.filter not in FILTERS:
-            raise ValueError(f"filter must be one of {', '.join(FILTERS)}, got {self.filter!r}")
-        if not 0.0 < self.train_share < 1.0:
-            raise ValueError(f"train_share must be between 0 and 1, both excluded, got {self.train_share}")
-        if self.trials is not None and self.trials < 1:
-            raise ValueError(f"trials must be >= 1, got {self.trials}")
+        check_choices(self.metric, self.filter, self.train_share, trials=self.trials)
         if not self.name:
             values = {key: value for key, value in self.identity().items() if key not in ("dataset", "system")}
             name = default_run(self.dataset, f"{self.system}-{self.method}", values)

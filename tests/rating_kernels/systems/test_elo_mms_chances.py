@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ranklake import rate_history
-from ranklake.flows.frames.prediction import predict
+from ranklake.flows.frames.predict import predict
 from ranklake.rating_kernels import SYSTEMS, EloMMS, Prior
 from ranklake.rating_kernels.inference.win_probability import normal
 
