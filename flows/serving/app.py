@@ -87,7 +87,9 @@ class _Api:
         ]
         cors = Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "HEAD", "POST"],
                           expose_headers=["ETag", "Last-Modified"])  # fmt: skip
-        errors: Any = {Problem: _on_problem, HTTPException: _on_http, Exception: _on_bug}
+        errors: Any = {
+            Problem: _on_problem, NoPlayerError: _on_no_player, HTTPException: _on_http, Exception: _on_bug
+        }  # fmt: skip
         cache = Middleware(AnswerCache, self._served, self._metrics, self._cache)
         app = Starlette(routes=routes, middleware=[cache, cors], exception_handlers=errors, lifespan=self._lifespan)
         app.router.redirect_slashes = False
@@ -115,8 +117,8 @@ class _Api:
             try:
                 response = await handler(request)
                 status = response.status_code
-            except Problem as problem:
-                status = problem.status
+            except (Problem, NoPlayerError) as error:
+                status = error.status if isinstance(error, Problem) else 404
                 raise
             finally:
                 self._metrics.add(name, status, time.perf_counter() - began)
@@ -140,8 +142,6 @@ class _Api:
                 path = endpoint.path.replace("{handle}", quote(moved.handle, safe=""))
                 root = request.scope.get("root_path", "")
                 return RedirectResponse(f"{root}{_API}/{run.name}{path}{query_of(request)}", 301, SAFE)
-            except NoPlayerError as error:
-                raise await missing_player(request, error, run.name) from None
 
         return answer
 
@@ -239,6 +239,11 @@ async def _on_problem(request: Request, problem: Exception) -> Response:
     body = msgspec.json.encode(problem.document())
     headers = SAFE | {"cache-control": "no-store", "vary": "Accept"}
     return Response(body, problem.status, headers, media_type="application/problem+json")
+
+
+async def _on_no_player(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NoPlayerError)
+    return await _on_problem(request, await missing_player(request, error, request.path_params["run"]))
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

@@ -8,7 +8,6 @@ from hashlib import blake2b
 from mimetypes import guess_type
 from time import time
 from typing import Any
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -24,7 +23,7 @@ from . import preview_page
 from .answers.parameters import Parameter, parse_form
 from .answers.problems import Problem
 from .answers.rendering import Body
-from .answers.requests import TEXT, missing_player, run_of
+from .answers.requests import TEXT, run_of
 from .answers.responses import NOT_KEPT, respond, respond_if_changed
 from .endpoints import MOST_COMPARED, group_of, no_contest
 from .previews import MOST_STANDINGS
@@ -65,6 +64,7 @@ class ServerPages:
 
     def routes(self) -> list[BaseRoute]:
         """Routes of all pages, after those of the API: a run may have any name."""
+        contest, player = f"/{{run}}/c/{{contest_id:{TEXT}}}", f"/{{run}}/p/{{handle:{TEXT}}}"
         return [
             Route("/", self._runs),
             Route("/static/titles/{run}.css", self._titles),
@@ -72,23 +72,19 @@ class ServerPages:
             Route("/{run}", self._first),
             self._page("/{run}/contests", "contests", lambda run, links, _: views.contests(run, links)),
             self._page("/{run}/distribution", "distribution", _distribution),
-            self._page(
-                "/{run}/groups",
-                "groups",
-                lambda run, links, _: views.groups(run.groups_table, links),
-            ),
+            self._page("/{run}/groups", "groups", lambda run, links, _: views.groups(run.groups_table, links)),
             self._page("/{run}/compare", "compare", _compare),
             Route("/{run}/preview", self._preview, methods=["GET", "POST"]),
-            Route(f"/{{run}}/p/{{handle:{TEXT}}}/graph.svg", self._picture("graph")),
-            Route(f"/{{run}}/p/{{handle:{TEXT}}}/badge.svg", self._picture("badge")),
-            self._page(f"/{{run}}/c/{{contest_id:{TEXT}}}", "contest", _contest),
-            Route(f"/{{run}}/p/{{handle:{TEXT}}}", self._player),
+            Route(f"{player}/graph.svg", self._picture("graph")),
+            Route(f"{player}/badge.svg", self._picture("badge")),
+            self._page(contest, "contest", _contest),
+            Route(player, self._player),
         ]
 
     def problem(self, request: Request, problem: Problem) -> Response:
         """An error as a page, with links to what is similar."""
-        root, name = request.scope.get("root_path", ""), request.path_params.get("run", "")
-        run, links = request.app.state.served.runs.get(name), ServerLinks(root, name)
+        links = _links(request)
+        run, root = request.app.state.served.runs.get(links.run), links.root
         shown = {"title": problem.document()["title"], "detail": problem.detail, "within": run is not None}
         if run is None:
             near = [(one, ServerLinks(root, one).home) for one in problem.facts.get("runs", ())]
@@ -109,10 +105,9 @@ class ServerPages:
     async def _runs(self, request: Request) -> Response:
         """All runs; the leaderboard if there is one run."""
         served: ServedRuns = request.app.state.served
-        names, root = list(served.runs), request.scope.get("root_path", "")
-        if len(names) == 1:
-            return RedirectResponse(f"{root}/{names[0]}", 307, _HEADERS)
-        runs = dict(served.runs)
+        runs, root = served.runs, _links(request).root
+        if len(runs) == 1:
+            return RedirectResponse(ServerLinks(root, *runs).home, 307, _HEADERS)
 
         def make() -> Body:
             shown = [(views.facts(run), ServerLinks(root, name)) for name, run in runs.items()]
@@ -126,33 +121,25 @@ class ServerPages:
         if wanted is not None:
             search = lambda: run.search(wanted[:100], 1).column("handle").to_pylist()  # noqa: E731
             found = await request.app.state.workers.run(search, long=True)
-            address = ServerLinks(request.scope.get("root_path", ""), run.name).player(found[0] if found else wanted)
-            return RedirectResponse(address, 303, _HEADERS)
+            return RedirectResponse(_links(request).player(found[0] if found else wanted), 303, _HEADERS)
         return await self._render(request, "leaderboard", _leaderboard, "/{run}")
 
     async def _player(self, request: Request) -> Response:
         """A player, the same under an old name; several handles with commas are compared."""
         run, handle = run_of(request), request.path_params["handle"]
-        try:
-            row = run.handles.row(handle)
-        except NoPlayerError:
-            if "," in handle:
-                (parameter,) = PARAMETERS["/{run}/compare"]
-                handles = parameter.read(handle)
-                compare: Context = lambda run, links, _: _compare(run, links, {"h": handles})  # noqa: E731
-                return await self._render(request, "compare", compare)
-            return await self._render(request, "player", lambda run, links, given: views.player(run, given["handle"]))
-        if (current := run.handles.handle(row)) != handle:
-            root = request.scope.get("root_path", "")
-            return RedirectResponse(f"{root}/{run.name}/p/{quote(current, '')}", 301, _HEADERS)
+        if (current := _current(run, handle)) is None and "," in handle:
+            (parameter,) = PARAMETERS["/{run}/compare"]
+            compare: Context = lambda run, links, given: _compare(run, links, {"h": parameter.read(handle)})  # noqa: E731
+            return await self._render(request, "compare", compare)
+        if current not in (None, handle):
+            return RedirectResponse(_links(request).player(current), 301, _HEADERS)
         return await self._render(request, "player", lambda run, links, given: views.player(run, given["handle"]))
 
     async def _preview(self, request: Request) -> Response:
         """The form for a preview; by POST with the changes, or with the reason why there are none."""
-        run, links = run_of(request), ServerLinks(request.scope.get("root_path", ""), request.path_params["run"])
+        run, links = run_of(request), _links(request)
         if request.method != "POST":
             return await self._render(request, "preview", lambda run, links, given: preview_page.FORM)
-
         previews, workers = request.app.state.previews, request.app.state.workers
         async with request.app.state.bodies.read(request, MOST_STANDINGS) as body:
             form = await workers.run(lambda: preview_page.read_form(body))
@@ -175,16 +162,11 @@ class ServerPages:
 
         async def answer(request: Request) -> Response:
             run, handle = run_of(request), request.path_params["handle"]
-            try:
-                current = run.handles.handle(run.handles.row(handle))
-            except NoPlayerError as error:
-                if (whole := f"{handle}/{name}.svg") in run.handles:
-                    request.path_params["handle"] = whole
-                    return await self._player(request)
-                raise await missing_player(request, error, run.name) from None
-            if current != handle:
-                links = ServerLinks(request.scope.get("root_path", ""), run.name)
-                return RedirectResponse(links.picture(current, name), 301, _HEADERS)
+            if (current := _current(run, handle)) is None and (whole := f"{handle}/{name}.svg") in run.handles:
+                request.path_params["handle"] = whole
+                return await self._player(request)
+            if current not in (None, handle):
+                return RedirectResponse(_links(request).picture(current, name), 301, _HEADERS)
             response = await self._conditional(request, make)
             response.headers.update(_EMBEDDED | {"content-security-policy": style_policy(run.titles)})
             return response
@@ -204,13 +186,9 @@ class ServerPages:
         self, request: Request, make: Callable[[PublishedRun, ServerLinks, Mapping[str, Any]], Body], path: str = ""
     ) -> Response:
         """An answer about a run."""
-        run, links = run_of(request), ServerLinks(request.scope.get("root_path", ""), request.path_params["run"])
-        given = _given(request, path) | request.path_params
+        run, links, given = run_of(request), _links(request), _given(request, path) | request.path_params
         etag, time_seconds = f"{run.manifest.etag}-{self._look}", run.manifest.time_seconds
-        try:
-            return await respond_if_changed(request, etag, time_seconds, lambda: make(run, links, given), _HEADERS)
-        except NoPlayerError as error:
-            raise await missing_player(request, error, run.name) from None
+        return await respond_if_changed(request, etag, time_seconds, lambda: make(run, links, given), _HEADERS)
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -225,6 +203,18 @@ class ServerPages:
         """A file of the package; it changes with a new release alone."""
         kind = "text/javascript" if name.endswith(".js") else guess_type(name)[0] or "application/octet-stream"
         return await respond_if_changed(request, _digest(data), self._started, lambda: Body(data, kind), _HEADERS)
+
+
+def _links(request: Request) -> ServerLinks:
+    return ServerLinks(request.scope.get("root_path", ""), request.path_params.get("run", ""))
+
+
+def _current(run: PublishedRun, handle: str) -> str | None:
+    """The current handle of a player; None without one."""
+    try:
+        return run.handles.handle(run.handles.row(handle))
+    except NoPlayerError:
+        return None
 
 
 def _given(request: Request, path: str) -> dict[str, Any]:
