@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 import httpcore
 import httpx
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from .bounded import BoundedBackend, Budget, ByteLimitError, DeadlineError
+from .bounded import ByteLimitError, CountedBackend
 from .decoding import ACCEPTED, BodyTooLongError, CodingError, Decoder, DecoderError
 
 __all__ = ["ExchangeError", "Part", "Transport", "TransportResponse"]
@@ -67,15 +69,20 @@ class Transport:
         self, headers: Mapping[str, str], *, max_bytes: int, timeout: httpx.Timeout, monotonic: Callable[[], float]
     ) -> None:
         self._headers = {"Accept": "*/*", "Accept-Encoding": ACCEPTED, "Connection": "keep-alive", **headers}
-        self._max_bytes, self._timeout = max_bytes, timeout
-        self._budget = Budget(monotonic)
-        self._pools: dict[str, httpcore.ConnectionPool] = {}
+        self._max_bytes, self._timeout, self._monotonic = max_bytes, timeout, monotonic
+        self._network = CountedBackend()
+        self._pools: dict[str, httpcore.AsyncConnectionPool] = {}
+        self._loop = ExitStack()  # a thread with an event loop: this one may have a loop that runs
+        self._portal: BlockingPortal | None = None
 
     def close(self) -> None:
         """Close all connections."""
-        for pool in self._pools.values():
-            pool.close()
+        if self._portal is not None:
+            for pool in self._pools.values():
+                self._portal.call(pool.aclose)
+        self._portal = None
         self._pools.clear()
+        self._loop.close()
 
     def get(
         self, url: str, headers: Mapping[str, str], seconds: float, part: Callable[[int], Part]
@@ -115,18 +122,45 @@ class Transport:
         except httpx.InvalidURL as error:
             raise ExchangeError(f"no valid address: {error}", transient=False) from None
         given = [("Host", to.netloc.decode("ascii")), *(self._headers | dict(headers)).items()]
+        if content is not None:
+            given.append(("Content-Length", str(len(content))))
         encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in given]
-        self._budget.start(seconds, 2 * self._max_bytes + FRAMING_BYTES)
-        with self._exchange_errors(seconds):
-            pool = self._pool(to)
-            extensions = {"timeout": self._timeout.as_dict()}
-            with pool.stream(method, target, headers=encoded, content=content, extensions=extensions) as response:
-                if not self._budget.n_bytes:
-                    # It was read from bytes behind the previous response on the same connection.
-                    raise ExchangeError("no response (the one before was longer than it said)", transient=True)
-                return self._read(response, part(response.status))
+        request = httpcore.Request(
+            method, target, headers=encoded, content=content, extensions={"timeout": self._timeout.as_dict()}
+        )
+        with self._exchange_errors():
+            if self._portal is None:
+                self._portal = self._loop.enter_context(start_blocking_portal())
+            exchange = self._portal.start_task_soon(self._exchange, self._pool(to), request, seconds, part)
+            try:
+                return exchange.result()
+            finally:
+                exchange.cancel()  # after an interrupt of this thread
 
-    def _read(self, response: httpcore.Response, part: Part) -> TransportResponse:
+    async def _exchange(
+        self, pool: httpcore.AsyncConnectionPool, request: httpcore.Request, seconds: float, part: Callable[[int], Part]
+    ) -> TransportResponse:
+        self._network.start(2 * self._max_bytes + FRAMING_BYTES)
+        end = self._monotonic() + seconds
+        try:
+            # A read timeout bounds one read. A site that sends one byte before each could prolong a response for ever:
+            # in a header, in chunk extensions, in trailers, in records of TLS. This timeout bounds the whole.
+            async with asyncio.timeout(seconds):
+                response = await pool.handle_async_request(request)
+                try:
+                    if not self._network.n_bytes:
+                        # It was read from bytes behind the previous response on the same connection.
+                        raise ExchangeError("no response (the one before was longer than it said)", transient=True)
+                    found = await self._read(response, part(response.status))
+                    if self._monotonic() >= end:
+                        raise TimeoutError
+                    return found
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            raise ExchangeError(f"no whole response within {seconds:.4g} s", transient=True) from None
+
+    async def _read(self, response: httpcore.Response, part: Part) -> TransportResponse:
         headers: dict[str, str] = {}
         for raw, value in response.headers:
             name = raw.decode("latin-1").lower()
@@ -137,26 +171,19 @@ class Transport:
         if part == "whole" and length.isascii() and length.isdigit() and int(length) > self._max_bytes:
             raise BodyTooLongError  # before a byte of it is read
         decoder = Decoder(headers.get("content-encoding", ""), self._max_bytes)
-        for piece in response.iter_stream():
+        async for piece in response.aiter_stream():
             decoder.feed(piece)
-            self._budget.check()
             if part == "beginning" and decoder.n_bytes >= BEGINNING_BYTES:
                 return TransportResponse(response.status, headers, decoder.beginning(BEGINNING_BYTES))
-        self._budget.check()
         return TransportResponse(response.status, headers, decoder.body())
 
     @contextmanager
-    def _exchange_errors(self, seconds: float) -> Iterator[None]:
+    def _exchange_errors(self) -> Iterator[None]:
         """Turn the errors of an exchange into :class:`ExchangeError`."""
         longest = f"{self._max_bytes:,} bytes"
         try:
             yield
-        except DeadlineError:
-            raise ExchangeError(f"no whole response within {seconds:.4g} s", transient=True) from None
         except httpcore.TimeoutException as error:
-            # The timeout of the last read is the remaining time: it ends at the deadline, or a little before.
-            if self._budget.is_over():
-                raise ExchangeError(f"no whole response within {seconds:.4g} s", transient=True) from None
             raise ExchangeError(f"no response ({_error_text(error)})", transient=True) from error
         except httpcore.RemoteProtocolError as error:
             if "too long" in str(error):  # h11's only message for a head or trailers beyond its limit
@@ -177,15 +204,15 @@ class Transport:
         except (httpcore.UnsupportedProtocol, ImportError) as error:
             raise ExchangeError(f"cannot send the request: {_error_text(error)}", transient=False) from None
 
-    def _pool(self, to: httpx.URL) -> httpcore.ConnectionPool:
+    def _pool(self, to: httpx.URL) -> httpcore.AsyncConnectionPool:
         """The connections through the proxy for an address, or direct ones."""
         address = _proxy_of(to)
         if address not in self._pools:
-            self._pools[address] = httpcore.ConnectionPool(
+            self._pools[address] = httpcore.AsyncConnectionPool(
                 ssl_context=_ssl_context(),
                 proxy=_proxy(address) if address else None,
                 keepalive_expiry=KEEP_ALIVE_SECONDS,
-                network_backend=BoundedBackend(self._budget),
+                network_backend=self._network,
             )
         return self._pools[address]
 
