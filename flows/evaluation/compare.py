@@ -82,21 +82,11 @@ def evaluate_runs(
 ) -> Evaluations:
     """Score one run, or several runs over the same rounds.
 
-    Parameters
-    ----------
-    skip
-        Rounds at the start that are not scored: a number, or a share of the rounds of each run as a float.
-    workers
-        Threads; by default one for each core.
-    on_progress
-        Called with the name of a run, its number of scored rounds and that of all its rounds.
-    on_scored
-        Called with each evaluation.
-
-    Raises
-    ------
-    LakeError
-        As for :func:`~ranklake.flows.evaluation.evaluate.evaluate` and :func:`check_comparable`.
+    ``skip``: rounds at the start that are not scored: a number, or a share of the rounds of each run as a float.
+    ``workers``: threads; by default one for each core.
+    ``on_progress``: called with the name of a run, its number of scored rounds and that of all its rounds.
+    ``on_scored``: called with each evaluation.
+    Raises LakeError: as for :func:`~ranklake.flows.evaluation.evaluate.evaluate` and :func:`check_comparable`.
     """
     skips = [rounds_to_skip(lake, name, skip) if isinstance(skip, float) else skip for name in names]
     how: dict[str, Any] = {"workers": workers or available_cpus(), "scale": scale, "on_compile": on_compile}
@@ -132,8 +122,6 @@ def win_rates(one: Evaluation, other: Evaluation) -> Iterator[WinRate]:
 
     Rounds without a value of either run are left out.
 
-    Notes
-    -----
     "An Elo-based rating system for TopCoder SRM", the comparison of systems by rounds won.
     """
     classes = {"all": np.ones(len(one), dtype=bool)}

@@ -36,13 +36,8 @@ class Difference(NamedTuple):
 def differences(evaluations: Sequence[Evaluation], filters: Sequence[str]) -> Iterator[Difference]:
     """The difference of every run to the best, for each filter and metric.
 
-    Parameters
-    ----------
-    evaluations
-        Evaluations of the same rounds; see :func:`ranklake.flows.evaluation.compare.check_comparable`.
+    ``evaluations``: evaluations of the same rounds; see :func:`ranklake.flows.evaluation.compare.check_comparable`.
 
-    Notes
-    -----
     The interval is that of :func:`half_width`. It does not account for the choice of the best among several runs.
     """
     for filter in filters:
@@ -68,8 +63,6 @@ def best_run(evaluations: Sequence[Evaluation], filter: str, metric: str) -> Eva
 def half_width(one: RoundScores, other: RoundScores, metric: str) -> float:
     """Half the width of the confidence interval of ``one.mean(metric) - other.mean(metric)``; NaN if unknown.
 
-    Notes
-    -----
     A mean over participations is a ratio of two sums over rounds. Its linearisation (Cochran, "Sampling Techniques",
     3rd edition, 1977, section 2.11) gives each round one residual. The residuals of the two runs are subtracted round
     by round, so that differences in difficulty between rounds cancel. The interval is Student's, with the number of
@@ -87,8 +80,6 @@ def half_width(one: RoundScores, other: RoundScores, metric: str) -> float:
 def student_quantile(p: float, degrees: int) -> float:
     """Student's t, the quantile for probability ``p``; exact to 1 % from two degrees of freedom on, 0.1 % from four.
 
-    Notes
-    -----
     Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.5.
     """
     x = NormalDist().inv_cdf(p)

@@ -27,18 +27,11 @@ __all__ = ["Entrants", "laws_of"]
 class Entrants:
     """The entrants of consecutive rounds.
 
-    Attributes
-    ----------
-    offsets : int64[r + 1]
-        Round ``i`` has the entrants ``offsets[i]:offsets[i + 1]``.
-    lo : int32[n]
-        First place of the tie group.
-    mu, n_before : [n]
-        Strength in the round: the rating before it, plus the advantage; rounds rated before.
-    change : float64[n]
-        Change of the rating in the round.
-    law : PerformanceLaw or None
-        Laws of performances; None if the system has no model of them.
+    ``offsets`` (int64[r + 1]): round ``i`` has the entrants ``offsets[i]:offsets[i + 1]``.
+    ``lo`` (int32[n]): first place of the tie group.
+    ``mu``, ``n_before`` ([n]): strength in the round: the rating before it, plus the advantage; rounds rated before.
+    ``change`` (float64[n]): change of the rating in the round.
+    ``law``: laws of performances; None if the system has no model of them.
     """
 
     offsets: Longs
@@ -64,17 +57,11 @@ class Entrants:
     ) -> Entrants:
         """The entrants, from participations.
 
-        Parameters
-        ----------
-        system, params
-            The rating system; without one there are no laws, and a team has the mean of its members' ratings.
-        offsets, lo, teams
-            As in :class:`ranklake.rating_kernels.Rounds`.
-        mu, sigma, n_before, change
-            One entry a participation: belief before the round, of the strength in it; rounds rated before; change of
-            the rating.
-        weight : float64[r]
-            Weights of the rounds.
+        ``system``, ``params``: the rating system; without one there are no laws, and a team has the mean of its
+        members' ratings.
+        ``offsets``, ``lo``, ``teams``: as in :class:`ranklake.rating_kernels.Rounds`.
+        ``mu``, ``sigma``, ``n_before``, ``change``: one entry a participation: belief before the round, of the strength
+        in it; rounds rated before; change of the rating.
         """
         sizes = np.diff(offsets)
         entrants = sizes if teams is None else np.diff(np.searchsorted(teams.offsets, offsets))
@@ -124,14 +111,9 @@ def laws_of(
 ) -> PerformanceLaw | None:
     """The law of each row; None if the system has no model of performances.
 
-    Parameters
-    ----------
-    sizes, weight : [r]
-        Number of participations and weight of each round.
-    mu_prior, sigma_prior, n_before
-        As in :class:`ranklake.rating_kernels.Outcome`.
-    entrants : int64[r]
-        Number of teams of each round; by default that of participations.
+    ``sizes``, ``weight`` ([r]): number of participations and weight of each round.
+    ``mu_prior``, ``sigma_prior``, ``n_before``: as in :class:`ranklake.rating_kernels.Outcome`.
+    ``entrants`` (int64[r]): number of teams of each round; by default that of participations.
     """
     if system.performance_law is None:
         return None

@@ -218,10 +218,7 @@ def evaluate(
 def rounds_to_skip(lake: Lake, name: str, share: float) -> int:
     """The first ``share`` of a run's rounds, rounded down as the Elo-MMR paper does.
 
-    Raises
-    ------
-    LakeError
-        The run does not exist.
+    Raises LakeError: the run does not exist.
     """
     return int(np.floor(Run.open(lake, name).segments().stop_round * share))
 

@@ -31,12 +31,8 @@ _LEAST_CHANCE = 1e-9  # bounds the cross-entropy of a result whose predicted pro
 class GamesOfRounds(NamedTuple):
     """Facts of the games of some rounds.
 
-    Attributes
-    ----------
-    weight : float64[m]
-        Of each game.
-    advantage : float64[2 m]
-        Of each player: rating points by which its strength exceeds its rating.
+    ``weight`` (float64[m]): of each game.
+    ``advantage`` (float64[2 m]): of each player: rating points by which its strength exceeds its rating.
     """
 
     weight: Floats
@@ -46,10 +42,7 @@ class GamesOfRounds(NamedTuple):
 class GameFacts:
     """The weights and advantages of games in the rounds of a run, which are periods of games.
 
-    Parameters
-    ----------
-    places
-        The place in the data set of each round.
+    ``places``: the place in the data set of each round.
     """
 
     def __init__(self, dataset: Dataset, run: str, places: Longs) -> None:
@@ -58,15 +51,8 @@ class GameFacts:
     def of(self, start: int, stop: int, offsets: Longs, player: Ints) -> GamesOfRounds:
         """The facts of the games of the rounds from ``start`` to ``stop - 1``.
 
-        Parameters
-        ----------
-        offsets, player
-            The rows of these rounds in the run, two a game; a round without rows was excluded.
-
-        Raises
-        ------
-        LakeError
-            The data set has other games now.
+        ``offsets``, ``player``: the rows of these rounds in the run, two a game; a round without rows was excluded.
+        Raises LakeError: the data set has other games now.
         """
         weight, ahead = np.ones(len(player) // 2), np.zeros(len(player) // 2)
         numbers = np.arange(start, stop)[np.diff(offsets) > 0]
@@ -101,19 +87,10 @@ def score_games(
 ) -> Floats:
     """Sums over the games of each period, for each filter of :data:`LEAST_BEFORE`.
 
-    Parameters
-    ----------
-    entrants, sigma
-        Two rows a game, the winner first; with the strengths of the players in it.
-    weight
-        Of each game.
-    results
-        As for :func:`.scores.score_rounds`.
-
-    Returns
-    -------
-    float64[p, filters, 4]
-        Games, draws, squared errors of the expected score, and cross-entropy in bits.
+    ``entrants``, ``sigma``: two rows a game, the winner first; with the strengths of the players in it.
+    ``weight``: of each game.
+    ``results``: as for :func:`.scores.score_rounds`.
+    Returns float64[p, filters, 4]: games, draws, squared errors of the expected score, and cross-entropy in bits.
     """
     mu, n_before = entrants.mu, entrants.n_before
     nothing = np.full(len(mu) // 2, np.nan)

@@ -53,18 +53,9 @@ def split(chain: Chain, first_round: int, n_rows: int) -> Iterator[Chain]:
 class PieceScorer:
     """Scores pieces of a run; several threads may use it.
 
-    Attributes
-    ----------
-    first_round : int
-        The first round of the evaluation.
-    division, weight : [r]
-        Division and weight of each round of the evaluation.
-    teams
-        Teams of these rounds.
-    games
-        Weights and advantages of games if the rounds are periods of games; None: each round is one result.
-    scale
-        As for :func:`.evaluate.evaluate`.
+    ``division``, ``weight`` ([r]): division and weight of each round of the evaluation.
+    ``games``: weights and advantages of games if the rounds are periods of games; None: each round is one result.
+    ``scale``: as for :func:`.evaluate.evaluate`.
     """
 
     run: Run
@@ -80,10 +71,7 @@ class PieceScorer:
     def score(self, piece: Chain) -> Piece:
         """The scores of the rounds of a piece.
 
-        Raises
-        ------
-        LakeError
-            A rating is not finite, or the data set has other games than the run.
+        Raises LakeError: a rating is not finite, or the data set has other games than the run.
         """
         begin = max(self.first_round, piece.segments[0].first_round)
         sizes = np.concatenate([segment.rows for segment in piece.segments])[begin - piece.segments[0].first_round :]

@@ -42,21 +42,11 @@ Mask = npt.NDArray[np.bool_]
 class Surprises:
     """One entry a participation, in the order of the rounds' rows.
 
-    Attributes
-    ----------
-    surprise, deviation : float64[n]
-        Performance minus its expected value, and the predicted standard deviation; rating points. NaN where the round
-        gives no performance.
-    rounds_before : int32[n]
-        Rounds of the player before.
-    days : float64[n]
-        Since the player's last round; NaN for a first round.
-    level : float64[n]
-        Prior rating.
-    last : float64[n]
-        The player's last surprise, in its predicted deviations; NaN for a first round.
-    contest : int64[n]
-        Index of the round.
+    ``surprise``, ``deviation`` (float64[n]): performance minus its expected value, and the predicted standard
+    deviation; rating points. NaN where the round gives no performance.
+    ``rounds_before`` (int32[n]): rounds of the player before.
+    ``days`` (float64[n]): since the player's last round; NaN for a first round.
+    ``last`` (float64[n]): the player's last surprise, in its predicted deviations; NaN for a first round.
     """
 
     surprise: Floats
@@ -71,18 +61,10 @@ class Surprises:
 class BinSummary(NamedTuple):
     """Surprises of one group of participations.
 
-    Attributes
-    ----------
-    group : str
-        Its label.
-    participations : int
-        Their number.
-    mean, error : float
-        Mean surprise and its standard error, rating points.
-    spread, predicted : float
-        Standard deviation around the mean, and the root mean square of the predicted ones.
-    correlation : float
-        Of each surprise with the player's last one, both in predicted deviations; NaN with fewer than three pairs.
+    ``mean``, ``error``: mean surprise and its standard error, rating points.
+    ``spread``, ``predicted``: standard deviation around the mean, and the root mean square of the predicted ones.
+    ``correlation``: of each surprise with the player's last one, both in predicted deviations; NaN with fewer than
+    three pairs.
     """
 
     group: str
@@ -124,10 +106,7 @@ def surprises(system: System, params: Any, rounds: Rounds, outcome: Outcome) -> 
 def contest_classes(names: Sequence[str], pattern: str = CLASSES) -> list[str]:
     """The class of each contest: the first text in its name that matches, in one spelling; else "other".
 
-    Parameters
-    ----------
-    pattern
-        Regular expression; case does not matter. Full stops and repeated spaces of a match are left out.
+    ``pattern``: regular expression; case does not matter. Full stops and repeated spaces of a match are left out.
     """
     try:
         search = re.compile(pattern, re.IGNORECASE).search
@@ -140,12 +119,8 @@ def contest_classes(names: Sequence[str], pattern: str = CLASSES) -> list[str]:
 def breakdowns(measured: Surprises, classes: Sequence[str], counts: Mask) -> Iterator[tuple[str, list[BinSummary]]]:
     """Summaries by rounds before, days, class, level and last surprise; groups without participations are left out.
 
-    Parameters
-    ----------
-    classes
-        The class of each round.
-    counts : bool[n]
-        Participations to count. All but the first summary have players of at least :data:`EXPERIENCED` rounds only.
+    ``counts`` (bool[n]): participations to count. All but the first summary have players of at least
+    :data:`EXPERIENCED` rounds only.
     """
     counts = counts & np.isfinite(measured.surprise)
     experienced = counts & (measured.rounds_before >= EXPERIENCED)

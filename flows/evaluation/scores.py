@@ -38,18 +38,14 @@ Mask = npt.NDArray[np.bool_]
 class RoundScores:
     """Scores of consecutive rounds under one filter. A round is one result, or a period of games: many results.
 
-    Attributes
-    ----------
-    weight : int64[r]
-        Participations kept; 0 for a round without a score.
-    sums : dict of str to float64[r]
-        Metrics ``SUMMED``, summed over the participations of each round; NaN for a round without a value.
-    values : dict of str to float64[r]
-        Means of the metrics ``PER_ROUND`` over the results of each round; NaN for a round without a value.
-    n_values : int64[r]
-        Results with a value of the metrics ``PER_ROUND``.
-    by_experience : float64[r, classes, 1 + metrics]
-        Participations and sums of the metrics ``SUMMED`` for each class of ``EXPERIENCE``.
+    ``weight`` (int64[r]): participations kept; 0 for a round without a score.
+    ``sums`` (dict of str to float64[r]): metrics ``SUMMED``, summed over the participations of each round; NaN for a
+    round without a value.
+    ``values`` (dict of str to float64[r]): means of the metrics ``PER_ROUND`` over the results of each round; NaN for a
+    round without a value.
+    ``n_values`` (int64[r]): results with a value of the metrics ``PER_ROUND``.
+    ``by_experience`` (float64[r, classes, 1 + metrics]): participations and sums of the metrics ``SUMMED`` for each
+    class of ``EXPERIENCE``.
     """
 
     weight: Longs
@@ -147,18 +143,12 @@ def score_rounds(
 ) -> dict[str, RoundScores]:
     """Score the ratings before each round under each filter, by name.
 
-    Parameters
-    ----------
-    offsets, lo
-        As in :class:`ranklake.rating_kernels.Rounds`.
-    mu, n_before
-        One entry a row: rating before the round (``mu_prior``), rounds rated before.
-    scale, probabilities
-        As for :func:`ranklake.rating_kernels.metrics.metrics.score`.
-    law
-        Laws of performances, one entry a row; without them there is no rank information.
-    results : int64[p + 1]
-        The rounds are games, of which period ``i`` has ``results[i]:results[i + 1]``: scores are those of the periods.
+    ``offsets``, ``lo``: as in :class:`ranklake.rating_kernels.Rounds`.
+    ``mu``, ``n_before``: one entry a row: rating before the round (``mu_prior``), rounds rated before.
+    ``scale``, ``probabilities``: as for :func:`ranklake.rating_kernels.metrics.metrics.score`.
+    ``law``: laws of performances, one entry a row; without them there is no rank information.
+    ``results`` (int64[p + 1]): the rounds are games, of which period ``i`` has ``results[i]:results[i + 1]``: scores
+    are those of the periods.
     """
     found = {}
     for one in filters:

@@ -23,18 +23,9 @@ __all__ = ["Experiment", "ExperimentContext", "Picture", "Report", "Table"]
 class ExperimentContext:
     """The input of an experiment.
 
-    Attributes
-    ----------
-    histories : sequence of History
-        The histories to run it on.
-    seed : int
-        Seed of all random draws.
-    on_step : (what) -> None
-        Called with a description of each step when it begins.
-    systems : sequence of Contender
-        Systems to compare; empty for the experiment's own choice.
-    classes : str
-        Regular expression of contest classes; empty for the default.
+    ``on_step`` ((what) -> None): called with a description of each step when it begins.
+    ``systems``: systems to compare; empty for the experiment's own choice.
+    ``classes``: regular expression of contest classes; empty for the default.
     """
 
     histories: Sequence[History] = ()
@@ -48,12 +39,8 @@ class ExperimentContext:
 class Table:
     """Numbers of a report; also written as Parquet, in full precision, under ``name``.
 
-    Attributes
-    ----------
-    columns : dict of str to sequence
-        Values by heading; None for an empty cell.
-    digits : int or dict of str to int
-        Decimals of all columns, or by heading.
+    ``columns``: values by heading; None for an empty cell.
+    ``digits``: decimals of all columns, or by heading.
     """
 
     name: str
@@ -108,20 +95,13 @@ class Report:
 class Experiment:
     """One experiment.
 
-    Attributes
-    ----------
-    name, title, source : str
-        Its name, its subject, and the document, section or figure that it reproduces.
-    data : "none", "optional", "instead", "beside" or "given"
-        The histories it uses: none; the given ones, if any; a synthetic one where none is given; a synthetic one beside
-        the given ones; or at least one given.
-    least : int
-        Contests that every history must have.
-    check : (history) -> None
-        Raises ``ValueError`` for an unsuitable history; the message begins with the requirement.
-    run : (context) -> Report
-    takes : tuple of str
-        Of the context's ``systems`` and ``classes``, those that the experiment reads.
+    ``name``, ``title``, ``source``: its name, its subject, and the document, section or figure that it reproduces.
+    ``data``: the histories it uses: none; the given ones, if any; a synthetic one where none is given; a synthetic one
+    beside the given ones; or at least one given.
+    ``least``: contests that every history must have.
+    ``check`` ((history) -> None): raises ``ValueError`` for an unsuitable history; the message begins with the
+    requirement.
+    ``takes``: of the context's ``systems`` and ``classes``, those that the experiment reads.
     """
 
     name: str

@@ -54,20 +54,11 @@ _ENDINGS = (
 class History:
     """Contests in the order in which they are rated.
 
-    Attributes
-    ----------
-    name : str
-        Name of the data set.
-    n_contests, mean_participants : int, float
-        Number of contests, and their mean number of participants; skipped contests included.
-    rounds : Rounds
-        The contests that every system rates: :data:`~ranklake.flows.common.skipping.ANY_SYSTEM`.
-    index : int64[r]
-        For each round, the number of contests before it.
-    titles : list of str
-        Names of the rounds.
-    handles : pa.StringArray
-        Names of the players, by player number.
+    ``n_contests``, ``mean_participants``: number of contests, and their mean number of participants; skipped contests
+    included.
+    ``rounds``: the contests that every system rates: :data:`~ranklake.flows.common.skipping.ANY_SYSTEM`.
+    ``index`` (int64[r]): for each round, the number of contests before it.
+    ``handles``: names of the players, by player number.
     """
 
     name: str
@@ -141,17 +132,8 @@ def name_of(path: Path) -> str:
 def from_file(path: Path, options: ReadOptions | None = None) -> History:
     """The history in a folder, archive or table that `ranklake ingest files` reads.
 
-    Parameters
-    ----------
-    path
-        The folder or file.
-    options
-        Options for reading; invalid contests are always skipped.
-
-    Raises
-    ------
-    SourceError
-        The file cannot be read as contests; the message names it.
+    ``options``: options for reading; invalid contests are always skipped.
+    Raises SourceError: the file cannot be read as contests; the message names it.
     """
     options = options or ReadOptions()
     columns = options.columns if options.columns.named else Columns.parse(_COLUMNS.get(path.name, ()))

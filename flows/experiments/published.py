@@ -172,10 +172,7 @@ class Contender(NamedTuple):
 def parse_contender(text: str) -> Contender:
     """A system and settings from a text like ``"elo-mmr rho=0.2 sig_limit=70"``, which is its label.
 
-    Raises
-    ------
-    ValueError
-        An unknown system, or a setting that it refuses.
+    Raises ValueError: an unknown system, or a setting that it refuses.
     """
     name, *settings = text.split() or [""]
     values = parse_settings(tuple(settings))
@@ -186,10 +183,7 @@ def parse_contender(text: str) -> Contender:
 def contenders(data: str, metric: int) -> list[Contender]:
     """All systems; those of the paper and its engine with the hyperparameters published for a data set, if any.
 
-    Parameters
-    ----------
-    metric
-        0: tuned for pair inversion; 1: for rank deviation.
+    ``metric``: 0: tuned for pair inversion; 1: for rank deviation.
     """
     data = "synthetic" if data == "synth-la" else data  # hyperparameters exist for the engine's larger set
     tuned: dict[str, Mapping[str, Any]] = {name: pair[metric] for name, pair in TUNED.get(data, {}).items()}

@@ -23,10 +23,7 @@ _HUGE = 1e9  # larger numbers are shown in powers of ten
 def write_report(experiment: Experiment, report: Report, folder: Path, data: str) -> Path:
     """Write ``<name>.html``, and each table as ``<name>-<table>.parquet``; return the path of the page.
 
-    Parameters
-    ----------
-    data
-        Description of the input, for the page.
+    ``data``: description of the input, for the page.
     """
     page = to_html(experiment, report, data)
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,10 +37,7 @@ def write_report(experiment: Experiment, report: Report, folder: Path, data: str
 def to_html(experiment: Experiment, report: Report, data: str) -> str:
     """The report as an HTML page.
 
-    Raises
-    ------
-    MissingExtraError
-        The package jinja2 is not installed.
+    Raises MissingExtraError: the package jinja2 is not installed.
     """
     jinja2 = need("jinja2", "report", "an experiment's report")
     environment = jinja2.Environment(

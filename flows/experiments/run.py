@@ -28,23 +28,12 @@ _SYNTHETIC = "paper"  # the preset for experiments without data
 class ExperimentRequest:
     """An experiment with the histories and settings that it is run on; checked when it is made.
 
-    Parameters
-    ----------
-    name
-        A key of :data:`ranklake.flows.experiments.EXPERIMENTS`.
-    files, options
-        Histories in files, and how they are read.
-    datasets
-        Names of data sets of a lake; by default all, if there are no files.
-    seed
-        Of all random draws.
-    systems, classes
-        Systems to compare, as text; a regular expression of contest classes.
-
-    Raises
-    ------
-    ValueError
-        There is no such experiment or file, or the experiment does not take a setting.
+    ``name``: a key of :data:`ranklake.flows.experiments.EXPERIMENTS`.
+    ``files``, ``options``: histories in files, and how they are read.
+    ``datasets``: names of data sets of a lake; by default all, if there are no files.
+    ``seed``: of all random draws.
+    ``systems``, ``classes``: systems to compare, as text; a regular expression of contest classes.
+    Raises ValueError: there is no such experiment or file, or the experiment does not take a setting.
     """
 
     name: str
@@ -83,14 +72,9 @@ class ExperimentRequest:
     def histories(self, lake: Lake | None) -> list[History]:
         """The histories that the experiment needs.
 
-        Raises
-        ------
-        ValueError
-            A needed history is missing, two have the same name, or one is unsuitable.
-        SourceError, LakeError
-            A history cannot be read.
-        MissingExtraError
-            A package for reports is not installed.
+        Raises ValueError: a needed history is missing, two have the same name, or one is unsuitable.
+        Raises SourceError, LakeError: a history cannot be read.
+        Raises MissingExtraError: a package for reports is not installed.
         """
         for package in ("jinja2", "matplotlib"):  # before the work
             need(package, "report", "an experiment's report")

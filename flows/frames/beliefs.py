@@ -29,18 +29,11 @@ _DEFAULT = "elo-mmr"
 class PlayerBeliefs:
     """Beliefs about players, and what computed them.
 
-    Attributes
-    ----------
-    name : str
-        The name of the system.
-    players : list
-        In the order of the columns.
-    columns : dict of str to array
-        As from ``Beliefs.columns``.
-    n_events : int
-        Events rated or skipped so far; consecutive contests of one time are one event.
-    last_time : int
-        End of the last contest, UTC seconds; 0 if unknown.
+    ``name``: the name of the system.
+    ``players``: in the order of the columns.
+    ``columns``: as from ``Beliefs.columns``.
+    ``n_events``: events rated or skipped so far; consecutive contests of one time are one event.
+    ``last_time``: end of the last contest, UTC seconds; 0 if unknown.
     """
 
     name: str
@@ -145,10 +138,8 @@ class InitialBeliefs:
 
         Warns if no player has beliefs that carry their system: players may be new.
 
-        Raises
-        ------
-        ValueError
-            Invalid beliefs; or no player has any, and names are of another kind or the beliefs lack their system.
+        Raises ValueError: invalid beliefs; or no player has any, and names are of another kind or the beliefs lack
+        their system.
         """
         given = self.given
         if given is None:
@@ -212,10 +203,7 @@ def _read(beliefs: Any) -> PlayerBeliefs | pd.DataFrame | None:
 def report_no_common_player(known: Any, player: Any, recorded: bool = True, what: str = "results") -> None:
     """Warn that no player has beliefs, given one who has and one of the results.
 
-    Parameters
-    ----------
-    recorded
-        Whether the beliefs carry their system.
+    ``recorded``: whether the beliefs carry their system.
     """
     if isinstance(known, str) != isinstance(player, str):
         raise ValueError(

@@ -35,10 +35,7 @@ def arrow_as_pandas(table: pa.Table) -> pd.DataFrame:
 def column_as_arrow(column: pd.Series[Any], name: str, mixed: bool = False) -> pa.ChunkedArray:
     """A column of a pandas frame as Arrow.
 
-    Parameters
-    ----------
-    mixed
-        Numbers beside text, as spreadsheets have them, become text.
+    ``mixed``: numbers beside text, as spreadsheets have them, become text.
     """
     if isinstance(column.dtype, pd.SparseDtype):
         column = pd.Series(column.to_numpy(), column.index)

@@ -22,12 +22,8 @@ __all__ = ["Entrants", "members_of"]
 class Entrants:
     """The entrants of a round.
 
-    Attributes
-    ----------
-    players, members : list
-        Names of the entrants, of a team as ``ada+grace``; names of all players, team by team.
-    teams : Ragged
-        The shares of the members of each entrant, 1 each.
+    ``players``, ``members``: names of the entrants, of a team as ``ada+grace``; names of all players, team by team.
+    ``teams``: the shares of the members of each entrant, 1 each.
     """
 
     players: list[Any]

@@ -28,16 +28,10 @@ Rows = npt.NDArray[np.integer]
 class Frame(Protocol):
     """A frame of results as it was given.
 
-    Attributes
-    ----------
-    kind : str
-        ``pandas``, ``dask``, ``polars``, ``polars-lazy``, ``arrow`` or ``duckdb``.
-    names : list of str
-        The names of all columns, in order.
-    index_names : list of str
-        The names of the index; empty for frames without index.
-    copies : int
-        How often each row of the results is in this frame: once, or twice if it has two players.
+    ``kind``: ``pandas``, ``dask``, ``polars``, ``polars-lazy``, ``arrow`` or ``duckdb``.
+    ``names``: the names of all columns, in order.
+    ``index_names``: the names of the index; empty for frames without index.
+    ``copies``: how often each row of the results is in this frame: once, or twice if it has two players.
     """
 
     kind: str

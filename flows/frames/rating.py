@@ -53,14 +53,9 @@ class _RatedRounds(NamedTuple):
 class RatedResults:
     """Contests of a frame, rated.
 
-    Attributes
-    ----------
-    reasons : uint8[contests]
-        Why a contest was skipped; 0 for those that were rated.
-    rated : Rounds
-        The rated contests, with their unrated participants.
-    beliefs : PlayerBeliefs
-        Beliefs after the last contest, of all players.
+    ``reasons`` (uint8[contests]): why a contest was skipped; 0 for those that were rated.
+    ``rated``: the rated contests, with their unrated participants.
+    ``beliefs``: beliefs after the last contest, of all players.
     """
 
     results: Results
@@ -122,10 +117,7 @@ def rate_results(
 ) -> RatedResults:
     """Rate all contests; see :func:`.history.rate_history`.
 
-    Parameters
-    ----------
-    display
-        Numbers of the display rating, which decides about limits, in place of those of the system.
+    ``display``: numbers of the display rating, which decides about limits, in place of those of the system.
     """
     results.refuse_columns_in(hyperparameters or {})
     initial = InitialBeliefs.open(beliefs, system, hyperparameters or {})
@@ -211,12 +203,9 @@ def _rate_in_order(
 ) -> _RatedRounds:
     """Rate rounds from the beliefs of a rater on; all rounds without limits are one batch.
 
-    Parameters
-    ----------
-    start
-        The ratings before the first round; called only if a round has limits.
-    named
-        The error for the participant in a round, given the rated rounds of the batch and the number of the round.
+    ``start``: the ratings before the first round; called only if a round has limits.
+    ``named``: the error for the participant in a round, given the rated rounds of the batch and the number of the
+    round.
     """
     limited = (limits[:, 0] > -np.inf) | (limits[:, 1] < np.inf)
     ratings = start() if limited.any() else None

@@ -37,24 +37,14 @@ _OF_TEAMS = ("team", "share")
 class Results:
     """A frame of results, and its contests as rounds.
 
-    Attributes
-    ----------
-    columns : dict of str to str
-        The frame's name of each column.
-    rounds : Rounds
-        All contests, in order of appearance.
-    rows : int64[n]
-        The row of the frame of each row of ``rounds``.
-    players : list
-        The players as the frame has them, by their index in ``rounds``.
-    left_out : list of str
-        What is wrong with each contest that was left out.
-    limits : float64[r, 2]
-        The range of ratings at entry that each contest rates; infinite for no limit.
-    n_absent : int
-        Rows without a place, tied behind all others or left out.
-    reading : Reading
-        How further results are read: with ``absent="none"`` if ranks are places from 0.
+    ``columns``: the frame's name of each column.
+    ``rounds``: all contests, in order of appearance.
+    ``rows`` (int64[n]): the row of the frame of each row of ``rounds``.
+    ``players``: the players as the frame has them, by their index in ``rounds``.
+    ``left_out``: what is wrong with each contest that was left out.
+    ``limits`` (float64[r, 2]): the range of ratings at entry that each contest rates; infinite for no limit.
+    ``n_absent``: rows without a place, tied behind all others or left out.
+    ``reading``: how further results are read: with ``absent="none"`` if ranks are places from 0.
     """
 
     frame: Frame
@@ -107,10 +97,7 @@ class Results:
 class Reading:
     """How results are read, for the first time and in every update; as for :func:`ranklake.rate_history`.
 
-    Attributes
-    ----------
-    columns : dict of str to str
-        The names of columns of the frame, by key.
+    ``columns``: the names of columns of the frame, by key.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
@@ -124,12 +111,8 @@ class Reading:
 
         A row of a frame of winners and losers is a contest of two.
 
-        Parameters
-        ----------
-        limits
-            Whether contests may have ``rated_above`` or ``rated_below``.
-        first
-            Number of the first contest of winners and losers without a column of contests.
+        ``limits``: whether contests may have ``rated_above`` or ``rated_below``.
+        ``first``: number of the first contest of winners and losers without a column of contests.
         """
         frame = open_frame(results)
         of_teams, columns = _split_teams(self.columns, self.duplicates)

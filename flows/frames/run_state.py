@@ -26,21 +26,13 @@ __all__ = ["RunState"]
 class RunState:
     """A run after its last round.
 
-    Attributes
-    ----------
-    dataset : Dataset
-        The data set of the run.
-    columns : dict of str to array
-        The belief about each player, by the player's number in the data set; as from ``Beliefs.columns``. Only those of
-        ``players`` if these were given.
-    ends : int64[rounds]
-        The end of each round, rated or skipped, UTC seconds; 0 if unknown.
-    n_events : int
-        Events rated or skipped; consecutive rounds of one time are one event. Excluded contests do not count.
-    last_time : int
-        End of the last round that counts, UTC seconds; 0 if unknown.
-    has_teams : bool
-        Whether any round that counts has teams.
+    ``dataset``: the data set of the run.
+    ``columns``: the belief about each player, by the player's number in the data set; as from ``Beliefs.columns``. Only
+    those of ``players`` if these were given.
+    ``ends`` (int64[rounds]): the end of each round, rated or skipped, UTC seconds; 0 if unknown.
+    ``n_events``: events rated or skipped; consecutive rounds of one time are one event. Excluded contests do not count.
+    ``last_time``: end of the last round that counts, UTC seconds; 0 if unknown.
+    ``has_teams``: whether any round that counts has teams.
     """
 
     dataset: Dataset
@@ -54,12 +46,9 @@ class RunState:
     def read(cls, run: Run, dataset: Dataset | None = None, players: npt.NDArray[np.int64] | None = None) -> Self:
         """The state of a run.
 
-        Parameters
-        ----------
-        dataset
-            The data set of the run, if it is open.
-        players
-            Read the beliefs of these players only: distinct numbers, ascending. Players without beliefs are left out.
+        ``dataset``: the data set of the run, if it is open.
+        ``players``: read the beliefs of these players only: distinct numbers, ascending. Players without beliefs are
+        left out.
         """
         dataset = dataset or Dataset.open(run.lake, run.config["dataset"])
         last, digest, contests = _committed(run, dataset)

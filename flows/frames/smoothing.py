@@ -98,12 +98,8 @@ def smooth_history(
 class SmoothedResults:
     """Contests of a frame, smoothed.
 
-    Attributes
-    ----------
-    reasons : uint8[contests]
-        The reason why a contest was skipped; 0 for those that were smoothed.
-    rounds : Rounds
-        The smoothed contests, of rated participants.
+    ``reasons`` (uint8[contests]): the reason why a contest was skipped; 0 for those that were smoothed.
+    ``rounds``: the smoothed contests, of rated participants.
     """
 
     results: Results

@@ -24,12 +24,9 @@ def double_winners(frame: Frame, columns: dict[str, str], first: int) -> tuple[F
 
     It is one if its columns are named, or if it has ``winner`` and ``loser`` and no ``player``.
 
-    Parameters
-    ----------
-    columns
-        Names of columns by key. In the result, players, ranks and contests take the place of winners, losers and draws.
-    first
-        Number of the first game, if there is no column of contests.
+    ``columns``: names of columns by key. In the result, players, ranks and contests take the place of winners, losers
+    and draws.
+    ``first``: number of the first game, if there is no column of contests.
     """
     named = {key: columns[key] for key in OF_WINNERS if columns.get(key)}
     folded: dict[str, list[str]] = {}

@@ -32,18 +32,11 @@ YEAR = 365 * 86_400
 def distribution(lake: Lake, run_name: str, deviations: float | None = None) -> pa.Table:
     """The distribution of the displayed ratings over time.
 
-    Returns
-    -------
-    pa.Table
-        One row a point in time: ``round_index`` (the last round before it), ``time_seconds`` (null if times are
-        unknown), ``players`` (number of players), and a column for each quantile, ``q05`` to ``q99``. The players are
-        those with a round in the year before, or all rated players if times are unknown. The last row is the end of
-        the run.
-
-    Raises
-    ------
-    LakeError
-        The run does not exist, or it has no rounds yet.
+    Returns pa.Table: one row a point in time: ``round_index`` (the last round before it), ``time_seconds`` (null if
+    times are unknown), ``players`` (number of players), and a column for each quantile, ``q05`` to ``q99``. The players
+    are those with a round in the year before, or all rated players if times are unknown. The last row is the end of the
+    run.
+    Raises LakeError: the run does not exist, or it has no rounds yet.
     """
     moments, _, _ = _walk(lake, run_name, deviations)
     return moments

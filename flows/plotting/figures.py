@@ -63,10 +63,7 @@ _UNDATED: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date"
 def check_path(path: str) -> str:
     """The format for the extension of a file's name.
 
-    Raises
-    ------
-    ValueError
-        The extension is not one of the formats.
+    Raises ValueError: the extension is not one of the formats.
     """
     form = PurePath(path).suffix.removeprefix(".").lower()
     if form not in FORMATS:
@@ -78,10 +75,7 @@ def check_path(path: str) -> str:
 def drawing(purpose: str) -> Iterator[None]:
     """Make figures inside this context: in this package's style, independent of the user's settings.
 
-    Raises
-    ------
-    MissingExtraError
-        Matplotlib is not installed.
+    Raises MissingExtraError: matplotlib is not installed.
     """
     need("matplotlib", "report", purpose)
     import matplotlib

@@ -156,10 +156,7 @@ def _read_standings(
 ) -> Standings:
     """The standings of the one contest in a frame; the players and the names of teams keep their types.
 
-    Raises
-    ------
-    ValueError
-        The standings are invalid, or the frame has several contests.
+    Raises ValueError: the standings are invalid, or the frame has several contests.
     """
     named = Columns.parse(f"{key}={column}" for key, column in (columns or {}).items() if column is not None)
     named = replace(named, single=True)

@@ -30,23 +30,12 @@ _BARYCENTRIC = np.array([(-1.0) ** k * math.comb(_POINTS - 1, k) for k in range(
 class Lattice:
     """A field on a lattice.
 
-    Parameters
-    ----------
-    mu, sigma : float64[n]
-        The participants' beliefs before the round.
-    scale
-        Smallest deviation of a performance, rating points: the differences over which a win probability changes.
-
-    Attributes
-    ----------
-    step : float
-        Between two ratings of the lattice.
-    first : float
-        The lowest rating of the lattice.
-    sigma : float64[k]
-        The sigmas of the lattice.
-    weights : float64[k, m]
-        The field: the number of participants at each point; parts of them may be negative.
+    ``mu``, ``sigma`` (float64[n]): the participants' beliefs before the round.
+    ``scale``: smallest deviation of a performance, rating points: the differences over which a win probability changes.
+    ``step``: between two ratings of the lattice.
+    ``first``: the lowest rating of the lattice.
+    ``sigma`` (float64[k]): the sigmas of the lattice.
+    ``weights`` (float64[k, m]): the field: the number of participants at each point; parts of them may be negative.
     """
 
     def __init__(self, mu: Floats, sigma: Floats, scale: float) -> None:
@@ -80,10 +69,8 @@ class Lattice:
     def sums(self, term: Callable[[Floats, float], Any], pad: int = 0) -> Floats:
         """Sums over the field at every rating of the lattice, and at ``pad`` more on both sides.
 
-        Parameters
-        ----------
-        term
-            ``term(gap, sigma)``: the term of a participant of this sigma at a rating that is ``gap`` below its own.
+        ``term``: ``term(gap, sigma)``: the term of a participant of this sigma at a rating that is ``gap`` below its
+        own.
         """
         m = self.weights.shape[1]
         gaps = self.step * np.arange(m + pad - 1, -m - pad, -1)

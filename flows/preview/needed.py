@@ -51,21 +51,11 @@ def places_needed(
 ) -> Longs:
     """The worst place, from 1, after which each of some participants has a display rating; 0 if no place suffices.
 
-    Parameters
-    ----------
-    beliefs
-        About all participants, row ``i`` about player ``i`` of the round; not changed.
-    outcome
-        Of the round.
-    rows, goals
-        Participants, and the display rating of each.
-    exact
-        Rate the hypothetical rounds, however large the round is.
-
-    Returns
-    -------
-    int64[rows]
-        :data:`UNKNOWN` in larger rounds of other systems, and of teams.
+    ``beliefs``: about all participants, row ``i`` about player ``i`` of the round; not changed.
+    ``outcome``: of the round.
+    ``rows``, ``goals``: participants, and the display rating of each.
+    ``exact``: rate the hypothetical rounds, however large the round is.
+    Returns int64[rows]: :data:`UNKNOWN` in larger rounds of other systems, and of teams.
     """
     if exact or round.n_rows <= EXACT:
         return _by_rounds(display, beliefs, round, rows, goals, engine)
@@ -183,17 +173,10 @@ def _last_sufficient(
 ) -> Longs:
     """For each of ``n`` searches the last position from 0 to ``most`` with an excess >= 0; -1 if there is none.
 
-    Parameters
-    ----------
-    excess
-        ``excess(searches, positions)``, not increasing with the position, and smooth in the level.
-    level : float64[most + 1]
-        The level of each position, not increasing.
-    start
-        A position of each search, and its excess.
+    ``excess``: ``excess(searches, positions)``, not increasing with the position, and smooth in the level.
+    ``level`` (float64[most + 1]): the level of each position, not increasing.
+    ``start``: a position of each search, and its excess.
 
-    Notes
-    -----
     The ends are tried first. Then Chandrupatla's method (Advances in Engineering Software 28, 1997) in the level:
     inverse quadratic interpolation where it is safe, bisection elsewhere.
     """

@@ -44,15 +44,9 @@ _TOLERANCE = 1e-6  # of a deviation
 class PlaceModel:
     """The places of a round, by the model of the system.
 
-    Parameters
-    ----------
-    weight
-        Weight of the round.
-    prior
-        The participants' beliefs before the round, after diffusion.
+    ``weight``: weight of the round.
+    ``prior``: the participants' beliefs before the round, after diffusion.
 
-    Notes
-    -----
     Large fields take O(n), fields of few participants and of systems without laws of performances O(n^2).
     """
 

@@ -43,14 +43,9 @@ COLUMNS = (
 class Rules:
     """How a contest is rated and shown.
 
-    Attributes
-    ----------
-    display : Display
-        The system, its hyperparameters, and how it shows ratings.
-    titles : Titles
-        The titles.
-    skipping : Skipping
-        The contests that are not rated.
+    ``display``: the system, its hyperparameters, and how it shows ratings.
+    ``titles``: the titles.
+    ``skipping``: the contests that are not rated.
     """
 
     display: Display
@@ -62,18 +57,13 @@ class Rules:
 class Preview:
     """A contest, as if it were rated.
 
-    Attributes
-    ----------
-    standings : Standings
-        The participants, best first, then the entrants without a place.
-    columns : dict of str to array
-        By the names of :data:`COLUMNS` without ``handle``; one entry a participant of the standings. NaN and 0 stand
-        for none. An entrant without a place has no performance, posterior and change. In a contest of teams, places are
-        those of teams.
-    format : RatingFormat
-        The format of the ratings.
-    notes : tuple of str
-        What to know about the contest: newcomers who are nearly called as a player, columns that the system ignores.
+    ``standings``: the participants, best first, then the entrants without a place.
+    ``columns``: by the names of :data:`COLUMNS` without ``handle``; one entry a participant of the standings. NaN and 0
+    stand for none. An entrant without a place has no performance, posterior and change. In a contest of teams, places
+    are those of teams.
+    ``format``: the format of the ratings.
+    ``notes``: what to know about the contest: newcomers who are nearly called as a player, columns that the system
+    ignores.
     """
 
     standings: Standings
@@ -107,25 +97,14 @@ def preview_round(
 ) -> Preview:
     """Rate a contest on copies of beliefs. A pure function: nothing is changed.
 
-    Parameters
-    ----------
-    standings
-        The contest; without a time no day passes before it. With limits, only participants whose display rating before
-        it is within them are in the preview.
-    beliefs
-        Beliefs about the participants, in the order of the standings; as from ``Beliefs.columns``.
-    event
-        Number of events before the contest.
-    engine
-        Default: one thread. No bit depends on it.
-
-    Raises
-    ------
-    ValueError
-        The system or the run skips a contest with these places, or has no rule for its teams; or no placed participant
-        has a rating within the limits.
-    ConvergenceError
-        The contest cannot be rated; the message names the player.
+    ``standings``: the contest; without a time no day passes before it. With limits, only participants whose display
+    rating before it is within them are in the preview.
+    ``beliefs``: beliefs about the participants, in the order of the standings; as from ``Beliefs.columns``.
+    ``event``: number of events before the contest.
+    ``engine``: default: one thread. No bit depends on it.
+    Raises ValueError: the system or the run skips a contest with these places, or has no rule for its teams; or no
+    placed participant has a rating within the limits.
+    Raises ConvergenceError: the contest cannot be rated; the message names the player.
     """
     if standings.limited:
         standings, beliefs = _in_range(rules.display, standings, beliefs)

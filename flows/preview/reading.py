@@ -31,21 +31,12 @@ def standings_from_file(
 
     Limits of the rating stay in the standings, unless unrated participants are in the field.
 
-    Parameters
-    ----------
-    path, options
-        As for :func:`ranklake.flows.sources.files.contests.read_contests`; a table needs no column ``contest``.
-    entrants
-        All entrants, placed or not.
-    time_seconds
-        End of the contest; default: that of the file, where 0 is unknown.
-
-    Raises
-    ------
-    SourceError
-        The file cannot be read, its contest has a fault, or there are several contests.
-    ValueError
-        A player is listed twice among the entrants.
+    ``path``, ``options``: as for :func:`ranklake.flows.sources.files.contests.read_contests`; a table needs no column
+    ``contest``.
+    ``entrants``: all entrants, placed or not.
+    ``time_seconds``: end of the contest; default: that of the file, where 0 is unknown.
+    Raises SourceError: the file cannot be read, its contest has a fault, or there are several contests.
+    Raises ValueError: a player is listed twice among the entrants.
     """
     options = options or ReadOptions()
     options = replace(options, columns=replace(options.columns, single=True))

@@ -40,22 +40,14 @@ _NONE = -1
 class RunPreview:
     """A run in memory, ready for previews; it never changes.
 
-    Attributes
-    ----------
-    run : str
-        The name of the run.
-    rules : Rules
-        The system with the hyperparameters of the run, the titles, and the contests that the run skips.
-    handles : pa.StringArray
-        The names of the players with beliefs.
-    columns : dict of str to array
-        The belief about each of them, as from ``Beliefs.columns``.
-    aliases : dict of str to Alias
-        The aliases of the data set.
-    names : () -> Search
-        All names of the data set, old ones too.
-    n_events, last_time, latest : int
-        Events before the contest; end of the last round that counts, and of the latest round, UTC seconds.
+    ``run``: the name of the run.
+    ``rules``: the system with the hyperparameters of the run, the titles, and the contests that the run skips.
+    ``handles``: the names of the players with beliefs.
+    ``columns``: the belief about each of them, as from ``Beliefs.columns``.
+    ``aliases``: the aliases of the data set.
+    ``names`` (() -> Search): all names of the data set, old ones too.
+    ``n_events``, ``last_time``, ``latest``: events before the contest; end of the last round that counts, and of the
+    latest round, UTC seconds.
     """
 
     run: str
@@ -79,19 +71,10 @@ class RunPreview:
     ) -> Self:
         """The state of a run after its last round.
 
-        Parameters
-        ----------
-        deviations, titles
-            As for :class:`ranklake.flows.answers.rated_run.RatedRun`.
-        among
-            Names of all participants of the contests to preview: only their beliefs are kept in memory.
-
-        Raises
-        ------
-        LakeError
-            There is no such run, or it has no ratings or was interrupted.
-        ValueError
-            ``deviations`` is no finite number.
+        ``deviations``, ``titles``: as for :class:`ranklake.flows.answers.rated_run.RatedRun`.
+        ``among``: names of all participants of the contests to preview: only their beliefs are kept in memory.
+        Raises LakeError: there is no such run, or it has no ratings or was interrupted.
+        Raises ValueError: ``deviations`` is no finite number.
         """
         run = Run.open(lake, run_name)
         display, dataset = Display.of(run, deviations), Dataset.open(lake, run.config["dataset"])

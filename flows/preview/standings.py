@@ -20,25 +20,16 @@ __all__ = ["Standings"]
 class Standings:
     """The standings of one contest.
 
-    Attributes
-    ----------
-    players : list
-        The participants' names, all different, best place first; then the entrants without a place.
-    lo, hi : int32[n]
-        First and last position of the tie group, from 0. The entrants without a place are one tie group, the last.
-    n_placed : int
-        Participants with a place.
-    time_seconds : int or None
-        End of the contest, UTC; None if unknown.
-    weight, perf_ceiling : float
-        As for a contest of a data set.
-    teams : Ragged or None
-        The shares of the members of each team, whose places count teams; None if all are alone.
-    rated_above, rated_below : float
-        Participants whose rating before the contest is less than ``rated_above``, or not less than ``rated_below``, are
-        left out of the field.
-    team_names : list or None
-        The name of each participant's team, None for an individual; None if no team has a name.
+    ``players``: the participants' names, all different, best place first; then the entrants without a place.
+    ``lo``, ``hi`` (int32[n]): first and last position of the tie group, from 0. The entrants without a place are one
+    tie group, the last.
+    ``n_placed``: participants with a place.
+    ``time_seconds``: end of the contest, UTC; None if unknown.
+    ``weight``, ``perf_ceiling``: as for a contest of a data set.
+    ``teams``: the shares of the members of each team, whose places count teams; None if all are alone.
+    ``rated_above``, ``rated_below``: participants whose rating before the contest is less than ``rated_above``, or not
+    less than ``rated_below``, are left out of the field.
+    ``team_names``: the name of each participant's team, None for an individual; None if no team has a name.
     """
 
     players: Sequence[Any]
@@ -90,23 +81,13 @@ class Standings:
     ) -> Self:
         """Checked standings.
 
-        Parameters
-        ----------
-        players, lo, hi
-            The placed participants, best first.
-        entrants
-            All entrants; those among ``players`` are placed already, and the others have no team.
-        teams
-            The shares of the members of each team of ``players``.
-        team_names
-            The name of each player's team.
-
-        Raises
-        ------
-        StandingsError
-            The places are no result.
-        ValueError
-            There is no participant, a player is listed twice, or the time, the weight or the ceiling is out of range.
+        ``players``, ``lo``, ``hi``: the placed participants, best first.
+        ``entrants``: all entrants; those among ``players`` are placed already, and the others have no team.
+        ``teams``: the shares of the members of each team of ``players``.
+        ``team_names``: the name of each player's team.
+        Raises StandingsError: the places are no result.
+        Raises ValueError: there is no participant, a player is listed twice, or the time, the weight or the ceiling is
+        out of range.
         """
         if not len(players):
             raise ValueError("the standings are empty; a preview needs a placed participant")

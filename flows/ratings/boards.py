@@ -29,10 +29,7 @@ def leaderboard_of(
 
     ``place`` and ``percentile`` are those among these players. Also returns those of ``among`` without a rating.
 
-    Raises
-    ------
-    ValueError
-        No contest had ended by ``at``, or it is out of range.
+    Raises ValueError: no contest had ended by ``at``, or it is out of range.
     """
     board = leaderboard(rows, at)
     if at is not None and not board.num_rows:
@@ -55,20 +52,9 @@ def leaderboard_of(
 def groups_of(leaderboard: pd.DataFrame, by: Mapping[Any, Any] | pd.Series) -> pd.DataFrame:
     """The groups of the players of a leaderboard, best first, ties by name.
 
-    Parameters
-    ----------
-    by
-        The group of each player; players who are not in it, or whose value is missing, are in none.
-
-    Returns
-    -------
-    pd.DataFrame
-        ``place, group, rating, n_players, best, best_rating``.
-
-    Raises
-    ------
-    TypeError
-        ``by`` is no mapping and no Series, or a group is a list.
+    ``by``: the group of each player; players who are not in it, or whose value is missing, are in none.
+    Returns pd.DataFrame: ``place, group, rating, n_players, best, best_rating``.
+    Raises TypeError: ``by`` is no mapping and no Series, or a group is a list.
     """
     if not isinstance(by, Mapping | pd.Series):
         raise TypeError(f"by must be a mapping or a Series with the group of each player, got {described(by)}")

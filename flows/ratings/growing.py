@@ -80,14 +80,9 @@ def _take(column: Any, rows: Longs) -> Any:
 class GrowingBeliefs:
     """Beliefs about all players: a part of all before the updates, then parts of the participants of updates.
 
-    Attributes
-    ----------
-    facts
-        What computed the beliefs, and the events so far; its players and columns are not used.
-    rows
-        Beliefs by the number of the player. The last part with a player counts.
-    names
-        The numbers of all players, in their order.
+    ``facts``: what computed the beliefs, and the events so far; its players and columns are not used.
+    ``rows``: beliefs by the number of the player. The last part with a player counts.
+    ``names``: the numbers of all players, in their order.
     """
 
     facts: PlayerBeliefs
@@ -135,14 +130,9 @@ class GrowingBeliefs:
 class GrowingHistory:
     """The rated participations before the updates and of each update.
 
-    Attributes
-    ----------
-    kind
-        The kind of the whole history, as of :class:`ranklake.flows.frames.kinds.Frame`.
-    frames
-        Its parts: pandas frames, or Arrow tables.
-    contests
-        The names of all rated contests.
+    ``kind``: the kind of the whole history, as of :class:`ranklake.flows.frames.kinds.Frame`.
+    ``frames``: its parts: pandas frames, or Arrow tables.
+    ``contests``: the names of all rated contests.
     """
 
     kind: str
@@ -180,10 +170,7 @@ class GrowingHistory:
     def with_rated(self, history: Any) -> GrowingHistory:
         """This history with further participations; a column that one of both lacks is null there.
 
-        Raises
-        ------
-        ValueError
-            A column is of another type.
+        Raises ValueError: a column is of another type.
         """
         frames, new = self.frames, _opened(history, self.kind)
         if isinstance(new, pa.Table):

@@ -60,10 +60,7 @@ def scored_columns(reading: Reading, history: pd.DataFrame) -> tuple[pd.DataFram
 def history_of(rated: RatedResults, first_round: int = 0) -> Any:
     """Every rated participation in rating order, as a frame of the kind of the results, with their other columns.
 
-    Parameters
-    ----------
-    first_round
-        The round of the first contest.
+    ``first_round``: the round of the first contest.
     """
     columns, beliefs, rows = rated.columns(first_round), rated.beliefs, rated.rows()
     display = Display(beliefs.system, beliefs.params, beliefs.system.deviations)
@@ -91,14 +88,10 @@ def smoothed_history(
 ) -> pd.DataFrame:
     """Every rated participation, smoothed, except contests of one participant.
 
-    Parameters
-    ----------
-    reading
-        How the results of the history were read.
-    beliefs
-        After the history. Sums are over players in their order, so that the bits are those of the whole results.
-    settings
-        As for :func:`ranklake.flows.smoothing.params.params_of`.
+    ``reading``: how the results of the history were read.
+    ``beliefs``: after the history. Sums are over players in their order, so that the bits are those of the whole
+    results.
+    ``settings``: as for :func:`ranklake.flows.smoothing.params.params_of`.
     """
     columns = found_columns(reading, history)
     timed = bool(history["time_seconds"].any())

@@ -71,10 +71,7 @@ class RunHistory:
 def run_beliefs(run: Run) -> tuple[PlayerBeliefs, int, bool]:
     """The beliefs after the last round of a run, the number of its rounds, and whether any of them has teams.
 
-    Raises
-    ------
-    LakeError
-        The run has no ratings or was interrupted.
+    Raises LakeError: the run has no ratings or was interrupted.
     """
     state, display = RunState.read(run), Display.of(run)
     players = state.dataset.handles().to_pylist()[: len(state.columns["mu"])]

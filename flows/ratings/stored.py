@@ -35,10 +35,7 @@ _ROUNDS, _ORDER = "rounds", "order"
 def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBeliefs, history: Any) -> None:
     """Write the file in one step.
 
-    Raises
-    ------
-    ValueError
-        Parquet cannot hold a column of the history.
+    Raises ValueError: Parquet cannot hold a column of the history.
     """
     rows = _as_table(history)
     columns = {"player": pa.array(beliefs.players)}

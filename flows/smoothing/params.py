@@ -31,10 +31,7 @@ def params_of(system_params: Any, settings: Mapping[str, Any]) -> Smoothing:
     systems determine the level and the spread of newcomers; all other values are the defaults of :class:`Smoothing`,
     scaled to that spread.
 
-    Raises
-    ------
-    ValueError
-        An unknown name, or a value out of range.
+    Raises ValueError: an unknown name, or a value out of range.
     """
     given: dict[str, Any] = {}
     if isinstance(system_params, EloMMParams):

@@ -43,13 +43,10 @@ OnSweep = Callable[[int, float, float], None]
 class SmoothReport:
     """The result of a smoothing.
 
-    Attributes
-    ----------
-    rounds, rows : int
-        Smoothed rounds and participations.
-    sweeps, resumed : int
-        Sweeps of the smoothing, and how many of them were done before this call. Equal if the result was up to date.
-    seconds : float
+    ``rounds``, ``rows``: smoothed rounds and participations.
+    ``sweeps``, ``resumed``: sweeps of the smoothing, and how many of them were done before this call. Equal if the
+    result was up to date.
+    ``seconds``.
     """
 
     rounds: int
@@ -80,22 +77,12 @@ def smooth_run(
 ) -> SmoothReport:
     """Smooth the committed rounds of a run, or continue where an earlier call was interrupted. The run stays as it is.
 
-    Parameters
-    ----------
-    settings
-        Hyperparameters beside those that follow from the run's system (:func:`.params.params_of`).
-
-    Raises
-    ------
-    LakeError
-        There is no such run, its rounds no longer match its data set, a file is damaged, or another writer holds the
-        lease on the run.
-    ValueError
-        A hyperparameter is unknown or out of range.
-    ConvergenceError
-        The sweeps do not converge, or a performance cannot be found in double precision.
-    EngineError
-        There are no workers, or they were lost too often. The last checkpoint stays.
+    ``settings``: hyperparameters beside those that follow from the run's system (:func:`.params.params_of`).
+    Raises LakeError: there is no such run, its rounds no longer match its data set, a file is damaged, or another
+    writer holds the lease on the run.
+    Raises ValueError: a hyperparameter is unknown or out of range.
+    Raises ConvergenceError: the sweeps do not converge, or a performance cannot be found in double precision.
+    Raises EngineError: there are no workers, or they were lost too often. The last checkpoint stays.
     """
     began = time.perf_counter()
     Run.open(lake, run)  # before a lease makes its folder

@@ -33,26 +33,12 @@ def check_choices(metric: str, filter: str, train_share: float, **numbers: int |
 class TuningConfig:
     """The configuration of a search.
 
-    Attributes
-    ----------
-    dataset, system : str
-        Names of the data set and of the system.
-    space : tuple of str
-        Texts of ``--space``; empty for the system's default space, see :mod:`.published_grids`.
-    method : str
-        A key of ``proposals.METHODS``.
-    metric, filter : str
-        Metric to optimise, of ``METRICS``, under one of ``FILTERS``.
-    train_share : float
-        Share of the contests for training; the others are for the test.
-    trials : int or None
-        Number of trials; None for all points of a grid.
-    seed : int
-        Seed of the proposals.
-    prune : bool
-        Stop trials early that are worse than half of the others.
-    name : str
-        Name of the search in the lake; by default made of the other attributes.
+    ``space``: texts of ``--space``; empty for the system's default space, see :mod:`.published_grids`.
+    ``method``: a key of ``proposals.METHODS``.
+    ``metric``, ``filter``: metric to optimise, of ``METRICS``, under one of ``FILTERS``.
+    ``train_share``: share of the contests for training; the others are for the test.
+    ``prune``: stop trials early that are worse than half of the others.
+    ``name``: name of the search in the lake; by default made of the other attributes.
     """
 
     dataset: str

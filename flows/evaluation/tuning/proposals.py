@@ -66,12 +66,8 @@ def open_proposals(
 ) -> Proposals:
     """The proposals of a search; without a ``space``, those of :mod:`.published_grids`.
 
-    Raises
-    ------
-    ValueError
-        The method is unknown, or the space has an invalid value.
-    MissingExtraError
-        Optuna is not installed.
+    Raises ValueError: the method is unknown, or the space has an invalid value.
+    Raises MissingExtraError: Optuna is not installed.
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -164,12 +160,8 @@ class _ExpectationMaximisation(Proposals):
     The scores of trials are not used: a step maximises the probability of the results, so that a few steps replace many
     trials. The first proposal is the beginning: the system's defaults, or the values of the space.
 
-    Parameters
-    ----------
-    space
-        One value for each hyperparameter. Those that are estimated begin there, the others keep it.
-    trials
-        Number of proposals, the beginning included.
+    ``space``: one value for each hyperparameter. Those that are estimated begin there, the others keep it.
+    ``trials``: number of proposals, the beginning included.
     """
 
     batch = 1

@@ -30,12 +30,8 @@ class TuningRecord:
     def open(cls, lake: Lake, config: TuningConfig, contests: str) -> TuningRecord:
         """Open or create the record of a search; trials on other contests are ignored.
 
-        Raises
-        ------
-        LakeError
-            A search of this name has another configuration.
-        DamagedError
-            A file of the record cannot be read.
+        Raises LakeError: a search of this name has another configuration.
+        Raises DamagedError: a file of the record cannot be read.
         """
         record = cls(lake, config.name, contests)
         asked = json.loads(json.dumps({**config.identity(), "numerics": NUMERICS}, allow_nan=False))

@@ -42,15 +42,7 @@ RUNGS = 4  # parts of the training rounds after which a trial may be pruned
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """The rated contests of a data set, with players renumbered.
-
-    Attributes
-    ----------
-    rounds : Rounds
-        Rounds in rated order.
-    n_players : int
-        Number of players.
-    """
+    """The rated contests of a data set, with players renumbered."""
 
     rounds: Rounds
     n_players: int
@@ -83,19 +75,11 @@ class History:
 class Trial:
     """One trial: hyperparameters and their scores.
 
-    Attributes
-    ----------
-    settings : dict of str to str
-        Texts for ``--set``.
-    scores : dict of str to float
-        The paper's two metrics and the optimised one over the training rounds; for a pruned trial, over the rounds up
-        to its end.
-    rungs : tuple of float
-        The optimised metric over the training rounds up to the end of each rung.
-    stopped : bool
-        Whether the trial was pruned.
-    error : str
-        Reason why there are no scores; empty for a trial with scores.
+    ``settings``: texts for ``--set``.
+    ``scores``: the paper's two metrics and the optimised one over the training rounds; for a pruned trial, over the
+    rounds up to its end.
+    ``rungs``: the optimised metric over the training rounds up to the end of each rung.
+    ``error``: reason why there are no scores; empty for a trial with scores.
     """
 
     settings: dict[str, str]
@@ -131,10 +115,7 @@ def run_trial(
 ) -> Trial:
     """Rate a history from its beginning, and score every round before it is rated.
 
-    Parameters
-    ----------
-    limits
-        For each rung, the worst value at which a trial continues; None disables pruning.
+    ``limits``: for each rung, the worst value at which a trial continues; None disables pruning.
     """
     try:
         return _run_trial(history, system, settings, metric, filter, limits)

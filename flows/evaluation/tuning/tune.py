@@ -52,18 +52,9 @@ class Found:
 class TuningReport:
     """The result of a search.
 
-    Attributes
-    ----------
-    trials : list of Trial
-        All trials in the order of their proposals.
-    n_new : int
-        Number of trials of this call.
-    best : list of Found
-        The best trials, best first.
-    n_train, n_contests : int
-        Number of contests for training; number of all contests.
-    seconds : float
-        Time of the trials.
+    ``trials``: all trials in the order of their proposals.
+    ``best``: the best trials, best first.
+    ``n_train``, ``n_contests``: number of contests for training; number of all contests.
     """
 
     trials: list[Trial]
@@ -85,21 +76,10 @@ def tune(
 ) -> TuningReport:
     """Run the proposed trials that are not stored yet; test the best ones.
 
-    Parameters
-    ----------
-    proposals
-        ``config.proposals()``, made before the lake is opened, so that an invalid space fails at once.
-    best
-        Number of trials to test.
-    on_progress
-        Called with the number of finished trials, the number of all trials, and a text about the best one.
-
-    Raises
-    ------
-    ValueError
-        The space has a hyperparameter that counts days, and the data set has no times.
-    LakeError
-        The data set is missing or too short, or the search of this name has another configuration.
+    ``proposals``: ``config.proposals()``, made before the lake is opened, so that an invalid space fails at once.
+    ``on_progress``: called with the number of finished trials, the number of all trials, and a text about the best one.
+    Raises ValueError: the space has a hyperparameter that counts days, and the data set has no times.
+    Raises LakeError: the data set is missing or too short, or the search of this name has another configuration.
     """
     dataset = Dataset.open(lake, config.dataset)
     system = find_system(config.system)

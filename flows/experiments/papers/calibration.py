@@ -31,17 +31,12 @@ _SHOWN = 9
 class Calibration:
     """Predicted chances of favourites against results.
 
-    Attributes
-    ----------
-    pairs, predicted, seen : arrays, one entry a bin of ``BINS``
-        Number of pairs; mean chance of the favourite; share of favourites that finished first, ties counted half.
-    error : float
-        Mean distance of ``predicted`` and ``seen``, weighted by pairs, percent.
-    brier, bits : float
-        Mean squared error of the chance; mean logarithmic loss. A tie counts half of each result. A constant chance of
-        1/2 has 0.25 and 1.
-    sharpness : float
-        Mean chance of the favourite, percent.
+    ``pairs``, ``predicted``, ``seen`` (one entry a bin): number of pairs; mean chance of the favourite; share of
+    favourites that finished first, ties counted half.
+    ``error``: mean distance of ``predicted`` and ``seen``, weighted by pairs, percent.
+    ``brier``, ``bits``: mean squared error of the chance; mean logarithmic loss. A tie counts half of each result. A
+    constant chance of 1/2 has 0.25 and 1.
+    ``sharpness``: mean chance of the favourite, percent.
     """
 
     pairs: npt.NDArray[np.int64]
@@ -58,10 +53,7 @@ def draw_pairs(
 ) -> tuple[Any, Any, Any]:
     """Random pairs of rows of the same round, among rows that ``counts`` marks; a round is drawn in proportion to them.
 
-    Returns
-    -------
-    int64[m], int64[m], int64[m]
-        Rows, rows they are paired with, and their rounds.
+    Returns int64[m], int64[m], int64[m]: rows, rows they are paired with, and their rounds.
     """
     rows = np.flatnonzero(counts)
     of_round = np.searchsorted(rounds.offsets, rows, side="right") - 1

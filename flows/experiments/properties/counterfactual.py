@@ -59,10 +59,7 @@ def other_self(
 def move(round: Rounds, player: int, place: int) -> Rounds:
     """Move a player of one round to ``place`` (from 0) without a tie; the order and the ties of the others stay.
 
-    Parameters
-    ----------
-    place
-        Number of other players before this one; a place inside a tie group becomes the place before the group.
+    ``place``: number of other players before this one; a place inside a tie group becomes the place before the group.
     """
     at = int(np.flatnonzero(round.player == player)[0])
     others, group = np.delete(round.player, at), np.delete(round.lo, at)  # equal within a tie group

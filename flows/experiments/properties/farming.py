@@ -55,10 +55,8 @@ def strongest(history: History) -> int:
 def farm(history: History, player: int) -> tuple[Floats, Floats, set[int], float]:
     """The attack on TopCoder's system: finish last whenever the rating exceeds that at the beginning of the attack.
 
-    Returns
-    -------
-    float64[n], float64[n], set of int, float
-        The player's ratings, honest and farming; the rounds lost on purpose; the rating at the beginning of the attack.
+    Returns float64[n], float64[n], set of int, float: the player's ratings, honest and farming; the rounds lost on
+    purpose; the rating at the beginning of the attack.
     """
     n_rounds = int(np.count_nonzero(history.rounds.player == player))
     first, last = (int(share * n_rounds) for share in PHASES)

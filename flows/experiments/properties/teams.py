@@ -47,12 +47,8 @@ _ALL = _MEANS | {
 def league(rng: np.random.Generator, n_players: int, mixing: float) -> tuple[Rounds, Floats]:
     """Rounds of every second player alone, then rounds of teams of all players; and the players' constant skills.
 
-    Parameters
-    ----------
-    n_players
-        A multiple of ``SIZE``.
-    mixing
-        Share of the players that exchange their teams before each round.
+    ``n_players``: a multiple of ``SIZE``.
+    ``mixing``: share of the players that exchange their teams before each round.
     """
     skill = rng.normal(1500.0, SKILL, n_players)
     player, lo, lengths, sizes = [], [], [], []
