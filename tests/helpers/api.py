@@ -11,9 +11,19 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
-__all__ = ["Headers", "TestClient", "ask"]
+from ranklake.storage import Lake
+
+__all__ = ["Headers", "TestClient", "ask", "client_of"]
 
 Headers = Sequence[tuple[bytes, bytes]]
+
+
+def client_of(lake: Lake, **options: Any) -> TestClient:
+    """A client of a server of the published runs of a lake, which looks for no new version."""
+    from ranklake.flows.serving.app import create_app
+    from ranklake.flows.serving.state.served_runs import ServedRuns
+
+    return TestClient(create_app(ServedRuns(lake), 0), **{"follow_redirects": False, **options})
 
 
 async def ask(

@@ -8,7 +8,17 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["manifest", "unpacked"]
+from ranklake.storage import Lake
+
+__all__ = ["manifest", "published", "unpacked", "version"]
+
+
+def published(lake: Lake, folder: Path) -> Path:
+    """The site of a run, published below a folder."""
+    from ranklake.flows.site.publish import publish_site
+
+    publish_site(lake, "run", str(folder / "site"))
+    return folder / "site"
 
 
 def unpacked(folder: Path, path: str) -> Any:
@@ -16,9 +26,14 @@ def unpacked(folder: Path, path: str) -> Any:
     return json.loads(gzip.decompress((folder / path).read_bytes()))
 
 
+def version(folder: Path) -> Path:
+    """The folder of the newest version."""
+    found = re.search(r'name="ranklake-version" content="(v/\d+/)"', (folder / "index.html").read_text("utf-8"))
+    assert found is not None
+    return folder / found[1]
+
+
 def manifest(folder: Path) -> dict[str, Any]:
     """The manifest of the newest version."""
-    version = re.search(r'name="ranklake-version" content="(v/\d+/)"', (folder / "index.html").read_text("utf-8"))
-    assert version is not None
-    found: dict[str, Any] = json.loads((folder / version[1] / "manifest.json").read_bytes())
+    found: dict[str, Any] = json.loads((version(folder) / "manifest.json").read_bytes())
     return found

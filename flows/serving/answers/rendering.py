@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -95,15 +95,6 @@ def encoding_for(accepted: str) -> str:
     return next((name for name in ("zstd", "gzip") if offered.get(name, False)), "")
 
 
-class _Sized(Protocol):
-    @property
-    def data(self) -> bytes: ...
-
-
 def kept_bodies(most_bytes: int) -> Kept[Any]:
     """The most recently used bodies or answers; one of more than an eighth of ``most_bytes`` is not kept."""
-    return Kept(most_bytes, _size, share=1 / 8)
-
-
-def _size(body: _Sized) -> int:
-    return len(body.data) + _OVERHEAD
+    return Kept(most_bytes, lambda body: len(body.data) + _OVERHEAD, share=1 / 8)

@@ -91,12 +91,9 @@ def test_published_run__names_who_is_near(lake: Lake, name: str) -> None:
 
 def test_api__and_pages_name_who_is_near(lake: Lake) -> None:
     pytest.importorskip("starlette")
-    from helpers.api import TestClient
+    from helpers.api import client_of
 
-    from ranklake.flows.serving.app import create_app
-    from ranklake.flows.serving.state.served_runs import ServedRuns
-
-    with TestClient(create_app(ServedRuns(lake), 0), follow_redirects=False) as client:
+    with client_of(lake) as client:
         problem = client.get("/api/v1/runs/run/players/turist").json()
         assert problem["near"] == ["tourist"]
         assert problem["detail"] == "no player 'turist' in run run; did you mean 'tourist'?"

@@ -14,10 +14,7 @@ from ranklake.flows.publication.publish import publish
 from ranklake.storage import Dataset, Lake
 
 pytest.importorskip("starlette")
-from helpers.api import TestClient
-
-from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.state.served_runs import ServedRuns
+from helpers.api import TestClient, client_of
 
 
 @pytest.fixture(scope="package")
@@ -38,7 +35,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture(scope="package")
 def client(lake: Lake) -> Iterator[TestClient]:
-    with TestClient(create_app(ServedRuns(lake), 0), follow_redirects=False) as client:
+    with client_of(lake) as client:
         yield client
 
 

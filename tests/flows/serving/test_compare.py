@@ -9,11 +9,9 @@ import pytest
 from helpers.lakes import contest, lake_of, rate_run
 
 pytest.importorskip("starlette")
-from helpers.api import TestClient
+from helpers.api import client_of
 
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.state.served_runs import ServedRuns
 
 
 def test_comparison__says_that_players_never_met(tmp_path: Path) -> None:
@@ -24,7 +22,7 @@ def test_comparison__says_that_players_never_met(tmp_path: Path) -> None:
     rate_run(lake)
     publish(lake, "run")
     apart = "'{}' and 'e' never met, not even through others: their ratings do not compare"
-    with TestClient(create_app(ServedRuns(lake), 0)) as client:
+    with client_of(lake) as client:
         for handles, note in (("a,c", ""), ("a,e", apart.format("a")), ("c,a,e", apart.format("c"))):
             for path in ("compare", "teamrate"):
                 assert client.get(f"/api/v1/runs/run/{path}", params={"handles": handles}).json()["note"] == note

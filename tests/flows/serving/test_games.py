@@ -12,11 +12,9 @@ from ranklake.flows.publication.publish import publish
 from ranklake.storage import Lake
 
 pytest.importorskip("starlette")
-from helpers.api import TestClient
+from helpers.api import TestClient, client_of
 
 from ranklake.flows.answers import contests
-from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.state.served_runs import ServedRuns
 
 PERIODS = as_periods(league(200, n_players=12))
 
@@ -27,7 +25,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     ingest_periods(lake, PERIODS)
     rate_run(lake, run="run", dataset="league", system="elo")
     publish(lake, "run")
-    with pytest.MonkeyPatch.context() as patch, TestClient(create_app(ServedRuns(lake), 0)) as client:
+    with pytest.MonkeyPatch.context() as patch, client_of(lake) as client:
         patch.setattr(contests, "MOST_GAME_ROWS", 10)
         yield client
 

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("starlette")
 from helpers.answers import leaderboard
-from helpers.api import TestClient
+from helpers.api import TestClient, client_of
 from helpers.names import STRANGE
 
 from ranklake.flows.pages import views
@@ -105,7 +105,7 @@ def test_contest__with_a_slash_has_standings(pages: TestClient) -> None:
 
 def test_contests__lists_the_latest_ones(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "MOST_CONTESTS", 2)
-    with TestClient(create_app(ServedRuns(lake), 0)) as pages:
+    with client_of(lake) as pages:
         text = pages.get("/run/contests").text
     assert text.count("<tr>") == 1 + 2
     assert "last/1" in text
@@ -254,7 +254,7 @@ def test_errors__are_documents_for_programs(pages: TestClient) -> None:
 
 
 def test_errors__below_a_path_of_a_proxy(lake: Lake) -> None:
-    with TestClient(create_app(ServedRuns(lake), 0), root_path="/ratings") as client:
+    with client_of(lake, root_path="/ratings") as client:
         answer = client.get("/ratings/run/p/PLAYER 1", headers=BROWSER)
         assert 'href="/ratings/run/p/player%201"' in answer.text
         document = client.get("/ratings/api/v1/runs/none", headers=BROWSER)

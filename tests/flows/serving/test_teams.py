@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette")
-from helpers.api import TestClient
+from helpers.api import TestClient, client_of
 from helpers.lakes import contest, lake_of, rate_run
 from helpers.names import STRANGE
 from helpers.teams import rosters
@@ -22,8 +22,6 @@ from ranklake.flows.preview.reading import standings_from_file
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.serving import previews
-from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.state.served_runs import ServedRuns
 
 API = "/api/v1/runs/run"
 MEMBERS = {name: f"member {at}" for at, name in enumerate(STRANGE)}
@@ -37,7 +35,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     lake = lake_of(tmp_path_factory.mktemp("teams") / "lake", contests)
     rate_run(lake)
     publish(lake, "run")
-    with TestClient(create_app(ServedRuns(lake), 0), follow_redirects=False) as client:
+    with client_of(lake) as client:
         yield client
 
 

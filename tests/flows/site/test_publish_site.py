@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from helpers.answers import leaderboard
 from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
-from helpers.sites import manifest, unpacked
+from helpers.sites import manifest, published, unpacked
 
 from ranklake.flows.cli.main import cli
 from ranklake.flows.common.extras import MissingExtraError
@@ -25,11 +26,16 @@ from ranklake.storage import Lake, LakeError, Run
 CONTESTS = synthetic(24)
 
 
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rated") / "lake"
+    rate_run(lake_of(folder, CONTESTS[:20]))
+    return folder
+
+
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    lake = lake_of(tmp_path / "lake", CONTESTS[:20])
-    rate_run(lake)
-    return lake
+def lake(rated: Path, tmp_path: Path) -> Lake:
+    return Lake.open(str(shutil.copytree(rated, tmp_path / "lake")))
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -62,8 +68,7 @@ def test_site__has_every_player_and_contest(lake: Lake, tmp_path: Path) -> None:
 
 
 def test_site__every_link_of_a_page_leads_to_a_file(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
         base = re.search(r'<base href="([^"]*)">', text)
@@ -76,8 +81,7 @@ def test_site__every_link_of_a_page_leads_to_a_file(lake: Lake, tmp_path: Path) 
 
 
 def test_site__contest_has_changes_of_the_shown_ratings(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     last: dict[str, int] = {}
     files = {path.name.partition("-")[0]: path for path in (site / "data/contests").iterdir()}
     for number in sorted(files, key=int):
@@ -88,8 +92,7 @@ def test_site__contest_has_changes_of_the_shown_ratings(lake: Lake, tmp_path: Pa
 
 
 def test_site__large_pages_and_scripts_have_compressed_copies(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     pages = [site / "v/000001" / name for name in ("contests.html", "distribution.html", "leaderboard/000.html")]
     texts = [*pages, *(path for path in site.glob("static/*/*") if path.suffix not in (".gz", ".zst"))]
     assert len(texts) > 10
@@ -101,8 +104,7 @@ def test_site__large_pages_and_scripts_have_compressed_copies(lake: Lake, tmp_pa
 
 
 def test_publish__writes_a_lost_copy_again(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     copy = next(site.glob("static/*/site.css.gz"))
     before = copy.read_bytes()
     copy.unlink()
@@ -113,8 +115,7 @@ def test_publish__writes_a_lost_copy_again(lake: Lake, tmp_path: Path) -> None:
 
 
 def test_publish__without_a_change_writes_nothing(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     before = {path: path.stat().st_mtime_ns for path in site.rglob("*")}
     report = publish_site(lake, "run", str(site))
     assert report.written == 0
@@ -123,8 +124,7 @@ def test_publish__without_a_change_writes_nothing(lake: Lake, tmp_path: Path) ->
 
 
 def test_publish__of_one_more_round_rewrites_only_what_changed(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     before = {path: path.stat().st_mtime_ns for path in (site / "data/contests").iterdir()}
     add_round(lake, 21)
     publish_site(lake, "run", str(site))
@@ -137,8 +137,7 @@ def test_publish__keeps_old_levels_of_histories(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("ranklake.flows.site.shards._SHARD_ROWS", 16)
     lake = lake_of(tmp_path / "lake", CONTESTS[:20])
     rate_run(lake)
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     first = manifest(site)["histories"]
     add_round(lake, 21)
     report = publish_site(lake, "run", str(site))
@@ -163,8 +162,7 @@ def test_publish__again_equals_a_new_site(lake: Lake, tmp_path: Path) -> None:
 
 
 def test_publish__after_a_correction_replaces_later_contests(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     before = set(content(site / "data/contests"))
     changed = contest("10", "player 1", "player 2", "player 3", time_seconds=CONTESTS[10].time_seconds)
     ingest(lake, [changed])
@@ -182,8 +180,7 @@ class Stopped(Exception):
 
 
 def test_publish__switches_versions_at_once(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     before = content(site)
     add_round(lake, 20)
     add_round(lake, 21)
@@ -223,8 +220,7 @@ def test_publish__last_write_is_the_switch(lake: Lake, tmp_path: Path, monkeypat
 
 
 def test_publish__keeps_the_version_before_and_removes_older_ones(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     first = content(site)
     add_round(lake, 20)
     add_round(lake, 21)
@@ -257,8 +253,7 @@ def test_publish__refuses_the_site_of_another_run(lake: Lake, tmp_path: Path) ->
 
 
 def test_publish__afresh_repairs_a_damaged_file(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     good = content(site)
     damaged = next((site / "data/histories").rglob("*.gz"))
     damaged.write_bytes(b"damaged")

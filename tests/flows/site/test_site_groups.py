@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.answers import leaderboard
 from helpers.lakes import lake_of, rate_run, synthetic
+from helpers.sites import manifest, published, unpacked, version
 
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.pages import views
@@ -40,45 +39,33 @@ def record(lake: Lake, folder: Path, countries: dict[str, str]) -> None:
     record_attributes(lake, "games", str(folder / "people.csv"))
 
 
-def version(site: Path) -> Path:
-    found = re.search(r'name="ranklake-version" content="(v/\d+/)"', (site / "index.html").read_text("utf-8"))
-    assert found is not None
-    return site / found[1]
-
-
 def players(page: Path) -> list[tuple[str, str]]:
     """Handle and country of each row of a leaderboard, as shown."""
     rows = re.findall(r"<td><a href=\"[^\"]*\">([^<]*)</a>(?: <small>([^<]*)</small>)?<td>", page.read_text("utf-8"))
     return [(unescape(handle), unescape(country)) for handle, country in rows]
 
 
-def data(site: Path, path: str) -> Any:
-    return json.loads(gzip.decompress((site / path).read_bytes()))
-
-
 def test_site__without_attributes_has_no_groups(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     found = version(site)
     assert not (found / "groups.html").exists()
     assert "Groups" not in (site / "index.html").read_text("utf-8")
-    about = json.loads((found / "manifest.json").read_bytes())
+    about = manifest(site)
     assert "groups" not in about
-    assert all(data(site, about["contests"])["name"])  # the ids of contests without names
+    assert all(unpacked(site, about["contests"])["name"])  # the ids of contests without names
     (key,) = about["leaderboard"]["files"]
-    assert "country" not in data(site, f"data/leaderboard/000-{key}.json.gz")
+    assert "country" not in unpacked(site, f"data/leaderboard/000-{key}.json.gz")
 
 
 def test_site__shows_countries_and_the_players_of_each_group(lake: Lake, tmp_path: Path) -> None:
     record(lake, tmp_path, COUNTRIES)
-    site, board = tmp_path / "site", leaderboard(lake, "run")
-    publish_site(lake, "run", str(site))
+    site, board = published(lake, tmp_path), leaderboard(lake, "run")
     found, handles = version(site), board.column("handle").to_pylist()
     expected = [(handle, COUNTRIES.get(handle, "")) for handle in handles]
     assert players(found / "leaderboard/000.html") == players(site / "index.html") == expected
-    about = json.loads((found / "manifest.json").read_bytes())
+    about = manifest(site)
     (key,) = about["leaderboard"]["files"]
-    assert data(site, f"data/leaderboard/000-{key}.json.gz")["country"] == [COUNTRIES.get(one) for one in handles]
+    assert unpacked(site, f"data/leaderboard/000-{key}.json.gz")["country"] == [COUNTRIES.get(one) for one in handles]
     groups = groups_of(board, player_attributes(Dataset.open(lake, "games"))).to_pylist()
     html = (found / "groups.html").read_text("utf-8")
     links = re.findall(r'<td><a href="([^"]*/groups/[^"]*)">([^<]*)</a><td', html)
@@ -87,7 +74,7 @@ def test_site__shows_countries_and_the_players_of_each_group(lake: Lake, tmp_pat
         of = unescape(value)
         assert players(site / address) == [(handle, of) for handle in handles if COUNTRIES.get(handle) == of]
         assert f"{sum(one == of for _, one in expected)} players" in (site / address).read_text("utf-8")
-    shown = data(site, about["groups"])
+    shown = unpacked(site, about["groups"])
     for name in ("attribute", "value", "place", "n_players", "best"):
         assert shown[name] == [row[name] for row in groups]
     assert shown["rating"] == pytest.approx([row["rating"] for row in groups], abs=0.5)
@@ -98,15 +85,13 @@ def test_site__of_many_groups_has_pages_of_the_best(
 ) -> None:
     monkeypatch.setattr(views, "MOST_GROUPS", 2)
     record(lake, tmp_path, COUNTRIES)
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     assert "The first 2 of 4 groups." in (version(site) / "groups.html").read_text("utf-8")
     assert len(list((version(site) / "groups").iterdir())) == 2
 
 
 def test_site__of_changed_attributes_is_a_new_version(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     record(lake, tmp_path, COUNTRIES)
     assert publish_site(lake, "run", str(site)).version == "v/000002"
     files = json.loads((version(site) / "files.json").read_bytes())
@@ -120,8 +105,7 @@ def test_site__of_changed_attributes_is_a_new_version(lake: Lake, tmp_path: Path
 
 
 def test_site__has_the_players_who_were_active_within_a_year(lake: Lake, tmp_path: Path) -> None:
-    site, board = tmp_path / "site", leaderboard(lake, "run").to_pylist()
-    publish_site(lake, "run", str(site))
+    site, board = published(lake, tmp_path), leaderboard(lake, "run").to_pylist()
     found = version(site)
     last = max(row["last_time_seconds"] for row in board)
     expected = [row["handle"] for row in board if row["last_time_seconds"] >= last - 31_557_600]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from helpers.answers import leaderboard
 from helpers.lakes import contest, ingest, lake_of, rate_run
-from helpers.sites import manifest, unpacked
+from helpers.sites import manifest, published, unpacked
 from helpers.teams import rosters
 
 from ranklake.flows.pages.names import short
@@ -96,8 +96,7 @@ def test_keys__of_rounds_without_teams_do_not_depend_on_teams(lake: Lake, monkey
 
 
 def test_site__after_a_round_of_teams_keeps_the_pages_of_others(lake: Lake, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    publish_site(lake, "run", str(site))
+    site = published(lake, tmp_path)
     before = unpacked(site, manifest(site)["contests"])["page"]
     ingest(lake, [rosters("4", ("red", "a", "d"), ("blue", "b", "e"), time_seconds=400_000)])
     rate_run(lake)
