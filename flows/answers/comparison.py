@@ -27,13 +27,8 @@ def compare(tables: IndexRows, players: Sequence[dict[str, Any]]) -> dict[str, A
 
     The chance is that of the first player to finish before the other, at the time of the last round. A tie counts half.
 
-    Parameters
-    ----------
-    players
-        Rows of the leaderboard.
+    ``players``: rows of the leaderboard.
 
-    Notes
-    -----
     The chance is as by ``ranklake predict``, but from the published mean, sigma, rounds and last contest alone: for a
     published version it never changes. Other state, such as the volatility of ``glicko2``, is that of a newcomer.
     """

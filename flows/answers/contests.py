@@ -27,12 +27,8 @@ def contests(
 ) -> Page:
     """Contests, latest first; columns as in ``PUBLISHED["contests"]``.
 
-    Parameters
-    ----------
-    q
-        Only contests with this part of the name or the id, without case and accents.
-    since, until
-        Only contests that ended at ``since`` or later, before ``until``; UTC seconds.
+    ``q``: only contests with this part of the name or the id, without case and accents.
+    ``since``, ``until``: only contests that ended at ``since`` or later, before ``until``; UTC seconds.
     """
     table = tables.contests_table
     keep = np.ones(table.num_rows, bool)
@@ -57,15 +53,8 @@ def contest(
     two rows a game, one after the other, with places in the game. An unrated participant has the place among the rated
     ones, after those who share it, and the rating before; null without a rated contest.
 
-    Parameters
-    ----------
-    limit
-        Rows of the page; by default all of a contest, and :data:`MOST_GAME_ROWS` of a period.
-
-    Raises
-    ------
-    KeyError
-        The run has no such contest.
+    ``limit``: rows of the page; by default all of a contest, and :data:`MOST_GAME_ROWS` of a period.
+    Raises ``KeyError`` if the run has no such contest.
     """
     matches = np.flatnonzero(pc.equal(tables.contests_table.column("contest_id"), contest_id).to_numpy())
     if not len(matches):
@@ -116,11 +105,8 @@ def _with_unrated(standings: pa.Table, unrated: pa.Table) -> pa.Table:
 def history(rows: HistoryRows, players: Sequence[int]) -> pa.Table:
     """The rated rows of the first of some players who has any, in order; else no row.
 
-    Returns
-    -------
-    pa.Table
-        The columns of ``ROUNDS``, and ``name, url, time_seconds, n_players`` of the contest, ``rating`` and ``team``,
-        which is null in a round of individuals. Rows of games have the ``opponent``.
+    Returns the columns of ``ROUNDS``, and ``name, url, time_seconds, n_players`` of the contest, ``rating`` and
+    ``team``, which is null in a round of individuals. Rows of games have the ``opponent``.
     """
     found = rows.history_rows(players)
     contests = rows.contests_table.select(_OF_CONTEST).take(found.column("round_index"))

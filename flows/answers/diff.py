@@ -24,16 +24,10 @@ _COLUMNS = ("rating", "place", "percentile", "n_rounds")
 class Migration:
     """The players that two leaderboards have in common.
 
-    Attributes
-    ----------
-    names : (str, str)
-        Names of the two runs.
-    players : pa.Table
-        One row a common player, in the order of the second run: ``handle``; ``rating, place, percentile, n_rounds``,
-        each with ``_before`` (the first run) and ``_after`` (the second); ``change`` of the rating; ``places_gained``.
-        Places and percentiles are among the common players.
-    only : (int, int)
-        Number of players that only the first or only the second run has.
+    ``players``: one row a common player, in the order of the second run: ``handle``; ``rating, place, percentile,
+    n_rounds``, each with ``_before`` (the first run) and ``_after`` (the second); ``change`` of the rating;
+    ``places_gained``. Places and percentiles are among the common players.
+    ``only``: number of players that only the first or only the second run has.
     """
 
     names: tuple[str, str]
@@ -74,15 +68,8 @@ class Migration:
 def compare_boards(names: tuple[str, str], before: pa.Table, after: pa.Table) -> Migration:
     """Compare two leaderboards; players are the same if their handles are.
 
-    Parameters
-    ----------
-    before, after
-        Columns as in ``PUBLISHED["leaderboard"]``.
-
-    Raises
-    ------
-    LakeError
-        They have no player in common.
+    ``before``, ``after``: columns as in ``PUBLISHED["leaderboard"]``.
+    Raises ``LakeError`` if they have no player in common.
     """
     handles = before.column("handle").combine_chunks()
     handles = handles.filter(pc.is_in(handles, value_set=after.column("handle").combine_chunks()))

@@ -22,16 +22,8 @@ _QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 class Distribution:
     """Counts of players by rating.
 
-    Attributes
-    ----------
-    first : int
-        The number of the first bin: bin ``i`` has the ratings from ``i * width`` to below ``(i + 1) * width``.
-    width : float
-        The width of every bin, rating points.
-    counts : list of int
-        Players of each bin; at least one bin.
-    quantiles : list of (float, float)
-        Shares, and the ratings that these shares of players are below; empty without players.
+    ``first``: the number of the first bin: bin ``i`` has the ratings from ``i * width`` to below ``(i + 1) * width``.
+    ``quantiles``: shares, and the ratings that these shares of players are below; empty without players.
     """
 
     first: int
@@ -70,15 +62,8 @@ class Distribution:
 def distribution(ratings: npt.NDArray[np.float64], width: float | None = None) -> Distribution:
     """The distribution of the finite ones of some ratings. The bins begin at multiples of their width.
 
-    Parameters
-    ----------
-    width
-        Width of a bin, rating points; by default the least :func:`nice_width` that gives at most about 50 bins.
-
-    Raises
-    ------
-    ValueError
-        The width gives more than ``MOST_BINS`` bins.
+    ``width``: width of a bin, rating points; by default the least :func:`nice_width` that gives at most about 50 bins.
+    Raises ``ValueError`` if the width gives more than ``MOST_BINS`` bins.
     """
     shown = ratings[np.isfinite(ratings)]
     low, high = (float(shown.min()), float(shown.max())) if len(shown) else (0.0, 0.0)
@@ -96,14 +81,9 @@ def distribution_of(
 ) -> dict[str, Any]:
     """The distribution of a leaderboard's ratings, as :meth:`Distribution.to_json`, and the ``player`` asked for.
 
-    Parameters
-    ----------
-    width
-        As for :func:`distribution`, with its errors.
-    active_since
-        Only players whose last contest ended then or later, UTC seconds.
-    handle
-        A player whose percentile is wanted; null if the leaderboard does not have the player.
+    ``width``: as for :func:`distribution`, with its errors.
+    ``active_since``: only players whose last contest ended then or later, UTC seconds.
+    ``handle``: a player whose percentile is wanted; null if the leaderboard does not have the player.
     """
     ratings, rating = board.column("rating").to_numpy(), None
     if handle is not None and (row := pc.index(board.column("handle"), handle).as_py()) >= 0:

@@ -30,31 +30,21 @@ __all__ = ["Explanation", "explain"]
 class Explanation:
     """How one contest changed the rating of one player.
 
-    Attributes
-    ----------
-    handle, contest_id, name, round_index, time_seconds
-        The player and the contest; ``name`` and ``time_seconds`` are None if the data set no longer has it.
-    place, last_place, n_players : int
-        Place from 1, the last place of the tie, and the number of participants.
-    expected_place : float
-        From 1: half, and the chances of all participants to finish before the player, who counts half; by the system's
-        own model and the beliefs before the contest.
-    perf : float or None
-        Performance, rating points; None in systems without.
-    n_before : int
-        Rounds of the player before; 0 for a newcomer.
-    mu_before, sigma_before, rating_before : float
-        The belief after the player's round before; that of a newcomer if there is none.
-    mu_prior, sigma_prior : float
-        The belief brought to the round, after the diffusion.
-    mu, sigma, rating : float
-        The belief after the round, and the display rating.
-    from_mu, from_sigma_before, from_sigma, from_offset : float
-        The parts of the change of the display rating: of ``mu``; of ``sigma`` by the diffusion before the round; of
-        ``sigma`` by the result; of the system's addend for new players, and of a preset's minimum. Their sum is
-        ``change``.
-    change : float
-        ``rating - rating_before``.
+    ``handle``, ``contest_id``, ``name``, ``round_index``, ``time_seconds``: the player and the contest; ``name`` and
+    ``time_seconds`` are None if the data set no longer has it.
+    ``place``, ``last_place``, ``n_players``: place from 1, the last place of the tie, and the number of participants.
+    ``expected_place``: from 1: half, and the chances of all participants to finish before the player, who counts half;
+    by the system's own model and the beliefs before the contest.
+    ``perf``: performance, rating points; None in systems without.
+    ``n_before``: rounds of the player before; 0 for a newcomer.
+    ``mu_before``, ``sigma_before``, ``rating_before``: the belief after the player's round before; that of a newcomer
+    if there is none.
+    ``mu_prior``, ``sigma_prior``: the belief brought to the round, after the diffusion.
+    ``mu``, ``sigma``, ``rating``: the belief after the round, and the display rating.
+    ``from_mu``, ``from_sigma_before``, ``from_sigma``, ``from_offset``: the parts of the change of the display rating:
+    of ``mu``; of ``sigma`` by the diffusion before the round; of ``sigma`` by the result; of the system's addend for
+    new players, and of a preset's minimum. Their sum is ``change``.
+    ``change``: ``rating - rating_before``.
     """
 
     handle: str
@@ -108,20 +98,11 @@ def explain(
 ) -> tuple[Explanation, RatingFormat]:
     """Explain the change of a player's rating in a contest, and the format of the ratings.
 
-    Parameters
-    ----------
-    handle
-        Any name of the player.
-    contest
-        The id of the contest, or its name if no other contest has it.
-    deviations, titles
-        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
-
-    Raises
-    ------
-    LakeError
-        There is no such run, player or contest, the run did not rate the player there, or the contest is one of teams;
-        the message says which.
+    ``handle``: any name of the player.
+    ``contest``: the id of the contest, or its name if no other contest has it.
+    ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
+    Raises ``LakeError`` if there is no such run, player or contest, the run did not rate the player there, or the
+    contest is one of teams; the message says which.
     """
     run = Run.open(lake, run_name)
     dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()

@@ -23,18 +23,9 @@ __all__ = ["FrameRows"]
 class FrameRows:
     """The rounds of a frame; handles are the texts of the players' names.
 
-    Attributes
-    ----------
-    players : pd.Index
-        The names of the players.
-
-    Parameters
-    ----------
-    beliefs
-        ``mu, sigma, n_rounds, last_time`` of each after all rounds.
-    history
-        Returns the frame, when it is needed: ``round_index, player, time_seconds, mu, sigma, n_before`` of every
-        participation in rated order.
+    ``beliefs``: ``mu, sigma, n_rounds, last_time`` of each after all rounds.
+    ``history``: returns the frame, when it is needed: ``round_index, player, time_seconds, mu, sigma, n_before`` of
+    every participation in rated order.
     """
 
     def __init__(

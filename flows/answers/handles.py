@@ -16,12 +16,7 @@ __all__ = ["Handles", "NoPlayerError"]
 class NoPlayerError(LookupError):
     """There is no player with a handle.
 
-    Attributes
-    ----------
-    handle : str
-        The handle.
-    near : list of str
-        Similar handles of players that exist; searched when it is first read, which takes up to a second.
+    ``near``: similar handles of players that exist; searched when it is first read, which takes up to a second.
     """
 
     def __init__(self, handle: str, find_near: Callable[[str], list[str]]) -> None:
@@ -39,10 +34,7 @@ class NoPlayerError(LookupError):
 class Handles:
     """Handles by row of the leaderboard, rows by handle or old name.
 
-    Parameters
-    ----------
-    near
-        Handles near one that does not exist, for errors.
+    ``near``: handles near one that does not exist, for errors.
     """
 
     def __init__(self, board: pa.Table, aliases: pa.Table, near: Callable[[str], list[str]]) -> None:
@@ -62,10 +54,7 @@ class Handles:
     def row(self, handle: str) -> int:
         """Row of the player with a handle or an old name.
 
-        Raises
-        ------
-        NoPlayerError
-            There is none.
+        Raises ``NoPlayerError`` if there is none.
         """
         _, before, after = turning_point(self._aliases, handle)
         for name in (handle, after, before):

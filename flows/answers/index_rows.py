@@ -33,17 +33,8 @@ _STATE = {"rating": float, "mu": float, "sigma": float, "n_rounds": np.int32, "m
 class IndexRows:
     """One state of a published run; immutable.
 
-    Parameters
-    ----------
-    titles
-        By default the published ones.
-
-    Attributes
-    ----------
-    name : str
-        Name of the run.
-    manifest : IndexManifest
-        Facts of the state, with its version and ETag.
+    ``titles``: by default the published ones.
+    ``manifest``: facts of the state, with its version and ETag.
     """
 
     def __init__(self, lake: Lake, name: str, manifest: IndexManifest, titles: Titles | None = None) -> None:
@@ -162,10 +153,7 @@ class IndexRows:
     def rows_of_round(self, round_index: int, rows: slice = slice(None)) -> pa.Table:
         """Some rated rows of a round, in the order of its standings.
 
-        Raises
-        ------
-        IndexError
-            There is no such round.
+        Raises ``IndexError`` if there is no such round.
         """
         return self.parts[self._part_of(round_index)].round(round_index, rows)
 

@@ -32,19 +32,10 @@ _OPPONENT = pa.field("opponent", pa.int32())
 class LakeRows:
     """All rated rounds of a run.
 
-    Parameters
-    ----------
-    deviations
-        The display rating is mu - deviations (sigma - its limit); by default the factor of the run's preset or system.
-    titles
-        By default the titles of the run; see :func:`ranklake.flows.results.run_titles.titles_of`.
-    on_progress
-        Called as rows are read.
-
-    Raises
-    ------
-    LakeError
-        There is no such run, or it has no rounds yet.
+    ``deviations``: the display rating is mu - deviations (sigma - its limit); by default the factor of the run's preset
+    or system.
+    ``titles``: by default the titles of the run; see :func:`ranklake.flows.results.run_titles.titles_of`.
+    Raises ``LakeError`` if there is no such run, or it has no rounds yet.
     """
 
     def __init__(

@@ -48,20 +48,9 @@ def leaderboard(rows: Rows, at: int | None = None) -> pa.Table:
     The state at a time is that after the last round that ended then or before. In systems with a drift by day,
     ``sigma`` has grown since each player's last round, and ``rating`` follows; ``max_rating`` is that after a round.
 
-    Parameters
-    ----------
-    at
-        UTC seconds; by default after all rounds.
-
-    Returns
-    -------
-    pa.Table
-        Columns as in ``PUBLISHED["leaderboard"]``, full precision.
-
-    Raises
-    ------
-    ValueError
-        ``at`` is out of range.
+    ``at``: UTC seconds; by default after all rounds.
+    Returns columns as in ``PUBLISHED["leaderboard"]``, full precision.
+    Raises ``ValueError`` if ``at`` is out of range.
     """
     if at is None:
         return rows.leaderboard_table
@@ -85,22 +74,12 @@ def all_time_leaderboard(lake: Lake, run_name: str, deviations: float | None = N
 
     Levels of different years are comparable, as those of :func:`leaderboard` are not.
 
-    Parameters
-    ----------
-    deviations
-        The level is smooth_mu - deviations smooth_sigma; by default :data:`DEVIATIONS`.
-
-    Returns
-    -------
-    pa.Table
-        ``place`` (from 1, ties share one), ``handle, level, smooth_mu, smooth_sigma`` at the contest of the best level
-        (the first one, if there are several), its ``contest_id, name, time_seconds`` (null if the data set no longer
-        has it), ``n_rounds`` of the player, ``player``. Full precision.
-
-    Raises
-    ------
-    LakeError
-        There is no such run, it has no rounds yet, or no current smoothing; the message names the remedy.
+    ``deviations``: the level is smooth_mu - deviations smooth_sigma; by default :data:`DEVIATIONS`.
+    Returns ``place`` (from 1, ties share one), ``handle, level, smooth_mu, smooth_sigma`` at the contest of the best
+    level (the first one, if there are several), its ``contest_id, name, time_seconds`` (null if the data set no longer
+    has it), ``n_rounds`` of the player, ``player``. Full precision.
+    Raises ``LakeError`` if there is no such run, it has no rounds yet, or no current smoothing; the message names the
+    remedy.
     """
     run, dataset, chain = open_rated(lake, run_name)
     rows = RunSmoothing(run, chain).read()
@@ -138,14 +117,7 @@ def first_end(rows: Rows, first: str, contests: str) -> str:
 class Page:
     """Some rows of a result.
 
-    Attributes
-    ----------
-    rows : pa.Table
-        The rows.
-    total : int
-        Number of rows of the whole result.
-    next : int or None
-        Start of the next page; None on the last one.
+    ``next``: start of the next page; None on the last one.
     """
 
     rows: pa.Table
@@ -168,12 +140,8 @@ def kept_boards() -> Kept[Any]:
 class Leaderboard:
     """The leaderboard of one state of a run, a ``table`` with the columns of ``PUBLISHED["leaderboard"]``.
 
-    Parameters
-    ----------
-    attributes
-        Those of the players; columns as in ``OF_ATTRIBUTES["attributes"]``.
-    kept
-        Where the rows of a page's filters are kept; by default of this leaderboard alone.
+    ``attributes``: those of the players; columns as in ``OF_ATTRIBUTES["attributes"]``.
+    ``kept``: where the rows of a page's filters are kept; by default of this leaderboard alone.
     """
 
     def __init__(self, table: pa.Table, attributes: pa.Table, kept: Kept[Any] | None = None) -> None:
@@ -213,16 +181,10 @@ class Leaderboard:
     ) -> Page:
         """Rows of the leaderboard; columns as in ``PUBLISHED["leaderboard"]``.
 
-        Parameters
-        ----------
-        order
-            One of :data:`ORDERS`. ``place`` is always that by rating among all players.
-        active_since
-            Only players whose last contest ended then or later, UTC seconds.
-        title
-            Only players with this title.
-        group
-            Only players with this value of an attribute; the attribute must exist.
+        ``order``: one of :data:`ORDERS`. ``place`` is always that by rating among all players.
+        ``active_since``: only players whose last contest ended then or later, UTC seconds.
+        ``title``: only players with this title.
+        ``group``: only players with this value of an attribute; the attribute must exist.
         """
         key = (self._token, order, active_since, title, group)
         if (rows := self._kept.get(key)) is None:

@@ -44,12 +44,9 @@ _HISTORY = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating", "team"
 class RatedRun:
     """A run of a lake, for questions about its current rounds.
 
-    Parameters
-    ----------
-    deviations
-        The display rating is mu - deviations (sigma - its limit); by default the factor of the run's preset or system.
-    titles
-        By default the titles of the run; see :func:`ranklake.flows.results.run_titles.titles_of`.
+    ``deviations``: the display rating is mu - deviations (sigma - its limit); by default the factor of the run's preset
+    or system.
+    ``titles``: by default the titles of the run; see :func:`ranklake.flows.results.run_titles.titles_of`.
     """
 
     def __init__(self, lake: Lake, name: str, deviations: float | None = None, titles: TitlesChoice = None) -> None:
@@ -86,22 +83,14 @@ class RatedRun:
     ) -> pa.Table:
         """All rated players, best first; see :func:`ranklake.flows.answers.leaderboard.leaderboard`.
 
-        Parameters
-        ----------
-        at
-            The state at this time, UTC seconds; read from the rounds.
-        active
-            Only players whose last contest ended at most this many seconds before ``at``, or before the last contest.
-        where
-            Only players with these values of attributes. Places and percentiles are among the players that are left.
-
-        Raises
-        ------
-        ValueError
-            ``at`` is out of range.
-        LakeError
-            There is no such run, it has no rounds yet, none of its rated rounds had ended by then, or nobody has such
-            an attribute or value.
+        ``at``: the state at this time, UTC seconds; read from the rounds.
+        ``active``: only players whose last contest ended at most this many seconds before ``at``, or before the last
+        contest.
+        ``where``: only players with these values of attributes. Places and percentiles are among the players that are
+        left.
+        Raises ``ValueError`` if ``at`` is out of range.
+        Raises ``LakeError`` if there is no such run, it has no rounds yet, none of its rated rounds had ended by then,
+        or nobody has such an attribute or value.
         """
         board = self._everybody(at, on_progress)
         board = board if active is None else active_players(board, active, at)
@@ -132,15 +121,9 @@ class RatedRun:
 
         Rows of games have the ``opponent``.
 
-        Parameters
-        ----------
-        smoothed
-            Also the skills of the smoothing, if the run has a current one.
-
-        Raises
-        ------
-        LakeError
-            The data set has no such handle (the message names similar ones), or the run has not rated the player.
+        ``smoothed``: also the skills of the smoothing, if the run has a current one.
+        Raises ``LakeError`` if the data set has no such handle (the message names similar ones), or the run has not
+        rated the player.
         """
         smoothed = smoothed and bool(self.lake.list(smoothing_folder(self.name)))  # which the index does not have
         index = None if smoothed else self._whole_index()
@@ -160,10 +143,8 @@ class RatedRun:
     def team_rating(self, handles: Sequence[str]) -> dict[str, Any]:
         """The ``rating`` of a team, the ``handle`` and ``rating`` of its ``players``, and a ``note`` about their pools.
 
-        Raises
-        ------
-        LakeError
-            The data set has no such handle (the message names similar ones), or the run has not rated the player.
+        Raises ``LakeError`` if the data set has no such handle (the message names similar ones), or the run has not
+        rated the player.
         """
         board, rows, players = self.leaderboard().select(["handle", "rating"]), [], []
         rated = {handle: row for row, handle in enumerate(board.column("handle").to_pylist())}
@@ -181,12 +162,8 @@ class RatedRun:
     def pool_sizes(self, at: int | None = None, most_rows: int | None = None) -> tuple[int, ...]:
         """Number of players of each pool, largest first.
 
-        Parameters
-        ----------
-        at
-            Only contests that had ended by this time, UTC seconds.
-        most_rows
-            The most participations to read; without an index a run with more has one pool.
+        ``at``: only contests that had ended by this time, UTC seconds.
+        ``most_rows``: the most participations to read; without an index a run with more has one pool.
         """
         if at is None and self._published_sizes is not None:
             return self._published_sizes

@@ -38,10 +38,7 @@ class PublishedRun(IndexRows):
 
     Tables of Arrow are results of many rows; dicts of Python values are results about one thing.
 
-    Parameters
-    ----------
-    kept
-        Where leaderboards of earlier times and rows of filters are kept; by default of this run alone.
+    ``kept``: where leaderboards of earlier times and rows of filters are kept; by default of this run alone.
     """
 
     def __init__(self, lake: Lake, name: str, manifest: IndexManifest, kept: Kept[Any] | None = None) -> None:
@@ -84,17 +81,10 @@ class PublishedRun(IndexRows):
     ) -> Page:
         """Rows of the leaderboard; see :meth:`ranklake.flows.answers.leaderboard.Leaderboard.page`.
 
-        Parameters
-        ----------
-        at
-            The leaderboard of this time, UTC seconds; as :func:`ranklake.flows.answers.leaderboard.leaderboard`.
-        active
-            Only players whose last contest ended at most this many seconds before ``at``, or before the last contest.
-
-        Raises
-        ------
-        ValueError
-            ``at`` is out of range.
+        ``at``: the leaderboard of this time, UTC seconds; as :func:`ranklake.flows.answers.leaderboard.leaderboard`.
+        ``active``: only players whose last contest ended at most this many seconds before ``at``, or before the last
+        contest.
+        Raises ``ValueError`` if ``at`` is out of range.
         """
         board = self._leaderboard_at(at)
         if active is not None:
@@ -112,13 +102,7 @@ class PublishedRun(IndexRows):
         return self._leaderboard.values(attribute, self.row_of_player[integers(players)])
 
     def groups(self, start: int = 0, limit: int = 100, attribute: str | None = None) -> Page:
-        """Groups of players; columns as in ``OF_ATTRIBUTES["groups"]``.
-
-        Parameters
-        ----------
-        attribute
-            Only the groups of this attribute.
-        """
+        """Groups of players; columns as in ``OF_ATTRIBUTES["groups"]``."""
         of, rows = self.groups_table.column("attribute"), np.arange(self.groups_table.num_rows)
         if attribute is not None:
             rows = np.flatnonzero(pc.equal(of, attribute).to_numpy())
@@ -127,10 +111,7 @@ class PublishedRun(IndexRows):
     def player(self, handle: str) -> dict[str, Any]:
         """One player, found under any name; ``handle`` in the result is the current one.
 
-        Raises
-        ------
-        NoPlayerError
-            There is no such player; the error has the nearest handles.
+        Raises ``NoPlayerError`` if there is no such player; the error has the nearest handles.
         """
         return self._player(self.handles.row(handle))
 
@@ -195,10 +176,7 @@ class PublishedRun(IndexRows):
     def contest(self, contest_id: str, start: int = 0, limit: int | None = None) -> tuple[dict[str, Any], Page]:
         """A contest and its standings; see :func:`ranklake.flows.answers.contests.contest`.
 
-        Raises
-        ------
-        KeyError
-            The run has no such contest.
+        Raises ``KeyError`` if the run has no such contest.
         """
         return contests.contest(self, contest_id, start, limit)
 
@@ -266,12 +244,8 @@ class PublishedRun(IndexRows):
 def open_published(lake: Lake, run_name: str, kept: Kept[Any] | None = None) -> PublishedRun:
     """The current state of a published run, with all files opened; ``kept`` as in :class:`PublishedRun`.
 
-    Raises
-    ------
-    MissingError
-        The run has no index; the message has the command that makes it.
-    DamagedError
-        A file of the index is damaged.
+    Raises ``MissingError`` if the run has no index; the message has the command that makes it.
+    Raises ``DamagedError`` if a file of the index is damaged.
     """
     for last in (False, True):
         manifest = read_manifest(lake, run_name)

@@ -34,12 +34,9 @@ def predict_run(
     Unrated players of the data set, and ``newcomers`` more, enter as newcomers. A handle ``ada+grace`` that no player
     has is the team of these two.
 
-    Raises
-    ------
-    LakeError
-        There is no such run, it has no ratings or was interrupted, or the data set has no such player.
-    ValueError
-        As for :class:`Prediction`.
+    Raises ``LakeError`` if there is no such run, it has no ratings or was interrupted, or the data set has no such
+    player.
+    Raises ``ValueError`` as :class:`Prediction`.
     """
     run = Run.open(lake, run_name)
     state = RunState.read(run)

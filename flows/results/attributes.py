@@ -20,10 +20,7 @@ def player_attributes(dataset: Dataset) -> pa.Table:
 
     An attribute recorded under an old name is the player's, unless one is recorded under the current name.
 
-    Returns
-    -------
-    pa.Table
-        Columns as in ``OF_ATTRIBUTES["attributes"]``, in order of attribute and player.
+    Returns columns as in ``OF_ATTRIBUTES["attributes"]``, in order of attribute and player.
     """
     rows, aliases = dataset.attributes(), dataset.log().aliases
     renamed = {old: new for old in aliases if (new := canonical(aliases, old, NEVER)) != old}
@@ -54,12 +51,8 @@ def attribute_names(attributes: pa.Table) -> list[str]:
 def values_of(attributes: pa.Table, attribute: str, players: pa.ChunkedArray) -> pa.DictionaryArray:
     """The value of an attribute for each of ``players``, null without one.
 
-    Parameters
-    ----------
-    attributes
-        As from :func:`player_attributes`.
-    players
-        Indices of players.
+    ``attributes``: as from :func:`player_attributes`.
+    ``players``: indices of players.
     """
     rows = attributes.filter(pc.equal(attributes.column("attribute"), attribute))
     at = pc.index_in(players, value_set=rows.column("player").combine_chunks())

@@ -46,10 +46,7 @@ class Display:
     def of(cls, run: Run, deviations: float | None = None) -> Display:
         """The display rating of a run; ``deviations`` replaces those of its preset or of its system.
 
-        Raises
-        ------
-        DamagedError
-            The numbers in ``run.json`` are invalid.
+        Raises ``DamagedError`` if the numbers in ``run.json`` are invalid.
         """
         system = find_system(run.config["system"])
         params = build_params(system, run.config["params"])

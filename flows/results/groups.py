@@ -44,10 +44,7 @@ Longs = npt.NDArray[np.int64]
 def board_values(dataset: Dataset, attribute: str, board: pa.Table) -> pa.DictionaryArray:
     """The value of an attribute for each row of a leaderboard, null without one.
 
-    Raises
-    ------
-    LakeError
-        The data set has no such attribute; the message names those that it has.
+    Raises ``LakeError`` if the data set has no such attribute; the message names those that it has.
     """
     names = attribute_names(dataset.attributes())
     if attribute not in names:
@@ -60,15 +57,8 @@ def board_values(dataset: Dataset, attribute: str, board: pa.Table) -> pa.Dictio
 def check_value(attribute: str, values: pa.DictionaryArray, value: str) -> None:
     """Refuse a value that no player of the data set has.
 
-    Parameters
-    ----------
-    values
-        As from :func:`board_values`.
-
-    Raises
-    ------
-    LakeError
-        There is no such value; the message names similar ones.
+    ``values``: as from :func:`board_values`.
+    Raises ``LakeError`` if there is no such value; the message names similar ones.
     """
     known = values.dictionary.to_pylist()
     if value not in known:
@@ -89,20 +79,10 @@ def group_rating(ratings: Floats, decay: float = 1.0) -> float:
     R is the rating of a player who finishes behind half a member on average. A group of one has the rating of its
     member; each further member adds to it, a weak one next to nothing.
 
-    Parameters
-    ----------
-    ratings : float64[n]
-        The ratings of the members, at least one, rating points.
-    decay
-        The weight of a member, relative to the next better one; above 0, at most 1.
+    ``ratings`` (float64[n]): the ratings of the members, at least one, rating points.
+    ``decay``: the weight of a member, relative to the next better one; above 0, at most 1.
+    Raises ``ValueError`` if there is no member, or ``decay`` is out of range.
 
-    Raises
-    ------
-    ValueError
-        There is no member, or ``decay`` is out of range.
-
-    Notes
-    -----
     After the rating of countries and organisations at clist.by.
     """
     if not len(ratings) or not 0.0 < decay <= 1.0:
@@ -113,23 +93,10 @@ def group_rating(ratings: Floats, decay: float = 1.0) -> float:
 def group_level(ratings: Sequence[float]) -> float:
     """The level R with prod_k 1 / (1 + 10^((r_k - R) / 400)) = 1/2.
 
-    Parameters
-    ----------
-    ratings : sequence of float
-        Rating of each member, finite; points of which 400 are odds of ten to one.
+    ``ratings``: rating of each member, finite; points of which 400 are odds of ten to one.
+    Returns at least the highest rating, and that of a single member; to the last bit independent of the order.
+    Raises ``ValueError`` if the group is empty, or a rating is not finite.
 
-    Returns
-    -------
-    float
-        At least the highest rating, and that of a single member; to the last bit independent of the order.
-
-    Raises
-    ------
-    ValueError
-        The group is empty, or a rating is not finite.
-
-    Notes
-    -----
     The probability rises with R, so bisection finds R to the last bit. Added to all ratings, a constant is added to the
     level. It is the level of a team in rounds with ``team=best``. For n equal members it is higher than their rating by
     400 log10(1 / (2^(1/n) - 1)), that of :func:`group_rating` by 400 log10(2n - 1).
@@ -151,12 +118,8 @@ def group_level(ratings: Sequence[float]) -> float:
 def group_ratings(ratings: Floats, starts: Longs, decay: float = 1.0) -> Floats:
     """The rating of each of several groups, see :func:`group_rating`; to the bit independent of the other groups.
 
-    Parameters
-    ----------
-    ratings : float64[n]
-        The ratings of all members, rating points; group after group, best first in each.
-    starts : int64[m]
-        The first member of each group, ascending from 0.
+    ``ratings`` (float64[n]): the ratings of all members, rating points; group after group, best first in each.
+    ``starts`` (int64[m]): the first member of each group, ascending from 0.
     """
     if not len(starts):
         return np.zeros(0)
@@ -177,12 +140,8 @@ def group_ratings(ratings: Floats, starts: Longs, decay: float = 1.0) -> Floats:
 def rated_groups(rating: Floats, of: Longs, decay: float = 1.0) -> tuple[Longs, Floats, Longs]:
     """The row of the best member, the rating and the size of each group, in order of their numbers.
 
-    Parameters
-    ----------
-    rating : float64[n]
-        Of each player, best first.
-    of : int64[n]
-        The number of each player's group; -1 for none.
+    ``rating`` (float64[n]): of each player, best first.
+    ``of`` (int64[n]): the number of each player's group; -1 for none.
     """
     rows = np.flatnonzero(of >= 0)
     rows = rows[np.argsort(of[rows], kind="stable")]  # group after group, best first in each
@@ -193,18 +152,9 @@ def rated_groups(rating: Floats, of: Longs, decay: float = 1.0) -> tuple[Longs, 
 def group_table(board: pa.Table, values: pa.DictionaryArray, decay: float = 1.0) -> pa.Table:
     """The groups of the players of a leaderboard, best first, ties by name; players without a value are in none.
 
-    Parameters
-    ----------
-    board
-        A leaderboard, best first.
-    values
-        The group of each row; see :func:`board_values`.
-
-    Returns
-    -------
-    pa.Table
-        ``place, group, rating, n_players, best, best_rating``: the group's value of the attribute, its rating
-        (:func:`group_rating`), its size, and its best player.
+    ``values``: the group of each row; see :func:`board_values`.
+    Returns ``place, group, rating, n_players, best, best_rating``: the group's value of the attribute, its rating
+    (:func:`group_rating`), its size, and its best player.
     """
     of, rating = _codes(values), board.column("rating").to_numpy()
     best, level, sizes = rated_groups(rating, of, decay)

@@ -25,10 +25,7 @@ def idle_rating(
 ) -> tuple[Floats, Floats]:
     """The standard deviation and the display rating of each player at a time; see :func:`idle_sigma`.
 
-    Raises
-    ------
-    ValueError
-        ``at`` is out of range.
+    Raises ``ValueError`` if ``at`` is out of range.
     """
     check_value("at", at, TIME_SECONDS)
     sigma = idle_sigma(display.system, display.params, mu, sigma, n_rounds, last, at)
@@ -40,22 +37,12 @@ def idle_sigma(
 ) -> Floats:
     """The standard deviation of each belief at a time after the player's last round, without another round.
 
-    Parameters
-    ----------
-    mu, sigma, n_rounds
-        The belief after the last round of each player.
-    last
-        End of that round, UTC seconds; 0 if unknown, and then no days pass.
-    at
-        The time, UTC seconds; before ``last``, no days pass.
+    ``mu``, ``sigma``, ``n_rounds``: the belief after the last round of each player.
+    ``last``: end of that round, UTC seconds; 0 if unknown, and then no days pass.
+    ``at``: the time, UTC seconds; before ``last``, no days pass.
+    Returns ``float64[n]``: rating points. Systems whose uncertainty does not depend on time return ``sigma`` to the
+    bit.
 
-    Returns
-    -------
-    float64[n]
-        Rating points. Systems whose uncertainty does not depend on time return ``sigma`` to the bit.
-
-    Notes
-    -----
     The diffusion before a round has a part for the round and one for the days. The second is the difference of the
     prior variances of a round at ``at`` with the days, and without. State beyond ``mu`` and ``sigma`` is that of a
     player with this belief by ``System.state``: the volatility of Glicko-2 is its initial value.

@@ -22,17 +22,10 @@ __all__ = ["PlayerHistory", "alias_note", "candidate_names", "new_names"]
 class PlayerHistory:
     """One player's rated rounds.
 
-    Attributes
-    ----------
-    handle : str
-        The current name of the player.
-    rows : pa.Table
-        The columns of the rounds table, and ``name, time_seconds, n_players, rating, team``, null in a round of
-        individuals; on request also ``smooth_mu, smooth_sigma``, if there is a current smoothing.
-    note : str
-        How ``handle`` relates to the requested name; empty if they are the same.
-    format : RatingFormat
-        The format of the ratings.
+    ``handle``: the current name of the player.
+    ``rows``: the columns of the rounds table, and ``name, time_seconds, n_players, rating, team``, null in a round of
+    individuals; on request also ``smooth_mu, smooth_sigma``, if there is a current smoothing.
+    ``note``: how ``handle`` relates to the requested name; empty if they are the same.
     """
 
     handle: str
@@ -44,10 +37,7 @@ class PlayerHistory:
 def candidate_names(dataset: Dataset, handle: str) -> dict[str, int]:
     """Names under which the player called ``handle`` may be rated, most likely first, with their indices.
 
-    Raises
-    ------
-    LakeError
-        The data set has no such handle; the message names near ones.
+    Raises ``LakeError`` if the data set has no such handle; the message names near ones.
     """
     names = _names_of(dataset, handle)
     players = {name: player for name in names if (player := dataset.find(name)) is not None}
@@ -61,10 +51,7 @@ def candidate_names(dataset: Dataset, handle: str) -> dict[str, int]:
 def new_names(dataset: Dataset, handles: Iterable[str], effect: str = "") -> list[str]:
     """A line for each handle that the data set does not have, and that is nearly equal to one that it has.
 
-    Parameters
-    ----------
-    effect
-        What such a handle is, as ``a newcomer``; may be empty.
+    ``effect``: what such a handle is, as ``a newcomer``; may be empty.
     """
     known = _all(dataset)
     new = dict.fromkeys(handles).keys() - set(known)

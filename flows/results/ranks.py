@@ -27,12 +27,8 @@ def percentiles(rating: Floats) -> Floats:
 def among(board: pa.Table, keep: npt.NDArray[np.bool_]) -> pa.Table:
     """Some players of a leaderboard, with their places and percentiles among each other.
 
-    Parameters
-    ----------
-    board
-        A leaderboard, best first; columns as in ``PUBLISHED["leaderboard"]``.
-    keep
-        A mask of its rows.
+    ``board``: a leaderboard, best first; columns as in ``PUBLISHED["leaderboard"]``.
+    ``keep``: a mask of its rows.
     """
     rows = board.filter(pa.array(keep))
     rating = rows.column("rating").to_numpy()
@@ -45,15 +41,8 @@ def among(board: pa.Table, keep: npt.NDArray[np.bool_]) -> pa.Table:
 def active(board: pa.Table, seconds: int, at: int | None = None) -> pa.Table:
     """The players of a leaderboard whose last contest ended at most ``seconds`` before a time.
 
-    Parameters
-    ----------
-    at
-        The time, UTC seconds; by default the end of the last contest of all players.
-
-    Raises
-    ------
-    LakeError
-        No time of a contest is known.
+    ``at``: the time, UTC seconds; by default the end of the last contest of all players.
+    Raises ``LakeError`` if no time of a contest is known.
     """
     if not board.column("last_time_seconds").to_numpy().any():  # 0 is unknown
         raise LakeError("no contest of the leaderboard has a time, so nobody is known to be active; ingest times")

@@ -30,21 +30,12 @@ __all__ = ["LeaderboardBuilder", "check_rated", "iter_shown", "open_rated", "rat
 class LeaderboardBuilder:
     """The state of each player after the rounds of a run, updated with one batch of rounds after the other.
 
-    Parameters
-    ----------
-    contests
-        The contest of every round, from :func:`rated_contests`.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Columns of the rounds table that :meth:`update` reads.
-    n_rounds : int32[n]
-        Rounds rated; 0 for players who have none.
-    mu, sigma, rating, max_rating : float64[n]
-        Values after the last round: belief, display rating, and highest display rating. Undefined without rounds.
-    last_time_seconds : int64[n]
-        End of the last contest, UTC.
+    ``contests``: the contest of every round, from :func:`rated_contests`.
+    ``columns``: columns of the rounds table that :meth:`update` reads.
+    ``n_rounds`` (int32[n]): rounds rated; 0 for players who have none.
+    ``mu``, ``sigma``, ``rating``, ``max_rating`` (float64[n]): values after the last round: belief, display rating, and
+    highest display rating. Undefined without rounds.
+    ``last_time_seconds`` (int64[n]): end of the last contest, UTC.
     """
 
     columns = ("round_index", "player", "mu", "sigma", "n_before")
@@ -88,10 +79,7 @@ class LeaderboardBuilder:
 def open_rated(lake: Lake, run_name: str) -> tuple[Run, Dataset, Chain]:
     """A run with ratings, its data set and its segments.
 
-    Raises
-    ------
-    LakeError
-        There is no such run, or it has no rounds yet.
+    Raises ``LakeError`` if there is no such run, or it has no rounds yet.
     """
     run = Run.open(lake, run_name)
     dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
@@ -136,13 +124,7 @@ def iter_shown(
     what: str,
     unrated: bool = False,
 ) -> Iterator[tuple[Segment, pa.Table]]:
-    """As ``Run.iter_segments``; progress is of the whole run, so that it begins at the rows before ``start``.
-
-    Parameters
-    ----------
-    what
-        What the rows are read for.
-    """
+    """As ``Run.iter_segments``; progress is of the whole run, so that it begins at the rows before ``start``."""
     ends = dict(zip((s.first_round for s in chain.segments), accumulate(s.n_rows for s in chain.segments), strict=True))
     total = max(ends.values(), default=0)
     for segment, table in run.iter_segments(start, stop, columns, chain=chain, unrated=unrated):
@@ -154,10 +136,7 @@ def iter_shown(
 def check_rated(run: Run, chain: Chain) -> None:
     """Refuse a run without ratings.
 
-    Raises
-    ------
-    LakeError
-        The run has no rated rounds; the message says why, and names the remedy.
+    Raises ``LakeError`` if the run has no rated rounds; the message says why, and names the remedy.
     """
     if not any(segment.n_rows for segment in chain.segments):
         why = _why_none(run, chain.stop_round)

@@ -17,12 +17,7 @@ _LARGE = 1e9  # rating points; data.js has the same
 class RatingFormat:
     """The format of the ratings of a run.
 
-    Attributes
-    ----------
-    titles : Titles
-        The titles of the run.
-    decimals : int
-        Decimals of a display rating; mu and sigma have at least one.
+    ``decimals``: decimals of a display rating; mu and sigma have at least one.
     """
 
     titles: Titles

@@ -22,15 +22,8 @@ _SCALE = (1000.0, 2000.0)  # mu of a newcomer, rating points; Codeforces' thresh
 def titles_of(run: Run, dataset: Dataset, mu_init: float, choice: TitlesChoice = None) -> Titles:
     """The titles of a run, by the rule of this module.
 
-    Parameters
-    ----------
-    mu_init
-        The mean of a newcomer's belief, rating points.
-
-    Raises
-    ------
-    DamagedError
-        The titles in ``run.json`` are invalid.
+    ``mu_init``: the mean of a newcomer's belief, rating points.
+    Raises ``DamagedError`` if the titles in ``run.json`` are invalid.
     """
     if isinstance(choice, Titles):
         return choice

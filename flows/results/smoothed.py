@@ -22,17 +22,9 @@ NUMERICS = 1  # raise it when a release changes the bits of any smoothing
 class RunSmoothing:
     """The stored smoothing of a run. It is current if it was made from all rounds that the run has now.
 
-    Attributes
-    ----------
-    exists : bool
-        Whether there is a smoothing, current or not.
-    digest : str or None
-        Digest of the current smoothing: of the rounds and its hyperparameters. None without a current one.
-
-    Raises
-    ------
-    DamagedError, FormatError
-        Its manifest cannot be read.
+    ``exists``: whether there is a smoothing, current or not.
+    ``digest``: digest of the current smoothing: of the rounds and its hyperparameters. None without a current one.
+    Raises ``DamagedError``, ``FormatError`` if its manifest cannot be read.
     """
 
     def __init__(self, run: Run, chain: Chain) -> None:
@@ -51,12 +43,8 @@ class RunSmoothing:
     def read(self) -> pa.Table:
         """The rows of the current smoothing, one a participation, in the order of the run's rounds.
 
-        Raises
-        ------
-        LakeError
-            There is no current smoothing; the message names the remedy.
-        DamagedError, MissingError
-            The file is damaged or missing.
+        Raises ``LakeError`` if there is no current smoothing; the message names the remedy.
+        Raises ``DamagedError``, ``MissingError`` if the file is damaged or missing.
         """
         if self.digest is None or self._manifest is None:
             problem = "is of earlier rounds" if self.exists else "does not exist"

@@ -24,14 +24,9 @@ NO_END = int(np.iinfo(np.int64).min)  # a latest end that is unknown: times befo
 class States:
     """The players rated until a round.
 
-    Attributes
-    ----------
-    players : int32[n]
-        Indices of the players, ascending.
-    columns : dict
-        ``rating, mu, sigma, n_rounds, max_rating, last_time_seconds`` of each.
-    latest : int64[n]
-        The latest of the :func:`known_ends` of all rounds of each. Clocks of sources may go back.
+    ``players`` (int32[n]): indices of the players, ascending.
+    ``columns``: ``rating, mu, sigma, n_rounds, max_rating, last_time_seconds`` of each.
+    ``latest`` (int64[n]): the latest of the :func:`known_ends` of all rounds of each. Clocks of sources may go back.
     """
 
     players: npt.NDArray[np.int32]
@@ -52,10 +47,7 @@ def known_ends(ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def board_table(states: States, handles: pa.Array, titles: Titles) -> pa.Table:
     """The players best first, ties by handle; columns as in ``PUBLISHED["leaderboard"]``.
 
-    Parameters
-    ----------
-    handles
-        The handle of each rated player.
+    ``handles``: the handle of each rated player.
     """
     shown = pa.table({"rating": states.columns["rating"], "handle": handles})
     order = pc.sort_indices(shown, sort_keys=[("rating", "descending"), ("handle", "ascending")])
