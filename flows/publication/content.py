@@ -1,10 +1,9 @@
-"""The rows of the published tables of a run, and the number of unchanged rows."""
+"""The rows of the published tables of a run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +19,7 @@ from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
 from ..common.pools import Pools
 from ..common.progress import ProgressCallback, in_parts, not_shown
-from ..common.titles import CODEFORCES, TitlesChoice
+from ..common.titles import TitlesChoice
 from ..results.attributes import player_attributes
 from ..results.display import Display
 from ..results.groups import groups_of
@@ -30,11 +29,9 @@ from ..results.run_titles import titles_of
 from ..results.smoothed import SKILLS, RunSmoothing
 from .index_manifest import source_digest
 from .index_parts import UNRATED
-from .prefix_digests import PrefixDigests, as_bytes, digest_of_facts, digest_of_rows
 
 __all__ = ["Content"]
 
-_MEANING = 1  # increased by a release with other rows for the same rounds; all are then published again
 _RATED = [name for name in ROUNDS.names if name != "contest_id"]  # taken by round number, for speed
 ALIASES = pa.schema([("handle", pa.string()), ("new", pa.string()), ("since_seconds", pa.int64())])
 _YEARS = (1, 9999)  # of the calendar
@@ -84,7 +81,6 @@ class Content:
         self.format = RatingFormat(chosen, self.display.decimals)
         self._contests = rated_contests(self._chain, self._dataset)
         self._on_progress, self._shown = on_progress, shown
-        self._digests: dict[tuple[str, int], str] = {}
         self._board: pa.Table | None = None
         self.n_rounds = self._chain.stop_round
 
@@ -214,49 +210,6 @@ class Content:
         """The groups of the players of the leaderboard by their attributes; see ``OF_ATTRIBUTES``."""
         return groups_of(self.board, self.attributes)
 
-    def attribute_state(self, name: str) -> dict[str, Any]:
-        """The state that is stored with the published ``attributes`` or ``groups``; equal ones have equal rows."""
-        inputs: list[Any] = [self.digest("attributes", self.attributes.num_rows)]
-        if name == "groups":
-            inputs.append({key: value for key, value in self.state("leaderboard").items() if key != "titles"})
-        return {"digest": digest_of_facts(inputs)}
-
-    def digest(self, name: str, n_rows: int) -> str:
-        """Digest of the first ``n_rows`` rows of ``players``, ``contests`` or ``attributes``."""
-        key = name, n_rows
-        if key not in self._digests:
-            self._digests[key] = digest_of_rows(getattr(self, name).slice(0, n_rows))
-        return self._digests[key]
-
-    def list_state(self, name: str, n_rows: int | None = None) -> dict[str, Any]:
-        """The state that is stored with the published ``players`` or ``contests``, or with their first rows."""
-        rows = getattr(self, name).num_rows if n_rows is None else n_rows
-        return {"rows": rows, "digest": self.digest(name, rows)}
-
-    def state(self, name: str) -> dict[str, Any]:
-        """The state that is stored with the published ratings or leaderboard, for a later :meth:`kept`."""
-        n = self._dataset.n_players
-        chosen = {} if self._deviations is None else {"deviations": self._deviations}
-        smoothing = {"smoothing": self.smoothing.digest} if name == "ratings" else {}
-        facts = {"players": n, "titles": self.format.titles.to_json(), **smoothing, **chosen}
-        return facts | asdict(PrefixDigests.of(self._rounds, self._seed(n)))
-
-    def same_titles(self, state: Mapping[str, Any] | None) -> bool:
-        """Whether a leaderboard with that state has these titles; early releases stored none for Codeforces' titles."""
-        return state is not None and state.get("titles", CODEFORCES.name) == self.format.titles.to_json()
-
-    def kept(self, name: str, state: Mapping[str, Any]) -> int:
-        """Number of leading rounds of the ratings or the leaderboard that are unchanged since that state.
-
-        Another smoothing changes all ratings, and no leaderboard.
-        """
-        if name == "ratings" and state.get("smoothing") != self.smoothing.digest:
-            return 0
-        try:
-            return PrefixDigests.from_json(state).kept(self._rounds, self._seed(int(state["players"])))
-        except (KeyError, TypeError, ValueError):  # written by another release
-            return 0
-
     @property
     def rows_of_rounds(self) -> list[int]:
         """Number of rows of each round."""
@@ -311,19 +264,6 @@ class Content:
     @cached_property
     def _ids(self) -> pa.StringArray:
         return pa.array([contest for segment in self._chain.segments for contest in segment.contest_ids], pa.string())
-
-    @cached_property
-    def _rounds(self) -> npt.NDArray[np.uint8]:
-        """The inputs of the rows of each round: its digest, and its current time."""
-        digests = bytes.fromhex("".join(self._run.round_digests(self._chain)))
-        times = self._contests.column("time_seconds").fill_null(_UNKNOWN).to_numpy()
-        return as_bytes(np.frombuffer(digests, np.uint8).reshape(self.n_rounds, -1), times)
-
-    def _seed(self, n_players: int) -> str:
-        """The inputs of all rows: the display, and the first ``n_players`` players."""
-        display = self.display
-        minimum = "" if display.minimum == -math.inf else f" {display.minimum!r}"
-        return f"{_MEANING} {display.deviations!r}{minimum} {self.digest('players', n_players)}"
 
 
 def _skills(smoothed: pa.Table | None, start: int, n: int) -> dict[str, pa.Array]:

@@ -25,10 +25,10 @@ from ..common.titles import TitlesChoice
 from ..databases.address import DatabaseAddress
 from ..databases.connection import connect
 from ..databases.errors import DatabaseError
-from .content import Content
 from .database_tables import DatabaseTables
 from .publish import PublishReport
-from .updates import State, update
+from .states import State, VersionedContent
+from .updates import update
 
 __all__ = ["publish_to_database"]
 
@@ -87,7 +87,7 @@ def publish_to_database(
             if before.get(_RUN, run_name) != run_name:
                 rule = f"the tables have the run {before[_RUN]}"
                 raise DatabaseError(address.shown, f"{rule}; {tables.elsewhere()}, or replace them with --afresh")
-            content = Content(lake, run_name, deviations, titles, on_progress, ("ratings", "leaderboard"))
+            content = VersionedContent(lake, run_name, deviations, titles, on_progress, ("ratings", "leaderboard"))
             target = _Target(tables, before)
             changes = update(content, target)
             on_progress(0, None, "indexes")

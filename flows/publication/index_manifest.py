@@ -15,12 +15,11 @@ import msgspec
 
 from ranklake.storage import Dataset, Lake, MissingError, Run, Segment
 from ranklake.storage.lake import layout
+from ranklake.storage.lake.access.lake import digest_of_facts
 from ranklake.storage.lake.json_files import decode
 from ranklake.storage.lake.schemas import FORMAT_VERSION, PUBLISHED
 from ranklake.storage.leases.lease import Lease
 from ranklake.storage.runs.entry_ratings import entry_files
-
-from .prefix_digests import digest_of_facts
 
 __all__ = [
     "FOLDER",

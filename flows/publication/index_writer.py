@@ -16,7 +16,6 @@ from ranklake.storage.lake.layout import TEMPORARY_PREFIX, published_folder
 from ranklake.storage.lake.parquet import encode_plain
 from ranklake.storage.leases.lease import Lease
 
-from .content import Content
 from .index_manifest import (
     FOLDER,
     INDEX,
@@ -31,6 +30,7 @@ from .index_manifest import (
     read_root,
 )
 from .index_parts import cut, encode_part, encode_table
+from .states import VersionedContent
 
 __all__ = ["RootWriter"]
 
@@ -56,7 +56,7 @@ class RootWriter:
         self._sizes = {name: size for name, size in self._beside.items() if name.startswith(PLAIN)}
         self._sizes |= lake.sizes(f"{self._folder}/{FOLDER}")
 
-    def plain(self, content: Content, version: int) -> tuple[IndexFile, bool]:
+    def plain(self, content: VersionedContent, version: int) -> tuple[IndexFile, bool]:
         """Write the leaderboard of a version of its table as one file; returns it, and whether it is another one."""
         known = None if self.before is None or self.before.tables.get("leaderboard") != version else self.before.plain
         if known is not None and self._is_there(known) and self._latest[0] == known.size:
@@ -67,7 +67,7 @@ class RootWriter:
         self._lease.replace_bytes(f"{self._folder}/{LATEST}", data, self._latest[1])
         return file, True
 
-    def commit(self, content: Content, tables: Mapping[str, int], plain: IndexFile, index: bool) -> None:
+    def commit(self, content: VersionedContent, tables: Mapping[str, int], plain: IndexFile, index: bool) -> None:
         """Write the index and then the root, unless all is there; then delete the files that no root needs.
 
         Parameters
@@ -116,7 +116,7 @@ class RootWriter:
             )
             self.before = root
 
-    def _index(self, content: Content, state: Mapping[str, Any]) -> dict[str, Any]:
+    def _index(self, content: VersionedContent, state: Mapping[str, Any]) -> dict[str, Any]:
         """Write the files of the index; returns the values that an :class:`IndexManifest` has beyond a root."""
         before = self.before if isinstance(self.before, IndexManifest) else None
         parts = self._parts(content, before)
@@ -139,8 +139,8 @@ class RootWriter:
             files["unrated"] = self._table("unrated", rows)
         return {"parts": parts, "pools": content.pools.sizes, **files}
 
-    def _parts(self, content: Content, before: IndexManifest | None) -> tuple[PartFile, ...]:
-        kept = 0 if before is None else content.kept("leaderboard", before.state)
+    def _parts(self, content: VersionedContent, before: IndexManifest | None) -> tuple[PartFile, ...]:
+        kept, _ = content.kept("leaderboard", None if before is None else before.state)
         parts: list[PartFile] = []
         for part in () if before is None else before.parts:
             of_teams = content.has_teams(part.start, part.stop)
@@ -150,7 +150,7 @@ class RootWriter:
         stay, cuts = cut([(part.start, part.stop, part.rows) for part in parts], content.rows_of_rounds)
         return (*parts[:stay], *(self._part(content, start, stop) for start, stop in cuts))
 
-    def _part(self, content: Content, start: int, stop: int) -> PartFile:
+    def _part(self, content: VersionedContent, start: int, stop: int) -> PartFile:
         file = self._write("rounds", encode_part(content.rounds(start, stop)))
         rows, teams = sum(content.rows_of_rounds[start:stop]), content.has_teams(start, stop)
         return PartFile(file.name, file.size, file.digest, start, stop, rows, teams)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ranklake.storage.lake.access.lake import digest_of
-
-__all__ = ["PrefixDigests", "as_bytes", "digest_of_facts", "digest_of_rows"]
+__all__ = ["PrefixDigests", "Rows", "as_bytes", "digest_of_rows"]
 
 MAX_DIGESTS = 2_048  # longer sequences have a digest every 2, 4, 8, ... rows
 _DIGITS = 12  # hex digits of a digest
@@ -77,11 +74,6 @@ def as_bytes(*columns: npt.NDArray[Any]) -> Rows:
     widths = [column.dtype.itemsize * math.prod(column.shape[1:]) for column in columns]
     parts = [np.ascontiguousarray(column).view(np.uint8) for column in columns]
     return np.hstack([part.reshape(-1, width) for part, width in zip(parts, widths, strict=True)])
-
-
-def digest_of_facts(facts: Any) -> str:
-    """Digest of values of JSON, 32 hex digits."""
-    return digest_of(json.dumps(facts, sort_keys=True, allow_nan=False).encode("utf-8", "surrogatepass"))
 
 
 def digest_of_rows(table: pa.Table) -> str:

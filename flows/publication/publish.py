@@ -34,10 +34,10 @@ from ..common.extras import need
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import count
 from ..common.titles import TitlesChoice
-from .content import Content
 from .index_manifest import LATEST, delete_published, was_cut_off
 from .index_writer import RootWriter
-from .updates import State, update
+from .states import State, VersionedContent
+from .updates import update
 
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
@@ -135,11 +135,13 @@ def publish(
         if rebuild:
             delete_published(lake, run_name, lease)
         return _publish(
-            lake, run_name, Content(lake, run_name, deviations, titles, on_progress), lease, maintain, index
+            lake, run_name, VersionedContent(lake, run_name, deviations, titles, on_progress), lease, maintain, index
         )
 
 
-def _publish(lake: Lake, run_name: str, content: Content, lease: Lease, maintain: bool, index: bool) -> PublishReport:
+def _publish(
+    lake: Lake, run_name: str, content: VersionedContent, lease: Lease, maintain: bool, index: bool
+) -> PublishReport:
     """Publish all tables and then their root. Old files are removed first, which frees space on a full disk."""
     began = time.perf_counter()
     target, merged, removed = _Target(lake, run_name, lease), 0, 0

@@ -6,18 +6,16 @@ Players and contests come before the ratings that refer to them, so that joins a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
-from .content import Content
+from .states import State, VersionedContent
 
 __all__ = ["Changes", "Target", "update"]
-
-State = Mapping[str, Any]
 
 
 class Target(Protocol):
@@ -47,56 +45,30 @@ class Changes(NamedTuple):
     tables: tuple[str, ...]
 
 
-def update(content: Content, target: Target) -> Changes:
+def update(content: VersionedContent, target: Target) -> Changes:
     """Write what differs."""
-    changed = [name for name in ("players", "contests") if _update_list(content, target, name)]
-    kept, published = _before(content, target, "ratings")
-    added = 0
-    if not kept == published == content.n_rounds:
+    changed = [name for name in (*PUBLISHED, *OF_ATTRIBUTES) if not content.is_current(name, target.state(name))]
+    if not content.attributes.num_rows:
+        changed = [name for name in changed if name in PUBLISHED or target.has(name)]
+    n_kept, added = content.kept("ratings", target.state("ratings"))[0], 0
 
-        def rows() -> Iterator[pa.RecordBatch]:
-            nonlocal added
-            for batch in content.ratings(kept):
-                added += batch.num_rows
-                yield batch
+    def ratings() -> Iterator[pa.RecordBatch]:
+        nonlocal added
+        for batch in content.ratings(n_kept):
+            added += batch.num_rows
+            yield batch
 
-        target.append("ratings", rows(), content.state("ratings"), None if kept == published > 0 else kept)
-        changed.append("ratings")
-    if _update_leaderboard(content, target):
-        changed.append("leaderboard")
-    for name in OF_ATTRIBUTES:
-        state = content.attribute_state(name)
-        if target.state(name) != state and (target.has(name) or content.attributes.num_rows):
+    for name in changed:
+        state = content.state(name)
+        kept, published = content.kept(name, target.state(name)) if name not in OF_ATTRIBUTES else (0, 0)
+        grows = kept == published > 0
+        if name == "ratings":
+            target.append(name, ratings(), state, None if grows else kept)
+        elif name == "leaderboard":
+            rows = content.leaderboard(target.rows(name), published) if grows else content.leaderboard()
+            target.replace(name, rows, state)
+        elif grows:
+            target.append(name, getattr(content, name).slice(published).to_batches(), state)
+        else:
             target.replace(name, getattr(content, name), state)
-            changed.append(name)
-    return Changes(kept, added, tuple(changed))
-
-
-def _update_list(content: Content, target: Target, name: str) -> bool:
-    """Append new players or contests, or replace all if a published row has changed."""
-    rows, before = getattr(content, name), target.state(name) or {}
-    state = content.list_state(name)
-    if before == state:
-        return False
-    published = int(before.get("rows", 0))
-    if 0 < published < rows.num_rows and content.list_state(name, published) == before:
-        target.append(name, rows.slice(published).to_batches(), state)
-    else:
-        target.replace(name, rows, state)
-    return True
-
-
-def _update_leaderboard(content: Content, target: Target) -> bool:
-    kept, published = _before(content, target, "leaderboard")
-    if kept == published == content.n_rounds and content.same_titles(target.state("leaderboard")):
-        return False
-    extends = kept == published > 0
-    board = content.leaderboard(target.rows("leaderboard"), published) if extends else content.leaderboard()
-    target.replace("leaderboard", board, content.state("leaderboard"))
-    return True
-
-
-def _before(content: Content, target: Target, name: str) -> tuple[int, int]:
-    """The unchanged rounds of a table, and all its rounds."""
-    state = target.state(name)
-    return (0, 0) if state is None else (content.kept(name, state), int(state.get("rows", 0)))
+    return Changes(n_kept, added, tuple(changed))

@@ -15,8 +15,8 @@ from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ..common.extras import MissingExtraError, need
-from .content import Content
 from .index_manifest import INDEX, LATEST, LATEST_OF, IndexFile, index_path, read_root
+from .states import VersionedContent
 
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
@@ -123,16 +123,9 @@ def _verify_latest(lake: Lake, folder: str) -> Iterator[str]:
 def _is_current(lake: Lake, run_name: str, tables: dict[str, PublishedTable]) -> bool:
     """Whether a publish would change nothing now."""
     states = {name: table.state or {} for name, table in tables.items()}
-    content = Content(lake, run_name, states["ratings"].get("deviations"))
-    if any(states[name] != content.list_state(name) for name in ("players", "contests")):
-        return False
-    for name in OF_ATTRIBUTES:
-        if (name in tables or content.attributes.num_rows) and states.get(name) != content.attribute_state(name):
-            return False
-    whole = content.n_rounds
-    return all(
-        content.kept(name, states[name]) == states[name].get("rows") == whole for name in ("ratings", "leaderboard")
-    )
+    content = VersionedContent(lake, run_name, states["ratings"].get("deviations"))
+    known = [name for name in (*PUBLISHED, *OF_ATTRIBUTES) if name in tables or content.attributes.num_rows]
+    return all(content.is_current(name, states.get(name), titles=False) for name in known)
 
 
 def _deviations(tables: dict[str, PublishedTable]) -> list[str]:

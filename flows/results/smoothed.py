@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from ranklake.storage import Chain, LakeError, Run
+from ranklake.storage.lake.access.lake import digest_of_facts
 from ranklake.storage.lake.layout import smoothing_folder
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
@@ -60,4 +59,4 @@ def smoothing_digest(chain: Chain, params: Mapping[str, Any]) -> str:
     """Digest of the inputs of a smoothing: all rounds of a run, and the hyperparameters."""
     last = chain.segments[-1].last_digest if chain.segments else ""
     facts = [last, chain.stop_round, dict(params), NUMERICS]
-    return hashlib.blake2b(json.dumps(facts, sort_keys=True, allow_nan=False).encode(), digest_size=16).hexdigest()
+    return digest_of_facts(facts)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -14,7 +15,7 @@ from ..prefetch import prefetch
 from ..remedies import with_remedies
 from .files import LakeFiles
 
-__all__ = ["Lake", "Written", "digest_of"]
+__all__ = ["Lake", "Written", "digest_of", "digest_of_facts"]
 
 _AT_ONCE = 16  # requests to an object store under way at the same time
 
@@ -29,6 +30,11 @@ class Written(NamedTuple):
 def digest_of(data: bytes | pa.Buffer) -> str:
     """BLAKE2b-128 of ``data``, 32 hex digits."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def digest_of_facts(facts: Any) -> str:
+    """Digest of values of JSON, as :func:`digest_of`."""
+    return digest_of(json.dumps(facts, sort_keys=True, allow_nan=False).encode("utf-8", "surrogatepass"))
 
 
 class Lake(LakeFiles):

@@ -129,17 +129,17 @@ def test_publish__tables_of_an_earlier_release_get_the_columns_with_new_rounds(
 
 def earlier_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ratings without the columns, and no smoothing in the state of the table."""
-    from ranklake.flows.publication import content
+    from ranklake.flows.publication.states import VersionedContent
     from ranklake.storage.lake.schemas import PUBLISHED
 
-    now, state = PUBLISHED["ratings"], content.Content.state
+    now, state = PUBLISHED["ratings"], VersionedContent.state
     names = [name for name in now.names if name not in SKILLS]
     monkeypatch.setitem(PUBLISHED, "ratings", pa.schema([now.field(name) for name in names]))
 
-    def without(self: content.Content, name: str) -> dict[str, object]:
+    def without(self: VersionedContent, name: str) -> dict[str, object]:
         return {key: value for key, value in state(self, name).items() if key != "smoothing"}
 
-    monkeypatch.setattr(content.Content, "state", without)
+    monkeypatch.setattr(VersionedContent, "state", without)
 
 
 def test_export__has_the_columns_of_the_published_table(lake: Lake) -> None:

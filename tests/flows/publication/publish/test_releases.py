@@ -15,6 +15,7 @@ from helpers.publishing import CONTESTS, corrected, go_on
 from helpers.tables import TABLES, assert_published, contents, delta, folder, read, same_content
 
 import ranklake.flows.publication.content
+import ranklake.flows.publication.states
 from ranklake.flows.publication.content import Content
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Contest, Lake
@@ -58,7 +59,7 @@ def later_release(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_publish__tables_of_a_release_with_other_rows_are_replaced(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(lake, "run")
-    monkeypatch.setattr(ranklake.flows.publication.content, "_MEANING", 2)
+    monkeypatch.setattr(ranklake.flows.publication.states, "_MEANING", 2)
     assert publish(lake, "run").kept == 0
     assert publish(lake, "run").tables == ()
     assert_published(lake)
