@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
+from .terminal.output import print_line, write_utf8
 from .terminal.process import escape_logs, interruptible, print_traceback, print_usage
-from .terminal.terminal import print_line, write_utf8
 
 __all__ = ["LazyGroup", "cli", "main"]
 

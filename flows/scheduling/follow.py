@@ -46,7 +46,7 @@ Show = Callable[[str, str], AbstractContextManager[ProgressCallback]]  # the wor
 
 @contextmanager
 def unseen(what: str, units: str) -> Iterator[ProgressCallback]:
-    """Progress that is not shown; see :func:`ranklake.flows.cli.terminal.terminal.progress` for a visible one."""
+    """Progress that is not shown; see :func:`ranklake.flows.cli.terminal.output.progress` for a visible one."""
     yield lambda done, total, text: None
 
 

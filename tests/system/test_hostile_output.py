@@ -20,7 +20,7 @@ from helpers.lakes import start
 from rich.console import Console
 
 import ranklake.flows.maintenance.status
-from ranklake.flows.cli.terminal.terminal import progress
+from ranklake.flows.cli.terminal.output import progress
 from ranklake.flows.common.text import LONGEST_CELL, LONGEST_MESSAGE, visible
 from ranklake.flows.experiments.base import Report, Table
 from ranklake.flows.experiments.render import to_html

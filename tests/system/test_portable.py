@@ -358,7 +358,7 @@ def test_names__of_lakes_made_before_stay_usable(invoke: Command, tmp_path: Path
 def test_output__to_a_pipe_is_utf8_in_any_locale(encoding: str, tmp_path: Path) -> None:
     import io
 
-    from ranklake.flows.cli.terminal.terminal import write_utf8
+    from ranklake.flows.cli.terminal.output import write_utf8
 
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, newline="\r\n")

@@ -8,25 +8,20 @@ from typing import TYPE_CHECKING
 import click
 
 from ...common.text import count
-from ..terminal.parameters import TIME, LakeAddress
-from ..terminal.terminal import (
+from ..terminal.options import (
+    TIME,
+    LakeAddress,
     check_safe,
     dataset_option,
     lake_option,
-    print_freshness,
-    print_line,
-    print_table,
-    print_wait,
     safe_option,
     usage,
     wide_option,
-    write_rows,
 )
+from ..terminal.output import print_freshness, print_line, print_table, print_wait, write_rows
 
 if TYPE_CHECKING:
     from ranklake.storage import Dataset, Entry, Ingest, Log
-
-__all__ = ["alias", "amend", "attributes", "log", "remove", "unalias"]
 
 why_option = click.option("--why", default="", metavar="TEXT", help="The reason, for the log.")
 

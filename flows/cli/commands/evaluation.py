@@ -9,24 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.text import count
-from ..terminal.parameters import RUN, LakeAddress
-from ..terminal.terminal import (
-    dataset_option,
-    lake_option,
-    print_freshness,
-    print_line,
-    print_table,
-    progress,
-    show_compilation,
-    usage,
-    wide_option,
-    write_json,
-)
+from ..terminal.options import RUN, LakeAddress, dataset_option, lake_option, usage, wide_option
+from ..terminal.output import print_freshness, print_line, print_table, progress, show_compilation, write_json
 
 if TYPE_CHECKING:
     from ...evaluation.evaluate import Evaluation
-
-__all__ = ["evaluate", "tune"]
 
 BREAKDOWNS = ("era", "size", "experience", "rank-error")
 FILTERS = ("everyone", "experienced", "top100")

@@ -10,10 +10,8 @@ from typing import Any
 import click
 
 from ..terminal.file_options import read_options, table_options
-from ..terminal.parameters import LAKE, LakeAddress
-from ..terminal.terminal import print_line, print_table, progress, usage, wide_option
-
-__all__ = ["experiment"]
+from ..terminal.options import LAKE, LakeAddress, usage, wide_option
+from ..terminal.output import print_line, print_table, progress
 
 
 @click.command()

@@ -12,23 +12,20 @@ import click
 
 from ...common.progress import not_shown
 from ...common.text import count
-from ..terminal.parameters import LakeAddress
-from ..terminal.terminal import (
+from ..terminal.options import (
+    LakeAddress,
     check_safe,
     deviations_option,
     lake_option,
-    print_line,
-    progress,
     run_option,
     safe_option,
     titles_option,
     usage,
 )
+from ..terminal.output import print_line, progress
 
 if TYPE_CHECKING:
     from ...common.titles import TitlesChoice
-
-__all__ = ["export"]
 
 _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 

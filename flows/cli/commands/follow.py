@@ -13,25 +13,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..terminal.file_options import contest_options, query_options, query_text, table_options
-from ..terminal.parameters import SPAN, LakeAddress
-from ..terminal.process import interruptible
-from ..terminal.terminal import (
+from ..terminal.options import (
+    SPAN,
     SWITCH_SECONDS,
     EngineChoice,
+    LakeAddress,
     engine_options,
     lake_option,
-    print_line,
-    progress,
     replace_option,
     target_options,
     usage,
-    waiting_for,
 )
+from ..terminal.output import print_line, progress, waiting_for
+from ..terminal.process import interruptible
 
 if TYPE_CHECKING:
     from ...scheduling.follow import FollowReport
-
-__all__ = ["follow"]
 
 
 @click.command()

@@ -12,27 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.text import count
-from ..terminal.parameters import DATASET, RUN, LakeAddress
+from ..terminal.options import DATASET, RUN, LakeAddress, lake_option, steal_option, usage, wide_option
+from ..terminal.output import print_line, print_table, print_wait, progress, show_compilation, write_json
 from ..terminal.process import without_pandas
-from ..terminal.terminal import (
-    lake_option,
-    print_line,
-    print_table,
-    print_wait,
-    progress,
-    show_compilation,
-    steal_option,
-    usage,
-    wide_option,
-    write_json,
-)
 
 if TYPE_CHECKING:
     from ranklake.storage import Lake
 
     from ...maintenance.verify import Verifier
-
-__all__ = ["compact", "delete", "runs", "verify"]
 
 _MOST_ROWS = 1_000_000  # participations of a run without an index that are read to find its pools
 

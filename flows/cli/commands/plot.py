@@ -7,25 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..terminal.parameters import RUN, LakeAddress
+from ..terminal.options import RUN, LakeAddress, deviations_option, lake_option, run_option, titles_option, usage
+from ..terminal.output import print_freshness, print_line, progress
 from ..terminal.process import without_pandas
-from ..terminal.terminal import (
-    deviations_option,
-    lake_option,
-    print_freshness,
-    print_line,
-    progress,
-    run_option,
-    titles_option,
-    usage,
-)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ...common.titles import TitlesChoice
-
-__all__ = ["plot"]
 
 output_option = click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, writable=True), metavar="FILE",

@@ -6,27 +6,24 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from ..terminal.parameters import FINITE, TIME, LakeAddress, handles_in
-from ..terminal.process import without_pandas
-from ..terminal.terminal import (
+from ..terminal.options import (
+    FINITE,
+    TIME,
+    LakeAddress,
     check_safe,
     deviations_option,
+    handles_in,
     lake_option,
-    print_freshness,
-    print_line,
-    print_table,
     run_option,
     safe_option,
     usage,
     wide_option,
-    write_json,
-    write_rows,
 )
+from ..terminal.output import print_freshness, print_line, print_table, write_json, write_rows
+from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
     from ...frames.prediction import Prediction
-
-__all__ = ["predict", "teamrate"]
 
 _MATRIX = 8  # maximum number of entrants for a table with the chances of every pair
 _LADDER = 25  # maximum number of places in a table

@@ -7,27 +7,24 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from ..terminal.file_options import read_options, table_options
-from ..terminal.parameters import TIME, LakeAddress, handles_in
-from ..terminal.process import without_pandas
-from ..terminal.terminal import (
+from ..terminal.options import (
+    TIME,
+    LakeAddress,
     check_safe,
     deviations_option,
+    handles_in,
     lake_option,
-    print_freshness,
-    print_line,
-    print_table,
     run_option,
     safe_option,
     titles_option,
     usage,
     wide_option,
-    write_rows,
 )
+from ..terminal.output import print_freshness, print_line, print_table, write_rows
+from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
     from ...common.titles import TitlesChoice
-
-__all__ = ["preview"]
 
 
 @click.command()

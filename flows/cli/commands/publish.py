@@ -6,27 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..terminal.parameters import RUN, LakeAddress
-from ..terminal.process import without_pandas
-from ..terminal.terminal import (
+from ..terminal.options import (
+    RUN,
+    LakeAddress,
     deviations_option,
     lake_option,
-    print_freshness,
-    print_line,
-    progress,
     run_option,
     steal_option,
     target_options,
     titles_option,
     usage,
 )
+from ..terminal.output import print_freshness, print_line, progress
+from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
     from ...common.titles import TitlesChoice
     from ...publication.publish import PublishReport
     from ...site.publish import SiteReport
-
-__all__ = ["publish", "serve"]
 
 
 @click.command()

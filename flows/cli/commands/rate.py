@@ -8,27 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..terminal.parameters import TITLES, LakeAddress
-from ..terminal.process import keep_freed_memory, without_pandas
-from ..terminal.terminal import (
+from ..terminal.options import (
     SWITCH_SECONDS,
+    TITLES,
     EngineChoice,
+    LakeAddress,
     engine_options,
     lake_option,
-    print_line,
-    progress,
     replace_option,
     run_option,
-    show_compilation,
     steal_option,
     usage,
 )
+from ..terminal.output import print_line, progress, show_compilation
+from ..terminal.process import keep_freed_memory, without_pandas
 
 if TYPE_CHECKING:
     from ...common.titles import TitlesChoice
     from ...rating.multi_run import ManyProgress
-
-__all__ = ["rate", "smooth"]
 
 
 @click.command()

@@ -7,29 +7,25 @@ from typing import TYPE_CHECKING
 import click
 
 from ...common.text import count
-from ..terminal.parameters import AGE, RUN, TIME, LakeAddress
-from ..terminal.process import without_pandas
-from ..terminal.terminal import (
+from ..terminal.options import (
+    AGE,
+    RUN,
+    TIME,
+    LakeAddress,
     check_safe,
     deviations_option,
     lake_option,
-    print_freshness,
-    print_line,
-    print_table,
-    progress,
     run_option,
     safe_option,
     titles_option,
     usage,
     wide_option,
-    write_json,
-    write_rows,
 )
+from ..terminal.output import print_freshness, print_line, print_table, progress, write_json, write_rows
+from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
     from ...common.titles import TitlesChoice
-
-__all__ = ["diff", "explain", "leaderboard", "player"]
 
 
 @click.command()

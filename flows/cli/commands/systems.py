@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..terminal.terminal import print_line, print_table, progress, usage, write_json
+from ..terminal.options import usage
+from ..terminal.output import print_line, print_table, progress, write_json
 
 if TYPE_CHECKING:
     from ...common.configuration.hyperparameters import Description, Parameter
     from ...common.configuration.presets import Preset
-
-__all__ = ["systems", "warm"]
 
 
 @click.command()

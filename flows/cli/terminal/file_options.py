@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .terminal import gathered, usage
+from .options import gathered, usage
 
 if TYPE_CHECKING:
     from ...sources.options import ReadOptions

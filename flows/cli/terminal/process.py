@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from ...common.text import message
-from .terminal import print_line
+from .output import print_line
 
 __all__ = [
     "GRACE_SECONDS",

@@ -20,7 +20,7 @@ from helpers.lakes import contest, copy_of, files, ingest, lake_of, rate_run, ra
 from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.cli.main import cli
-from ranklake.flows.cli.terminal.terminal import progress
+from ranklake.flows.cli.terminal.output import progress
 from ranklake.flows.common.progress import ProgressLog
 from ranklake.storage import Contest, Dataset, Lake, Run
 

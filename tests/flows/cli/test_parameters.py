@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from ranklake.flows.cli.terminal.parameters import AGE, SPAN
+from ranklake.flows.cli.terminal.options import AGE, SPAN
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("15m", 900), ("2h", 7_200), ("3d", 259_200)])

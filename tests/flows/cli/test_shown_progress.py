@@ -16,7 +16,7 @@ from helpers.commands import Command
 from helpers.folders import write_folder
 from helpers.lakes import lake_of, rate_run, synthetic
 
-from ranklake.flows.cli.terminal.terminal import print_line, progress, show_compilation
+from ranklake.flows.cli.terminal.output import print_line, progress, show_compilation
 from ranklake.flows.common.progress import ProgressLog
 
 CONTESTS = synthetic(30, seed=3, spice=False)

@@ -13,17 +13,8 @@ from ...terminal.file_options import (
     result_options,
     table_options,
 )
-from ...terminal.parameters import LakeAddress
-from ...terminal.terminal import (
-    dataset_option,
-    lake_option,
-    rewrite_option,
-    steal_option,
-    usage,
-)
+from ...terminal.options import LakeAddress, dataset_option, lake_option, rewrite_option, steal_option, usage
 from .output import ingest_checked, ingest_requested
-
-__all__ = ["ingest_database", "ingest_files"]
 
 
 @click.command("files", short_help="Ingest contests from tables, folders and archives.")

@@ -8,22 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...terminal.file_options import delimiter_option, encoding_option, time_format_option
-from ...terminal.parameters import DATASET, LakeAddress
-from ...terminal.terminal import (
-    dataset_option,
-    lake_option,
-    print_wait,
-    progress,
-    rewrite_option,
-    steal_option,
-    usage,
-)
+from ...terminal.options import DATASET, LakeAddress, dataset_option, lake_option, rewrite_option, steal_option, usage
+from ...terminal.output import print_wait, progress
 from .output import ingest_checked, print_report
 
 if TYPE_CHECKING:
     from ....sources.base import OnError
-
-__all__ = ["ingest_games", "ingest_synthetic"]
 
 
 @click.command("games", short_help="Ingest one-to-one games from tables and PGN files.")

@@ -6,8 +6,6 @@ import click
 
 from . import files, games, sites
 
-__all__ = ["ingest"]
-
 
 @click.group()
 def ingest() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...terminal.parameters import LakeAddress
-from ...terminal.terminal import print_line, print_wait, progress
+from ...terminal.options import LakeAddress
+from ...terminal.output import print_line, print_wait, progress
 
 if TYPE_CHECKING:
     from ....ingestion.files import ReadContests

@@ -8,12 +8,9 @@ from typing import Any
 
 import click
 
-from ...terminal.parameters import DATASET, LakeAddress
-from ...terminal.terminal import lake_option, print_wait, progress, rewrite_option, steal_option, usage
+from ...terminal.options import DATASET, LakeAddress, lake_option, rewrite_option, steal_option, usage
+from ...terminal.output import print_wait, progress
 from .output import ingest_requested, print_report
-
-__all__ = ["ingest_kaggle", "normalise", "site_commands"]
-
 
 _SITE_OPTIONS = (
     click.option("--dataset", type=DATASET, help="Name of the data set; by default the site's."),
