@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..results.migration.comparison import Migration
+    from ..answers.diff import Migration
 
 __all__ = ["MOST_PLAYERS", "comparison_figure", "dates", "histogram", "is_dated", "players_figure"]
 
