@@ -33,11 +33,8 @@ def history_graph(players: Sequence[Player], form: RatingFormat) -> dict[str, An
     One player has the band of mu +- 2 sigma and dots of performances; several have their lines only. Values that are
     not finite are left out. Performances far from all ratings are at the edge.
 
-    Parameters
-    ----------
-    players
-        For each the ``handle``, and lists, oldest round first: ``times``, the ends of the contests in UTC seconds;
-        ``rating``, ``mu`` and ``sigma`` after each round, and ``perf``, rating points; None or NaN without one.
+    ``players``: for each the ``handle``, and lists, oldest round first: ``times``, the ends of the contests in UTC
+    seconds; ``rating``, ``mu`` and ``sigma`` after each round, and ``perf``, rating points; None or NaN without one.
     """
     alone = len(players) == 1
     times = [t for one in players for t in one["times"]]

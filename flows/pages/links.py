@@ -21,14 +21,10 @@ __all__ = ["Links", "ServerLinks", "SiteLinks"]
 class SiteLinks:
     """Links of the static site.
 
-    Parameters
-    ----------
-    here
-        The page, from the root of the site. All addresses are relative to the root, see :attr:`base`.
-    version
-        Folder of the version, from the root; empty on pages that belong to no version, whose links a script completes.
-    assets
-        Folder of the style sheets and scripts, from the root.
+    ``here``: the page, from the root of the site. All addresses are relative to the root, see :attr:`base`.
+    ``version``: folder of the version, from the root; empty on pages that belong to no version, whose links a script
+    completes.
+    ``assets``: folder of the style sheets and scripts, from the root.
     """
 
     here: str
@@ -70,12 +66,8 @@ class SiteLinks:
 class ServerLinks:
     """Links of the server.
 
-    Parameters
-    ----------
-    root
-        Path of the server behind a proxy, without a slash at the end; empty at the root of a host.
-    run
-        Name of the run.
+    ``root``: path of the server behind a proxy, without a slash at the end; empty at the root of a host.
+    ``run``: name of the run.
     """
 
     root: str

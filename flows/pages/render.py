@@ -35,20 +35,12 @@ POLICY = (
 class RunFacts:
     """The run that a page is about.
 
-    Attributes
-    ----------
-    name, system, dataset : str
-        Names of the run, of its system and of its data set.
-    n_players, n_rounds : int
-        Rated players and rounds.
-    last_time_seconds : int
-        End of the last contest, UTC; 0 if unknown.
-    format : RatingFormat
-        Titles and decimals of the ratings.
-    attributes : tuple of str
-        The attributes of the players, which make groups.
-    pools : str
-        A line about pools of players who never met; empty if there is one pool, or if it is not known.
+    ``name``, ``system``, ``dataset``: names of the run, of its system and of its data set.
+    ``n_players``, ``n_rounds``: rated players and rounds.
+    ``last_time_seconds``: end of the last contest, UTC; 0 if unknown.
+    ``format``: titles and decimals of the ratings.
+    ``attributes``: the attributes of the players, which make groups.
+    ``pools``: a line about pools of players who never met; empty if there is one pool, or if it is not known.
     """
 
     name: str
@@ -65,10 +57,7 @@ class RunFacts:
 class Templates:
     """The templates of this package.
 
-    Raises
-    ------
-    MissingExtraError
-        The package jinja2 is not installed.
+    Raises MissingExtraError: the package jinja2 is not installed.
     """
 
     @staticmethod
@@ -101,11 +90,8 @@ class Templates:
     def render(self, template: str, run: RunFacts, links: Links, /, **context: Any) -> str:
         """A page as HTML.
 
-        Parameters
-        ----------
-        template
-            ``leaderboard``, ``groups``, ``player``, ``compare``, ``contests``, ``contest``, ``distribution`` or
-            ``preview``. The beginning of each template lists what it reads from ``context``.
+        ``template``: ``leaderboard``, ``groups``, ``player``, ``compare``, ``contests``, ``contest``, ``distribution``
+        or ``preview``. The beginning of each template lists what it reads from ``context``.
         """
         form, markup = run.format, self._markup
         step = steps(form.titles)

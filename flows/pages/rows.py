@@ -29,11 +29,8 @@ Columns = Mapping[str, Sequence[Any]]
 def board_rows(board: Columns, form: RatingFormat, links: Links) -> str:
     """The leaderboard, a body for each title: place, player, rating, sigma, rounds, highest rating, last contest.
 
-    Parameters
-    ----------
-    board
-        ``place, handle, rating, sigma, n_rounds, max_rating, last_time_seconds``, one list each; ``country``, shown
-        beside the name, may be missing.
+    ``board``: ``place, handle, rating, sigma, n_rounds, max_rating, last_time_seconds``, one list each; ``country``,
+    shown beside the name, may be missing.
     """
     shown, tier, player, country = _number(form), _tiers(form), _players(links), _countries()
     names = ("place", "handle", "rating", "sigma", "n_rounds", "max_rating", "last_time_seconds")
@@ -53,11 +50,8 @@ def board_rows(board: Columns, form: RatingFormat, links: Links) -> str:
 def standing_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
     """Rows of standings: place, player, performance, rating before and after, change.
 
-    Parameters
-    ----------
-    rows
-        ``place, handle, perf, rating, change``, one list each; the change of a newcomer is None. With ``team``, whose
-        members are adjacent. With ``rated``, which is false for unrated participants.
+    ``rows``: ``place, handle, perf, rating, change``, one list each; the change of a newcomer is None. With ``team``,
+    whose members are adjacent. With ``rated``, which is false for unrated participants.
     """
     shown, tier, player = _number(form), _tiers(form), _players(links)
     names = ("handle", "perf", "rating", "change")
@@ -79,11 +73,8 @@ def standing_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
 def preview_rows(rows: Columns, form: RatingFormat, links: Links) -> str:
     """Rows of a preview: place, player, performance, rating before and after, change, expected place, next title.
 
-    Parameters
-    ----------
-    rows
-        Lists of the columns of a preview, perhaps with ``team``; None for no value. Entrants without a place have no
-        change.
+    ``rows``: lists of the columns of a preview, perhaps with ``team``; None for no value. Entrants without a place have
+    no change.
     """
     shown, tier, player = _number(form), _tiers(form), _players(links)
     names = ("handle", "perf", "rating_before", "rating", "change", "expected_place", "next_title",

@@ -77,12 +77,9 @@ def leaderboard(
 ) -> dict[str, Any]:
     """Page ``page`` of the leaderboard, from 0.
 
-    Parameters
-    ----------
-    group
-        Only players with this value of an attribute.
-    active
-        Only players with a contest in this time before the end of the last contest, a key of ``ACTIVE``; empty for all.
+    ``group``: only players with this value of an attribute.
+    ``active``: only players with a contest in this time before the end of the last contest, a key of ``ACTIVE``; empty
+    for all.
     """
     start = page * BOARD_ROWS
     found = run.leaderboard(start, BOARD_ROWS, group=group, active=parse_span(active, AGES) if active else None)
@@ -158,18 +155,11 @@ def standings(
 ) -> dict[str, Any]:
     """A contest and its standings.
 
-    Parameters
-    ----------
-    about
-        ``contest_id, name, url, time_seconds``.
-    rows
-        Columns as for :func:`ranklake.flows.pages.rows.standing_rows`.
-    n_rows
-        Number of all rows.
-    most
-        Rows on the page, perhaps more so that no team is divided; by default all.
-    data
-        Address of all rows, if the page has not all.
+    ``about``: ``contest_id, name, url, time_seconds``.
+    ``rows``: columns as for :func:`ranklake.flows.pages.rows.standing_rows`.
+    ``n_rows``: number of all rows.
+    ``most``: rows on the page, perhaps more so that no team is divided; by default all.
+    ``data``: address of all rows, if the page has not all.
     """
     team = rows.get("team", [])
     shown = rows if most is None else {name: values[: whole_teams(team, most)] for name, values in rows.items()}

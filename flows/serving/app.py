@@ -50,15 +50,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 def create_app(served: ServedRuns, refresh_seconds: float = 2.0) -> Starlette:
     """The application over published runs.
 
-    Parameters
-    ----------
-    served
-        The runs, opened.
-    refresh_seconds
-        Interval at which the lake is asked for a new version; 0 never asks.
-
-    Notes
-    -----
+    ``refresh_seconds``: interval at which the lake is asked for a new version; 0 never asks.
     Handlers find what they share in ``app.state``.
     """
     return _Api(served, refresh_seconds).app()

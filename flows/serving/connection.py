@@ -27,22 +27,14 @@ _LOOKS = 4  # at a connection, within the shortest time
 class Bounds:
     """Bounds of a connection.
 
-    Attributes
-    ----------
-    head_bytes : int
-        Of a head: the request line and the headers. Also of what comes between two parts of a body, and after it:
-        the lengths of chunks with their extensions, and trailers.
-    head_seconds, body_seconds : float
-        From the connection, or from the first byte of a further request, to the end of a head; from there to the end of
-        the body.
-    unread_seconds : float
-        Time in which a client that has an answer to read reads nothing.
-    idle_seconds : float
-        Time between two requests.
-    pipelined : int
-        Number of requests on one connection that wait for the answer to an earlier one.
-    connections : int
-        Number of open ones.
+    ``head_bytes``: of a head: the request line and the headers. Also of what comes between two parts of a body, and
+    after it: the lengths of chunks with their extensions, and trailers.
+    ``head_seconds``, ``body_seconds``: from the connection, or from the first byte of a further request, to the end of
+    a head; from there to the end of the body.
+    ``unread_seconds``: time in which a client that has an answer to read reads nothing.
+    ``idle_seconds``: time between two requests.
+    ``pipelined``: number of requests on one connection that wait for the answer to an earlier one.
+    ``connections``: number of open ones.
     """
 
     head_bytes: int = 64 << 10

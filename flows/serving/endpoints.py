@@ -46,16 +46,10 @@ class Moved(Exception):
 class Endpoint:
     """An endpoint about one run.
 
-    Attributes
-    ----------
-    path : str
-        Below ``/api/v1/runs/{run}``; at most one variable.
-    answer
-        The result for a run and the values of all parameters: a JSON value or :class:`Rows`.
-    quick : bool
-        Whether it takes less time than the way to a thread and back.
-    long : tuple of str
-        Parameters with which the answer is a long computation, see :class:`Workers`.
+    ``path``: below ``/api/v1/runs/{run}``; at most one variable.
+    ``answer``: the result for a run and the values of all parameters: a JSON value or :class:`Rows`.
+    ``quick``: whether it takes less time than the way to a thread and back.
+    ``long``: parameters with which the answer is a long computation, see :class:`Workers`.
     """
 
     path: str
@@ -107,10 +101,7 @@ def _leaderboard(run: PublishedRun, values: Values) -> Rows:
 def group_of(run: PublishedRun, text: str) -> Group:
     """The attribute and the value of ``ATTRIBUTE:VALUE``; of several attributes that fit, the longest.
 
-    Raises
-    ------
-    Problem
-        The run has no such attribute.
+    Raises Problem: the run has no such attribute.
     """
     for name in sorted(run.attributes, key=len, reverse=True):
         if text.startswith(f"{name}:"):
@@ -206,10 +197,7 @@ def _page(page: Page, values: Values) -> Rows:
 def _current(run: PublishedRun, handle: str) -> str:
     """The handle, if it is the current one.
 
-    Raises
-    ------
-    Moved
-        The player has another handle now.
+    Raises Moved: the player has another handle now.
     """
     current = run.handles.handle(run.handles.row(handle))
     if current != handle:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from hashlib import blake2b
 from mimetypes import guess_type
 from time import time
@@ -148,7 +147,7 @@ class ServerPages:
                 status = 200
             except Problem as problem:
                 found, status = {"error": problem.detail}, problem.status
-            context = preview_page.FORM | asdict(form) | found
+            context = preview_page.FORM | form | found
             html = lambda: Body(self._templates.render("preview", views.facts(run), links, **context).encode(), _HTML)  # noqa: E731
             response = await respond(request, html, _HEADERS | NOT_KEPT)
         response.status_code = status

@@ -6,8 +6,7 @@ import io
 import itertools
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
@@ -23,7 +22,7 @@ from .previews import MOST_PREVIEWED, Placed, Previews, standings_of
 if TYPE_CHECKING:
     from ..preview.standings import Standings
 
-__all__ = ["FORM", "PreviewForm", "changes", "read_form", "read_standings"]
+__all__ = ["FORM", "changes", "read_form", "read_standings"]
 
 _MOST_FIELDS = 10
 _PARTS = re.compile(rb"(?s)(?:%[0-9A-Fa-f]{2}|.){1,65536}")  # no escape is cut
@@ -36,22 +35,10 @@ FORM = {"standings": "", "entrants": "", "teams": False, "rows": None, "error": 
 """The template ``preview`` without a preview."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewForm:
-    """The fields of the form, as they were sent."""
+def read_form(body: bytes) -> dict[str, Any]:
+    """``standings, entrants, teams`` of the form in the body of a request, ``application/x-www-form-urlencoded``.
 
-    standings: str
-    entrants: str
-    teams: bool = False
-
-
-def read_form(body: bytes) -> PreviewForm:
-    """The form in the body of a request, ``application/x-www-form-urlencoded``.
-
-    Raises
-    ------
-    Problem
-        The body is no such form.
+    Raises Problem: the body is no such form.
     """
     try:
         if not body.isascii() or body.count(b"&") >= _MOST_FIELDS:
@@ -61,7 +48,7 @@ def read_form(body: bytes) -> PreviewForm:
         }
     except ValueError:
         raise Problem(400, "the body must be a form with the field `standings`") from None
-    return PreviewForm(fields.get("standings", ""), fields.get("entrants", ""), "teams" in fields)
+    return {name: fields.get(name, "") for name in ("standings", "entrants")} | {"teams": "teams" in fields}
 
 
 def _unescaped(field: bytes) -> str:
@@ -69,39 +56,30 @@ def _unescaped(field: bytes) -> str:
     return b"".join(map(unquote_to_bytes, _PARTS.findall(field.replace(b"+", b" ")))).decode()
 
 
-def changes(previews: Previews, run: PublishedRun, form: PreviewForm) -> dict[str, Any]:
+def changes(previews: Previews, run: PublishedRun, form: Mapping[str, Any]) -> dict[str, Any]:
     """The preview of a form: ``rows``, a list for each column, and ``notes``; raises as :meth:`Previews.preview`."""
-    found = previews.preview(run, lambda: read_standings(form.standings, form.entrants, form.teams))
+    found = previews.preview(run, lambda: read_standings(**form))
     return {"rows": finite_rows(found.table()).to_pydict(), "notes": found.notes}
 
 
-def read_standings(text: str, entrants: str, teams: bool = False) -> Standings:
+def read_standings(standings: str, entrants: str, teams: bool = False) -> Standings:
     """The standings of a text: names best first, one a line, with or without places; a table; or JSON of a contest.
 
     A text whose first line has a tab, comma, semicolon or bar is a table with a header, as ``ranklake preview`` reads
     it. Names have places if each line begins with one.
 
-    Parameters
-    ----------
-    entrants
-        Names of all entrants, one a line.
-    teams
-        The column ``team`` of a table names the team of each row.
-
-    Raises
-    ------
-    Problem
-        There is no name, the table has a fault, or there are too many participants.
-    ValueError
-        A player is listed twice, a place is below 1, or a participant has none.
+    ``entrants``: names of all entrants, one a line.
+    ``teams``: the column ``team`` of a table names the team of each row.
+    Raises Problem: there is no name, the table has a fault, or there are too many participants.
+    Raises ValueError: a player is listed twice, a place is below 1, or a participant has none.
     """
-    first, waiting = next(_lines(text), ""), _few(_lines(entrants))
+    first, waiting = next(_lines(standings), ""), _few(_lines(entrants))
     if not first:
         raise Problem(400, "the standings are empty: enter at least one name")
     if first.startswith(("{", "[")) or _TABLE.search(first):
-        found = _from_file(text, waiting, teams)
+        found = _from_file(standings, waiting, teams)
     else:
-        found = standings_of(_places(_few(_lines(text))), waiting)
+        found = standings_of(_places(_few(_lines(standings))), waiting)
     if len(found) > MOST_PREVIEWED:
         raise Problem(413, f"a preview takes at most {MOST_PREVIEWED:,} participants")
     return found
@@ -123,10 +101,7 @@ def _few(lines: Iterator[str]) -> list[str]:
 def _places(lines: Sequence[str]) -> list[Placed]:
     """Names with their places; without places the first line is the best.
 
-    Raises
-    ------
-    ValueError
-        Some lines begin with a place, and all others with a word such as ``DNF``.
+    Raises ValueError: some lines begin with a place, and all others with a word such as ``DNF``.
     """
     placed = [_PLACED(line) for line in lines]
     if all(placed):

@@ -63,10 +63,7 @@ class Previews:
     def answer(self, run: PublishedRun, data: bytes) -> Body:
         """The changes of all participants of the contest in a request.
 
-        Raises
-        ------
-        Problem
-            The contest is invalid or cannot be rated.
+        Raises Problem: the contest is invalid or cannot be rated.
         """
         key = ("preview", run.name, run.manifest.etag, blake2b(data, digest_size=16).digest())
         body: Body | None = self._cache.get(key)
@@ -80,10 +77,7 @@ class Previews:
     def preview(self, run: PublishedRun, standings: Callable[[], Standings]) -> Preview:
         """The changes of all participants.
 
-        Raises
-        ------
-        Problem
-            As :meth:`answer`; ``standings`` may raise ``ValueError``.
+        Raises Problem: as :meth:`answer`; ``standings`` may raise ``ValueError``.
         """
         try:
             return self._state(run).preview(standings())

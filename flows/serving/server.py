@@ -77,10 +77,7 @@ def serve(
 def http_server(app: Starlette, root_path: str = "", bounds: Bounds | None = None) -> uvicorn.Server:
     """The server of an application, not started.
 
-    Parameters
-    ----------
-    bounds
-        By default with as many connections as the process may have open files.
+    ``bounds``: by default with as many connections as the process may have open files.
     """
     import uvicorn
 

@@ -52,10 +52,7 @@ Mask = npt.NDArray[np.bool_]
 class SiteParts:
     """Writes the parts of a site into the files of a new version.
 
-    Attributes
-    ----------
-    look : str
-        Digest of the templates, scripts and style sheets.
+    ``look``: digest of the templates, scripts and style sheets.
     """
 
     def __init__(

@@ -31,16 +31,10 @@ MAX_ROUNDS = 200_000
 class SiteReport:
     """The report of a publish.
 
-    Attributes
-    ----------
-    rounds : int
-        Number of published rounds.
-    version : str
-        Folder of the version.
-    written, kept, removed : int
-        Number of files written, of unchanged files, and of removed old ones.
-    n_bytes : int
-        Bytes of the files written.
+    ``rounds``: number of published rounds.
+    ``version``: folder of the version.
+    ``written``, ``kept``, ``removed``: number of files written, of unchanged files, and of removed old ones.
+    ``n_bytes``: bytes of the files written.
     """
 
     rounds: int

@@ -50,30 +50,14 @@ _WAITING = 64  # files in memory that are not written yet
 class SiteFiles:
     """The files of one version of a site; a context manager.
 
-    Parameters
-    ----------
-    folder
-        Folder or address of the site.
-    run
-        Name of the run.
-    rebuild
-        Write every file again, and replace the site of another run.
-
-    Attributes
-    ----------
-    version : str
-        Folder of the new version, ``v/000007/``.
-    previous : str
-        Folder of the version that readers have; empty without one.
-    written, kept : int
-        Number of files written, and of those that existed.
-    bytes_written : int
-        Bytes of the files written.
-
-    Raises
-    ------
-    LakeError
-        The folder has files of something else, or the site of another run.
+    ``folder``: folder or address of the site.
+    ``run``: name of the run.
+    ``rebuild``: write every file again, and replace the site of another run.
+    ``version``: folder of the new version, ``v/000007/``.
+    ``previous``: folder of the version that readers have; empty without one.
+    ``written``, ``kept``: number of files written, and of those that existed.
+    ``bytes_written``: bytes of the files written.
+    Raises LakeError: the folder has files of something else, or the site of another run.
     """
 
     def __init__(self, folder: str, run: str, rebuild: bool = False) -> None:
@@ -143,10 +127,7 @@ class SiteFiles:
     def switch(self, shells: dict[str, str], index: str) -> None:
         """Finish the version: all its files are complete on the disk before ``index.html`` names it.
 
-        Parameters
-        ----------
-        shells
-            Pages at the root that belong to no version.
+        ``shells``: pages at the root that belong to no version.
         """
         self._write(f"{self.version}files.json", lambda: msgspec.json.encode(list(self._used)))
         self._wait(0)

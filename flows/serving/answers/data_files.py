@@ -30,10 +30,7 @@ def data_file(lake: Lake, run_name: str, path: str, headers: Mapping[str, str]) 
 
     ``headers`` are those of the request.
 
-    Raises
-    ------
-    Problem
-        There is no such file, the ranges are invalid, or the lake is not on a disk.
+    Raises Problem: there is no such file, the ranges are invalid, or the lake is not on a disk.
     """
     parts = path.split("/")
     known = path == LATEST or (parts[0] in _TABLES and len(parts) > 1)

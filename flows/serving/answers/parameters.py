@@ -23,17 +23,11 @@ _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 class Parameter:
     """A parameter of a query.
 
-    Attributes
-    ----------
-    kind
-        ``handles`` is a list of texts with commas between them. ``time`` is a date, a time or UTC seconds; its value is
-        UTC seconds. ``age`` is a number of days, weeks or years; its value is in seconds.
-    default
-        The value without the parameter; None if there is none.
-    short
-        Whether numbers of fewer than nine digits are UTC seconds, too, and not perhaps a year or a date.
-    low, high
-        Limits of a number, or of the length of a text or a list; both inclusive.
+    ``kind``: ``handles`` is a list of texts with commas between them. ``time`` is a date, a time or UTC seconds; its
+    value is UTC seconds. ``age`` is a number of days, weeks or years; its value is in seconds.
+    ``default``: the value without the parameter; None if there is none.
+    ``short``: whether numbers of fewer than nine digits are UTC seconds, too, and not perhaps a year or a date.
+    ``low``, ``high``: limits of a number, or of the length of a text or a list; both inclusive.
     """
 
     name: str
@@ -67,10 +61,7 @@ class Parameter:
     def read(self, text: str) -> Any:
         """The value of a text.
 
-        Raises
-        ------
-        Problem
-            It breaks the rule.
+        Raises Problem: it breaks the rule.
         """
         value: Any = text
         fits = len(text) <= LONGEST
@@ -134,10 +125,7 @@ class Parameter:
 def parse(parameters: Sequence[Parameter], query: Iterable[tuple[str, str]]) -> Mapping[str, Any]:
     """The values of all parameters of a query.
 
-    Raises
-    ------
-    Problem
-        A parameter is unknown, missing, given twice, or breaks its rule.
+    Raises Problem: a parameter is unknown, missing, given twice, or breaks its rule.
     """
     known = {parameter.name: parameter for parameter in parameters}
     given: dict[str, Any] = {}
@@ -162,10 +150,7 @@ def parse_form(parameters: Sequence[Parameter], query: Iterable[tuple[str, str]]
     Fields of a form that are empty are missing, of repeated ones the last one counts, and unknown ones are ignored, as
     other sites add their own to links.
 
-    Raises
-    ------
-    Problem
-        A parameter breaks its rule.
+    Raises Problem: a parameter breaks its rule.
     """
     given = {name: text.strip() for name, text in query}
     return {

@@ -25,14 +25,9 @@ _TITLES = {
 class Problem(Exception):
     """An error with its status and what the client needs to correct the request.
 
-    Attributes
-    ----------
-    status : int
-        Status code.
-    detail : str
-        What was wrong and what to do, for people.
-    facts : dict
-        More members of the document, for programs: ``parameter, value, rule`` or ``near``.
+    ``status``: status code.
+    ``detail``: what was wrong and what to do, for people.
+    ``facts``: more members of the document, for programs: ``parameter, value, rule`` or ``near``.
     """
 
     def __init__(self, status: int, detail: str, **facts: Any) -> None:

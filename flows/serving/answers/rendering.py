@@ -57,10 +57,7 @@ class Body:
 def render(answer: Any, form: str, about: Mapping[str, Any]) -> Body:
     """The body of an answer of an endpoint.
 
-    Parameters
-    ----------
-    about
-        Members of a JSON document before those of the answer: the run and its version.
+    ``about``: members of a JSON document before those of the answer: the run and its version.
 
     Notes
     -----

@@ -46,10 +46,7 @@ def query_of(request: Request) -> str:
 def run_of(request: Request) -> PublishedRun:
     """The current state of the run that a path names.
 
-    Raises
-    ------
-    Problem
-        It is not published.
+    Raises Problem: it is not published.
     """
     name, runs = request.path_params["run"], request.app.state.served.runs
     if name not in runs:
@@ -71,10 +68,7 @@ async def missing_player(request: Request, error: NoPlayerError, run_name: str) 
 class Bodies:
     """Bodies of requests in memory, of limited size together.
 
-    Attributes
-    ----------
-    n_bytes : int
-        Their bytes now.
+    ``n_bytes``: their bytes now.
     """
 
     def __init__(self, most_bytes: int = MOST_BODIES) -> None:
@@ -84,10 +78,7 @@ class Bodies:
     async def read(self, request: Request, most: int) -> AsyncIterator[bytes]:
         """The body of a request of at most ``most`` bytes; it counts until the end of the block.
 
-        Raises
-        ------
-        Problem
-            It is larger, compressed, or incomplete, or there are too many bodies.
+        Raises Problem: it is larger, compressed, or incomplete, or there are too many bodies.
         """
         counted = 0
 

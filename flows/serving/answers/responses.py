@@ -64,14 +64,9 @@ async def respond(
 ) -> Response:
     """The answer, compressed as the client accepts it.
 
-    Parameters
-    ----------
-    make
-        Called in a thread.
-    quick
-        Whether ``make`` takes less time than the way to a thread and back: it is called here.
-    long
-        See :meth:`ranklake.flows.serving.state.workers.Workers.run`.
+    ``make``: called in a thread.
+    ``quick``: whether ``make`` takes less time than the way to a thread and back: it is called here.
+    ``long``: see :meth:`ranklake.flows.serving.state.workers.Workers.run`.
     """
     encoding = encoding_for(request.headers.get("accept-encoding", ""))
 

@@ -23,15 +23,8 @@ _ALIVE_SECONDS = 15.0  # between comments, which keep proxies from closing the c
 class Listeners:
     """Open connections that wait for new versions.
 
-    Parameters
-    ----------
-    most
-        Number of connections beyond which none is accepted.
-
-    Attributes
-    ----------
-    n : int
-        Number of open connections.
+    ``most``: number of connections beyond which none is accepted.
+    ``n``: number of open connections.
     """
 
     def __init__(self, most: int = MOST_LISTENERS) -> None:
@@ -47,15 +40,8 @@ class Listeners:
 
         It counts from now until its end, or until the client leaves.
 
-        Parameters
-        ----------
-        current
-            The state of the run; None if it is no longer published, which ends the stream.
-
-        Raises
-        ------
-        Problem
-            Too many connections wait.
+        ``current``: the state of the run; None if it is no longer published, which ends the stream.
+        Raises Problem: too many connections wait.
         """
         if self.n >= self._most:
             raise Problem(503, "too many connections wait for events; ask again later")

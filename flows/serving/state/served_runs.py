@@ -26,15 +26,8 @@ class ServedRuns:
     A request takes one state and uses it to its end. The files of a state stay mapped while it is in use, also when
     their names are deleted.
 
-    Parameters
-    ----------
-    names
-        The runs; all published runs of the lake if empty.
-
-    Raises
-    ------
-    LakeError
-        A named run is not published, or an index is damaged.
+    ``names``: the runs; all published runs of the lake if empty.
+    Raises LakeError: a named run is not published, or an index is damaged.
     """
 
     def __init__(self, lake: Lake, names: Sequence[str] = ()) -> None:

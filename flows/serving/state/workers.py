@@ -21,15 +21,8 @@ T = TypeVar("T")
 class Workers:
     """Threads of a server.
 
-    Parameters
-    ----------
-    waiting
-        Number of long computations under way and waiting beyond which none is accepted.
-
-    Attributes
-    ----------
-    n_long : int
-        Number of long computations under way and waiting.
+    ``waiting``: number of long computations under way and waiting beyond which none is accepted.
+    ``n_long``: number of long computations under way and waiting.
     """
 
     def __init__(self, waiting: int = MOST_WAITING) -> None:
@@ -39,16 +32,9 @@ class Workers:
     async def run(self, make: Callable[[], T], long: bool = False) -> T:
         """The result of a computation.
 
-        Parameters
-        ----------
-        long
-            Whether it takes time and memory as a leaderboard of an earlier time, a search for similar names, or a
-            preview.
-
-        Raises
-        ------
-        Problem
-            Too many long computations wait.
+        ``long``: whether it takes time and memory as a leaderboard of an earlier time, a search for similar names, or a
+        preview.
+        Raises Problem: too many long computations wait.
         """
         if not long:
             return await run_in_threadpool(make)

@@ -43,8 +43,8 @@ def test_form__lines_end_as_in_any_text() -> None:
 @pytest.mark.parametrize("text", ["1 ann\r\n2 b+b & 100 %", "1 \u017e\u00fc\U0001f600\n" * 20_000, "%41+", ""])
 def test_form__is_read_as_it_was_sent(text: str) -> None:
     form = read_form(urlencode({"standings": text, "entrants": "a=b", "teams": "on"}).encode())
-    assert (form.standings, form.entrants, form.teams) == (text, "a=b", True)
-    assert read_form(b"entrants=%zz%4").entrants == "%zz%4"
+    assert form == {"standings": text, "entrants": "a=b", "teams": True}
+    assert read_form(b"entrants=%zz%4")["entrants"] == "%zz%4"
 
 
 @pytest.mark.slow
