@@ -35,6 +35,7 @@ best(ratings)
 """
 
 
+@pytest.mark.slow
 def test_notebook__examples_run_one_after_the_other(tmp_path: Path) -> None:
     program = "\n".join(blocks_of(PAGE, "python"))
     run = [sys.executable, "-W", "error", "-c", program]

@@ -47,7 +47,7 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     params, given = BAR(**params_of(vector)), vector["params"].get("initial_state", {})
     names = {row[0] for contest in vector["contests"] for row in contest["standings"]}
     rows = {name: row for row, name in enumerate(sorted(names | set(given)))}
-    beliefs = SYSTEM.newcomers(params, len(rows))
+    beliefs = SYSTEM.newcomers(params, max(len(rows), 2))
     for name, (mu, sigma, n) in given.items():
         set_ratings(SYSTEM, params, beliefs, [rows[name]], mu, sigma, n)
     answers = []

@@ -72,6 +72,7 @@ def assert_has_remedy(message: str) -> None:
     assert places == sorted(places)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SIZES)
 def test_full_disk__of_a_site_or_an_export_is_named_with_what_is_missing(
     invoke: Command, small_disk: SmallDisk, pattern: Path, kind: str
@@ -87,6 +88,7 @@ def test_full_disk__of_a_site_or_an_export_is_named_with_what_is_missing(
         assert ("0 of 400 inodes free" in message) == (kind == "inodes")
 
 
+@pytest.mark.quick("bytes")
 @pytest.mark.parametrize("kind", SIZES)
 def test_full_disk__is_an_error_of_writers_and_every_step_of_the_runbook_works(
     invoke: Command, small_disk: SmallDisk, pattern: Path, tmp_path: Path, kind: str
@@ -149,6 +151,7 @@ def test_full_disk__of_a_lake_without_a_reserve_is_an_error(
     assert len(list((lake / RESERVE).iterdir())) == PARTS
 
 
+@pytest.mark.quick("8192")
 @pytest.mark.parametrize("leave", [0, 8_192, 65_536])
 def test_compact__short_of_space_leaves_a_valid_lake_and_reports_the_needed_space(
     invoke: Command, small_disk: SmallDisk, pattern: Path, leave: int

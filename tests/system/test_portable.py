@@ -262,7 +262,7 @@ def ordinary() -> dict[str, Any]:
     return {}
 
 
-@pytest.mark.quick("nothing", "windows", "proc")
+@pytest.mark.quick("nothing", "windows")
 @pytest.mark.usefixtures("same_time")
 @pytest.mark.parametrize("taken", list(TAKEN))
 def test_life__is_the_same_to_the_bit(

@@ -65,6 +65,7 @@ def test_rate__continues_through_repeated_losses(tmp_path: Path) -> None:
     assert same_tables(rated(lake), rated(other))
 
 
+@pytest.mark.quick("short")
 def test_rate__fails_when_every_group_is_lost_and_leaves_a_valid_prefix(tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with pytest.raises(EngineError, match=r"run run: .*5 times without a new round; \d+ rounds committed"):

@@ -288,6 +288,7 @@ def test_farming__loses_rounds_only_in_its_phase() -> None:
     assert not np.array_equal(honest[last:], farmed[last:])
 
 
+@pytest.mark.slow
 def test_incentives__hold_for_elo_mmr_and_fail_for_topcoder() -> None:
     league = incentives.league(np.random.default_rng(0))
     worst = {}
@@ -465,6 +466,7 @@ def test_command__writes_a_page_and_its_numbers(invoke: Command, folder: Path, t
     assert f"{numbers[0]['pair inversion, %']:.3f}" in text
 
 
+@pytest.mark.slow
 def test_command__takes_data_sets_of_a_lake(invoke: Command, tmp_path: Path) -> None:
     lake_of(tmp_path / "lake", synthetic(30, spice=False), "one")
     lake_of(tmp_path / "lake", synthetic(30, seed=2, spice=False), "two")

@@ -90,7 +90,7 @@ def plain() -> dict[str, dict[str, list[BinSummary]]]:
     return {name: found(planted("none"), name) for name in SYSTEM_NAMES}
 
 
-@pytest.mark.quick("elo-mmr")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEM_NAMES)
 def test_surprises__of_learners_are_positive_while_they_learn(name: str, plain: Any) -> None:
     """Learners gain on a field of which most have learned; newcomers begin far below it."""

@@ -313,6 +313,7 @@ def test_get__a_length_beyond_the_limit_is_refused_before_the_body() -> None:
     assert client.requests == 1
 
 
+@pytest.mark.quick("status*", "chunk*")
 @pytest.mark.bound("ranklake.flows.http.transport.FRAMING_BYTES")
 @pytest.mark.parametrize(
     ("first", "again"),

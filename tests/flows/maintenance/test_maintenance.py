@@ -182,6 +182,7 @@ def test_verify__a_flipped_bit_of_the_table_of_contests_is_found_or_harmless(lak
     assert named > 50
 
 
+@pytest.mark.slow
 def test_verify__names_a_file_that_was_replaced_by_another_valid_one(lake: Path, invoke: Command) -> None:
     for folder in ("games/standings", "runs/run/rounds"):
         one, other = sorted(path for path in (lake / folder).iterdir() if path.suffix == ".parquet")[:2]

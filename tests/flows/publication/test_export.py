@@ -182,6 +182,7 @@ def test_command__reports_a_full_disk_in_one_line(invoke: Command, lake: Lake) -
     assert Path("/dev/full").is_char_device()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form", ["csv", pytest.param("jsonl", marks=pytest.mark.slow), pytest.param("parquet", marks=pytest.mark.slow)]
 )

@@ -80,6 +80,7 @@ def test_index__rows_of_players_and_rounds_are_those_of_the_run(tmp_path: Path, 
     assert_indexed(lake)
 
 
+@pytest.mark.slow
 def test_index__more_rounds_keep_large_parts(lake: Lake) -> None:
     before = read_manifest(lake, "run")
     extend(lake, 36)

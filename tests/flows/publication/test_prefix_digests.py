@@ -27,6 +27,7 @@ def common(one: list[int], other: list[int]) -> int:
 values = st.lists(st.integers(0, 2), max_size=40)
 
 
+@pytest.mark.slow
 @repeatable(200)
 @given(before=values, after=values)
 def test_prefix_digests__locate_the_first_changed_row(before: list[int], after: list[int]) -> None:

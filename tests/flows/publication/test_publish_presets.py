@@ -45,6 +45,7 @@ def shown_on(site: Path) -> list[set[int]]:
     return [set(json.loads(gzip.decompress(path.read_bytes()))["rating"]) for path in pages]
 
 
+@pytest.mark.slow
 def test_publish__tables_follow_the_display_of_a_preset(lake: Lake) -> None:
     publish(lake, "run")
     choose_preset(lake)

@@ -100,6 +100,7 @@ def test_publish__a_smoothing_of_earlier_rounds_is_not_published_and_the_report_
     assert has_skills(read(lake, "ratings"))
 
 
+@pytest.mark.slow
 def test_publish__rounds_after_a_publish_without_smoothing_are_appended(lake: Lake) -> None:
     publish(lake, "run")
     ingest(lake, CONTESTS)
@@ -108,6 +109,7 @@ def test_publish__rounds_after_a_publish_without_smoothing_are_appended(lake: La
     assert_published(lake)
 
 
+@pytest.mark.slow
 def test_publish__tables_of_an_earlier_release_get_the_columns_with_new_rounds(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

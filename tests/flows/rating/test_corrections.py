@@ -130,6 +130,7 @@ def test_rate__after_any_corrections_equals_the_final_history(
 # Rounds rated again
 
 
+@pytest.mark.slow
 def test_rate__a_disqualification_rates_again_and_undone_gives_the_first_files(lake: Lake) -> None:
     before = files(rounds(lake))
     handle = CONTESTS[25].handles[0].as_py()
@@ -206,6 +207,7 @@ def test_exclude__skips_a_contest_until_it_is_included(tmp_path: Path, lake: Lak
     assert "exclude" not in Run.open(lake, "run").config
 
 
+@pytest.mark.slow
 def test_exclude__of_a_new_run_and_of_other_parameters_counts_from_the_start(lake: Lake) -> None:
     assert rate_run(lake, run="other", exclude=("0",)).excluded == 1
     report = rate_run(lake, run="other", rho=0.5, replace=True)
@@ -222,6 +224,7 @@ def test_exclude__a_correction_of_an_excluded_contest_rates_nothing_again(lake: 
     kept_and_rated(rate_run(lake, include=("20",)), 20)
 
 
+@pytest.mark.slow
 def test_exclude__uninformative_contests_that_are_rated_can_be_excluded_too(lake: Lake) -> None:
     ingest(lake, [contest("40", ["player 1", "player 2", "player 3"])])
     assert rate_run(lake, run="all", skip_uninformative=False).rows > rate_run(lake, run="some").rows
@@ -316,6 +319,7 @@ def test_player__an_old_name_leads_to_the_history_under_the_new_one(lake: Lake) 
     assert "player 3" not in leaderboard(lake, "run").column("handle").to_pylist()
 
 
+@pytest.mark.slow
 def test_player__a_reused_name_shows_its_current_owner(lake: Lake) -> None:
     played = [one for one in CONTESTS if "player 3" in one.handles.to_pylist()]
     since = played[2].time_seconds

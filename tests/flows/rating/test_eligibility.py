@@ -180,6 +180,7 @@ def test_correction__changes_ratings_and_no_decision(lake: Lake, tmp_path: Path)
     assert problems(lake) == []
 
 
+@pytest.mark.slow
 def test_correction__before_any_part_of_the_run_is_kept_or_compacted(lake: Lake) -> None:
     before = flags_of(lake)
     compact_run(Run.open(lake, "run"))
@@ -229,6 +230,7 @@ def test_alias__keeps_the_decisions_about_the_player(lake: Lake) -> None:
     assert problems(lake) == []
 
 
+@pytest.mark.slow
 def test_other_hyperparameters__decide_anew(lake: Lake, tmp_path: Path) -> None:
     rate_run(lake, system="elo", replace=True, k=90.0)
     fresh = lake_of(tmp_path / "fresh", CONTESTS)
@@ -237,6 +239,7 @@ def test_other_hyperparameters__decide_anew(lake: Lake, tmp_path: Path) -> None:
     assert files(folder(lake, "entry")) == files(folder(fresh, "entry"))
 
 
+@pytest.mark.slow
 def test_new_run__of_the_same_name_decides_anew(lake: Lake) -> None:
     corrected(lake)
     entry = folder(lake, "entry")
@@ -263,6 +266,7 @@ def test_engines__decide_and_record_the_same(rated_once: Lake, tmp_path: Path, m
         assert files(folder(lake, part)) == files(folder(rated_once, part))
 
 
+@pytest.mark.quick("with")
 @pytest.mark.parametrize("snapshots", [0, 9], ids=["without", "with"])
 def test_stops__between_rounds_change_no_decision(rated_once: Lake, tmp_path: Path, snapshots: int) -> None:
     """With snapshots, the ratings at entry after a stop are those of the restored beliefs."""
@@ -325,6 +329,7 @@ def test_damage__of_the_record_is_named_with_its_remedy(lake: Lake) -> None:
     assert files(folder(lake, "rounds")) == before
 
 
+@pytest.mark.slow
 def test_record__that_is_lost_is_a_problem_with_its_remedy(lake: Lake) -> None:
     for path in folder(lake, "entry").iterdir():
         path.unlink()

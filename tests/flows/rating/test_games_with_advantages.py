@@ -74,6 +74,7 @@ def test_rating__is_the_same_with_threads_and_small_commits(
     assert_rated(lake, "run", GAMES, system)
 
 
+@pytest.mark.quick("elo-mmr")
 @pytest.mark.parametrize("system", ["elo", "elo-mmr"])
 def test_life_of_a_run__ends_with_the_ratings_of_the_kernels(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, system: str

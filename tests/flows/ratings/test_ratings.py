@@ -473,7 +473,7 @@ def test_rate__works_in_threads() -> None:
     assert all(same(one, found[0]) for one in found)
 
 
-@pytest.mark.quick("spawn")
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_rate__works_in_processes(method: str) -> None:

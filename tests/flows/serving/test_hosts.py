@@ -24,6 +24,7 @@ OTHERS = ["//run/", "//run/contests/", "/nothing/at/all/", "/api/v1/runs/none", 
           "/data/run/", "/healthz/x", "/run%2F"]  # fmt: skip
 
 
+@pytest.mark.quick("True-*")
 @pytest.mark.parametrize("root", ["", "/ratings"])
 @pytest.mark.parametrize("html", [True, False])
 def test_answers__have_no_host_and_redirect_to_paths(lake: Lake, root: str, html: bool) -> None:

@@ -47,7 +47,7 @@ def believed(mu: Any, average: Any, n_rounds: int = 3) -> Beliefs:
 
 
 def test_rating__after_every_recorded_contest_is_the_site_s() -> None:
-    beliefs = SYSTEM.newcomers(AtCoder(), 1)
+    beliefs = SYSTEM.newcomers(AtCoder(), 2)
     for n, (perf, official) in enumerate(RECORDED, 1):
         show(beliefs, perf)
         assert round(float(atcoder.displayed(beliefs.mu[0], n))) == official
@@ -101,7 +101,7 @@ def test_history__in_whole_numbers_agrees_with_the_twin(contests) -> None:
 @given(st.lists(st.integers(-500, 4000), min_size=1, max_size=60))
 @repeatable(60)
 def test_running_means__are_those_of_the_whole_list(performances) -> None:
-    beliefs = SYSTEM.newcomers(AtCoder(), 1)
+    beliefs = SYSTEM.newcomers(AtCoder(), 2)
     for perf in performances:
         show(beliefs, perf)
     assert beliefs.mu[0] == pytest.approx(level(performances), abs=1e-8)

@@ -183,6 +183,7 @@ def test_rule__is_that_of_codeforces_but_for_oneself() -> None:
 # --- edges ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("large", [False, True], ids=["small", "four-steps"])
 def test_lone_player__stays_where_they_are(large: bool) -> None:
     outcome = shown(SYSTEM.params(), [1234.5], ladder(1), large)

@@ -286,6 +286,7 @@ def test_invariants__violation_between_two_camps_is_reported() -> None:
 # --- edges ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("large", [False, True], ids=["small", "four-steps"])
 @pytest.mark.parametrize("arithmetic", ["real", "integer"])
 def test_lone_player__is_left_alone_unless_the_rule_is_taken_literally(arithmetic: str, large: bool) -> None:

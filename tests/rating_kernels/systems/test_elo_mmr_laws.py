@@ -233,7 +233,7 @@ def test_rating__rises_with_every_past_performance(shown, data, rho, history_len
     params = SYSTEM.params(rho=rho, history_len=history_len)
     mu = []
     for performances in (shown, better):
-        beliefs = SYSTEM.newcomers(params, 1)
+        beliefs = SYSTEM.newcomers(params, 2)
         show(params, beliefs, 0, *performances)
         mu.append(float(beliefs.mu[0]))
     assert mu[1] > mu[0]
@@ -358,7 +358,7 @@ def test_order__inside_a_tie_group_changes_nothing_but_rounding(rows, players, t
 
 def outcome_of(params: Any, round: Rounds, mu: Any = 1500.0, sigma: Any = 80.0) -> Outcome:
     """One round of veterans with these ratings; all results are checked to be finite."""
-    beliefs = SYSTEM.newcomers(params, round.n_rows)
+    beliefs = SYSTEM.newcomers(params, max(round.n_rows, 2))
     set_ratings(SYSTEM, params, beliefs, slice(None), mu, sigma, 9)
     outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
     for name in ("perf", "mu", "sigma"):
@@ -472,7 +472,7 @@ def test_ceiling__below_or_above_all_performances(right, ceiling, tie_mode) -> N
 
 def test_delay__softens_first_rounds_and_drift_needs_a_round_before() -> None:
     params = SYSTEM.params(noob_delay=(0.5,), drift_per_day=10.0, sig_limit=0.0)
-    beliefs = SYSTEM.newcomers(params, 1)
+    beliefs = SYSTEM.newcomers(params, 2)
     show(params, beliefs, 0, 1800.0, time=10**9)
     assert beliefs.sigma[0] == pytest.approx((350.0**-2 + 0.1 / 10.0) ** -0.5, rel=1e-12)
     before = float(beliefs.sigma[0]) ** 2
@@ -535,7 +535,7 @@ def test_parameters__at_the_edges_are_accepted() -> None:
 def test_limits__are_reached() -> None:
     """After many rounds sigma is sig_limit; a logistic factor is pi^2/6 times as steep at its centre as its weight."""
     params = SYSTEM.params(weight_limit=0.2, sig_limit=80.0, rho=math.inf)
-    beliefs = SYSTEM.newcomers(params, 1)
+    beliefs = SYSTEM.newcomers(params, 2)
     show(params, beliefs, 0, *[1500.0] * 150)
     assert beliefs.sigma[0] == pytest.approx(80.0, rel=1e-9)
     show(params, beliefs, 0, 1500.0 + 0.01)

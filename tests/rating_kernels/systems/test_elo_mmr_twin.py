@@ -96,7 +96,7 @@ def test_long_career__agrees_with_the_twin(performances, rho, tie_mode) -> None:
     """Histories of dozens of factors, old and new, near and far: the mode's series, its polish and its fallback."""
     chosen = {"rho": rho, "tie_mode": tie_mode, "drift_per_day": 2.0}
     params, twin = SYSTEM.params(**chosen), Twin(**chosen)
-    beliefs = SYSTEM.newcomers(params, 1)
+    beliefs = SYSTEM.newcomers(params, 2)
     for i, performance in enumerate(performances):
         day = Contest([("p0", 0, 0)], time=i * 86_400 * (1 + i % 7))
         (expected,) = twin.absorb([("p0", performance)], day.time)

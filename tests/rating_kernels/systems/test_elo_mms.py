@@ -279,7 +279,7 @@ def test_sigma_limit__is_where_large_rounds_without_idle_time_lead(skew: float) 
 
 def test_single_participant__performs_at_the_rating() -> None:
     params = SYSTEM.params()
-    beliefs = SYSTEM.newcomers(params, 1)
+    beliefs = SYSTEM.newcomers(params, 2)
     set_ratings(SYSTEM, params, beliefs, [0], 1720.0, 60.0, 30)
     outcome = rate_rounds(SYSTEM, params, beliefs, ladder(1), Serial())
     assert outcome.perf[0] == pytest.approx(1720.0, abs=1e-9)

@@ -213,6 +213,7 @@ def test_surprises__without_ties_sum_to_no_less_than_zero_and_slopes_stay_betwee
         assert not said.p.any()
 
 
+@pytest.mark.quick("[!1]*", "1?*")
 @pytest.mark.parametrize("n", [1, 2, 7, SMALL, SMALL + 1, BLOCK + 1])
 def test_round__in_which_all_tie_is_no_surprise_to_the_bit(n: int) -> None:
     mu = np.random.default_rng(n).normal(1500, 500, n)

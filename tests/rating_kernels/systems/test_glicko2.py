@@ -189,7 +189,7 @@ def test_volatility__rises_with_surprises_and_falls_without() -> None:
 
 def test_player_alone__is_only_a_period_older() -> None:
     params = Glicko2()
-    beliefs = known_as(params, [1600.0], [200.0])
+    beliefs = known_as(params, [1600.0, 1500.0], [200.0, 200.0])
     outcome = rate_rounds(SYSTEM, params, beliefs, ladder(1), Serial())
     assert outcome.mu.tolist() == [1600.0]
     assert outcome.sigma[0] == pytest.approx(200.27141669877062, rel=1e-14)

@@ -35,6 +35,7 @@ def test_publish__deviations_change_the_display_ratings_in_all_tables(lake: Lake
     assert_published(lake)
 
 
+@pytest.mark.quick("atcoder")
 @pytest.mark.parametrize("system", ["elo", "codeforces", "atcoder"])
 def test_publish__supports_systems_without_performances_and_with_offsets(lake: Lake, system: str) -> None:
     rate_run(lake, run="other", system=system, max_rounds=20)
@@ -72,6 +73,7 @@ def test_publish__columns_have_a_meaning_and_a_unit(lake: Lake) -> None:
     assert pa.schema(delta(lake, "ratings").schema().to_arrow()).field("mu").metadata[b"unit"] == b"rating points"
 
 
+@pytest.mark.slow
 def test_publish__supports_spaces_and_letters_in_the_path(tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "Wettkämpfe 2024 (alle)", CONTESTS[:10])
     rate_run(lake)

@@ -29,6 +29,7 @@ def damage(lake: Lake, name: str, how: str) -> None:
         data.write_bytes(b"x" * data.stat().st_size)
 
 
+@pytest.mark.quick("players-*", "leaderboard-*")
 @pytest.mark.parametrize(
     ("name", "how"),
     [
@@ -61,6 +62,7 @@ def test_publish__a_leaderboard_with_other_bytes_is_reported(lake: Lake) -> None
         go_on(lake, CONTESTS[:31])
 
 
+@pytest.mark.quick("torn", "unknown")
 @pytest.mark.parametrize("how", ["removed", "torn", "of another version", "unknown"])
 def test_publish__an_outdated_plain_leaderboard_is_written_again(lake: Lake, how: str) -> None:
     publish(lake, "run")

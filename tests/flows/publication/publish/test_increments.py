@@ -75,6 +75,7 @@ def test_publish__an_undone_unpublished_correction_is_no_change(lake: Lake) -> N
     assert stamps(folder(lake)) == before
 
 
+@pytest.mark.slow
 def test_publish__an_undone_correction_restores_the_tables(lake: Lake) -> None:
     publish(lake, "run")
     whole = contents(lake)
@@ -93,6 +94,7 @@ def test_publish__removed_rounds_are_removed_from_the_tables(lake: Lake) -> None
     assert_published(lake)
 
 
+@pytest.mark.slow
 def test_publish__earlier_versions_can_be_read(lake: Lake) -> None:
     result = []
     for stop in (30, 33, 36):
@@ -104,6 +106,7 @@ def test_publish__earlier_versions_can_be_read(lake: Lake) -> None:
     assert len({table["ratings"].num_rows for table in result}) == 3
 
 
+@pytest.mark.slow
 def test_publish__a_changed_time_is_published_before_the_next_rating(lake: Lake) -> None:
     publish(lake, "run")
     ingest(lake, [replace(CONTESTS[28], time_seconds=CONTESTS[28].time_seconds + 400 * 86_400)])
@@ -140,6 +143,7 @@ def test_publish__a_new_name_of_a_contest_is_a_new_version_of_contests_only(lake
     assert_published(lake)
 
 
+@pytest.mark.slow
 def test_publish__other_numbers_of_players_replace_all_tables(tmp_path: Path) -> None:
     contests = [contest("0", "ada", "bob", "cyd"), contest("1", "bob", "ada", "cyd", time_seconds=1)]
     lake = lake_of(tmp_path, contests)

@@ -22,6 +22,7 @@ from ranklake.storage import Contest, Lake
 from ranklake.storage.lake.schemas import PUBLISHED
 
 
+@pytest.mark.quick("added")
 @pytest.mark.parametrize("corrections", [[], [CONTESTS[20]]], ids=["added", "corrected"])
 def test_publish__a_column_of_a_later_release_is_null_in_earlier_rows(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, corrections: list[Contest]
@@ -105,6 +106,7 @@ def test_maintain__merges_small_files_and_changes_nothing_for_readers(lake: Lake
     assert_published(lake)
 
 
+@pytest.mark.slow
 def test_maintain__removes_unreferenced_files_after_a_week(lake: Lake) -> None:
     publish(lake, "run")
     left = folder(lake, "ratings") / "year=1971"

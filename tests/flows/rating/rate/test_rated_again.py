@@ -12,6 +12,7 @@ from helpers.rated_runs import CONTESTS_MADE, SEGMENT_ROWS, changed, folder, fre
 from ranklake.storage import Contest, Lake, Run
 
 
+@pytest.mark.slow
 def test_rate__other_hyperparameters_rate_the_run_again(tmp_path: Path, lake: Lake) -> None:
     rate_run(lake)
     report = rate_run(lake, rho=0.04, replace=True)
@@ -59,6 +60,7 @@ def test_rate__a_corrected_contest_is_rated_again_with_all_after_it(
     assert same_tables(rated(lake), rated(fresh(tmp_path, contests, drift_per_day=5.0)))
 
 
+@pytest.mark.slow
 def test_rate__an_undone_correction_gives_the_first_files_again(lake: Lake, undisturbed: Lake) -> None:
     rate_run(lake)
     for one in (changed(CONTESTS_MADE[29])["order"], CONTESTS_MADE[29]):

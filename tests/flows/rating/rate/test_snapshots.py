@@ -113,6 +113,7 @@ def test_rate__a_snapshot_of_another_history_is_not_used(lake: Lake, undisturbed
     assert same_tables(rated(lake), rated(undisturbed))
 
 
+@pytest.mark.quick("manifest.json-tear")
 @pytest.mark.parametrize("damage", [remove, tear])
 @pytest.mark.parametrize("name", ["part-0000.arrow", "manifest.json"])
 def test_rate__a_damaged_snapshot_is_reported_and_an_older_one_used(

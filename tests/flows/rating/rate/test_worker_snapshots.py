@@ -62,6 +62,7 @@ def nothing_else(lake: Lake) -> bool:
     return named == {f"runs/run/snapshots/{path}" for path in lake.sizes_below("runs/run/snapshots")}
 
 
+@pytest.mark.quick("engine0")
 @pytest.mark.parametrize("engine", [InProcessEngine(1), InProcessEngine(5)])
 def test_workers__write_the_snapshots_of_one_process(engine: Any, expected: Lake, tmp_path: Path, caplog) -> None:
     lake = lake_of(tmp_path, CONTESTS)
