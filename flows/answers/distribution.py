@@ -11,6 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..results.ranks import active_since as were_active
+
 __all__ = ["MOST_BINS", "Distribution", "distribution", "distribution_of", "nice_width"]
 
 MOST_BINS = 2_000
@@ -89,7 +91,7 @@ def distribution_of(
     if handle is not None and (row := pc.index(board.column("handle"), handle).as_py()) >= 0:
         rating = float(ratings[row])
     if active_since is not None:
-        ratings = ratings[board.column("last_time_seconds").to_numpy() >= active_since]
+        ratings = ratings[were_active(board, active_since)]
     ratings = ratings[np.isfinite(ratings)]
     result = distribution(ratings, width).to_json()
     if handle is not None:

@@ -134,9 +134,11 @@ class IndexRows:
 
     def history_rows(self, players: Sequence[int]) -> pa.Table:
         """The rated rows of the first of some players who has any, else no row; of games with the ``opponent``."""
-        found = next((player for player in players if len(self.rounds_of(player))), players[0])
-        rows = self.rows_of(found)
-        return rows.append_column("opponent", pa.array(self.opponents_of(found))) if self.manifest.games else rows
+        for player in players:
+            rows = self.rows_of(player)
+            if rows.num_rows:
+                break
+        return rows.append_column("opponent", pa.array(self.opponents_of(player))) if self.manifest.games else rows
 
     def rounds_of(self, player: int) -> npt.NDArray[np.int32]:
         """The indices of a player's rounds, ascending."""

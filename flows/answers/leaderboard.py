@@ -15,6 +15,7 @@ from ranklake.storage import Lake
 from ..common.times import count_until, spelled
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import has_value
+from ..results.ranks import active_since as were_active
 from ..results.rated_rounds import open_rated, rated_contests
 from ..results.smoothed import RunSmoothing
 from ..results.states import NO_END
@@ -160,11 +161,6 @@ class Leaderboard:
         """The names of the attributes, sorted."""
         return tuple(self._values)
 
-    @property
-    def last_time_seconds(self) -> int:
-        """The end of the last contest of all players, UTC seconds; 0 if unknown."""
-        return int(self.table.column("last_time_seconds").to_numpy().max(initial=0))
-
     def attributes_of(self, row: int) -> dict[str, str]:
         """The attributes of the player in a row."""
         found: dict[str, Any] = {name: values[row].as_py() for name, values in self._values.items()}
@@ -202,7 +198,7 @@ class Leaderboard:
     ) -> npt.NDArray[np.int64]:
         keep = np.ones(self.table.num_rows, bool)
         if active_since is not None:
-            keep &= self.table.column("last_time_seconds").to_numpy() >= active_since
+            keep &= were_active(self.table, active_since)
         if title is not None:
             keep &= self.table.column("title").to_numpy() == title
         if group is not None:

@@ -16,6 +16,7 @@ from ranklake.storage.names.search import Search
 from ..publication.index_manifest import IndexManifest, index_path, read_manifest
 from ..publication.index_parts import integers
 from ..results.groups import group_level
+from ..results.ranks import last_end
 from ..results.states import States
 from . import comparison, contests
 from .contests import changes, history
@@ -88,8 +89,8 @@ class PublishedRun(IndexRows):
         """
         board = self._leaderboard_at(at)
         if active is not None:
-            since = (board.last_time_seconds if at is None else at) - active
-            active_since = max(since, 1, 1 if active_since is None else active_since)  # 0 is unknown
+            since = (last_end(board.table) if at is None else at) - active
+            active_since = since if active_since is None else max(since, active_since)
         return board.page(start, limit, order, active_since, title, group)
 
     @property

@@ -14,8 +14,8 @@ from ..common.arguments import check_names
 from ..common.text import described
 from ..common.times import spelled
 from ..results.groups import rated_groups
+from ..results.ranks import active_since, places
 from ..results.ranks import among as among_each_other
-from ..results.ranks import places
 
 __all__ = ["groups_of", "leaderboard_of"]
 
@@ -38,7 +38,7 @@ def leaderboard_of(
     players = rows.players.take(board.column("player").to_numpy())
     shown = board.column("n_rounds").to_numpy() >= max(min_rounds, 1)
     if since is not None:
-        shown &= board.column("last_time_seconds").to_numpy() >= since
+        shown &= active_since(board, since)
     unknown: list[Any] = []
     if among is not None:
         shown &= players.isin(list(among))

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ranklake.storage import LakeError
 
-__all__ = ["active", "among", "are_active", "percentiles", "places"]
+__all__ = ["active", "active_since", "among", "are_active", "last_end", "percentiles", "places"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,6 +51,18 @@ def active(board: pa.Table, seconds: int, at: int | None = None) -> pa.Table:
 
 def are_active(board: pa.Table, seconds: int, at: int | None = None) -> npt.NDArray[np.bool_]:
     """Mask of the players of :func:`active`; if no time of a contest is known, none is active."""
+    return active_since(board, (last_end(board) if at is None else at) - seconds)
+
+
+def active_since(board: pa.Table, since: int) -> npt.NDArray[np.bool_]:
+    """Mask of the players whose last contest ended at a time or later, UTC seconds; unknown ends are earlier."""
     last = board.column("last_time_seconds").to_numpy()
-    mask: npt.NDArray[np.bool_] = (last != 0) & (last >= (last.max(initial=0) if at is None else at) - seconds)
+    mask: npt.NDArray[np.bool_] = (last != 0) & (last >= since)
     return mask
+
+
+def last_end(board: pa.Table) -> int:
+    """The end of the last contest of all players, UTC seconds; 0 if unknown."""
+    last = board.column("last_time_seconds").to_numpy()
+    known = last[last != 0]  # negative before 1970
+    return int(known.max()) if len(known) else 0

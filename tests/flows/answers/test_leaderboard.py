@@ -17,6 +17,8 @@ from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run, rated, synthetic
 
 from ranklake.flows.answers.leaderboard import leaderboard as of_rows
+from ranklake.flows.answers.run import open_published
+from ranklake.flows.publication.publish import publish
 from ranklake.flows.results.ranks import active, percentiles, places
 from ranklake.storage import Lake, LakeError
 
@@ -173,6 +175,17 @@ def test_active__has_places_among_the_active(lake: Lake, at: int | None) -> None
     ratings = [row["rating"] for row in rows]
     assert [row["place"] for row in rows] == [1 + sum(other > own for other in ratings) for own in ratings]
     assert rows[-1]["percentile"] == 0.0
+
+
+def test_active__counts_back_from_the_last_contest_before_1970(tmp_path: Path) -> None:
+    times = {"ada": -9000 * DAY, "bob": 0, "eve": -8990 * DAY}
+    lake = lake_of(tmp_path, [contest(one, one, "dan", time_seconds=time) for one, time in times.items()])
+    rate_run(lake, system="elo-mmx")
+    publish(lake, "run")
+    board, run = leaderboard(lake, "run"), open_published(lake, "run")
+    for days, expected in ((5, {"dan", "eve"}), (10, {"ada", "dan", "eve"})):
+        assert set(active(board, days * DAY)["handle"].to_pylist()) == expected
+        assert set(run.leaderboard(active=days * DAY).rows["handle"].to_pylist()) == expected
 
 
 def test_active__needs_times(tmp_path: Path) -> None:
