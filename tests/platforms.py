@@ -49,7 +49,7 @@ NOT_ON_WINDOWS = {
     "system/test_full_disk.py": FORK,
     "flows/sources/files/test_limits.py::in_child": "Windows has no module resource; tests that call it skip",
     "flows/sources/files/test_limits.py::test_a_named_pipe_is_refused_without_waiting": "Windows has no mkfifo",
-    "flows/common/test_interrupts.py": INTERRUPT,
+    "flows/cli/test_interrupts.py": INTERRUPT,
     "system/test_kill.py": KILL,
     "system/test_kill_anywhere.py": FORK,
     "system/test_no_home.py": "Windows has no way to start a process as another user without a password",
