@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from helpers.answers import leaderboard, player_history
 from helpers.lakes import commit_often, ingest, lake_of, rate_run, same_tables, stamps, start, synthetic
-from helpers.tables import over_years
+from helpers.tables import over_years, rooted
 from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.answers.rated_run import RatedRun
@@ -224,6 +224,8 @@ def test_commands__a_missing_player_gives_the_same_error(lake: Lake) -> None:
 def test_publish__without_index_deletes_it(lake: Lake) -> None:
     publish(lake, "run", index=False)
     assert not lake.list("published/run/index")
+    assert same_tables(rooted(lake)["latest"], leaderboard(lake, "run"))
+    assert list(Verifier(lake).everything()) == []
     with pytest.raises(MissingError, match="ranklake publish --run run"):
         open_published(lake, "run")
     publish(lake, "run")

@@ -16,10 +16,12 @@ from helpers.builders import Killed
 from helpers.lakes import contest, files, ingest, lake_of, rate_run, same_tables
 from helpers.mounts import file_size_limit
 from helpers.publishing import CONTESTS, corrected, go_on, publishing
-from helpers.tables import TABLES, assert_published, contents, folder, rooted, same_content, versions
+from helpers.tables import TABLES, assert_published, contents, folder, read, rooted, same_content, versions
 from helpers.timeouts import TIMEOUT
 
 import ranklake.flows.publication.delta_table
+from ranklake.flows.maintenance.verify import Verifier
+from ranklake.flows.publication.delta_table import PublishedTable
 from ranklake.flows.publication.index_manifest import LATEST, index_path, read_manifest, read_root
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import DamagedError, Lake, LakeError, Run
@@ -130,6 +132,76 @@ def test_publish__stopped_before_an_undone_correction_restores_the_tables(lake: 
                 publish(lake, "run")
             go_on(lake, [CONTESTS[7]])
             assert same_content(contents(lake), whole)
+
+
+def cut_off(lake: Lake, stops: str) -> None:
+    """Go on with one more contest, and die before the first file of a name is written."""
+    ingest(lake, CONTESTS[:31])
+    rate_run(lake)
+    write = Lake.write_bytes
+
+    def write_bytes(self: Lake, path: str, data: Any, **how: Any) -> None:
+        if stops in path:
+            raise Killed
+        write(self, path, data, **how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Lake, "write_bytes", write_bytes)
+        with pytest.raises(Killed):
+            publish(lake, "run")
+
+
+def tear(lake: Lake) -> None:
+    """Cut the newest entry of the log of the ratings, as a power cut does."""
+    *_, newest = sorted(folder(lake, "ratings/_delta_log").glob("*.json"))
+    newest.write_bytes(newest.read_bytes()[:20])
+
+
+def test_publish__a_version_that_a_power_cut_damaged_is_made_again(
+    lake: Lake, caplog: pytest.LogCaptureFixture
+) -> None:
+    publish(lake, "run")
+    before = rooted(lake)
+    cut_off(lake, "index.json")
+    assert versions(lake)["ratings"] == 2
+    tear(lake)
+    assert same_content(rooted(lake), before)
+    assert list(Verifier(lake).everything()) == []
+    publish(lake, "run")
+    assert "its last publish was cut off, and changes of ratings are made again" in caplog.text
+    assert versions(lake)["ratings"] == 2
+    assert read(lake, "players", 1).num_rows
+    assert_published(lake)
+
+
+def test_publish__a_first_publish_that_a_power_cut_damaged_is_made_again(
+    lake: Lake, caplog: pytest.LogCaptureFixture
+) -> None:
+    cut_off(lake, "index.json")
+    tear(lake)
+    publish(lake, "run")
+    assert "its last publish was cut off, and the tables are made again" in caplog.text
+    assert_published(lake)
+
+
+def test_maintain__removes_no_file_of_the_root_after_a_publish_that_was_cut_off(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(lake, "run")
+    cut_off(lake, "latest-")
+    seen, vacuum = [], PublishedTable.vacuum
+
+    def vacuumed(self: PublishedTable) -> int:
+        root = read_root(lake, "run")
+        assert root is not None
+        seen.append(self.version == root.tables.get(self._folder.rpartition("/")[2], self.version))
+        return vacuum(self)
+
+    monkeypatch.setattr(PublishedTable, "vacuum", vacuumed)
+    publish(lake, "run", maintain=True)
+    assert seen
+    assert all(seen)
+    assert_published(lake)
 
 
 def test_publish__removes_the_incomplete_files_of_a_kill(lake: Lake) -> None:
