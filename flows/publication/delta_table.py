@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from deltalake import (
     ColumnProperties,
@@ -37,9 +34,9 @@ from ranklake.storage.leases.lease import Lease
 from ranklake.storage.leases.reserve import affordable
 
 from ..common.extras import panics_as_errors
-from .delta_errors import check_store, describe
+from .delta_store import check_clock, check_store, describe, store_options
 
-__all__ = ["PublishedTable", "check_lake", "roll_back"]
+__all__ = ["PublishedTable"]
 
 _STATE = "ranklake"  # our key in the metadata of a commit
 _KEPT_HOURS = 7 * 24  # retention of older versions
@@ -48,21 +45,6 @@ _ROW_GROUP = 1 << 17  # rows: bounds the memory of a writer, and lets readers sk
 _DISTINCT = ("player", "handle", "lo", "hi", "place")  # and all doubles: for these, dictionaries make files larger
 _CHECKPOINT = 100  # versions between two checkpoints of a log, by default of the library
 _KEEP_LOG = PostCommitHookProperties(cleanup_expired_logs=False)  # a root may still name a version in it
-_RETRY_SECONDS = 60  # limit of one request to a store; the default of the library is 180
-_REFUSED = set("#?%[]^|\\") | {chr(code) for code in range(32)}  # the library fails or loses files below such names
-
-
-def check_lake(lake: Lake) -> None:
-    """Refuse a lake whose address the Delta library cannot write to.
-
-    Raises
-    ------
-    LakeError
-        The address has unsupported characters; the message names them.
-    """
-    if odd := sorted(_REFUSED.intersection(lake.uri(""))):
-        named = " or ".join(map(repr, odd))
-        raise LakeError(f"{lake.url}: Delta tables cannot be written where a name has {named}; move the lake")
 
 
 class PublishedTable:
@@ -104,10 +86,9 @@ class PublishedTable:
         version: int | None = None,
     ) -> None:
         self._lake, self._folder, self._schema, self._partitions = lake, folder, schema, list(partitions)
-        self._lease = lease
+        self._lease, self._uri = lease, lake.uri(folder)
         self._files: Writer = lake if lease is None else lease
-        self._uri = lake.uri(folder)
-        self._options = _options(lake, self._uri)
+        self._options = store_options(lake, self._uri)
         self._table: DeltaTable | None = None
         self.state: dict[str, Any] | None = None
         distinct = [field.name for field in schema if pa.types.is_floating(field.type) or field.name in _DISTINCT]
@@ -169,14 +150,8 @@ class PublishedTable:
             return 0
         try:
             with self._writing():
-                properties = self._commit_properties(self.state or {})
-                removed = self._table.vacuum(
-                    _KEPT_HOURS,
-                    dry_run=False,
-                    full=True,
-                    commit_properties=properties,
-                    post_commithook_properties=_KEEP_LOG,
-                )
+                how = self._commit_properties(self.state or {})
+                removed = self._table.vacuum(_KEPT_HOURS, dry_run=False, full=True, **how)
         except NoSpaceError:
             with self._reading():
                 removed = self._open().vacuum(_KEPT_HOURS, dry_run=True, full=True)
@@ -197,10 +172,8 @@ class PublishedTable:
         if not affordable(self._lake, [needed]):
             raise NoSpaceError(no_space_to_merge(self._folder, needed, self._lake.uri("")), path=self._folder)
         with self._writing():
-            properties = self._commit_properties(self.state or {})
-            merged = self._table.optimize.compact(
-                writer_properties=self._writer, commit_properties=properties, post_commithook_properties=_KEEP_LOG
-            )
+            how = self._commit_properties(self.state or {})
+            merged = self._table.optimize.compact(writer_properties=self._writer, **how)
         return int(merged["numFilesRemoved"])
 
     def clean_log(self) -> None:
@@ -230,8 +203,7 @@ class PublishedTable:
 
         assert self._table is not None  # see `create`
         reader = pa.RecordBatchReader.from_batches(self._schema, guarded())
-        how |= {"writer_properties": self._writer, "commit_properties": self._commit_properties(state)}
-        how["post_commithook_properties"] = _KEEP_LOG
+        how |= {"writer_properties": self._writer, **self._commit_properties(state)}
         with self._writing():
             try:
                 write_deltalake(self._table, reader, storage_options=self._options, **how)
@@ -262,12 +234,11 @@ class PublishedTable:
                 return None
         return None
 
-    def _commit_properties(self, state: Mapping[str, Any]) -> CommitProperties:
+    def _commit_properties(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """The metadata of a commit. Its transaction makes one of two appends to the same version fail."""
-        transaction = Transaction(_STATE, self.version + 1)
-        return CommitProperties(
-            custom_metadata={_STATE: json.dumps(state, allow_nan=False)}, app_transactions=[transaction]
-        )
+        metadata, transaction = {_STATE: json.dumps(state, allow_nan=False)}, Transaction(_STATE, self.version + 1)
+        commit = CommitProperties(custom_metadata=metadata, app_transactions=[transaction])
+        return {"commit_properties": commit, "post_commithook_properties": _KEEP_LOG}
 
     def _check_files(self) -> None:
         """Compare the sizes of the files with the log of the table."""
@@ -278,9 +249,8 @@ class PublishedTable:
                 folders[folder] = self._lake.sizes(folder)
             stored = folders[folder].get(name)
             if stored != size:
-                raise self._damaged(
-                    f"{path} " + ("is missing" if stored is None else f"has {stored} bytes, not {size}")
-                )
+                fault = "is missing" if stored is None else f"has {stored} bytes, not {size}"
+                raise self._damaged(f"{path} {fault}")
 
     def _live(self) -> dict[str, int]:
         """The files of the newest version: paths below the folder of the table, and sizes in bytes."""
@@ -312,7 +282,7 @@ class PublishedTable:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        _check_clock(self._folder)
+        check_clock(self._folder)
         before = self._lake.sizes_below(self._folder) if self._lake.local else {}
         try:
             with panics_as_errors():
@@ -330,33 +300,3 @@ class PublishedTable:
         if self._lake.local:  # the library flushes nothing
             new = self._lake.sizes_below(self._folder).keys() - before
             self._lake.note_written(f"{self._folder}/{path}" for path in new)
-
-
-def roll_back(lake: Lake, folder: str, version: int, lease: Lease) -> bool:
-    """Remove the versions of a table after ``version``; returns whether there were any. All are removed after -1."""
-    log = f"{folder}/_delta_log"
-    newer = [name for name in lake.list(log) if name[:20].isdigit() and int(name[:20]) > version]
-    for name in [*(["_last_checkpoint"] if newer else []), *reversed(newer)]:
-        lease.delete(f"{log}/{name}")
-    return bool(newer)
-
-
-def _check_clock(folder: str) -> None:
-    """Raise :class:`LakeError` if the clock is before 1970, where the library panics."""
-    if (now := time.time()) < 0:
-        day = np.datetime64(int(now), "s").astype("M8[D]")
-        rule = f"the clock of this machine says {day}, and Delta tables have no times before 1970"
-        raise LakeError(f"{folder}: cannot write: {rule}; set the clock and publish again", path=folder)
-
-
-def _options(lake: Lake, uri: str) -> dict[str, str]:
-    """Options of the Delta library that it does not read from the environment."""
-    if not lake.hard_links:  # the library commits by hard links; for one writer a rename is safe
-        return {"allow_unsafe_rename": "true"}
-    if "://" not in uri:
-        return {}
-    options = {"retry_timeout": f"{_RETRY_SECONDS}s"}
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
-    if not uri.startswith("s3://") or not endpoint:
-        return options
-    return options | {"endpoint_url": endpoint, "allow_http": str(endpoint.startswith("http://")).lower()}

@@ -34,6 +34,7 @@ from ..common.extras import need
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import count
 from ..common.titles import TitlesChoice
+from .delta_store import check_lake, roll_back
 from .index_manifest import LATEST, delete_published, was_cut_off
 from .index_writer import RootWriter
 from .states import State, VersionedContent
@@ -124,8 +125,6 @@ def publish(
         The package deltalake is not installed.
     """
     need("deltalake", "publish", "publishing")
-    from .delta_table import check_lake
-
     check_lake(lake)
     Run.open(lake, run_name)
     frees_space = maintain or rebuild
@@ -193,7 +192,7 @@ class _Target:
             self.tables = {name: self._open(name) for name in PUBLISHED | OF_ATTRIBUTES}
 
     def _open(self, name: str) -> PublishedTable:
-        from .delta_table import PublishedTable, roll_back
+        from .delta_table import PublishedTable
 
         folder = f"{layout.published_folder(self._run_name)}/{name}"
         schema, partitions = (PUBLISHED | OF_ATTRIBUTES)[name], ("year",) if name == "ratings" else ()

@@ -15,6 +15,7 @@ from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ..common.extras import MissingExtraError, need
+from .delta_store import newest_version
 from .index_manifest import INDEX, LATEST, LATEST_OF, IndexFile, index_path, read_root
 from .states import VersionedContent
 
@@ -47,7 +48,7 @@ def verify_published(
     versions: dict[str, int | None] = dict(root.tables) if root is not None else {}
     if not versions:  # of an earlier release
         versions = dict.fromkeys(PUBLISHED)
-        versions |= {name: None for name in OF_ATTRIBUTES if _newest(lake, f"{folder}/{name}") >= 0}
+        versions |= {name: None for name in OF_ATTRIBUTES if newest_version(lake, f"{folder}/{name}") >= 0}
     tables: dict[str, PublishedTable] = {}
     try:
         need("deltalake", "publish", f"{folder}: checking its tables")
@@ -67,7 +68,7 @@ def verify_published(
         yield from _verify_file(lake, index_path(run_name, file.name), file, INDEX)
     if root is None or root.plain is None:
         yield from _verify_latest(lake, folder)
-    elif _newest(lake, f"{folder}/leaderboard") == versions["leaderboard"]:  # or a later publish was cut off
+    elif newest_version(lake, f"{folder}/leaderboard") == versions["leaderboard"]:  # or a later publish was cut off
         yield from _verify_file(lake, f"{folder}/{LATEST}", root.plain, INDEX)
     if len(tables) < len(versions):
         return
@@ -78,12 +79,6 @@ def verify_published(
     if not current:
         command = ["ranklake", "publish", "--run", run_name, *_deviations(tables), "--lake", lake.url]
         notes.append(f"{folder}: has an earlier state of the run; `{shlex.join(command)}` brings it up to date")
-
-
-def _newest(lake: Lake, table: str) -> int:
-    """The newest version in the log of a Delta table, -1 without one; a failed commit may leave other files."""
-    names = (name.partition(".")[0] for name in lake.list(f"{table}/_delta_log"))
-    return max((int(name) for name in names if name.isdigit()), default=-1)
 
 
 def _open(lake: Lake, folder: str, name: str, version: int | None) -> PublishedTable:

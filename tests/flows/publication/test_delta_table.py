@@ -15,7 +15,8 @@ from ranklake.storage.leases.acquire import hold_lease
 
 pytest.importorskip("deltalake")
 
-from ranklake.flows.publication.delta_table import PublishedTable, roll_back
+from ranklake.flows.publication.delta_store import roll_back
+from ranklake.flows.publication.delta_table import PublishedTable
 
 SCHEMA = pa.schema([pa.field("player", pa.int32(), nullable=False)])
 
@@ -83,7 +84,7 @@ def test_vacuum__keeps_the_files_of_versions_of_a_week(lake: Lake) -> None:
 
 def test_write__with_a_clock_before_1970_is_an_error(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     table = PublishedTable(lake, "published/run/players", SCHEMA)
-    monkeypatch.setattr("ranklake.flows.publication.delta_table.time.time", lambda: -100_000.0)
+    monkeypatch.setattr("ranklake.flows.publication.delta_store.time.time", lambda: -100_000.0)
     with pytest.raises(LakeError, match=r"players: cannot write: the clock of this machine says 1969-12-30, .*set the"):
         table.create()
 

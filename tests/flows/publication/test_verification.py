@@ -188,7 +188,7 @@ def store_at(lake: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setenv("AWS_ENDPOINT_URL", address)
     with monkeypatch.context() as patched:
         patched.setattr(Lake, "uri", lambda self, path: f"s3://bucket/{path}")
-        patched.setattr("ranklake.flows.publication.delta_table._RETRY_SECONDS", 1)
+        patched.setattr("ranklake.flows.publication.delta_store._RETRY_SECONDS", 1)
         yield
 
 
