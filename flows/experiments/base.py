@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .data import History
     from .published import Contender
 
-__all__ = ["Experiment", "ExperimentContext", "Picture", "Report", "Table"]
+__all__ = ["Experiment", "ExperimentContext", "Part", "Picture", "Report", "Table", "of_each"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,14 @@ class Picture:
         return cls(name, caption, encode(figure, "svg"))
 
 
+Part = str | Table | Picture
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The result: paragraphs of text, tables and pictures, in order."""
 
-    parts: Sequence[str | Table | Picture]
+    parts: Sequence[Part]
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -89,6 +92,17 @@ class Report:
     @property
     def pictures(self) -> dict[str, Picture]:
         return {part.name: part for part in self.parts if isinstance(part, Picture)}
+
+
+def of_each(
+    text: str, of_history: Callable[[ExperimentContext, History], Sequence[Part]]
+) -> Callable[[ExperimentContext], Report]:
+    """An experiment's report: a paragraph, then the parts of each history."""
+
+    def run(context: ExperimentContext) -> Report:
+        return Report([text, *(part for history in context.histories for part in of_history(context, history))])
+
+    return run
 
 
 @dataclass(frozen=True, slots=True)

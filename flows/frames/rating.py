@@ -36,6 +36,7 @@ from .results import NO_TIMES, Results
 
 __all__ = ["RatedResults", "open_given_engine", "rate_results"]
 
+_VALUES = ("perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
 RECOVERIES = 5  # from the start: a history in memory has no snapshots
 
 log = logging.getLogger("ranklake.rate")
@@ -72,37 +73,17 @@ class RatedResults:
 
     def columns(self, first_round: int = 0) -> dict[str, Any]:
         """The table of ratings, one row a participation in rating order."""
-        rows, rated, outcome, names = self.rows(), self.rated, self.outcome, self.results.columns
-        lo, hi = places_among_rated(rated)
-        index = first_round + np.flatnonzero(self.reasons == 0)
-        return {
-            "round_index": np.repeat(index, np.diff(rated.offsets)).astype(np.int32),
-            "contest": self.results.frame.take(names["contest"], rows),
-            "player": self.results.frame.take(names["player"], rows),
-            "lo": lo,
-            "hi": hi,
-            "perf": outcome.perf,
-            "mu_prior": outcome.mu_prior,
-            "sigma_prior": outcome.sigma_prior,
-            "mu": outcome.mu,
-            "sigma": outcome.sigma,
-            "n_before": outcome.n_before,
-            **({"team": self.results.frame.take(names["team"], rows)} if "team" in names else {}),
-            **({"rated": rated.are_rated} if self.results.says_rated else {}),
-        }
+        lo, hi = places_among_rated(self.rated)
+        values = {"lo": lo, "hi": hi} | {name: getattr(self.outcome, name) for name in _VALUES}
+        table = self.results.table(self.rows(), self.reasons, self.rated, values, first_round)
+        return table | ({"rated": self.rated.are_rated} if self.results.says_rated else {})
 
     def attributes(self) -> dict[str, Any]:
         """What happened on the way: contests skipped, by reason, left out, and violated invariants."""
         rounds, outcome = self.rated, self.outcome
         if rounds.roles.any():
             rounds, outcome = rounds.rated_only(), outcome.select(rounds.are_rated)
-        return {
-            "skipped": int(np.count_nonzero(self.reasons)),
-            "reasons": count_reasons(self.reasons),
-            "left_out": self.results.left_out,
-            "absent": self.results.n_absent,
-            "violations": self.beliefs.system.violations(rounds, outcome),
-        }
+        return self.results.skipped(self.reasons) | {"violations": self.beliefs.system.violations(rounds, outcome)}
 
 
 def rate_results(

@@ -14,6 +14,7 @@ import pyarrow as pa
 from ranklake.rating_kernels import Rounds
 
 from ..common.configuration.hyperparameters import near_names
+from ..common.skipping import count_reasons
 from ..common.text import count, described
 from ..common.times import are_milliseconds
 from ..sources.absences import Absent, counted_from_zero
@@ -31,6 +32,7 @@ NO_TIMES = "the results have no times: name their column, as by time='day', or g
 _ABOUT_RATED = ("rated", "rated_above", "rated_below")
 _READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling", *_ABOUT_RATED)
 _OF_TEAMS = ("team", "share")
+_NAMES = ("contest", "player", "team")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,30 @@ class Results:
     def timed(self) -> bool:
         """Whether any contest has a time: 0 is unknown."""
         return bool(self.rounds.time_seconds.any())
+
+    def table(
+        self,
+        rows: npt.NDArray[np.int64],
+        reasons: npt.NDArray[Any],
+        rounds: Rounds,
+        values: Mapping[str, Any],
+        first_round: int = 0,
+    ) -> dict[str, Any]:
+        """Columns of participations, given their rows of the frame, in ``rounds``, those not skipped."""
+        index = first_round + np.flatnonzero(reasons == 0)
+        contest, player, *team = (self.frame.take(self.columns[key], rows) for key in _NAMES if key in self.columns)
+        round_index = np.repeat(index, np.diff(rounds.offsets)).astype(np.int32)
+        head = {"round_index": round_index, "contest": contest, "player": player}
+        return {**head, **values, **({"team": team[0]} if team else {})}
+
+    def skipped(self, reasons: npt.NDArray[Any]) -> dict[str, Any]:
+        """The contests skipped, by reason, and left out, and the rows without a place."""
+        return {
+            "skipped": int(np.count_nonzero(reasons)),
+            "reasons": count_reasons(reasons),
+            "left_out": self.left_out,
+            "absent": self.n_absent,
+        }
 
     def contest(self, index: int) -> Any:
         """The name of a contest."""

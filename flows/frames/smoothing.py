@@ -18,7 +18,7 @@ from ranklake.rating_kernels.warm import SMOOTHING
 from ..common.arguments import checked
 from ..common.configuration.needed_times import check_times, chosen_of
 from ..common.configuration.settings import convert_fields
-from ..common.skipping import Skipping, count_reasons
+from ..common.skipping import Skipping
 from ..compilation.compile import compile_parts
 from ..execution.smoothing import smooth_rounds
 from ..sources.absences import Absent
@@ -121,26 +121,12 @@ class SmoothedResults:
 
     def columns(self) -> dict[str, Any]:
         """The table of smoothed skills, one row a participation in order of time."""
-        rows, frame, names = self.rows(), self.results.frame, self.results.columns
-        return {
-            "round_index": np.repeat(np.flatnonzero(self.reasons == 0), np.diff(self.rounds.offsets)).astype(np.int32),
-            "contest": frame.take(names["contest"], rows),
-            "player": frame.take(names["player"], rows),
-            "lo": self.rounds.lo,
-            "hi": self.rounds.hi,
-            **self.numbers(),
-            **({"team": frame.take(names["team"], rows)} if "team" in names else {}),
-        }
+        values = {"lo": self.rounds.lo, "hi": self.rounds.hi, **self.numbers()}
+        return self.results.table(self.rows(), self.reasons, self.rounds, values)
 
     def attributes(self) -> dict[str, Any]:
         """The number of sweeps, and the contests skipped, by reason, and left out."""
-        return {
-            "sweeps": self.smoother.sweeps,
-            "skipped": int(np.count_nonzero(self.reasons)),
-            "reasons": count_reasons(self.reasons),
-            "left_out": self.results.left_out,
-            "absent": self.results.n_absent,
-        }
+        return {"sweeps": self.smoother.sweeps} | self.results.skipped(self.reasons)
 
 
 def smooth_results(results: Results, params: Smoothing, engine: Any, workers: int | None) -> SmoothedResults:

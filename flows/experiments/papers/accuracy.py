@@ -12,7 +12,7 @@ from ...common.text import slug as slug_of
 from ...evaluation.entrants import laws_of
 from ...evaluation.scores import Mask, RoundScores
 from ...plotting.figures import SERIES, new_figure
-from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
 from ..data import History, rate_history, score_history
 from ..published import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
 
@@ -38,7 +38,7 @@ _EVIDENCE = ("system", "part", "players", "participations", *_HEADINGS, "rank in
 
 
 def _run(context: ExperimentContext) -> Report:
-    parts: list[str | Table | Picture] = [
+    parts: list[Part] = [
         "Every contest is predicted from the ratings before it, and then rated. The hyperparameters were tuned on "
         "the first tenth of the contests; these are rated, not scored. Only players with at least five rounds are "
         "scored. Pair inversion is the share of pairs predicted correctly (higher is better). Rank deviation is the "
@@ -63,7 +63,7 @@ def _run(context: ExperimentContext) -> Report:
     return Report(parts)
 
 
-def _of_history(context: ExperimentContext, history: History, of_paper: str) -> list[str | Table | Picture]:
+def _of_history(context: ExperimentContext, history: History, of_paper: str) -> list[Part]:
     printed = PRINTED.get(of_paper, {})
     rows, evidence = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
     for_inversion, for_deviation = (list(context.systems) or contenders(of_paper, metric) for metric in (0, 1))

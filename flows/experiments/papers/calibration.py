@@ -13,7 +13,7 @@ from ranklake.rating_kernels import SYSTEMS, Outcome, Prior, Rounds
 
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, new_figure
-from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
 from ..data import History, rate_history
 from ..published import LIKE, TUNED, contenders
 
@@ -98,21 +98,17 @@ def calibrate(
     return Calibration(n, predicted, seen, error, brier, bits, 100.0 * float(favourite.mean()))
 
 
-def _run(context: ExperimentContext) -> Report:
-    parts: list[str | Table | Picture] = [
-        "The win probability of each system is computed before each contest for random pairs of its players. Both "
-        f"players have at least {EXPERIENCE} rounds, and the first tenth of the contests is left out. Among pairs "
-        "with a chance of 70 % for the favourite, the favourite should win 70 % (a tie counts half). A curve above "
-        "the diagonal shows chances that are too close to 50 %, a curve below it chances that are too extreme. The "
-        "tuned hyperparameters were tuned for the order of places. Where the spread of performances does not affect "
-        "the order, tuning says little about calibration."
-    ]
-    for history in context.histories:
-        parts += _of_history(context, history)
-    return Report(parts)
+_TEXT = (
+    "The win probability of each system is computed before each contest for random pairs of its players. Both "
+    f"players have at least {EXPERIENCE} rounds, and the first tenth of the contests is left out. Among pairs "
+    "with a chance of 70 % for the favourite, the favourite should win 70 % (a tie counts half). A curve above "
+    "the diagonal shows chances that are too close to 50 %, a curve below it chances that are too extreme. The "
+    "tuned hyperparameters were tuned for the order of places. Where the spread of performances does not affect "
+    "the order, tuning says little about calibration."
+)
 
 
-def _of_history(context: ExperimentContext, history: History) -> list[str | Table | Picture]:
+def _of_history(context: ExperimentContext, history: History) -> list[Part]:
     rounds = history.rounds
     tested = np.repeat(history.tested, np.diff(rounds.offsets))
     pairs: tuple[Any, Any, Any] | None = None
@@ -172,7 +168,7 @@ EXPERIMENT = Experiment(
     "calibration",
     "Calibration of chances",
     "The win probability of each system; reliability as in Brier (1950)",
-    _run,
+    of_each(_TEXT, _of_history),
     data="given",
     least=20,
 )

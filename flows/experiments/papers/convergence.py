@@ -13,7 +13,7 @@ from ...compilation.compile import compile_kernels
 from ...engines.threads import Threads
 from ...execution.rounds import rate_rounds
 from ...plotting.figures import SERIES, log_scale, new_figure
-from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
 
 __all__ = ["EXPERIMENT", "league"]
 
@@ -40,7 +40,7 @@ def league(seed: int, n_players: int, n_rounds: int, drift: float) -> tuple[Roun
 
 
 def _run(context: ExperimentContext) -> Report:
-    parts: list[str | Table | Picture] = [
+    parts: list[Part] = [
         f"{PLAYERS:,} players with normal skills (sd {SKILL:.0f}) play {ROUNDS} rounds with normal performances (sd "
         f"{NOISE:.0f}): the paper's synthetic history, with known skills. The share of correctly ordered pairs does "
         "not depend on a system's scale. The error is the residual of a linear fit of the skills to the ratings."

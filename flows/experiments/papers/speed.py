@@ -11,7 +11,7 @@ from ranklake.rating_kernels.metrics.metrics import FILTERS
 
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, log_scale, new_figure
-from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
 from ..data import rate_history, score_history, warm
 from ..published import LIKE, NAMES, SECONDS, contenders
 
@@ -19,7 +19,7 @@ __all__ = ["EXPERIMENT"]
 
 
 def _run(context: ExperimentContext) -> Report:
-    parts: list[str | Table | Picture] = [
+    parts: list[Part] = [
         "Seconds to rate all contests and to score each of them before it is rated, as in the paper; on this "
         "machine, with compiled kernels. The paper's times are for 24 cores of 2.0 GHz and for approximations with "
         "at most 500 opponents and 500 past performances; the sums here are exact. Machines and data differ, so the "

@@ -13,7 +13,7 @@ from ranklake.rating_kernels.systems.elo_srm import PRESETS
 from ...common.text import slug as slug_of
 from ...evaluation.evaluate import division_of
 from ...plotting.figures import SERIES, legible, new_figure
-from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
 from ..data import History, rate_history
 
 __all__ = ["EXPERIMENT"]
@@ -34,19 +34,15 @@ _COUNTS = {  # Table 1: ratings
 }  # fmt: skip
 
 
-def _run(context: ExperimentContext) -> Report:
-    parts: list[str | Table | Picture] = [
-        "P is the binary logarithm of the expected place divided by the actual place, by the ratings before the "
-        "round. All participants count, newcomers included. The error is the mean of |P|. The printed values are "
-        "for the 1,222 TopCoder single round matches since 2001. For another history, compare the order of the "
-        "rows, not their values. SRM is TopCoder's own system, as published."
-    ]
-    for history in context.histories:
-        parts += _of_history(context, history)
-    return Report(parts)
+_TEXT = (
+    "P is the binary logarithm of the expected place divided by the actual place, by the ratings before the "
+    "round. All participants count, newcomers included. The error is the mean of |P|. The printed values are "
+    "for the 1,222 TopCoder single round matches since 2001. For another history, compare the order of the "
+    "rows, not their values. SRM is TopCoder's own system, as published."
+)
 
 
-def _of_history(context: ExperimentContext, history: History) -> list[str | Table | Picture]:
+def _of_history(context: ExperimentContext, history: History) -> list[Part]:
     rounds = history.rounds
     division = np.array([division_of(title) for title in history.titles], dtype=np.int64)
     events = int(rounds.event[-1]) + 1
@@ -105,7 +101,7 @@ EXPERIMENT = Experiment(
     "srm",
     "EloSRM's tables",
     "Tables 1, 3 and 5 of “An Elo-based rating system for TopCoder SRM”",
-    _run,
+    of_each(_TEXT, _of_history),
     data="given",
     least=20,
 )

@@ -13,7 +13,7 @@ from ranklake.rating_kernels import Rounds
 from ...common.configuration.settings import build_params, find_system
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, legible, new_figure
-from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
 from ..data import History, rate_history
 from .counterfactual import move, other_self
 
@@ -102,7 +102,7 @@ def synthetic(seed: int, n_players: int = 400, n_rounds: int = 4_620, size: int 
 
 
 def _run(context: ExperimentContext) -> Report:
-    parts: list[str | Table | Picture] = [
+    parts: list[Part] = [
         "A strong player plays honestly for 28 % of their rounds. Until 75 % of the rounds, the player then "
         "finishes last on purpose whenever TopCoder's rating exceeds the rating at the beginning of this phase. The "
         "remaining rounds are honest again. TopCoder's system and Glicko-2 increase the volatility after such "
@@ -128,7 +128,7 @@ def _run(context: ExperimentContext) -> Report:
 
 def _report(
     history: History, name: str, runs: dict[str, tuple[Floats, Floats]], n_lost: int, threshold: float
-) -> list[str | Table | Picture]:
+) -> list[Part]:
     slug = slug_of(history.name)
     n = len(runs["TopCoder"][0])
     back = int(PHASES[1] * n)

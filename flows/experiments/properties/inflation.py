@@ -10,7 +10,7 @@ from ranklake.rating_kernels import SYSTEMS
 
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, new_figure
-from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
 from ..data import History, rate_history
 
 __all__ = ["EXPERIMENT"]
@@ -19,19 +19,15 @@ _SHOWN = ("elo-mmr", "elo-mmx", "elo-mms", "elo-r", "codeforces", "cf-general", 
 _PIECES = 40
 
 
-def _run(context: ExperimentContext) -> Report:
-    parts: list[str | Table | Picture] = [
-        "The mean rating of the participants before a contest, and their mean gain by it. The mean grows where the "
-        "gains of a rule exceed its losses, or where players that gain stay longer. TrueSkill's points are on "
-        "another scale. For all of TopCoder, the EloSRM document prints a mean gain of 25.7 points a round with its "
-        "last row of hyperparameters, 22.2 with its first, and −20.8 for TopCoder's own ratings."
-    ]
-    for history in context.histories:
-        parts += _of_history(context, history)
-    return Report(parts)
+_TEXT = (
+    "The mean rating of the participants before a contest, and their mean gain by it. The mean grows where the "
+    "gains of a rule exceed its losses, or where players that gain stay longer. TrueSkill's points are on "
+    "another scale. For all of TopCoder, the EloSRM document prints a mean gain of 25.7 points a round with its "
+    "last row of hyperparameters, 22.2 with its first, and −20.8 for TopCoder's own ratings."
+)
 
 
-def _of_history(context: ExperimentContext, history: History) -> list[str | Table | Picture]:
+def _of_history(context: ExperimentContext, history: History) -> list[Part]:
     rounds = history.rounds
     edges = np.unique(np.linspace(0, len(rounds), min(_PIECES, len(rounds)) + 1).astype(int))
     rows: list[tuple[Any, ...]] = []
@@ -68,6 +64,6 @@ EXPERIMENT = Experiment(
     "inflation",
     "Rating inflation",
     "“An Elo-based rating system for TopCoder SRM”, Table 5 (mean gains); the inflation step of Codeforces' rule",
-    _run,
+    of_each(_TEXT, _of_history),
     data="instead",
 )

@@ -12,7 +12,7 @@ from ...common.configuration.settings import build_params, find_system
 from ...common.text import slug as slug_of
 from ...evaluation.residuals import CLASSES, EXPERIENCED, BinSummary, breakdowns, contest_classes, summarise, surprises
 from ...plotting.figures import SERIES, legible, new_figure
-from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
 from ..data import History, rate_history
 from ..published import parse_contender
 
@@ -30,7 +30,7 @@ _AXES = {
 
 
 def _run(context: ExperimentContext) -> Report:
-    parts: list[str | Table | Picture] = [
+    parts: list[Part] = [
         "A surprise is a performance minus the performance that the system expected. Where a system uses all "
         "information, surprises have mean 0, the predicted spread, and no correlation with the player's last surprise; "
         "a better model could explain the rest. Performances are the system's own; for systems without performances "
@@ -46,7 +46,7 @@ def _run(context: ExperimentContext) -> Report:
     return Report(parts)
 
 
-def _of_history(context: ExperimentContext, history: History) -> list[str | Table | Picture]:
+def _of_history(context: ExperimentContext, history: History) -> list[Part]:
     classes = contest_classes(history.titles, context.classes or CLASSES)
     rounds = history.rounds
     tested = np.repeat(history.tested, np.diff(rounds.offsets))
@@ -64,7 +64,7 @@ def _of_history(context: ExperimentContext, history: History) -> list[str | Tabl
         for name, groups in breakdowns(measured, classes, tested):
             by_breakdown.setdefault(name, {})[contender.label] = groups
     slug = slug_of(history.name)
-    parts: list[str | Table | Picture] = [_table(slug, f"{history.name}: all participations", "players", overall)]
+    parts: list[Part] = [_table(slug, f"{history.name}: all participations", "players", overall)]
     for name, by_system in by_breakdown.items():
         caption = f"{history.name}: surprises by {_AXES[name]}"
         rows = [(label, group) for label, groups in by_system.items() for group in groups]
