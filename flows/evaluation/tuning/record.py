@@ -45,8 +45,7 @@ class TuningRecord:
         if before != asked:
             differs = next(key for key in [*asked, *before] if before.get(key) != asked.get(key))
             raise LakeError(
-                f"search {config.name} exists with another {differs}; choose another --name or delete {path}",
-                path=path,
+                f"search {config.name} exists with another {differs}; choose another --name or delete {path}", path=path
             )
         for file in lake.list(layout.trials_folder(config.name)):
             if layout.number_of(file, ".json") is not None:

@@ -26,16 +26,7 @@ from ...execution.rounds import rate_rounds
 from ..entrants import Entrants
 from ..scores import RoundScores, is_better
 
-__all__ = [
-    "RUNGS",
-    "History",
-    "Trial",
-    "best_first",
-    "held_out_scores",
-    "load_history",
-    "run_trial",
-    "tested",
-]
+__all__ = ["RUNGS", "History", "Trial", "best_first", "held_out_scores", "load_history", "run_trial", "tested"]
 
 RUNGS = 4  # parts of the training rounds after which a trial may be pruned
 
@@ -124,12 +115,7 @@ def run_trial(
 
 
 def _run_trial(
-    history: History,
-    system: str,
-    settings: Mapping[str, str],
-    metric: str,
-    filter: str,
-    limits: Sequence[float] | None,
+    history: History, system: str, settings: Mapping[str, str], metric: str, filter: str, limits: Sequence[float] | None
 ) -> Trial:
     found = find_system(system)
     params = build_params(found, settings)

@@ -500,11 +500,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["robustness", "--data", "FOLDER"], 2, "experiment robustness uses no data"),
     (["accuracy", "--dataset", "x"], 2, "--dataset needs --lake"),
     (["accuracy", "--data", "FOLDER", "--data", "FOLDER"], 2, "two data sets are called 'small'"),
-    (
-        ["srm", "--data", "FEW"],
-        2,
-        "experiment srm needs at least 20 rated contests; data set few has 5",
-    ),
+    (["srm", "--data", "FEW"], 2, "experiment srm needs at least 20 rated contests; data set few has 5"),
     (["farming", "--data", "FEW"], 2, "a player with 80 rounds is needed; the maximum in data set few is"),
     (["accuracy", "--lake", "nowhere"], 1, "no lake at"),
 ]

@@ -385,11 +385,7 @@ def beliefs_frame(**columns: Any) -> pd.DataFrame:
             {},
             "contest 2, row 4 .index 3.: a weight must be within .*, got weight = 0",
         ),
-        (
-            small(weight=[1, 2, 1, 1, 1, 1]),
-            {},
-            "contest 1, rows 1 and 2 .index 0, 1.: weight differs inside the",
-        ),
+        (small(weight=[1, 2, 1, 1, 1, 1]), {}, "contest 1, rows 1 and 2 .index 0, 1.: weight differs inside the"),
         (small(time_seconds=[1, 1, 2, 5, 5, 5]), {}, "contest 1, .*time_seconds differs inside the contest: 1 and 2"),
         (small(time_seconds=[0.5] * 6), {}, "contest 1, row 1 .index 0.: a time must be a whole number"),
         (small(perf_ceiling=[-np.inf] * 6), {}, "contest 1, row 1 .index 0.: a ceiling must be within "),
