@@ -95,8 +95,9 @@ def __getattr__(name: str) -> Any:
     if name in _RENAMED:
         import warnings
 
+        value = __getattr__(_RENAMED[name])  # first: imports change the filters, and Python would warn again
         warnings.warn(f"ranklake.{name} is ranklake.{_RENAMED[name]} now", FutureWarning, stacklevel=2)
-        return __getattr__(_RENAMED[name])
+        return value
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_MODULES[name]), name)
