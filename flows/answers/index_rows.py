@@ -16,8 +16,8 @@ from ranklake.storage.names.search import fold
 
 from ..common.pools import Pools
 from ..common.titles import Titles
-from ..publication.index_manifest import IndexFile, IndexManifest, index_path
 from ..publication.index_parts import UNRATED, Part, integers, read_mapped
+from ..publication.root import IndexFile, IndexManifest, index_path
 from ..results.ranks import percentiles
 from ..results.states import NO_END, States, board_table, known_ends
 

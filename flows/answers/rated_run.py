@@ -21,7 +21,7 @@ from ..common.pools import Pools
 from ..common.progress import ProgressCallback, not_shown
 from ..common.times import count_until, spelled
 from ..common.titles import TitlesChoice
-from ..publication.index_manifest import IndexManifest, read_manifest, source_digest
+from ..publication.root import IndexManifest, read_manifest, source_digest
 from ..results.groups import board_values, check_value, group_level, group_table, has_value
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
 from ..results.ranks import active as active_players

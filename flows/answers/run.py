@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from ranklake.storage import Lake, MissingError
 from ranklake.storage.names.search import Search
 
-from ..publication.index_manifest import IndexManifest, index_path, read_manifest
 from ..publication.index_parts import integers
+from ..publication.root import IndexManifest, index_path, read_manifest
 from ..results.groups import group_level
 from ..results.ranks import last_end
 from ..results.states import States

@@ -18,7 +18,7 @@ from ranklake.storage.lake.layout import (
 from ranklake.storage.leases.roots import has_root
 
 from ..common.text import byte_size, count
-from ..publication.index_manifest import delete_published
+from ..publication.root import delete_published
 from .compact import OnWait, hold_for_maintenance
 
 __all__ = ["Deletion", "delete_dataset", "delete_run", "describe_run"]

@@ -27,8 +27,8 @@ from ..results.rated_rounds import LeaderboardBuilder, iter_shown, open_rated, r
 from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
 from ..results.smoothed import SKILLS, RunSmoothing
-from .index_manifest import source_digest
 from .index_parts import UNRATED
+from .root import source_digest
 
 __all__ = ["Content"]
 

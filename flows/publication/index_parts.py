@@ -19,7 +19,7 @@ from ranklake.storage import Lake
 from ranklake.storage.lake.remedies import damaged
 from ranklake.storage.lake.schemas import ROUNDS
 
-from .index_manifest import IndexFile
+from .root import IndexFile
 
 __all__ = ["PART_ROWS", "UNRATED", "Part", "cut", "encode_part", "encode_table", "integers", "read_mapped"]
 

@@ -35,8 +35,8 @@ from ..common.progress import ProgressCallback, not_shown
 from ..common.text import count
 from ..common.titles import TitlesChoice
 from .delta_store import check_lake, roll_back
-from .index_manifest import LATEST, delete_published, was_cut_off
-from .index_writer import RootWriter
+from .root import LATEST, delete_published, was_cut_off
+from .root_writer import RootWriter
 from .states import State, VersionedContent
 from .updates import update
 
@@ -112,7 +112,7 @@ def publish(
     rebuild
         First delete the published tables with their older versions; repairs damaged tables.
     index
-        Also write the index for commands and the server; see ``ranklake.flows.publication.index_manifest``. False
+        Also write the index for commands and the server; see ``ranklake.flows.publication.root``. False
         deletes an existing one.
     on_progress
         As for :class:`ranklake.flows.publication.content.Content`.

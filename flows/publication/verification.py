@@ -16,7 +16,7 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ..common.extras import MissingExtraError, need
 from .delta_store import newest_version
-from .index_manifest import INDEX, LATEST, LATEST_OF, IndexFile, index_path, read_root
+from .root import INDEX, LATEST, LATEST_OF, IndexFile, index_path, read_root
 from .states import VersionedContent
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ranklake.storage import Lake
 from ..common.text import quoted
 from ..http.webhook import Webhook, WebhookError
 from ..ingestion.report import FilesReport, SourceReport
-from ..publication.index_manifest import read_manifest
+from ..publication.root import read_manifest
 from .follow import Followed
 
 __all__ = ["KIND", "CommandError", "Notice", "Notifier", "notice_of"]

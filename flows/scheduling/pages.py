@@ -15,7 +15,7 @@ from ..answers.rated_run import RatedRun
 from ..common.text import cell, message
 from ..common.text import markdown as escape
 from ..ingestion.report import SourceReport
-from ..publication.index_manifest import LATEST
+from ..publication.root import LATEST
 
 __all__ = ["best", "ingested_page", "run_page"]
 

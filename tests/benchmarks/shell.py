@@ -9,7 +9,7 @@ from pathlib import Path
 from changes import RUN, published_lake
 from timing import Best, Command, Options, Result, invoke, run_command
 
-from ranklake.flows.publication.index_manifest import index_path
+from ranklake.flows.publication.root import index_path
 
 __all__ = ["shell"]
 

@@ -11,8 +11,8 @@ from ranklake.flows.answers.lake_rows import LakeRows
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.source import Rows
 from ranklake.flows.common.titles import TitlesChoice
-from ranklake.flows.publication.index_manifest import read_manifest
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.publication.root import read_manifest
 from ranklake.flows.results.player_names import PlayerHistory
 from ranklake.storage import Lake
 

@@ -16,7 +16,7 @@ from helpers.answers import leaderboard
 from helpers.lakes import same_tables
 
 from ranklake.flows.answers.run import open_published
-from ranklake.flows.publication.index_manifest import read_root
+from ranklake.flows.publication.root import read_root
 from ranklake.flows.results.display import Display
 from ranklake.storage import Contest, Dataset, Lake, Run
 

@@ -13,7 +13,7 @@ from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
-from ...publication.index_manifest import LATEST
+from ...publication.root import LATEST
 from .problems import Problem
 from .responses import is_unchanged
 

@@ -13,7 +13,7 @@ from ranklake.storage.lake import layout
 
 from ...answers.leaderboard import kept_boards
 from ...answers.run import PublishedRun, open_published
-from ...publication.index_manifest import read_manifest
+from ...publication.root import read_manifest
 
 __all__ = ["ServedRuns"]
 

@@ -19,8 +19,8 @@ from ranklake.flows.answers.index_rows import IndexRows
 from ranklake.flows.answers.leaderboard import ORDERS, kept_boards
 from ranklake.flows.answers.run import NoPlayerError, PublishedRun, open_published
 from ranklake.flows.publication import index_parts
-from ranklake.flows.publication.index_manifest import IndexFile, read_manifest
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.publication.root import IndexFile, read_manifest
 from ranklake.flows.results.ranks import active
 from ranklake.storage import Dataset, Lake, MissingError, Run
 from ranklake.storage.names.search import Search, fold

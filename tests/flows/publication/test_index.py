@@ -16,10 +16,10 @@ from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.cli.main import cli
 from ranklake.flows.maintenance.verify import Verifier
-from ranklake.flows.publication import index_parts, index_writer
-from ranklake.flows.publication.index_manifest import index_path, read_manifest
+from ranklake.flows.publication import index_parts, root_writer
 from ranklake.flows.publication.index_parts import cut
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.publication.root import index_path, read_manifest
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, Run
 
 CONTESTS = over_years(synthetic(40))
@@ -135,7 +135,7 @@ def test_index__a_publish_that_is_killed_before_the_manifest_leaves_the_index_as
     before = read_manifest(lake, "run")
     extend(lake, 35)
     with monkeypatch.context() as patch:
-        patch.setattr(index_writer, "index_path", lambda run, name="": index_path(run, name) if name else no_rounds())
+        patch.setattr(root_writer, "index_path", lambda run, name="": index_path(run, name) if name else no_rounds())
         with pytest.raises(AssertionError):
             publish(lake, "run")
     assert read_manifest(lake, "run") == before

@@ -15,9 +15,9 @@ from helpers.teams import rosters
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.publication import index_parts
-from ranklake.flows.publication.index_manifest import index_path, read_manifest
 from ranklake.flows.publication.index_parts import encode_part
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.publication.root import index_path, read_manifest
 from ranklake.storage import Dataset, Lake, Run
 
 TEAMS = {"2": {"a": "red", "b": "red", "d": "blue", "e": "blue", "f": "blue"}}

@@ -17,8 +17,8 @@ from ranklake.flows.databases.connection import connect
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.publication.database import publish_to_database
 from ranklake.flows.publication.database_tables import DatabaseTables
-from ranklake.flows.publication.index_manifest import read_manifest
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.publication.root import read_manifest
 from ranklake.flows.publication.verification import verify_published
 from ranklake.storage import Contest, Dataset, Lake
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED

@@ -18,8 +18,8 @@ from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
 
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.maintenance.verify import Verifier
-from ranklake.flows.publication.index_manifest import LATEST, delete_published
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.publication.root import LATEST, delete_published
 from ranklake.storage import DamagedError, Lake
 from ranklake.storage.lake.errors import UnreachableError
 from ranklake.storage.lake.remedies import install_extra

@@ -19,7 +19,7 @@ import ranklake.flows.http.webhook as webhooks
 from ranklake.flows.cli.main import cli
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.ingestion.source_update import SourceRequest
-from ranklake.flows.publication.index_manifest import read_manifest
+from ranklake.flows.publication.root import read_manifest
 from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.flows.scheduling import notices
 from ranklake.flows.scheduling.follow import follow

@@ -22,8 +22,8 @@ from helpers.timeouts import TIMEOUT
 import ranklake.flows.publication.delta_table
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.publication.delta_table import PublishedTable
-from ranklake.flows.publication.index_manifest import LATEST, index_path, read_manifest, read_root
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.publication.root import LATEST, index_path, read_manifest, read_root
 from ranklake.storage import DamagedError, Lake, LakeError, Run
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 

@@ -16,7 +16,8 @@ from ranklake.storage.lake.layout import TEMPORARY_PREFIX, published_folder
 from ranklake.storage.lake.parquet import encode_plain
 from ranklake.storage.leases.lease import Lease
 
-from .index_manifest import (
+from .index_parts import cut, encode_part, encode_table
+from .root import (
     FOLDER,
     INDEX,
     LATEST,
@@ -29,7 +30,6 @@ from .index_manifest import (
     index_path,
     read_root,
 )
-from .index_parts import cut, encode_part, encode_table
 from .states import VersionedContent
 
 __all__ = ["RootWriter"]
