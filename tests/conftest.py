@@ -96,6 +96,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         in_full = item.config.option.markexpr == "slow" and getattr(function, "is_hypothesis_test", False)
         if in_full or (patterns is not None and not any(fnmatchcase(case, pattern) for pattern in patterns.args)):
             item.add_marker(pytest.mark.slow)
+    # the files with the longest tests start first: none of them is left for one process at the end
+    items.sort(key=lambda item: not {"system", "experiments"} & set(item.path.parts))
     for item in items if os.name == "nt" else ():
         file = item.path.relative_to(Path(__file__).parent).as_posix()
         if reason := reason_to_skip(f"{file}::{item.name}"):
