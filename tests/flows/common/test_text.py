@@ -148,7 +148,7 @@ def test_slug__is_a_file_name_on_every_platform() -> None:
 def test_text__is_printed_by_one_module_only() -> None:
     """Only the terminal's module calls ``click.echo`` or ``print``: it makes every line visible."""
     allowed = {
-        "flows/cli/terminal/terminal.py",
+        "flows/cli/terminal/output.py",
         "flows/compilation/compile.py",  # a line with names of systems only; click is not imported yet
         "rating_kernels/warm.py",  # to the parent process
         "flows/cli/commands/export.py",  # sys.stdout.buffer, for write_export
