@@ -46,7 +46,8 @@ import ranklake.flows.ingestion.files
 import ranklake.flows.scheduling.follow
 import ranklake.flows.maintenance.freshness
 import ranklake.flows.ingestion.sites
-import ranklake.flows.results.rated_rounds
+import ranklake.flows.answers.lake_rows
+import ranklake.flows.answers.rated_run
 import ranklake.flows.rating.multi_run
 import ranklake.flows.publication.publish
 import ranklake.flows.rating.resolve
