@@ -34,6 +34,7 @@ __all__ = [
     "distribution",
     "facts",
     "groups",
+    "ladder",
     "leaderboard",
     "list_of_contests",
     "picture",
@@ -201,14 +202,16 @@ def _rounds(run: PublishedRun, handle: str) -> list[dict[str, Any]]:
 
 def _history(run: PublishedRun, players: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
     """The data of the graph and of its script, given the rounds of each player."""
-    titles = [
-        {"name": title.name, "minimum": low if math.isfinite(low) else None} for low, _, title in run.titles.bands()
-    ]
     columns = [
         {"handle": handle, **{name: [row[of] for row in rounds] for name, of in _OF_GRAPH.items()}}
         for handle, rounds in players.items()
     ]
-    return {"run": {"titles": titles, "decimals": run.manifest.decimals}, "players": columns}
+    return {"run": {"titles": ladder(run.titles), "decimals": run.manifest.decimals}, "players": columns}
+
+
+def ladder(titles: Titles) -> list[dict[str, Any]]:
+    """The titles as the scripts read them, lowest first; the lowest minimum may be None."""
+    return [{"name": title.name, "minimum": _finite(title.minimum)} for title in titles.ladder]
 
 
 def _finite(value: Any) -> Any:

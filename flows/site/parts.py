@@ -50,20 +50,18 @@ Mask = npt.NDArray[np.bool_]
 
 
 class SiteParts:
-    """Writes the parts of a site into the files of a new version.
+    """Writes the parts of a site into the files of a new version, :meth:`rounds` first.
 
     ``look``: digest of the templates, scripts and style sheets.
+    ``board``, ``facts``: the leaderboard, and the run as the pages show it.
     """
 
-    def __init__(
-        self,
-        content: SiteContent,
-        files: SiteFiles,
-        templates: Templates,
-        on_progress: ProgressCallback = not_shown,
-    ) -> None:
+    board: pa.Table
+    facts: RunFacts
+
+    def __init__(self, content: SiteContent, files: SiteFiles, on_progress: ProgressCallback = not_shown) -> None:
         self._on_progress, self._done = on_progress, 0
-        self._content, self._files, self._templates = content, files, templates
+        self._content, self._files, self._templates = content, files, Templates.shared()
         statics = {name: data for name, data in static_files().items() if name not in SERVER_FILES}
         self._statics = statics | {"titles.css": title_styles(content.format.titles).encode()}
         self._assets = f"static/{digest(*self._statics.values())}/"
@@ -76,8 +74,8 @@ class SiteParts:
         for name, data in self._statics.items():
             self._files.put(f"{self._assets}{name}", partial(bytes, data))
 
-    def rounds(self) -> tuple[pa.Table, list[str], list[int]]:
-        """Read all rounds: the leaderboard, the page of each contest, and the most players known after each round."""
+    def rounds(self) -> tuple[list[str], list[int]]:
+        """Read all rounds: the page of each contest, and the most players known after each round."""
         content = self._content
         builder, pages, most = content.builder(), [""] * content.n_rounds, np.zeros(content.n_rounds, np.int64)
         columns = ("player", "lo", "perf", "mu", "sigma", "n_before")
@@ -107,24 +105,21 @@ class SiteParts:
                 self._files.put(data, partial(_packed, shown))
                 html = self._contest_page(shown, page, data)
                 self._files.put(page, html.encode)
-        return content.board_of(builder), pages, np.maximum.accumulate(most).tolist()
+        self.board = content.board_of(builder)
+        last = max((time or 0 for time in content.about["time_seconds"]), default=0)
+        self.facts = self._facts(self.board.num_rows, content.n_rounds, last, pools_line(content.pools.sizes))
+        return pages, np.maximum.accumulate(most).tolist()
 
     def _contest_page(self, shown: dict[str, Any], page: str, data: str) -> str:
         rows = {name: values for name, values in shown.items() if isinstance(values, list)}
         context = views.standings(shown, rows, len(shown["handle"]), CONTEST_ROWS, data)
-        return self._templates.render("contest", self._timeless(), SiteLinks(page, "", self._assets), **context)
+        return self._templates.render("contest", self._facts(), SiteLinks(page, "", self._assets), **context)
 
-    def facts(self, board: pa.Table) -> RunFacts:
+    def _facts(self, n_players: int = 0, n_rounds: int = 0, last: int = 0, pools: str = "") -> RunFacts:
+        """The run; without counts for pages that do not change with new rounds."""
         content = self._content
-        last = max((time or 0 for time in content.about["time_seconds"]), default=0)
-        names = (content.run, content.system, content.dataset)
-        counts = board.num_rows, content.n_rounds, last
-        return RunFacts(*names, *counts, content.format, self._attributes, pools_line(content.pools.sizes))
-
-    def _timeless(self) -> RunFacts:
-        """Facts for pages that do not change with new rounds."""
-        content = self._content
-        return RunFacts(content.run, content.system, content.dataset, 0, 0, 0, content.format, self._attributes)
+        names, counts = (content.run, content.system, content.dataset), (n_players, n_rounds, last)
+        return RunFacts(*names, *counts, content.format, self._attributes, pools)
 
     def histories(self, n_players: list[int]) -> list[dict[str, Any]]:
         """The files of histories: a folder a level, with the number of its files."""
@@ -143,88 +138,88 @@ class SiteParts:
                 self._advance(rows * (number + 1) // shards - rows * number // shards, "histories")
         return written
 
-    def contests(self, pages: list[str], facts: RunFacts) -> str:
+    def contests(self, pages: list[str]) -> str:
         """The list of contests, as data and as a page."""
         about = self._content.about
         listed = views.list_of_contests(about, pages)
-        self._page("contests", facts, contests=listed[-MAX_CONTESTS:][::-1])
+        self._page("contests", contests=listed[-MAX_CONTESTS:][::-1])
         columns = {name: about[name] for name in ("contest_id", "time_seconds", "n_players")}
         return self._named("data/contests", columns | {"name": [one["name"] for one in listed], "page": pages})
 
-    def leaderboard(self, board: pa.Table, facts: RunFacts) -> dict[str, Any]:
+    def leaderboard(self) -> dict[str, Any]:
         """Every page of the leaderboard, as data and as a page; what the scripts need to find a player's page."""
-        pages = list(self._pages(board))
+        pages = list(self._pages(self.board))
         keys = []
         for number, page in enumerate(pages):
             key = self._named(f"data/leaderboard/{number:03}", page).rpartition("-")[2].partition(".")[0]
             keys.append(key)
             shown = views.board(page, start=number * PAGE_ROWS, page=number, n_pages=len(pages))
             path = f"leaderboard/{number:03}.html"
-            self._files.page(path, self._render("leaderboard", path, facts, shown), packed=number < PACKED_PAGES)
+            self._files.page(path, self._render("leaderboard", path, shown), packed=number < PACKED_PAGES)
             self._advance(len(page["rating"]), "leaderboard")
         return {"rows": PAGE_ROWS, "files": keys, "first": [page["rating"][0] for page in pages]}
 
-    def index(self, board: pa.Table, facts: RunFacts) -> str:
+    def index(self) -> str:
         """The first page of the site, which names the version: the best players."""
-        page, version = next(self._pages(board.slice(0, FIRST_ROWS))), self._files.version
+        page, version = next(self._pages(self.board.slice(0, FIRST_ROWS))), self._files.version
         links = SiteLinks("index.html", version, self._assets)
-        return self._templates.render("leaderboard", facts, links, **views.board(page, version=version))
+        return self._templates.render("leaderboard", self.facts, links, **views.board(page, version=version))
 
     def _pages(self, board: pa.Table) -> Iterator[dict[str, list[Any]]]:
         return board_pages(board, self._content.format.decimals, **self._content.further(board))
 
-    def _some(self, board: pa.Table, keep: Mask, path: str, heading: str, facts: RunFacts) -> None:
+    def _some(self, keep: Mask, path: str, heading: str) -> None:
         """A leaderboard of some players, with their places among all; the best ``PAGE_ROWS`` of them."""
         rows = np.flatnonzero(keep)
-        shown = board.take(pa.array(rows[:PAGE_ROWS]))
-        page: dict[str, list[Any]] = next(self._pages(shown), {name: [] for name in board.column_names})
+        shown = self.board.take(pa.array(rows[:PAGE_ROWS]))
+        page: dict[str, list[Any]] = next(self._pages(shown), {name: [] for name in shown.column_names})
         context = views.board(page, heading=heading, total=len(rows))
-        self._files.page(path, self._render("leaderboard", path, facts, context))
+        self._files.page(path, self._render("leaderboard", path, context))
 
-    def _page(self, name: str, facts: RunFacts, **context: Any) -> None:
+    def _page(self, name: str, **context: Any) -> None:
         """A page of the version with the template of its name."""
-        self._files.page(f"{name}.html", self._render(name, f"{name}.html", facts, context), packed=True)
+        self._files.page(f"{name}.html", self._render(name, f"{name}.html", context), packed=True)
 
-    def _render(self, template: str, path: str, facts: RunFacts, context: dict[str, Any]) -> str:
-        version = self._files.version
-        return self._templates.render(template, facts, SiteLinks(f"{version}{path}", version, self._assets), **context)
+    def _render(self, template: str, path: str, context: dict[str, Any]) -> str:
+        links = SiteLinks(f"{self._files.version}{path}", self._files.version, self._assets)
+        return self._templates.render(template, self.facts, links, **context)
 
-    def active(self, board: pa.Table, facts: RunFacts) -> None:
+    def active(self) -> None:
         """The leaderboard of the players who were active within a year; none if no contest has a time."""
-        if facts.last_time_seconds:
-            heading = f"active within {views.ACTIVE['1y']}"
-            self._some(board, are_active(board, parse_span("1y", AGES)), "active.html", heading, facts)
+        if self.facts.last_time_seconds:
+            keep = are_active(self.board, parse_span("1y", AGES))
+            self._some(keep, "active.html", f"active within {views.ACTIVE['1y']}")
 
-    def groups(self, board: pa.Table, facts: RunFacts) -> dict[str, str]:
+    def groups(self) -> dict[str, str]:
         """The groups of players, as data and as a page, and the leaderboard of each group on it; empty without any."""
         if not self._attributes:
             return {}
         attributes, version = self._content.attributes, self._files.version
-        table, links = groups_of(board, attributes), SiteLinks(f"{version}groups.html", version, self._assets)
+        table, links = groups_of(self.board, attributes), SiteLinks(f"{version}groups.html", version, self._assets)
         shown = views.groups(table, links)
         for section in shown["sections"]:
-            values = values_of(attributes, section["name"], board.column("player"))
+            values = values_of(attributes, section["name"], self.board.column("player"))
             for row in section["rows"]:
                 path, heading = row["address"].removeprefix(version), f"{section['name']} {row['value']}"
-                self._some(board, has_value(values, row["value"]), path, heading, facts)
-        self._page("groups", facts, **shown)
+                self._some(has_value(values, row["value"]), path, heading)
+        self._page("groups", **shown)
         decimals = self._content.format.decimals
         ratings = {name: numbers(table.column(name).to_numpy(), decimals) for name in ("rating", "best_rating")}
         return {"groups": self._named("data/groups", table.to_pydict() | ratings)}
 
-    def distribution(self, board: pa.Table, facts: RunFacts) -> str:
+    def distribution(self) -> str:
         """The histogram of ratings, as data and as a page."""
-        shown = views.distribution(board, self._content.format.titles)
-        self._page("distribution", facts, **shown)
+        shown = views.distribution(self.board, self._content.format.titles)
+        self._page("distribution", **shown)
         bins = shown["bins"]
         quantiles = {"share": [q for q, _ in bins.quantiles], "rating": [value for _, value in bins.quantiles]}
         data = {"start": bins.start, "width": bins.width, "counts": bins.counts, "quantiles": quantiles}
         return self._named("data/distribution", data)
 
-    def search(self, board: pa.Table) -> dict[str, Any]:
+    def search(self) -> dict[str, Any]:
         """The search index: a file for the first characters of handles, the list of these files, and all players."""
-        ratings = numbers(board.column("rating").to_numpy(), self._content.format.decimals)
-        handles, index = board.column("handle").to_pylist(), {}
+        ratings = numbers(self.board.column("rating").to_numpy(), self._content.format.decimals)
+        handles, index = self.board.column("handle").to_pylist(), {}
         for prefix, rows in search_buckets(handles, ratings).items():
             data = encode(rows)
             index[prefix] = key = digest(prefix, data)
@@ -235,7 +230,7 @@ class SiteParts:
 
     def shells(self) -> dict[str, str]:
         """Pages that a script fills; they belong to no version, so that their addresses stay."""
-        timeless, links = self._timeless(), [SiteLinks(page, "", self._assets) for page in SHELLS]
+        timeless, links = self._facts(), [SiteLinks(page, "", self._assets) for page in SHELLS]
         render = self._templates.render
         return {
             SHELLS[0]: render("player", timeless, links[0], player=None, rounds=[]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from ..common.extras import need
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import byte_size, count
 from ..common.titles import TitlesChoice
-from ..pages.render import Templates
+from ..pages import views
 from .content import SiteContent, digest
 from .parts import SiteParts
 from .shards import encode
@@ -110,14 +109,13 @@ def _write(
     content: SiteContent, files: SiteFiles, rebuild: bool, on_progress: ProgressCallback, began: float
 ) -> SiteReport:
     """Write a new version, unless the newest one shows the current state."""
-    parts = SiteParts(content, files, Templates.shared(), on_progress)
+    parts = SiteParts(content, files, on_progress)
     state = digest(FORMAT, content.key(), parts.look)
     if files.manifest().get("state") == state and not rebuild:
         return SiteReport(content.n_rounds, files.previous.rstrip("/"))
     files.start(content.run)
     parts.statics()
-    board, contests, n_players = parts.rounds()
-    facts = parts.facts(board)
+    contests, n_players = parts.rounds()
     manifest = {
         "format": FORMAT,
         "state": state,
@@ -125,23 +123,20 @@ def _write(
         "system": content.system,
         "dataset": content.dataset,
         "decimals": content.format.decimals,
-        "titles": [
-            {"name": title.name, "minimum": title.minimum if math.isfinite(title.minimum) else None}
-            for title in content.format.titles.ladder
-        ],
-        "players": board.num_rows,
+        "titles": views.ladder(content.format.titles),
+        "players": parts.board.num_rows,
         "rounds": content.n_rounds,
-        "last_time_seconds": facts.last_time_seconds,
+        "last_time_seconds": parts.facts.last_time_seconds,
         "histories": parts.histories(n_players),
-        "contests": parts.contests(contests, facts),
-        "leaderboard": parts.leaderboard(board, facts),
-        "distribution": parts.distribution(board, facts),
-        **parts.groups(board, facts),
-        **parts.search(board),
+        "contests": parts.contests(contests),
+        "leaderboard": parts.leaderboard(),
+        "distribution": parts.distribution(),
+        **parts.groups(),
+        **parts.search(),
     }
-    parts.active(board, facts)
+    parts.active()
     files.page("manifest.json", encode(manifest))
-    files.switch(parts.shells(), parts.index(board, facts))
+    files.switch(parts.shells(), parts.index())
     removed = files.clean()
     seconds = time.perf_counter() - began
     version = files.version.rstrip("/")
