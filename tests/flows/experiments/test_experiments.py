@@ -228,6 +228,18 @@ def test_accuracy__of_codeforces_is_within_0_15_points_of_the_paper(monkeypatch:
     assert table["pair inversion, %"][rows["trueskill, exact"]] > 77
 
 
+def test_srm__leaves_out_rounds_without_an_order(tmp_path: Path) -> None:
+    """A tie of all is rated, and has no rank error: the scores are those without it."""
+    contests = synthetic(24, n_players=12, spice=False)
+    tie = contest("tie", ["player 0", "player 1"], time_seconds=contests[-1].time_seconds + 86_400)
+    histories = (
+        from_lake(lake_of(tmp_path / name, given), "games")
+        for name, given in (("a", contests), ("b", [*contests, tie]))
+    )
+    without, with_tie = (run("srm", one).tables["games"].columns["error"] for one in histories)
+    assert with_tie == without
+
+
 # Counterfactual histories
 
 
