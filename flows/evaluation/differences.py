@@ -36,7 +36,7 @@ class Difference(NamedTuple):
 def differences(evaluations: Sequence[Evaluation], filters: Sequence[str]) -> Iterator[Difference]:
     """The difference of every run to the best, for each filter and metric.
 
-    ``evaluations``: evaluations of the same rounds; see :func:`ranklake.flows.evaluation.compare.check_comparable`.
+    ``evaluations``: evaluations of the same rounds; see :func:`ranklake.flows.evaluation.evaluations.check_comparable`.
 
     The interval is that of :func:`half_width`. It does not account for the choice of the best among several runs.
     """

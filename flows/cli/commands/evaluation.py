@@ -74,7 +74,7 @@ def evaluate(
     from ranklake.rating_kernels.core.limits import POINTS, positive
     from ranklake.rating_kernels.core.system import check_value
 
-    from ...evaluation.compare import evaluate_runs
+    from ...evaluation.evaluations import evaluate_runs
     from ..terminal.show_scores import show_evaluations
 
     with usage():

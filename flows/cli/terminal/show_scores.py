@@ -11,9 +11,9 @@ from rich.text import Text
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from ...common.text import count
-from ...evaluation.compare import Evaluations, WinRate
 from ...evaluation.differences import CONFIDENCE, differences
 from ...evaluation.evaluate import Evaluation
+from ...evaluation.evaluations import Evaluations, WinRate
 from ...evaluation.games import summary
 from ...evaluation.scores import METRICS
 from ...evaluation.tuning.tune import TuningReport
