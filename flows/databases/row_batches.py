@@ -1,4 +1,4 @@
-"""Rows of drivers without Arrow in bounded batches, and batches as one table."""
+"""Rows of drivers without Arrow in bounded batches, batches as one table, and the comparison of two tables."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from operator import itemgetter, length_hint
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-__all__ = ["as_batches", "bounded", "united"]
+__all__ = ["as_batches", "bounded", "equal_rows", "united"]
 
 ROWS, VALUES, BYTES = 2**16, 2**20, 2**24  # of a batch, at most; one row may have more bytes
 _FEW = 2**10
@@ -82,3 +83,33 @@ def united(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> pa.Table:
         fields.append(field if kinds == {field.type} else field.with_type(max(kinds, key=_WIDER.index)))
     wide = pa.schema(fields)
     return pa.Table.from_batches([batch if batch.schema == wide else batch.cast(wide) for batch in batches], wide)
+
+
+def equal_rows(rows: pa.Table, stored: pa.Table, at: pa.ChunkedArray, names: Sequence[str]) -> pa.ChunkedArray:
+    """Whether each row is stored with the same values; nulls are equal, and so are the bits of numbers.
+
+    Parameters
+    ----------
+    rows, stored
+        New rows, and those of the database; columns of the same types.
+    at : int64[n]
+        The position of each of the ``n`` rows in ``stored``; null if it is not there.
+    names
+        The columns to compare.
+
+    Returns
+    -------
+    bool[n], without nulls
+    """
+    same = pc.is_valid(at)
+    for name in names:
+        one, other = _bits(rows[name]), _bits(stored[name].take(at))
+        equal = pc.fill_null(pc.equal(one, other), False)
+        same = pc.and_(same, pc.or_(equal, pc.and_(pc.is_null(one), pc.is_null(other))))
+    return same
+
+
+def _bits(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not pa.types.is_floating(column.type):
+        return column
+    return pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())

@@ -20,8 +20,7 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 from ..databases.connection import Connection, transaction
 from ..databases.dialects import DIALECTS, Columns, quote
 from ..databases.errors import DatabaseError
-from ..databases.row_batches import united
-from ..databases.row_differences import equal_rows
+from ..databases.row_batches import equal_rows, united
 
 __all__ = ["STATE", "DatabaseTables"]
 

@@ -214,10 +214,5 @@ def _json_values(column: pa.Array, terminal: bool) -> pa.StringArray:
         json_text = json.dumps(text, ensure_ascii=False, allow_nan=False)
         return json_visible(json_text) if terminal else json_text
 
-    if pa.types.is_string(column.type):
-        texts = _each_text(column, spelled)
-    elif pa.types.is_floating(column.type):
-        texts = column.cast(pa.string())
-    else:
-        texts = column.cast(pa.string())
+    texts = _each_text(column, spelled) if pa.types.is_string(column.type) else column.cast(pa.string())
     return pc.fill_null(texts, "null")

@@ -76,7 +76,7 @@ class PartFile(IndexFile, frozen=True):
 
 
 class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FORMAT_VERSION):
-    """The state of a published run, and the parts that have it.
+    """The state of a published run, and the parts that have it. The settings of the run are as in ``run.json``.
 
     Attributes
     ----------
@@ -88,24 +88,20 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
         See :func:`source_digest`.
     time_seconds : float
         Time of the publish, UTC seconds since the epoch.
-    dataset, system, params
-        The data set, the system and its hyperparameters, as in ``run.json``.
-    deviations : float
-        Deviations of the display rating; ``default_deviations`` whether they are those of the system.
+    default_deviations : bool
+        Whether the ``deviations`` of the display rating are those of the system.
     minimum : float or None
         The lowest display rating; None without one.
     mu_init : float
         Mean of a newcomer's belief, rating points.
     decimals : int
         Decimals of a display rating.
-    titles
-        The titles, as in ``run.json``.
     n_rounds : int
         Rounds, including skipped ones.
     games : bool
         Whether the rounds are periods of games, of which each has two adjacent rows.
     state : dict
-        Digests that show which rounds a later publish has in common; see ``Content.state``.
+        Digests that show which rounds a later publish has in common; see ``VersionedContent.state``.
     tables : dict
         The version of each Delta table. Empty in the roots of earlier releases, whose tables have their newest one.
     plain : IndexFile or None

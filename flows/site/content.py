@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..publication.content import Content
-from ..publication.prefix_digests import digest_of_rows
+from ..publication.states import digest_of_rows
 from ..results.attributes import COUNTRY, attribute_names, values_of
 
 __all__ = ["SiteContent", "digest"]

@@ -23,7 +23,7 @@ def test_limits__equal_the_constants_and_their_tests() -> None:
 NAMED = re.compile(r"^(_?(?:MAX|LONGEST|MOST)_?[A-Z_]*)\b[^=\n]* = ", re.MULTILINE)
 NUMBER = re.compile(r"lru_cache\((?:maxsize=)?\d\d|(?:retries|timeout|maxsize|maxlen)=[1-9]|Semaphore\([1-9]")
 HARMLESS = {
-    "flows.publication.prefix_digests.MAX_DIGESTS",  # the size of a summary, not a limit of input
+    "flows.publication.states.MAX_DIGESTS",  # the size of a summary, not a limit of input
     "flows.pages.graph._MOST_TIMES",  # labels below a graph
     "storage.datasets.tables.shards._MOST",  # the size of a file; a larger table has more
 }

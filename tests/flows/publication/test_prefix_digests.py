@@ -12,8 +12,8 @@ from helpers.strategies import repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ranklake.flows.publication.prefix_digests
-from ranklake.flows.publication.prefix_digests import PrefixDigests, as_bytes, digest_of_rows
+import ranklake.flows.publication.states
+from ranklake.flows.publication.states import PrefixDigests, as_bytes, digest_of_rows
 
 
 def sequence(values: list[int]) -> np.ndarray:
@@ -43,7 +43,7 @@ def test_prefix_digests__of_a_long_sequence_show_a_change_at_most_a_step_early_a
 ) -> None:
     after = before[: data.draw(st.integers(0, len(before)))] + data.draw(values)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.publication.prefix_digests, "MAX_DIGESTS", 4)
+        patch.setattr(ranklake.flows.publication.states, "MAX_DIGESTS", 4)
         digests = PrefixDigests.of(sequence(before))
     assert len(digests.digests) <= 4 * 12
     same, kept = common(before, after), digests.kept(sequence(after))
