@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 from .environment import environment
+from .limits import ClusterLimits
 from .protocols import EngineError, RemoteCall, WorkersLostError
 from .relay import Chunk, Outbox, Relay, cut, nbytes, needs_relay, size, tree
 from .serialization import Frame, Frames, deserialize, embed, serialize
@@ -25,7 +26,7 @@ class ClusterHandle(Protocol):
     """The methods of a cluster that its actor groups call."""
 
     address: str
-    timeout: float
+    limits: ClusterLimits
     closed: bool
 
     def sync(self, call: Callable[[], Awaitable[T]], seconds: float) -> T:
@@ -132,23 +133,25 @@ class DaskActorGroup:
         addresses = self.addresses
         keys = [future.key for future, _ in self._actors.values()]
         children = [{addresses[i]: keys[i] for i in below} for below in tree(len(addresses))]
-        unreached = self.call(
-            "relay_to", [(own, seconds, self._cluster.timeout) for own in children], self._cluster.timeout + seconds
-        )
+        reply_seconds = self._cluster.limits.reply_seconds
+        arguments = [(own, seconds, reply_seconds) for own in children]
+        unreached = self.call("relay_to", arguments, reply_seconds + seconds)
         self._roots = [*addresses[:1], *chain.from_iterable(unreached)]
 
     def call_all(
         self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()
     ) -> list[list[Any]]:
         self._sequence += 1
-        seconds = self._cluster.timeout + ROW_SECONDS * rows
+        limits = self._cluster.limits
+        seconds = limits.reply_seconds + ROW_SECONDS * rows
         frames = serialize(list(to_all)) if to_all else []
         heading: Any = self._sequence
         shared: Any = embed(frames)
         chunks: list[Chunk] = []
         method = "do_at_once" if rows < INLINE_ROWS else "do"
-        if needs_relay(size(frames), self.size):
-            heading, shared, chunks = (heading, 2 * seconds), list(map(nbytes, frames)), list(cut(heading, frames))
+        if needs_relay(size(frames), self.size, limits.relay_bytes):
+            chunks = list(cut(heading, frames, limits.chunk_bytes))
+            heading, shared = (heading, 2 * seconds), list(map(nbytes, frames))
             method = "do_relayed"
         messages = [tuple(serialize((heading, shared, list(own)))) for own in calls]
         answers = self.call(method, messages, seconds, chunks)

@@ -22,18 +22,13 @@ from ..common.text import count, with_reasons
 from .actors import DaskActorGroup, WorkerActor, one_line
 from .connection import call_with_timeout, connect, disconnect, import_dask
 from .environment import check_environments, environment
+from .limits import ClusterLimits
 from .protocols import EngineError, WorkersLostError
 
 __all__ = ["Cluster"]
 
 T = TypeVar("T")
 
-CONNECT_SECONDS = 6.0  # timeout for the scheduler's first answer
-WORKERS_SECONDS = 7.0  # timeout for the first worker
-LINK_SECONDS = 7.0  # timeout for the answer of one worker to another
-RETURN_SECONDS = 60.0  # timeout for the return of a lost scheduler or lost workers
-COMPILE_SECONDS = 600.0  # timeout for the kernels of new actors
-TIMEOUT_SECONDS = 60.0  # timeout for a reply; it grows with the number of rows
 PENALTY = 1000  # groups that are added to the count of a lost worker
 
 _SUBMITTING = threading.Lock()  # the current client is global to Dask in a process: one thread at a time sets it
@@ -50,8 +45,6 @@ class Cluster:
         Address of the scheduler, as ``tcp://host:8786`` or ``tls://host:8786``.
     security
         A ``distributed.Security``; by default that of Dask's settings.
-    timeout
-        Maximum time for a reply, seconds.
 
     Raises
     ------
@@ -61,8 +54,8 @@ class Cluster:
         No scheduler answers, or the certificate of one side is refused (:func:`.connection.connect`).
     """
 
-    def __init__(self, address: str, security: Any = None, timeout: float = TIMEOUT_SECONDS) -> None:
-        self.address, self.timeout = address, timeout
+    def __init__(self, address: str, security: Any = None, limits: ClusterLimits | None = None) -> None:
+        self.address, self.limits = address, limits or ClusterLimits()
         self._security, self._wanted = security, 1
         self._local: Any = None  # the cluster started by :meth:`local`
         self._out_of_memory: set[str] = set()
@@ -73,12 +66,12 @@ class Cluster:
         self._connect()
 
     @classmethod
-    def of(cls, client: Any, timeout: float = TIMEOUT_SECONDS) -> Cluster:
+    def of(cls, client: Any) -> Cluster:
         """The cluster of a Dask client, through a separate connection."""
-        return cls(client.scheduler.address, client.security, timeout)
+        return cls(client.scheduler.address, client.security)
 
     @classmethod
-    def local(cls, workers: int | None = None, timeout: float = TIMEOUT_SECONDS) -> Cluster:
+    def local(cls, workers: int | None = None, limits: ClusterLimits | None = None) -> Cluster:
         """A cluster on this machine, which ends with this object."""
         import_dask("the engine dask")
         from .local_cluster import LocalCluster
@@ -87,7 +80,7 @@ class Cluster:
         started = LocalCluster(count)
         try:
             with started.settings():
-                cluster = cls(started.address, started.security, timeout)
+                cluster = cls(started.address, started.security, limits)
         except BaseException:
             _try_to(started.close)
             raise
@@ -114,6 +107,7 @@ class Cluster:
     def start_actors(
         self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
     ) -> DaskActorGroup:
+        limits = self.limits
         with self._starting:
             self._reconnect()
             addresses = sorted(self._wait_for_workers(), key=lambda one: self._busy[one])
@@ -130,9 +124,10 @@ class Cluster:
         try:
             if not actors:
                 raise WorkersLostError(f"none of the {len(addresses)} workers of {self.address} answers")
-            check_environments(group.call("environment", [()] * group.size, self.timeout))
-            group.call("set_state", [(make, init_args(i, group.size)) for i in range(group.size)], COMPILE_SECONDS)
-            group.connect_relays(min(self.timeout, LINK_SECONDS))
+            check_environments(group.call("environment", [()] * group.size, limits.reply_seconds))
+            states = [(make, init_args(i, group.size)) for i in range(group.size)]
+            group.call("set_state", states, limits.compile_seconds)
+            group.connect_relays(min(limits.reply_seconds, limits.link_seconds))
         except BaseException:
             group.close()
             raise
@@ -153,7 +148,7 @@ class Cluster:
         return result
 
     def _reconnect(self) -> None:
-        deadline = time.monotonic() + (RETURN_SECONDS if self._started else 0.0)
+        deadline = time.monotonic() + (self.limits.return_seconds if self._started else 0.0)
         while self._client is None or self._client.status != "running":
             if self.closed:
                 raise EngineError(f"the connection to {self.address} was closed")
@@ -165,7 +160,9 @@ class Cluster:
 
     def _connect(self) -> None:
         self._disconnect()
-        self._client = connect(self.address, CONNECT_SECONDS, self._security, direct_to_workers=True, name="ranklake")
+        self._client = connect(
+            self.address, self.limits.connect_seconds, self._security, direct_to_workers=True, name="ranklake"
+        )
 
     def _disconnect(self) -> None:
         client, self._client = self._client, None
@@ -175,13 +172,13 @@ class Cluster:
     def _addresses(self) -> list[str]:
         try:
             # by default Dask lists at most five workers
-            info = call_with_timeout(CONNECT_SECONDS, lambda: self._client.scheduler_info(n_workers=-1))
+            info = call_with_timeout(self.limits.connect_seconds, lambda: self._client.scheduler_info(n_workers=-1))
         except (OSError, TimeoutError, RuntimeError) as error:
             raise WorkersLostError(f"the scheduler at {self.address} does not answer ({one_line(error)})") from error
         return sorted(address for address in info.get("workers", {}) if address not in self._out_of_memory)
 
     def _wait_for_workers(self) -> list[str]:
-        deadline = time.monotonic() + (RETURN_SECONDS if self._started else WORKERS_SECONDS)
+        deadline = time.monotonic() + (self.limits.return_seconds if self._started else self.limits.workers_seconds)
         while True:
             addresses = self._addresses()
             if len(addresses) >= self._wanted or (addresses and time.monotonic() > deadline):
@@ -217,7 +214,7 @@ class Cluster:
                 )
                 for i, address in enumerate(addresses)
             }
-            seconds = min(self.timeout, WORKERS_SECONDS)
+            seconds = min(self.limits.reply_seconds, self.limits.workers_seconds)
             deadline = time.monotonic() + seconds
             for address, future in futures.items():
                 try:
@@ -250,6 +247,6 @@ class Cluster:
 def _try_to(close: Callable[[], Any]) -> None:
     """Close something that is not used any more; errors are only logged."""
     try:
-        call_with_timeout(CONNECT_SECONDS, close, to_its_end=True)
+        call_with_timeout(ClusterLimits.connect_seconds, close, to_its_end=True)
     except Exception as error:
         log.debug("while closing: %r", error)

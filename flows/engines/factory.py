@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .limits import ClusterLimits
 from .protocols import Engine
 
 __all__ = ["ENGINES", "choose_engine", "open_engine"]
@@ -29,13 +30,20 @@ def choose_engine(name: str | None = None, workers: int | None = None, scheduler
     return name
 
 
-def open_engine(name: str | None = None, workers: int | None = None, scheduler: str | None = None) -> Engine:
+def open_engine(
+    name: str | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    limits: ClusterLimits | None = None,
+) -> Engine:
     """An engine; ``workers`` defaults to the machine's cores.
 
     Parameters
     ----------
     scheduler
         Address of a Dask cluster; without it ``dask`` starts one on this machine.
+    limits
+        Of a cluster.
 
     Raises
     ------
@@ -55,4 +63,4 @@ def open_engine(name: str | None = None, workers: int | None = None, scheduler: 
         return Threads(workers)
     from .cluster import Cluster
 
-    return Cluster(scheduler) if scheduler else Cluster.local(workers)
+    return Cluster(scheduler, limits=limits) if scheduler else Cluster.local(workers, limits)

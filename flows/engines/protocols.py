@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
+from .limits import ClusterLimits
+
 __all__ = [
     "ActorGroup",
     "DistributedEngine",
@@ -66,7 +68,15 @@ class LocalEngine(Engine, Protocol):
 
 @runtime_checkable
 class DistributedEngine(Engine, Protocol):
-    """Workers in other processes, each with a state of its own."""
+    """Workers in other processes, each with a state of its own.
+
+    Attributes
+    ----------
+    limits : ClusterLimits
+    """
+
+    @property
+    def limits(self) -> ClusterLimits: ...
 
     def describe(self) -> str:
         """A text with the address and the number of workers."""

@@ -19,8 +19,6 @@ from .serialization import Frame, Frames
 
 __all__ = ["Chunk", "Outbox", "Relay", "cut", "nbytes", "needs_relay", "size", "tree"]
 
-RELAY_BYTES = 1 << 20  # in all copies beyond the first, from which a relay is used
-CHUNK_BYTES = 1 << 20
 WINDOW = 4  # chunks on their way to one worker
 CHILDREN = 2
 ALIGNMENT = 64  # bytes, of each frame of a message: kernels would be compiled again for arrays that are not aligned
@@ -51,9 +49,9 @@ def tree(n: int) -> list[range]:
     return [range(min(CHILDREN * i + 1, n), min(CHILDREN * (i + 1) + 1, n)) for i in range(n)]
 
 
-def needs_relay(n_bytes: int, workers: int) -> bool:
+def needs_relay(n_bytes: int, workers: int, relay_bytes: int) -> bool:
     """Whether a message is sent once and passed on, and not sent to each worker."""
-    return n_bytes * (workers - 1) >= RELAY_BYTES
+    return n_bytes * (workers - 1) >= relay_bytes
 
 
 def nbytes(frame: Frame) -> int:
@@ -66,13 +64,13 @@ def size(frames: Iterable[Frame]) -> int:
     return sum(map(nbytes, frames))
 
 
-def cut(number: int, frames: Frames) -> Iterator[Chunk]:
+def cut(number: int, frames: Frames, chunk_bytes: int) -> Iterator[Chunk]:
     """The chunks of a message."""
     offsets, total = _layout(list(map(nbytes, frames)))
     for offset, frame in zip(offsets, frames, strict=True):
         data = np.frombuffer(frame, dtype=np.uint8)
-        for start in range(0, len(data), CHUNK_BYTES):
-            yield Chunk(number, total, offset + start, data[start : start + CHUNK_BYTES])
+        for start in range(0, len(data), chunk_bytes):
+            yield Chunk(number, total, offset + start, data[start : start + chunk_bytes])
 
 
 class Outbox:

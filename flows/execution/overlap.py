@@ -12,18 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-__all__ = ["OVERLAP_ROWS", "Overlap"]
+__all__ = ["Overlap"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-OVERLAP_ROWS = 20_000  # participants from which a thread pays
-
 
 class Overlap:
-    """Calls that a thread makes in advance, or that are made when their results are needed."""
+    """Calls that a thread makes in advance in rounds of so many participants, or that are made when needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, least_rows: int) -> None:
+        self._least_rows = least_rows
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="ranklake-overlap")  # one sends, one plans
 
     def submit(self, n_rows: int, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
@@ -34,7 +33,7 @@ class Overlap:
         n_rows
             Participants of the round that is sent, or is being computed.
         """
-        if n_rows >= OVERLAP_ROWS:
+        if n_rows >= self._least_rows:
             return self._threads.submit(call, *args, **kwargs).result
         return partial(call, *args, **kwargs)
 

@@ -1,9 +1,9 @@
 """Beliefs partitioned over the workers of a cluster: each player is held by one worker.
 
 A large round takes one trip to each worker and back, which ends it and fetches the priors of the next round. A very
-large round takes two more trips, for its summary (:data:`SHARED_SUMMARY_ROWS`). Consecutive small rounds are rated in
-this process: their players' beliefs are fetched, all rounds are rated in one kernel call, and the new beliefs go back
-with the next calls. So is each large round of teams, or with advantages.
+large round takes two more trips, for its summary (``ClusterLimits.shared_summary_rows``). Consecutive small rounds are
+rated in this process: their players' beliefs are fetched, all rounds are rated in one kernel call, and the new beliefs
+go back with the next calls. So is each large round of teams, or with advantages.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from .partitioning import Partition, Partitioning, positions
 from .rater import BeliefColumns, HandOver
 from .rounds import check_advantages, check_teams, rate_few, split_batches
 
-__all__ = ["SHARED_SUMMARY_ROWS", "PartitionedRater"]
+__all__ = ["PartitionedRater"]
 
-SHARED_SUMMARY_ROWS = 50_000  # participants from which sharing the summary is worth two more trips to each worker
 _NO_ROWS = np.empty(0, dtype=np.int64)
 
 
@@ -40,8 +39,6 @@ class PartitionedRater:
     ----------
     shards
         Number of shards; by default a few for each worker.
-    shared_summary_rows
-        By default :data:`SHARED_SUMMARY_ROWS`.
     """
 
     def __init__(
@@ -51,10 +48,9 @@ class PartitionedRater:
         n_players: int,
         engine: DistributedEngine,
         shards: int | None = None,
-        shared_summary_rows: int | None = None,
     ) -> None:
         self._system, self._params, self._n_players = system, params, n_players
-        self._shared_summary_rows = SHARED_SUMMARY_ROWS if shared_summary_rows is None else shared_summary_rows
+        self._shared_summary_rows = engine.limits.shared_summary_rows
 
         def init_args(index: int, size: int) -> tuple[Any, ...]:
             return system.name, params, len(Partition.of(index, size, shards).players(n_players)), index, size
@@ -62,7 +58,7 @@ class PartitionedRater:
         self._group: ActorGroup = engine.start_actors(PartitionWorker, init_args)
         self._partitioning = Partitioning(n_players, self._group.size, shards)
         self._queued = self._no_calls()  # calls that go with the next ones
-        self._overlap = Overlap()
+        self._overlap = Overlap(engine.limits.overlap_rows)
         self._in_progress = False
         self.phases: dict[str, tuple[float, int]] = {}
         self.workers, self.left_out = self._group.addresses, self._group.left_out

@@ -13,9 +13,7 @@ import time
 
 import numba
 import numpy as np
-from cluster_model import LATENCY, LINK, TRIP, Costs
-
-from ranklake.flows.engines.relay import CHUNK_BYTES
+from cluster_model import CHUNK_BYTES, LATENCY, LINK, TRIP, Costs
 
 __all__ = ["accumulated_seconds", "accumulator_seconds", "add_exact", "add_floats", "gathered_seconds"]
 

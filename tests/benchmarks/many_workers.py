@@ -21,7 +21,7 @@ from cluster_designs import accumulated_seconds, accumulator_seconds, gathered_s
 from cluster_model import Costs, round_seconds
 from timing import Result
 
-from ranklake.flows.engines import relay
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import ActorGroup, DistributedEngine, Engine, RemoteCall
 from ranklake.flows.execution import partitioned
 from ranklake.flows.execution.partition_worker import PartitionWorker
@@ -121,7 +121,8 @@ def _designs(costs: Costs) -> Iterator[Result]:
 
 def _messages(opened: Open, numbers: Sequence[int], turns: int) -> tuple[float, float]:
     """Processor seconds of the driver for each worker in a trip, and for one chunk that it sends."""
-    none, many = np.empty(0, dtype=np.int32), np.random.default_rng(1).normal(size=CHUNKS * relay.CHUNK_BYTES // 8)
+    none = np.empty(0, dtype=np.int32)
+    many = np.random.default_rng(1).normal(size=CHUNKS * ClusterLimits.chunk_bytes // 8)
     one = Rounds.from_columns([0, 1], [0], [0], [0], [0])
     metadata = one.time_seconds, one.weight, one.perf_ceiling, one.event, one.participants
     trips, chunks = {}, []
@@ -155,6 +156,7 @@ class _Scale:
     """An engine of some workers in this process, with the time and size of their calls."""
 
     on_this_machine = False
+    limits = ClusterLimits()
 
     def __init__(self, workers: int) -> None:
         self.workers = workers

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import islice
 from unittest.mock import patch
 
@@ -24,9 +25,9 @@ from some_workers import SomeWorkers
 from timing import Best, Options, Result, SkippedRow
 
 from ranklake.flows.common.extras import MissingExtraError
-from ranklake.flows.engines import relay
 from ranklake.flows.engines.actors import DaskActorGroup
 from ranklake.flows.engines.factory import open_engine
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import DistributedEngine, Engine
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.factory import open_rater
@@ -182,7 +183,7 @@ def _traffic(rounds: Rounds, population: int, opened: Open, numbers: Sequence[in
 
     def rate(engine: Engine, relay_bytes: int) -> Counter[tuple[str, str]]:
         assert isinstance(engine, DistributedEngine)
-        with patch.object(relay, "RELAY_BYTES", relay_bytes):
+        with patch.object(engine, "limits", replace(engine.limits, relay_bytes=relay_bytes)):
             rater = PartitionedRater(SYSTEM, SYSTEM.params(), population, engine)
             _walk(rater, rounds)  # now the players differ: newcomers are one number
             assert isinstance(rater._group, DaskActorGroup)
@@ -195,7 +196,7 @@ def _traffic(rounds: Rounds, population: int, opened: Open, numbers: Sequence[in
 
     for workers in numbers:
         with opened(workers) as engine:
-            relayed, copied = rate(engine, relay.RELAY_BYTES), rate(engine, 1 << 60)
+            relayed, copied = rate(engine, ClusterLimits.relay_bytes), rate(engine, 1 << 60)
         told = ", ".join(f"{way} {phase} {n:.1f}" for (way, phase), n in relayed.items())
         total, before = relayed.total(), copied.total()
         yield Result(

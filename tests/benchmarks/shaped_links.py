@@ -10,20 +10,21 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
-from cluster_model import Costs, round_seconds
+from cluster_model import RELAY_BYTES, Costs, round_seconds
 from many_workers import SYSTEM, measured_costs
 from on_cluster import large_rounds
 from some_workers import SomeWorkers
 from timing import Best, Options, Result, SkippedRow
 
-from ranklake.flows.engines import relay
 from ranklake.flows.engines.cluster import Cluster
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.factory import open_rater
@@ -35,7 +36,7 @@ SHORT_WORKERS, SHORT_FEW_WORKERS = (2, 4), (2, 4)
 RATES = (1000, 100, 20)  # Mbit/s
 BYTES_OF_MBIT = 125_000
 FIELD, POPULATION, N_ROUNDS = 300_000, 600_000, 4
-TIMEOUT = 600.0  # for a reply, seconds: on the slowest links, a round takes some
+LIMITS = ClusterLimits(reply_seconds=600.0)  # on the slowest links, a round takes some
 THREADS = 2
 
 
@@ -57,8 +58,8 @@ def links(options: Options) -> Iterator[Result]:
     if short:
         workers, few_workers, rates = SHORT_WORKERS, SHORT_FEW_WORKERS, RATES[:2]
 
-    def rate(engine: Engine, counted: Callable[[], tuple[int, int]], relay_bytes: int = relay.RELAY_BYTES) -> _Run:
-        with patch.object(relay, "RELAY_BYTES", relay_bytes):
+    def rate(engine: Engine, counted: Callable[[], tuple[int, int]], relay_bytes: int = RELAY_BYTES) -> _Run:
+        with patch.object(cluster, "limits", replace(cluster.limits, relay_bytes=relay_bytes)):
             rater = open_rater(SYSTEM, SYSTEM.params(), population, engine)
             list(rater.rate_batches([rounds.part(0, 1)]))  # now the players differ: newcomers are one number
             before, ended, bits = counted(), list[float](), b""
@@ -70,7 +71,7 @@ def links(options: Options) -> Iterator[Result]:
         between = np.diff(ended)[:-1]  # rounds overlap; nothing overlaps the last one
         return _Run(Best(between.tolist()), sent, received, bits)
 
-    with _hosts(max(workers)) as hosts, Cluster(hosts.address, timeout=TIMEOUT) as cluster, Threads(THREADS) as threads:
+    with _hosts(max(workers)) as hosts, Cluster(hosts.address, limits=LIMITS) as cluster, Threads(THREADS) as threads:
         expected = rate(threads, hosts.bytes)
         costs = measured_costs(rounds, population, lambda n: SomeWorkers(cluster, n), few_workers, short=short)
         for mbit in rates:
@@ -78,7 +79,7 @@ def links(options: Options) -> Iterator[Result]:
             few: _Run | None = None
             for n in workers:
                 relayed, copied = (
-                    rate(SomeWorkers(cluster, n), hosts.bytes, each) for each in (relay.RELAY_BYTES, 1 << 60)
+                    rate(SomeWorkers(cluster, n), hosts.bytes, each) for each in (RELAY_BYTES, 1 << 60)
                 )  # fmt: skip
                 few = relayed if few is None else few
                 yield _result(field, costs, mbit, n, relayed, copied, few, relayed.bits == copied.bits == expected.bits)

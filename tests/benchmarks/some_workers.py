@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import ActorGroup, DistributedEngine
 
 __all__ = ["SomeWorkers"]
@@ -16,6 +17,14 @@ class SomeWorkers:
     def __init__(self, cluster: DistributedEngine, workers: int) -> None:
         self._cluster, self.workers = cluster, workers
         self.describe, self.on_this_machine = cluster.describe, cluster.on_this_machine
+
+    @property
+    def limits(self) -> ClusterLimits:
+        return self._cluster.limits
+
+    @limits.setter
+    def limits(self, limits: ClusterLimits) -> None:
+        self._cluster.limits = limits  # type: ignore[misc]
 
     def start_actors(
         self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None

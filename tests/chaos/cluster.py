@@ -17,8 +17,9 @@ import pytest
 from chaos.cases import Violation
 from chaos.lives import check_sound
 from chaos.world import World
-from helpers.lakes import commit_often, divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
 
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import Engine, EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake, Run
@@ -28,7 +29,7 @@ __all__ = ["check", "draw"]
 SYSTEMS = ("elo-mmr", "elo-mmr", "codeforces", "trueskill")  # the last one is rated whole, on one worker
 FAULTS = ("kill", "kill", "suspend", "suspend", "memory", "join", "scheduler", "restart", "no worker")
 CALLS = 20  # to the workers, about one for each contest
-RETURN_SECONDS = 3.0  # instead of a minute
+LIMITS = ClusterLimits(shared_summary_rows=1000, overlap_rows=0, return_seconds=3.0)  # instead of a minute
 SUSPENDED_SECONDS = 0.3
 LONGEST = 500  # characters of an error
 
@@ -48,25 +49,23 @@ def check(world: World, parameters: dict[str, Any]) -> None:
         return
     from helpers.cluster_sites import Site
 
-    from ranklake.flows.engines import cluster
+    from ranklake.flows.engines.cluster import Cluster
 
     system, folder = parameters["system"], world.fresh_folder()
     contests = synthetic(CALLS, large=9)
     with pytest.MonkeyPatch.context() as patch:
         commit_often(patch, segment_rows=30, snapshot_rows=60)
-        divide_rounds(patch)
-        patch.setattr(cluster, "RETURN_SECONDS", RETURN_SECONDS)
         twin, lake = (lake_of(folder / name, contests) for name in ("twin", "lake"))
         rate_run(twin, engine=Serial(), system=system)
         site = Site(folder, parameters["workers"])
         try:
-            with _silent(), _struck(world, site, parameters["faults"]), cluster.Cluster(site.address) as engine:
+            with _silent(), _struck(world, site, parameters["faults"]), Cluster(site.address, limits=LIMITS) as engine:
                 words = _rate(lake, system, engine)
             world.counts["commands"] += 1
             _check_prefix(lake, twin, words)
             if parameters["again"] == "dask":
                 _restore(site)
-                with cluster.Cluster(site.address) as engine:
+                with Cluster(site.address, limits=LIMITS) as engine:
                     words = _rate(lake, system, engine)
                 if words:
                     raise Violation("a whole cluster does not continue a run", words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,8 +30,10 @@ def strike(monkeypatch: pytest.MonkeyPatch) -> Strike:
             if not struck and any(name == phase for name, _ in [*to_all, *calls[0]]):
                 struck.append(phase)
                 blow()
+                limits = self._cluster.limits
+                limits = limits if seconds is None else replace(limits, reply_seconds=seconds)
                 with monkeypatch.context() as patch:
-                    patch.setattr(self._cluster, "timeout", seconds or self._cluster.timeout)
+                    patch.setattr(self._cluster, "limits", limits)
                     return call_all(self, calls, rows, to_all)
             return call_all(self, calls, rows, to_all)
 
@@ -55,7 +58,7 @@ def strike_message(monkeypatch: pytest.MonkeyPatch) -> StrikeMessage:
                 groups.append(self)
                 if not struck:
                     with monkeypatch.context() as patch:
-                        patch.setattr(self._cluster, "timeout", seconds)
+                        patch.setattr(self._cluster, "limits", replace(self._cluster.limits, reply_seconds=seconds))
                         return call_all(self, calls, rows, to_all)
             return call_all(self, calls, rows, to_all)
 

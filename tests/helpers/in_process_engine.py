@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import EngineError, RemoteCall, WorkersLostError
 
 __all__ = ["InProcessActorGroup", "InProcessEngine"]
@@ -64,7 +65,14 @@ class InProcessEngine:
 
     on_this_machine = False  # the kernels of this process are compiled when they are called
 
-    def __init__(self, workers: int, losses: Container[int] = (), then: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        workers: int,
+        losses: Container[int] = (),
+        then: Sequence[int] = (),
+        limits: ClusterLimits | None = None,
+    ) -> None:
+        self.limits = limits or ClusterLimits()
         self.workers, self.losses, self._then = workers, losses, list(then)
         self.asked, self.started = 0, 0
         self.left_out: dict[str, str] = {}

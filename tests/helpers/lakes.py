@@ -18,7 +18,6 @@ import pytest
 from ranklake.flows.common.configuration.settings import build_params, find_system
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.execution import overlap, partitioned
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.commits import commit_policy
 from ranklake.flows.rating.config import RunConfig
@@ -35,7 +34,6 @@ __all__ = [
     "commit_often",
     "contest",
     "copy_of",
-    "divide_rounds",
     "files",
     "ingest",
     "lake_of",
@@ -62,13 +60,6 @@ def commit_often(patch: pytest.MonkeyPatch, **sizes: float) -> None:
     """
     policy = {"segment_seconds": math.inf, "snapshot_seconds": 1e9} | sizes
     patch.setattr(commit_policy, "DEFAULT", dataclasses.replace(commit_policy.DEFAULT, **policy))  # type: ignore[arg-type]
-
-
-def divide_rounds(patch: pytest.MonkeyPatch, overlap_rows: int | None = 0) -> None:
-    """Divide small rounds among workers as large ones, and overlap those of ``overlap_rows``; None: the default."""
-    patch.setattr(partitioned, "SHARED_SUMMARY_ROWS", 1000)
-    if overlap_rows is not None:
-        patch.setattr(overlap, "OVERLAP_ROWS", overlap_rows)
 
 
 def contest(contest_id: str, *groups: str | Sequence[str], time_seconds: int = 0, **more: Any) -> Contest:

@@ -21,6 +21,7 @@ from typing import Any, Self
 from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.engines.actors import WorkerActor
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import EngineError, RemoteCall, WorkersLostError
 from ranklake.flows.engines.serialization import deserialize, embed, serialize
 
@@ -119,8 +120,8 @@ class ProcessEngine:
 
     on_this_machine = False  # each process compiles its own kernels
 
-    def __init__(self, workers: int, timeout: float = TIMEOUT) -> None:
-        self.timeout = timeout
+    def __init__(self, workers: int, limits: ClusterLimits | None = None) -> None:
+        self.timeout, self.limits = TIMEOUT, limits or ClusterLimits()
         self.before_ask: Callable[[list[str]], None] = lambda names: None
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.all = [Worker(listener) for _ in range(workers)]

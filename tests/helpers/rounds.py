@@ -10,6 +10,7 @@ import numpy as np
 from helpers.histories import same_bits
 from helpers.in_process_engine import InProcessEngine
 
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.local import LocalRater
@@ -67,7 +68,9 @@ def check_engines_agree(system: System, rounds: Rounds) -> None:
     with Threads(3) as threads:
         others = (
             LocalRater(system, params_of(system), N_PLAYERS, threads),
-            PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(2), None, 10),
+            PartitionedRater(
+                system, params_of(system), N_PLAYERS, InProcessEngine(2, limits=ClusterLimits(shared_summary_rows=10))
+            ),
         )
         for other in others:
             assert same_bits(walk(other, batches), expected)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.lakes import commit_often, divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
 
-from ranklake.flows.engines import relay
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.factory import open_rater
 from ranklake.flows.execution.partitioned import PartitionedRater
@@ -63,9 +63,7 @@ def large_rounds(n: int) -> Rounds:
 def test_dask__the_driver_sends_to_workers_that_do_not_reach_each_other(
     hosts: Hosts, strike, tmp_path: Path, phase: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    divide_rounds(monkeypatch, overlap_rows=None)
-    monkeypatch.setattr(relay, "RELAY_BYTES", 0)
-    monkeypatch.setattr(relay, "CHUNK_BYTES", 1000)
+    limits = ClusterLimits(shared_summary_rows=1000, relay_bytes=0, chunk_bytes=1000)
     roots: list[int] = []
     connect = DaskActorGroup.connect_relays
 
@@ -79,7 +77,7 @@ def test_dask__the_driver_sends_to_workers_that_do_not_reach_each_other(
         strike(phase, lambda: hosts.cut_between(0, 1), 5.0)
     else:
         hosts.cut_between(0, 1)
-    with Cluster(hosts.address) as engine:
+    with Cluster(hosts.address, limits=limits) as engine:
         report = rate_run(lake, engine=engine)
     rate_run(other, engine=Serial())
     assert (report.recoveries, roots) == ((1, [1, 2]) if phase else (0, [2]))
@@ -100,7 +98,6 @@ def test_dask__continues_after_the_loss_of_another_host(hosts: Hosts, strike, tm
 def test_dask__bytes_through_the_link_of_the_driver_do_not_depend_on_the_number_of_workers(
     four_hosts: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relay, "RELAY_BYTES", 0)
     rounds = large_rounds(3)
 
     def mu_of_last(rater: Rater) -> bytes:
@@ -109,7 +106,7 @@ def test_dask__bytes_through_the_link_of_the_driver_do_not_depend_on_the_number_
 
     expected = mu_of_last(open_rater(SYSTEM, SYSTEM.params(), FIELD, Serial()))
     sent: list[int] = []
-    with Cluster(four_hosts.address) as cluster:
+    with Cluster(four_hosts.address, limits=ClusterLimits(relay_bytes=0)) as cluster:
         start_actors = cluster.start_actors
         for workers in (2, 4):
             monkeypatch.setattr(cluster, "start_actors", lambda *given, n=workers: start_actors(*given, max_workers=n))
@@ -128,9 +125,7 @@ def test_dask__continues_when_a_link_goes_down_in_the_middle_of_a_field(
     four_hosts: Hosts, strike_message, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit_often(monkeypatch, segment_rows=30)
-    divide_rounds(monkeypatch)
-    monkeypatch.setattr(relay, "RELAY_BYTES", 0)
-    monkeypatch.setattr(relay, "CHUNK_BYTES", 200)
+    limits = ClusterLimits(shared_summary_rows=1000, overlap_rows=0, relay_bytes=0, chunk_bytes=200)
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     lost: list[str] = []
 
@@ -140,7 +135,7 @@ def test_dask__continues_when_a_link_goes_down_in_the_middle_of_a_field(
         four_hosts.cut(place)
 
     strike_message("receive_priors", cut, 5.0)
-    with Cluster(four_hosts.address) as engine:
+    with Cluster(four_hosts.address, limits=limits) as engine:
         report = rate_run(lake, engine=engine)
     rate_run(other, engine=Serial())
     assert report.recoveries >= 1

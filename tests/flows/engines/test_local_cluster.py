@@ -14,11 +14,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from helpers.lakes import divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
 from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.engines.factory import open_engine
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 
@@ -50,7 +51,6 @@ def processes() -> list[int]:
 def test_local_cluster__refuses_connections_without_its_certificate(
     strike: Callable[..., None], tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    divide_rounds(monkeypatch)
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     before, found = listening(processes()), {}
     stranger = context_of(distributed.Security.temporary())
@@ -62,7 +62,7 @@ def test_local_cluster__refuses_connections_without_its_certificate(
             assert b"pickle-protocol" in answer(port, ours), "Dask does not listen there: the refusals prove nothing"
 
     strike("finish_round", look)
-    with open_engine("dask", 2) as engine:
+    with open_engine("dask", 2, limits=ClusterLimits(shared_summary_rows=1000, overlap_rows=0)) as engine:
         assert rate_run(lake, engine=engine).recoveries == 0
     assert len(found) == 5  # a scheduler, two workers and their nannies; no HTTP server
     assert {ip for ip, _ in found} <= LOOPBACK

@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 from ranklake.flows.engines import relay
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.relay import Chunk, Outbox, Relay, cut, nbytes, needs_relay, tree
 from ranklake.flows.engines.serialization import deserialize, serialize
 
 T = TypeVar("T")
+
+CHUNK_BYTES = 100_000
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -22,9 +25,8 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 @pytest.fixture
-def message(monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[Any]]:
+def message() -> tuple[Any, list[Any]]:
     """Arrays of odd lengths, and their frames, of which each is several chunks."""
-    monkeypatch.setattr(relay, "CHUNK_BYTES", 100_000)
     draw = np.random.default_rng(3)
     arrays = [draw.normal(size=40_001), draw.integers(0, 9, 300_007).astype(np.int8), draw.normal(size=70_000)]
     return arrays, list(serialize(arrays))
@@ -43,15 +45,16 @@ def test_tree__reaches_every_worker_once(n: int) -> None:
 
 
 def test_needs_relay__limits_the_bytes_of_all_copies_beyond_the_first() -> None:
+    limit = ClusterLimits.relay_bytes
     for workers in range(1, 1100):
-        largest = max((n for n in range(0, 1 << 21, 1 << 10) if not needs_relay(n, workers)), default=0)
-        assert workers == 1 or largest * (workers - 1) < relay.RELAY_BYTES
-        assert needs_relay(1 << 20, workers) == (workers > 1)
+        largest = max((n for n in range(0, 1 << 21, 1 << 10) if not needs_relay(n, workers, limit)), default=0)
+        assert workers == 1 or largest * (workers - 1) < limit
+        assert needs_relay(1 << 20, workers, limit) == (workers > 1)
 
 
 def test_relay__joins_chunks_in_any_order(message) -> None:
     arrays, frames = message
-    pieces = [chunk for number in (1, 2) for chunk in cut(number, frames)]
+    pieces = [chunk for number in (1, 2) for chunk in cut(number, frames, CHUNK_BYTES)]
     assert len(pieces) > 2 * len(frames)
     random.Random(7).shuffle(pieces)
 
@@ -86,7 +89,7 @@ def test_relay__reports_missing_memory_to_who_waits() -> None:
 
 def test_outbox__has_a_few_chunks_on_their_way_and_none_after_an_error(message) -> None:
     _, frames = message
-    pieces = list(cut(1, frames))
+    pieces = list(cut(1, frames, CHUNK_BYTES))
     sent: list[Chunk] = []
     now = most = 0
 

@@ -22,6 +22,7 @@ from helpers.lakes import lake_of, rate_run, rated, same_tables, synthetic
 from helpers.timeouts import TIMEOUT
 
 from ranklake import rate_history
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.task_pool import open_task_pool
@@ -34,8 +35,8 @@ from helpers.certificates import Authority, Certificates  # noqa: E402
 from helpers.cluster_sites import Site  # noqa: E402
 from helpers.ports import context_of  # noqa: E402
 
-from ranklake.flows.engines import cluster, task_pool  # noqa: E402
 from ranklake.flows.engines import connection as connecting  # noqa: E402
+from ranklake.flows.engines import task_pool  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = synthetic(20, large=9)
@@ -149,10 +150,10 @@ def refused_tls(address: str) -> str:
 def refusal(address: str, settings: Mapping[str, object]) -> str:
     """The error for an address, the same for an engine and for a task pool; it comes without a wait."""
     said = []
-    for door in (Cluster, lambda address: open_task_pool(scheduler=address)):
+    patient = ClusterLimits(connect_seconds=5 * SECONDS)
+    for door in (lambda address: Cluster(address, limits=patient), lambda address: open_task_pool(scheduler=address)):
         began = time.monotonic()
         with pytest.MonkeyPatch.context() as patch, dask.config.set(settings):
-            patch.setattr(cluster, "CONNECT_SECONDS", 5 * SECONDS)
             patch.setattr(task_pool, "TIMEOUT_SECONDS", 5 * SECONDS)
             patch.setattr(connecting, "PROBE_SECONDS", 5 * SECONDS)
             with pytest.raises(EngineError) as caught:

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.memory import forget_peaks, peak_bytes
-from helpers.lakes import commit_often, divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.rated_runs import fresh
 from helpers.timeouts import TIMEOUT
 
 from ranklake import rate_history
 from ranklake.flows.engines.factory import open_engine
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.local import LocalRater
@@ -47,6 +49,7 @@ from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = synthetic(60, large=9)
+LIMITS = ClusterLimits(shared_summary_rows=1000, overlap_rows=0, return_seconds=8.0)
 SYSTEMS = ["elo-mmr", *(pytest.param(name, marks=pytest.mark.slow) for name in ("codeforces", "atcoder", "bar"))]
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of killed connections
 
@@ -54,8 +57,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30)
-    divide_rounds(monkeypatch)
-    monkeypatch.setattr(engine_module, "RETURN_SECONDS", 8.0)
 
 
 @pytest.fixture(scope="module")
@@ -102,18 +103,18 @@ def test_dask__continues_when_a_worker_is_killed(
 ) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     strike(phase, lambda: site.workers[0].kill())
-    with Cluster(site.address) as engine, caplog.at_level(logging.WARNING, "ranklake.rate"):
+    with Cluster(site.address, limits=LIMITS) as engine, caplog.at_level(logging.WARNING, "ranklake.rate"):
         assert rate_run(lake, engine=engine).recoveries == 1
     assert sum(record.name == "ranklake.rate" for record in caplog.records) == 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
-@pytest.mark.bound("ranklake.flows.engines.cluster.TIMEOUT_SECONDS")
+@pytest.mark.bound("ranklake.flows.engines.limits.ClusterLimits.reply_seconds")
 @pytest.mark.slow
 def test_dask__continues_when_a_worker_freezes(site: Site, strike, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
     strike("finish_round", lambda: site.workers[1].send_signal(signal.SIGSTOP), 5.0)
-    with Cluster(site.address) as engine:
+    with Cluster(site.address, limits=LIMITS) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
@@ -121,7 +122,8 @@ def test_dask__continues_when_a_worker_freezes(site: Site, strike, expected, tmp
 @pytest.mark.slow
 def test_dask__names_a_worker_that_starts_no_actor(site: Site, expected, tmp_path: Path, caplog) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
-    with Cluster(site.address, timeout=15.0) as engine, caplog.at_level(logging.WARNING, "ranklake.cluster"):
+    patient = replace(LIMITS, reply_seconds=15.0)
+    with Cluster(site.address, limits=patient) as engine, caplog.at_level(logging.WARNING, "ranklake.cluster"):
         pids = {pid: address for address, pid in engine._client.run(os.getpid).items()}
         site.workers[1].send_signal(signal.SIGSTOP)
         report = rate_run(lake, engine=engine)
@@ -142,7 +144,7 @@ def test_dask__uses_new_workers_after_the_next_rebuild(site: Site, strike, expec
             worker.kill()
 
     strike("finish_round", replace_workers)
-    with Cluster(site.address) as engine:
+    with Cluster(site.address, limits=LIMITS) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
         assert engine.workers == 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
@@ -157,7 +159,7 @@ def test_dask__names_the_committed_rounds_when_no_worker_is_left(
     dead = site.workers if who == "all workers" else [site.scheduler]
     strike("resume_summary", lambda: [process.kill() for process in dead])
     with (
-        Cluster(site.address) as engine,
+        Cluster(site.address, limits=LIMITS) as engine,
         pytest.raises(EngineError, match=r"[\d,]+ rounds committed"),
     ):
         rate_run(lake, engine=engine)
@@ -179,7 +181,7 @@ def test_dask__a_worker_out_of_memory_is_not_used_again(
         return call_all(self, calls, rows, to_all)
 
     monkeypatch.setattr(DaskActorGroup, "call_all", greedy)
-    with Cluster(site.address) as engine:
+    with Cluster(site.address, limits=LIMITS) as engine:
         assert rate_run(lake, engine=engine).recoveries == 1
         assert engine.workers == 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
@@ -207,8 +209,7 @@ def test_dask__a_scheduler_started_again_leaves_no_words_of_dask(
 
     lake = lake_of(tmp_path / "lake", CONTESTS)
     strike("finish_round", replace)
-    monkeypatch.setattr(engine_module, "RETURN_SECONDS", TIMEOUT)
-    with Cluster(site.address) as engine:
+    with Cluster(site.address, limits=replace(LIMITS, return_seconds=TIMEOUT)) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
     assert [record.getMessage() for record in said] == []
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
@@ -228,7 +229,7 @@ def test_dask__continues_when_a_worker_is_killed_for_its_memory(strike, expected
         for _ in range(2):
             site.add_worker("--nanny", "--memory-limit", "900 MiB")
         site.wait(2)
-        with Cluster(site.address) as engine:
+        with Cluster(site.address, limits=LIMITS) as engine:
             victim, pid = next(iter(engine._client.run(os.getpid).items()))
 
             def run_out_of_memory() -> None:
@@ -249,7 +250,7 @@ def test_dask__continues_when_a_worker_is_killed_for_its_memory(strike, expected
 
 @pytest.mark.slow
 def test_dask__concurrent_runs_have_a_worker_each(site: Site) -> None:
-    with Cluster(site.address) as engine:
+    with Cluster(site.address, limits=LIMITS) as engine:
         groups = [engine.start_actors(RunWorker, lambda place, size: ("elo",), 1) for _ in range(2)]
         assert [group.size for group in groups] == [1, 1]
         first, second = (set(group._actors) for group in groups)
@@ -287,7 +288,7 @@ def test_dask__a_very_large_round_needs_limited_memory(tmp_path: Path) -> None:
 def test_dask__continues_when_a_worker_of_several_runs_is_killed(site: Site, strike, expected, tmp_path: Path) -> None:
     lake, systems = lake_of(tmp_path / "lake", CONTESTS), ("elo-mmr", "glicko")
     strike("ask", lambda: site.workers[0].kill())
-    with Cluster(site.address) as engine:
+    with Cluster(site.address, limits=LIMITS) as engine:
         reports = [report for _, report in rate_many(lake, resolve_runs(lake, "games", systems=systems), engine)]
         assert engine.workers == 1
     assert sum(report.recoveries for report in reports) >= 1
@@ -335,22 +336,19 @@ def test_rate__ctrl_c_ends_a_cluster_and_all_its_runs(tmp_path: Path, systems: t
 @pytest.mark.slow
 def test_cluster__reports_errors_within_ten_seconds(tmp_path: Path, monkeypatch) -> None:
     """The timeouts are shorter than that; with short ones, a slow machine needs no more for the rest."""
-    assert max(engine_module.CONNECT_SECONDS, engine_module.WORKERS_SECONDS) < 8.0
+    assert max(ClusterLimits.connect_seconds, ClusterLimits.workers_seconds) < 8.0
+    short = ClusterLimits(connect_seconds=0.5, workers_seconds=0.5)
     began = time.monotonic()
-    with monkeypatch.context() as patch:
-        patch.setattr(engine_module, "CONNECT_SECONDS", 0.5)
-        with pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 .*start one with"):
-            Cluster("tcp://127.0.0.1:1")
+    with pytest.raises(EngineError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 .*start one with"):
+        Cluster("tcp://127.0.0.1:1", limits=short)
     assert time.monotonic() - began < 10.0
     site = Site(tmp_path, 0)
     try:
-        with Cluster(site.address) as engine:
+        with Cluster(site.address, limits=replace(LIMITS, workers_seconds=0.5)) as engine:
             began = time.monotonic()
-            with monkeypatch.context() as patch:
-                patch.setattr(engine_module, "WORKERS_SECONDS", 0.5)
-                refused = r"has no workers; start some with `dask worker tcp://.* --nthreads 1`"
-                with pytest.raises(EngineError, match=refused):
-                    rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine)
+            refused = r"has no workers; start some with `dask worker tcp://.* --nthreads 1`"
+            with pytest.raises(EngineError, match=refused):
+                rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine)
             assert time.monotonic() - began < 10.0
             site.add_worker()
             site.wait(1)

@@ -10,8 +10,7 @@ from helpers.histories import same_bits
 from helpers.in_process_engine import InProcessEngine
 from helpers.rounds import N_PLAYERS, around, joined, params_of, walk
 
-import ranklake.flows.execution.overlap
-import ranklake.flows.execution.partitioned
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.local import LocalRater
 from ranklake.flows.execution.partitioned import PartitionedRater
@@ -44,7 +43,13 @@ def same(rater: Rater, outcome: Outcome, expected: tuple[Any, Outcome]) -> bool:
 def test_partitioned__has_the_same_bits_for_any_number_of_workers_and_shards(
     system: System, expected, workers: int, shards: int | None, wide: int
 ) -> None:
-    rater = PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(workers), shards, wide)
+    rater = PartitionedRater(
+        system,
+        params_of(system),
+        N_PLAYERS,
+        InProcessEngine(workers, limits=ClusterLimits(shared_summary_rows=wide)),
+        shards,
+    )
     outcome = walk(rater, [around(system.small)])
     assert same(rater, outcome, expected)
 
@@ -54,10 +59,10 @@ def test_partitioned__has_the_same_bits_for_any_number_of_workers_and_shards(
 def test_partitioned__looks_ahead_without_changing_a_bit(
     system: System, expected, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranklake.flows.execution.overlap, "OVERLAP_ROWS", long)
+    limits = ClusterLimits(shared_summary_rows=3000, overlap_rows=long)
     rounds = around(system.small)
     parts = [rounds.part(i, i + 1) for i in range(len(rounds))]
-    rater = PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(2), None, 3000)
+    rater = PartitionedRater(system, params_of(system), N_PLAYERS, InProcessEngine(2, limits=limits))
     assert same(rater, walk(rater, parts), expected)
 
 

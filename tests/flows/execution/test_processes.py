@@ -9,16 +9,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from helpers.lakes import commit_often, divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.processes import ProcessEngine
 from helpers.rated_runs import fresh
 from helpers.timeouts import TIMEOUT
 
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake
 
 CONTESTS = synthetic(24, large=9)
+LIMITS = ClusterLimits(shared_summary_rows=1000)
 PHASES = [
     "finish_round",
     "columns",
@@ -29,7 +31,6 @@ PHASES = [
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30)
-    divide_rounds(monkeypatch, overlap_rows=None)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture
 def three() -> Iterator[ProcessEngine]:
-    with ProcessEngine(3, timeout=TIMEOUT) as engine:
+    with ProcessEngine(3, LIMITS) as engine:
         yield engine
 
 
@@ -81,7 +82,7 @@ def test_rate__continues_when_a_worker_is_killed(
 @pytest.mark.slow
 def test_rate__continues_when_a_worker_freezes(expected: Lake, tmp_path: Path, caplog) -> None:
     lake = lake_of(tmp_path, CONTESTS)
-    with ProcessEngine(2, timeout=TIMEOUT) as engine, caplog.at_level(logging.WARNING):
+    with ProcessEngine(2, LIMITS) as engine, caplog.at_level(logging.WARNING):
         strike(engine, "finish_round", freeze_one)
         report = rate_run(lake, engine=engine)
     assert report.recoveries == len(caplog.messages) == 1
@@ -93,7 +94,7 @@ def test_rate__continues_when_a_worker_freezes(expected: Lake, tmp_path: Path, c
 def test_rate__waits_for_a_slow_worker(expected: Lake, tmp_path: Path) -> None:
     """A worker that is stopped and continued soon after is not lost."""
     lake = lake_of(tmp_path, CONTESTS)
-    with ProcessEngine(2, timeout=TIMEOUT) as engine:
+    with ProcessEngine(2, LIMITS) as engine:
         pid = engine.alive[0].process.pid
         strike(
             engine,

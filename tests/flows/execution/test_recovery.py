@@ -9,12 +9,13 @@ from typing import Any
 import pandas as pd
 import pytest
 from helpers.in_process_engine import InProcessEngine
-from helpers.lakes import commit_often, divide_rounds, lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
+from helpers.lakes import commit_often, lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
 from helpers.rated_runs import fresh
 
 import ranklake.flows.frames.rating
 import ranklake.flows.rating.plan_runner
 from ranklake import rate_history
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake, Run
@@ -23,10 +24,15 @@ CONTESTS = synthetic(24, large=9)
 SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
 
 
-@pytest.fixture(autouse=True, params=[0, 10**9], ids=["long", "short"])
-def many_small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30, snapshot_rows=60)
-    divide_rounds(monkeypatch, request.param)
+
+
+@pytest.fixture(params=[0, 10**9], ids=["long", "short"])
+def limits(request: pytest.FixtureRequest) -> ClusterLimits:
+    """Rounds are divided, and long or short ones for the overlap."""
+    return ClusterLimits(shared_summary_rows=1000, overlap_rows=request.param)
 
 
 def last_beliefs(lake: Lake) -> dict[str, Any]:
@@ -43,9 +49,11 @@ def expected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(1, 42, 4))
-def test_rate__continues_when_a_worker_is_lost_at_any_call(expected, tmp_path: Path, moment: int, caplog) -> None:
+def test_rate__continues_when_a_worker_is_lost_at_any_call(
+    limits: ClusterLimits, expected, tmp_path: Path, moment: int, caplog
+) -> None:
     system, other, before = expected
-    lake, engine = lake_of(tmp_path, CONTESTS), InProcessEngine(3, {moment}, then=[2])
+    lake, engine = lake_of(tmp_path, CONTESTS), InProcessEngine(3, {moment}, then=[2], limits=limits)
     with caplog.at_level(logging.WARNING):
         report = rate_run(lake, engine=engine, system=system)
     assert report.recoveries == len(caplog.messages) == (engine.started - 1)
@@ -56,9 +64,9 @@ def test_rate__continues_when_a_worker_is_lost_at_any_call(expected, tmp_path: P
 
 
 @pytest.mark.slow
-def test_rate__continues_through_repeated_losses(tmp_path: Path) -> None:
+def test_rate__continues_through_repeated_losses(limits: ClusterLimits, tmp_path: Path) -> None:
     contests = synthetic(150)
-    lake, engine = lake_of(tmp_path, contests), InProcessEngine(3, range(20, 400, 20), then=[1, 4, 2, 3])
+    lake, engine = lake_of(tmp_path, contests), InProcessEngine(3, range(20, 400, 20), then=[1, 4, 2, 3], limits=limits)
     report = rate_run(lake, engine=engine)
     assert report.recoveries > ranklake.flows.rating.plan_runner.RECOVERIES  # new rounds were committed in between
     other = fresh(tmp_path, contests)
@@ -66,24 +74,24 @@ def test_rate__continues_through_repeated_losses(tmp_path: Path) -> None:
 
 
 @pytest.mark.quick("short")
-def test_rate__fails_when_every_group_is_lost_and_leaves_a_valid_prefix(tmp_path: Path) -> None:
+def test_rate__fails_when_every_group_is_lost_and_leaves_a_valid_prefix(limits: ClusterLimits, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with pytest.raises(EngineError, match=r"run run: .*5 times without a new round; \d+ rounds committed"):
-        rate_run(lake, engine=InProcessEngine(2, range(30, 10_000)))
+        rate_run(lake, engine=InProcessEngine(2, range(30, 10_000), limits=limits))
     assert rate_run(lake, engine=Serial()).kept > 0
     other = fresh(tmp_path, CONTESTS)
     assert same_tables(rated(lake), rated(other))
 
 
-def test_rate__names_the_committed_rounds_when_no_worker_is_left(tmp_path: Path) -> None:
+def test_rate__names_the_committed_rounds_when_no_worker_is_left(limits: ClusterLimits, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with pytest.raises(EngineError, match=r"run run: the engine has no workers; \d+ rounds committed"):
-        rate_run(lake, engine=InProcessEngine(2, {25}, then=[0]))
-    assert rate_run(lake, engine=InProcessEngine(2)).kept > 0
+        rate_run(lake, engine=InProcessEngine(2, {25}, then=[0], limits=limits))
+    assert rate_run(lake, engine=InProcessEngine(2, limits=limits)).kept > 0
 
 
-def test_rate__reports_workers_that_were_left_out(tmp_path: Path) -> None:
-    lake, engine = lake_of(tmp_path, CONTESTS[:3]), InProcessEngine(2, then=[1])
+def test_rate__reports_workers_that_were_left_out(limits: ClusterLimits, tmp_path: Path) -> None:
+    lake, engine = lake_of(tmp_path, CONTESTS[:3]), InProcessEngine(2, then=[1], limits=limits)
     assert "left out" not in rate_run(lake, engine=engine, max_rounds=1).line()
     engine.left_out = {f"tcp://host:{port}": "started no actor within 7 s" for port in range(7)}
     report = rate_run(lake, engine=engine)
@@ -93,20 +101,24 @@ def test_rate__reports_workers_that_were_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.quick("short")
-def test_rate__keeps_an_exclusion_through_a_recovery(tmp_path: Path) -> None:
+def test_rate__keeps_an_exclusion_through_a_recovery(limits: ClusterLimits, tmp_path: Path) -> None:
     lake, other = lake_of(tmp_path, CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     out, back = CONTESTS[4].contest_id, ()
-    for engine, where in ((InProcessEngine(2, {9, 30}), lake), (Serial(), other)):
+    for engine, where in ((InProcessEngine(2, {9, 30}, limits=limits), lake), (Serial(), other)):
         rate_run(where, engine=engine, exclude=(out,))
     assert same_tables(rated(lake), rated(other))
-    for engine, where in ((InProcessEngine(2, {5}), lake), (Serial(), other)):
+    for engine, where in ((InProcessEngine(2, {5}, limits=limits), lake), (Serial(), other)):
         rate_run(where, engine=engine, exclude=back, include=(out,))
     assert same_tables(rated(lake), rated(other))
 
 
-def test_rate_history__starts_again_when_workers_are_lost(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+def test_rate_history__starts_again_when_workers_are_lost(
+    limits: ClusterLimits, monkeypatch: pytest.MonkeyPatch, caplog
+) -> None:
     results = pd.DataFrame({"contest": list("aaabbbccc"), "player": list("xyzzxyyzx"), "rank": [1, 2, 3] * 3})
-    monkeypatch.setattr(ranklake.flows.frames.rating, "open_engine", lambda name, workers: InProcessEngine(2, {2, 5}))
+    monkeypatch.setattr(
+        ranklake.flows.frames.rating, "open_engine", lambda name, workers: InProcessEngine(2, {2, 5}, limits=limits)
+    )
     history = rate_history(results, engine="dask")
     assert len(caplog.messages) == 2
     monkeypatch.setattr(ranklake.flows.frames.rating, "RECOVERIES", 1)

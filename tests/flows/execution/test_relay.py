@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.lakes import commit_often, divide_rounds, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.rated_runs import fresh
 
-from ranklake.flows.engines import relay
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.storage import Lake
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
@@ -23,9 +23,10 @@ from helpers.cluster_sites import Site  # noqa: E402
 from helpers.ports import listening  # noqa: E402
 
 from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
-from ranklake.flows.engines.cluster import COMPILE_SECONDS, LINK_SECONDS, Cluster  # noqa: E402
+from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
 CONTESTS = synthetic(40, large=9)
+LIMITS = ClusterLimits(shared_summary_rows=1000, overlap_rows=0, relay_bytes=0, chunk_bytes=200)
 FREEZE_SECONDS = 10.0  # timeout of a message to a frozen worker
 ROOT, INNER = range(2)  # of a tree of four
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
@@ -34,9 +35,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.Pytes
 @pytest.fixture(autouse=True)
 def many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=30)
-    divide_rounds(monkeypatch)
-    monkeypatch.setattr(relay, "RELAY_BYTES", 0)
-    monkeypatch.setattr(relay, "CHUNK_BYTES", 200)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +54,7 @@ class Some:
 
     def __init__(self, cluster: Cluster, workers: int) -> None:
         self.cluster, self.workers, self.groups = cluster, workers, list[DaskActorGroup]()
-        self.on_this_machine, self.describe = False, cluster.describe
+        self.on_this_machine, self.describe, self.limits = False, cluster.describe, cluster.limits
 
     def start_actors(self, make: Any, init_args: Any, max_workers: int | None = None) -> DaskActorGroup:
         group = self.cluster.start_actors(make, init_args, self.workers)
@@ -75,7 +73,7 @@ def test_relay__bytes_through_the_driver_do_not_depend_on_the_number_of_workers(
     site: Site, expected: Lake, tmp_path: Path
 ) -> None:
     traffic: list[Counter[tuple[str, str]]] = []  # of one large round: the others are rated by the driver
-    with Cluster(site.address) as cluster:
+    with Cluster(site.address, limits=LIMITS) as cluster:
         for workers in (2, 4):
             lake, engine = lake_of(tmp_path / str(workers), CONTESTS), Some(cluster, workers)
             assert rate_run(lake, engine=engine).recoveries == 0
@@ -98,16 +96,16 @@ def test_relay__sends_to_workers_directly_that_others_do_not_reach(
         limits[method] = more
         if method == "relay_to":
             (children, seconds, _), *others = arguments
-            assert seconds == LINK_SECONDS
+            assert seconds == ClusterLimits.link_seconds
             arguments = [(dict.fromkeys(children, "no actor"), *arguments[0][1:]), *others]
         roots.append(len(self._roots))
         return call(self, method, arguments, *more)
 
     monkeypatch.setattr(DaskActorGroup, "call", cut_off)
-    with Cluster(site.address) as engine:
+    with Cluster(site.address, limits=LIMITS) as engine:
         assert rate_run(lake, engine=engine).recoveries == 0
     assert roots[-1] == 3  # the first worker of four, and its two children
-    assert limits["set_state"] == (COMPILE_SECONDS,)
+    assert limits["set_state"] == (ClusterLimits.compile_seconds,)
     assert same_tables(rated(lake), rated(expected))
 
 
@@ -132,7 +130,7 @@ def test_relay__continues_when_a_worker_is_lost_in_the_middle_of_a_message(
         process.send_signal(signal.SIGSTOP if frozen else signal.SIGKILL)
 
     struck = strike_message(phase, blow, FREEZE_SECONDS if frozen else 60.0)
-    with Cluster(site.address) as engine:
+    with Cluster(site.address, limits=LIMITS) as engine:
         assert rate_run(lake, engine=engine).recoveries >= 1
     assert struck
     assert same_tables(rated(lake), rated(expected))

@@ -13,6 +13,7 @@ from helpers.in_process_engine import InProcessEngine
 from helpers.teams import draw_team_contests, team_rounds
 
 from ranklake.flows.engines.factory import open_engine
+from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.local import LocalRater
@@ -47,7 +48,7 @@ def test_raters__of_several_workers_give_the_same_bits(name: str, monkeypatch: p
     (expected,) = local.rate_batches([rounds])
     for rater in (
         PartitionedRater(system, params, N_PLAYERS, InProcessEngine(2)),
-        PartitionedRater(system, params, N_PLAYERS, InProcessEngine(3), None, 15),
+        PartitionedRater(system, params, N_PLAYERS, InProcessEngine(3, limits=ClusterLimits(shared_summary_rows=15))),
     ):
         outcomes = list(rater.rate_batches(batches))
         for column in ("mu_prior", "sigma_prior", "perf", "mu", "sigma", "n_before"):

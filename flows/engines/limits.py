@@ -1,0 +1,45 @@
+"""Limits of a cluster: how long its answers may take, and how its messages are cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ClusterLimits"]
+
+
+@dataclass(frozen=True)
+class ClusterLimits:
+    """Limits of one cluster; local engines have none.
+
+    Attributes
+    ----------
+    connect_seconds, workers_seconds : float
+        For the scheduler's first answer, and for the first worker.
+    link_seconds : float
+        For the answer of one worker to another.
+    return_seconds : float
+        For the return of a lost scheduler or lost workers.
+    compile_seconds : float
+        For the kernels of new actors.
+    reply_seconds : float
+        For a reply; more for many rows.
+    relay_bytes : int
+        Bytes of all copies of a message beyond the first, from which workers pass it on.
+    chunk_bytes : int
+        Of each part of a message that is passed on.
+    shared_summary_rows : int
+        Participants from which sharing the summary of a round is worth two more trips to each worker.
+    overlap_rows : int
+        Participants from which a thread pays for the driver's own work.
+    """
+
+    connect_seconds: float = 6.0
+    workers_seconds: float = 7.0
+    link_seconds: float = 7.0
+    return_seconds: float = 60.0
+    compile_seconds: float = 600.0
+    reply_seconds: float = 60.0
+    relay_bytes: int = 1 << 20
+    chunk_bytes: int = 1 << 20
+    shared_summary_rows: int = 50_000
+    overlap_rows: int = 20_000
