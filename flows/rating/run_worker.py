@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Thread
@@ -93,7 +93,7 @@ class _StoppedError(Exception):
     """The driver asks no more, or has stopped the run."""
 
 
-def _silent(*_: object) -> None:
+def _silent(systems: Sequence[str], kernels: int, total: int) -> None:
     return None
 
 

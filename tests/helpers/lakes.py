@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.commits import commit_policy
+from ranklake.flows.rating.commits.commit_policy import CommitPolicy
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import rate
 from ranklake.flows.rating.report import Progress, RateReport
@@ -37,6 +37,7 @@ __all__ = [
     "files",
     "ingest",
     "lake_of",
+    "often",
     "rate_run",
     "rated",
     "rated_in_memory",
@@ -53,13 +54,17 @@ NUMBERS = ("perf", "mu_prior", "sigma_prior", "mu", "sigma")
 SPICE = 7  # of so many contests of ``synthetic``, one is of each unusual kind
 
 
-def commit_often(patch: pytest.MonkeyPatch, **sizes: float) -> None:
-    """Change the default commit policy of this process, for small lakes of many segments and snapshots.
+def often(**sizes: float) -> CommitPolicy:
+    """A commit policy for small lakes of many segments and snapshots.
 
     Sizes alone decide, unless seconds are given: a stalled machine would commit more often.
     """
-    policy = {"segment_seconds": math.inf, "snapshot_seconds": 1e9} | sizes
-    patch.setattr(commit_policy, "DEFAULT", dataclasses.replace(commit_policy.DEFAULT, **policy))  # type: ignore[arg-type]
+    return CommitPolicy(**{"segment_seconds": math.inf, "snapshot_seconds": 1e9} | sizes)  # type: ignore[arg-type]
+
+
+def commit_often(patch: pytest.MonkeyPatch, **sizes: float) -> None:
+    """Change the default commit policy of this process, for commands and flows, which take none."""
+    patch.setattr(commit_policy, "DEFAULT", often(**sizes))
 
 
 def contest(contest_id: str, *groups: str | Sequence[str], time_seconds: int = 0, **more: Any) -> Contest:
@@ -140,12 +145,13 @@ def rate_run(
     include: tuple[str, ...] = (),
     dry_run: bool = False,
     replace: bool = False,
+    policy: CommitPolicy | None = None,
     **settings: Any,
 ) -> RateReport:
     """Bring a run up to date."""
     params = build_params(find_system(system), settings)
     config = RunConfig(dataset, run, system, params, skip_uninformative, exclude, include, replace=replace)
-    return rate(lake, config, engine or Serial(), max_rounds, on_progress, steal, dry_run)
+    return rate(lake, config, engine or Serial(), max_rounds, on_progress, steal, dry_run, policy=policy)
 
 
 def rated(lake: Lake, run: str = "run") -> pa.Table:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from helpers.answers import player_history as of_rounds
 from helpers.games import DAY, as_periods, ingest_periods, league
-from helpers.lakes import commit_often, rate_run
+from helpers.lakes import often, rate_run
 
 from ranklake.flows.answers import contests
 from ranklake.flows.answers.rated_run import RatedRun
@@ -17,6 +17,8 @@ from ranklake.flows.answers.run import PublishedRun, open_published
 from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Lake
+
+OFTEN = often(segment_rows=60)
 
 GAMES = league(200, n_players=12)
 PERIODS = as_periods(GAMES)
@@ -27,9 +29,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> PublishedRun:
     lake = Lake.open(tmp_path_factory.mktemp("games") / "lake", create=True)
     ingest_periods(lake, PERIODS)
     with pytest.MonkeyPatch.context() as patch:
-        commit_often(patch, segment_rows=60)
         patch.setattr(index_parts, "PART_ROWS", 100)
-        rate_run(lake, run="run", dataset="league", system="elo")
+        rate_run(lake, run="run", dataset="league", system="elo", policy=OFTEN)
         publish(lake, "run")
     published = open_published(lake, "run")
     assert len(published.parts) > 2

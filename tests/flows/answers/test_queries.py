@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from helpers.answers import leaderboard, leaderboard_at
-from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, synthetic
+from helpers.lakes import contest, ingest, lake_of, often, rate_run, synthetic
 from helpers.tables import over_years
 
 from ranklake.flows.answers import run as answers
@@ -25,18 +25,19 @@ from ranklake.flows.results.ranks import active
 from ranklake.storage import Dataset, Lake, MissingError, Run
 from ranklake.storage.names.search import Search, fold
 
+OFTEN = often(segment_rows=20)
+
 CONTESTS = [*over_years(synthetic(40)), contest("últ", "player 1", ["Zoë", "player 2"], time_seconds=10**9)]
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     with pytest.MonkeyPatch.context() as patch:
-        commit_often(patch, segment_rows=20)
         patch.setattr(index_parts, "PART_ROWS", 64)
         lake = lake_of(tmp_path_factory.mktemp("published") / "lake", CONTESTS)
         with Dataset.ingest(lake, "games") as changing:
             changing.alias("old one", "player 1", None, "renamed")
-        rate_run(lake)
+        rate_run(lake, policy=OFTEN)
         publish(lake, "run")
         return lake
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import lake_of, often, rate_run, rated, same_tables, synthetic
 
 from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.serial import Serial
@@ -22,6 +22,8 @@ from helpers.hosts import Hosts, NoHostsError  # noqa: E402
 
 from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
+
+OFTEN = often(segment_rows=30)
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
@@ -78,8 +80,8 @@ def test_dask__the_driver_sends_to_workers_that_do_not_reach_each_other(
     else:
         hosts.cut_between(0, 1)
     with Cluster(hosts.address, limits=limits) as engine:
-        report = rate_run(lake, engine=engine)
-    rate_run(other, engine=Serial())
+        report = rate_run(lake, engine=engine, policy=OFTEN)
+    rate_run(other, engine=Serial(), policy=OFTEN)
     assert (report.recoveries, roots) == ((1, [1, 2]) if phase else (0, [2]))
     assert same_tables(rated(lake), rated(other))
 
@@ -89,8 +91,8 @@ def test_dask__continues_after_the_loss_of_another_host(hosts: Hosts, strike, tm
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     strike(phase, lambda: hosts.cut(1), 5.0)
     with Cluster(hosts.address) as engine:
-        report = rate_run(lake, engine=engine)
-    rate_run(other, engine=Serial())
+        report = rate_run(lake, engine=engine, policy=OFTEN)
+    rate_run(other, engine=Serial(), policy=OFTEN)
     assert report.recoveries >= 1
     assert same_tables(rated(lake), rated(other))
 
@@ -122,9 +124,8 @@ def test_dask__bytes_through_the_link_of_the_driver_do_not_depend_on_the_number_
 
 
 def test_dask__continues_when_a_link_goes_down_in_the_middle_of_a_field(
-    four_hosts: Hosts, strike_message, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    four_hosts: Hosts, strike_message, tmp_path: Path
 ) -> None:
-    commit_often(monkeypatch, segment_rows=30)
     limits = ClusterLimits(shared_summary_rows=1000, overlap_rows=0, relay_bytes=0, chunk_bytes=200)
     lake, other = lake_of(tmp_path / "lake", CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     lost: list[str] = []
@@ -136,8 +137,8 @@ def test_dask__continues_when_a_link_goes_down_in_the_middle_of_a_field(
 
     strike_message("receive_priors", cut, 5.0)
     with Cluster(four_hosts.address, limits=limits) as engine:
-        report = rate_run(lake, engine=engine)
-    rate_run(other, engine=Serial())
+        report = rate_run(lake, engine=engine, policy=OFTEN)
+    rate_run(other, engine=Serial(), policy=OFTEN)
     assert report.recoveries >= 1
     assert len(lost) == 1
     assert same_tables(rated(lake), rated(other))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from helpers.commands import Command
 from helpers.games import as_contests, as_periods, ingest_periods, league
-from helpers.lakes import commit_often, copy_of, ingest, rate_run
+from helpers.lakes import copy_of, ingest, often, rate_run
 
 from ranklake.flows.evaluation import evaluate as module
 from ranklake.flows.evaluation.differences import half_width
@@ -20,6 +20,8 @@ from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, SUMMED
 from ranklake.rating_kernels import SYSTEMS as SYSTEM_OF
 from ranklake.rating_kernels.core.system import Prior
 from ranklake.storage import Lake, LakeError, Run
+
+OFTEN = often(segment_rows=60)
 
 GAMES = league(300, n_players=12)
 PERIODS = as_periods(GAMES)
@@ -32,11 +34,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     lake = Lake.open(tmp_path_factory.mktemp("games") / "lake", create=True)
     ingest_periods(lake, PERIODS)
     ingest(lake, as_contests(GAMES), "contests")
-    with pytest.MonkeyPatch.context() as patch:
-        commit_often(patch, segment_rows=60)
-        for system in SYSTEMS:
-            rate_run(lake, run=f"{system}-periods", dataset="league", system=system)
-            rate_run(lake, run=f"{system}-contests", dataset="contests", system=system)
+    for system in SYSTEMS:
+        rate_run(lake, run=f"{system}-periods", dataset="league", system=system, policy=OFTEN)
+        rate_run(lake, run=f"{system}-contests", dataset="contests", system=system, policy=OFTEN)
     return lake
 
 

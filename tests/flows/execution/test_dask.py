@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.memory import forget_peaks, peak_bytes
-from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import lake_of, often, rate_run, rated, same_tables, synthetic
 from helpers.rated_runs import fresh
 from helpers.timeouts import TIMEOUT
 
@@ -48,15 +48,12 @@ from ranklake.flows.engines import cluster as engine_module  # noqa: E402
 from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
+OFTEN = often(segment_rows=30)
+
 CONTESTS = synthetic(60, large=9)
 LIMITS = ClusterLimits(shared_summary_rows=1000, overlap_rows=0, return_seconds=8.0)
 SYSTEMS = ["elo-mmr", *(pytest.param(name, marks=pytest.mark.slow) for name in ("codeforces", "atcoder", "bar"))]
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of killed connections
-
-
-@pytest.fixture(autouse=True)
-def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=30)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +80,7 @@ def test_dask__has_the_bits_of_serial_on_its_own_cluster(system: str, expected, 
     lake = lake_of(tmp_path, CONTESTS)
     with open_engine("dask", 2) as engine:
         assert engine.workers == 2
-        assert rate_run(lake, engine=engine, system=system).recoveries == 0
+        assert rate_run(lake, engine=engine, system=system, policy=OFTEN).recoveries == 0
     assert same_tables(rated(lake), rated(expected(system)))
 
 
@@ -104,7 +101,7 @@ def test_dask__continues_when_a_worker_is_killed(
     lake = lake_of(tmp_path / "lake", CONTESTS)
     strike(phase, lambda: site.workers[0].kill())
     with Cluster(site.address, limits=LIMITS) as engine, caplog.at_level(logging.WARNING, "ranklake.rate"):
-        assert rate_run(lake, engine=engine).recoveries == 1
+        assert rate_run(lake, engine=engine, policy=OFTEN).recoveries == 1
     assert sum(record.name == "ranklake.rate" for record in caplog.records) == 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
@@ -115,7 +112,7 @@ def test_dask__continues_when_a_worker_freezes(site: Site, strike, expected, tmp
     lake = lake_of(tmp_path / "lake", CONTESTS)
     strike("finish_round", lambda: site.workers[1].send_signal(signal.SIGSTOP), 5.0)
     with Cluster(site.address, limits=LIMITS) as engine:
-        assert rate_run(lake, engine=engine).recoveries >= 1
+        assert rate_run(lake, engine=engine, policy=OFTEN).recoveries >= 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
@@ -126,7 +123,7 @@ def test_dask__names_a_worker_that_starts_no_actor(site: Site, expected, tmp_pat
     with Cluster(site.address, limits=patient) as engine, caplog.at_level(logging.WARNING, "ranklake.cluster"):
         pids = {pid: address for address, pid in engine._client.run(os.getpid).items()}
         site.workers[1].send_signal(signal.SIGSTOP)
-        report = rate_run(lake, engine=engine)
+        report = rate_run(lake, engine=engine, policy=OFTEN)
     left_out = {pids[site.workers[1].pid]: "started no actor within 7 s"}
     assert (report.recoveries, report.left_out) == (0, left_out)
     assert sum("started no actor within 7 s" in message for message in caplog.messages) == 1
@@ -145,7 +142,7 @@ def test_dask__uses_new_workers_after_the_next_rebuild(site: Site, strike, expec
 
     strike("finish_round", replace_workers)
     with Cluster(site.address, limits=LIMITS) as engine:
-        assert rate_run(lake, engine=engine).recoveries >= 1
+        assert rate_run(lake, engine=engine, policy=OFTEN).recoveries >= 1
         assert engine.workers == 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
@@ -162,8 +159,8 @@ def test_dask__names_the_committed_rounds_when_no_worker_is_left(
         Cluster(site.address, limits=LIMITS) as engine,
         pytest.raises(EngineError, match=r"[\d,]+ rounds committed"),
     ):
-        rate_run(lake, engine=engine)
-    rate_run(lake, engine=Serial())
+        rate_run(lake, engine=engine, policy=OFTEN)
+    rate_run(lake, engine=Serial(), policy=OFTEN)
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
@@ -182,7 +179,7 @@ def test_dask__a_worker_out_of_memory_is_not_used_again(
 
     monkeypatch.setattr(DaskActorGroup, "call_all", greedy)
     with Cluster(site.address, limits=LIMITS) as engine:
-        assert rate_run(lake, engine=engine).recoveries == 1
+        assert rate_run(lake, engine=engine, policy=OFTEN).recoveries == 1
         assert engine.workers == 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
@@ -210,7 +207,7 @@ def test_dask__a_scheduler_started_again_leaves_no_words_of_dask(
     lake = lake_of(tmp_path / "lake", CONTESTS)
     strike("finish_round", replace)
     with Cluster(site.address, limits=replace(LIMITS, return_seconds=TIMEOUT)) as engine:
-        assert rate_run(lake, engine=engine).recoveries >= 1
+        assert rate_run(lake, engine=engine, policy=OFTEN).recoveries >= 1
     assert [record.getMessage() for record in said] == []
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
     logging.getLogger("distributed.client").error("of a client of others")
@@ -242,7 +239,7 @@ def test_dask__continues_when_a_worker_is_killed_for_its_memory(strike, expected
 
             lake = lake_of(tmp_path / "lake", CONTESTS)
             strike("finish_round", run_out_of_memory)
-            assert rate_run(lake, engine=engine).recoveries >= 1
+            assert rate_run(lake, engine=engine, policy=OFTEN).recoveries >= 1
         assert same_tables(rated(lake), rated(expected("elo-mmr")))
     finally:
         site.close()
@@ -348,7 +345,7 @@ def test_cluster__reports_errors_within_ten_seconds(tmp_path: Path, monkeypatch)
             began = time.monotonic()
             refused = r"has no workers; start some with `dask worker tcp://.* --nthreads 1`"
             with pytest.raises(EngineError, match=refused):
-                rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine)
+                rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine, policy=OFTEN)
             assert time.monotonic() - began < 10.0
             site.add_worker()
             site.wait(1)
@@ -356,7 +353,7 @@ def test_cluster__reports_errors_within_ten_seconds(tmp_path: Path, monkeypatch)
                 engine_module, "check_environments", lambda group: check_real([group[0] | {"numba": "0.1"}])
             )
             with pytest.raises(EngineError, match=r"a worker runs other code: numba 0.1 \(here .*install the same"):
-                rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine)
+                rate_run(lake_of(tmp_path / "lake", CONTESTS[:3]), engine=engine, policy=OFTEN)
     finally:
         site.close()
 

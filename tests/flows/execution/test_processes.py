@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import lake_of, often, rate_run, rated, same_tables, synthetic
 from helpers.processes import ProcessEngine
 from helpers.rated_runs import fresh
 from helpers.timeouts import TIMEOUT
@@ -19,6 +19,8 @@ from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake
 
+OFTEN = often(segment_rows=30)
+
 CONTESTS = synthetic(24, large=9)
 LIMITS = ClusterLimits(shared_summary_rows=1000)
 PHASES = [
@@ -26,11 +28,6 @@ PHASES = [
     "columns",
     *(pytest.param(phase, marks=pytest.mark.slow) for phase in ("take", "put", "prior", "resume_summary", "absorb")),
 ]
-
-
-@pytest.fixture(autouse=True)
-def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=30)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +70,7 @@ def test_rate__continues_when_a_worker_is_killed(
 ) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     strike(three, phase, kill_one)
-    report = rate_run(lake, engine=three)
+    report = rate_run(lake, engine=three, policy=OFTEN)
     assert report.recoveries == len(caplog.messages) == 1
     assert three.workers == 2
     assert same_tables(rated(lake), rated(expected))
@@ -84,7 +81,7 @@ def test_rate__continues_when_a_worker_freezes(expected: Lake, tmp_path: Path, c
     lake = lake_of(tmp_path, CONTESTS)
     with ProcessEngine(2, LIMITS) as engine, caplog.at_level(logging.WARNING):
         strike(engine, "finish_round", freeze_one)
-        report = rate_run(lake, engine=engine)
+        report = rate_run(lake, engine=engine, policy=OFTEN)
     assert report.recoveries == len(caplog.messages) == 1
     assert "timed out" in caplog.text
     assert same_tables(rated(lake), rated(expected))
@@ -101,7 +98,7 @@ def test_rate__waits_for_a_slow_worker(expected: Lake, tmp_path: Path) -> None:
             "finish_round",
             lambda engine: os.system(f"kill -STOP {pid}; (sleep 1; kill -CONT {pid}) &") and None,
         )
-        report = rate_run(lake, engine=engine)
+        report = rate_run(lake, engine=engine, policy=OFTEN)
         assert (report.recoveries, engine.workers) == (0, 2)
     assert same_tables(rated(lake), rated(expected))
 
@@ -117,6 +114,6 @@ def test_rate__names_the_committed_rounds_when_all_workers_are_killed(
     lake = lake_of(tmp_path, CONTESTS)
     strike(three, "resume_summary", kill_all)
     with pytest.raises(EngineError, match=r"run run: no process is left; \d+ rounds committed"):
-        rate_run(lake, engine=three)
-    rate_run(lake, engine=Serial())
+        rate_run(lake, engine=three, policy=OFTEN)
+    rate_run(lake, engine=Serial(), policy=OFTEN)
     assert same_tables(rated(lake), rated(expected))

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from helpers.in_process_engine import InProcessEngine
-from helpers.lakes import commit_often, lake_of, rate_run, rated, same_beliefs, same_tables, synthetic
+from helpers.lakes import lake_of, often, rate_run, rated, same_beliefs, same_tables, synthetic
 from helpers.rated_runs import fresh
 
 import ranklake.flows.frames.rating
@@ -20,13 +20,10 @@ from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake, Run
 
+OFTEN = often(segment_rows=30, snapshot_rows=60)
+
 CONTESTS = synthetic(24, large=9)
 SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
-
-
-@pytest.fixture(autouse=True)
-def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=30, snapshot_rows=60)
 
 
 @pytest.fixture(params=[0, 10**9], ids=["long", "short"])
@@ -43,7 +40,7 @@ def last_beliefs(lake: Lake) -> dict[str, Any]:
 @pytest.fixture(scope="module", params=SYSTEMS)
 def expected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Lake, Any]:
     lake = lake_of(tmp_path_factory.mktemp("expected"), CONTESTS)
-    report = rate_run(lake, engine=Serial(), system=request.param)
+    report = rate_run(lake, engine=Serial(), system=request.param, policy=OFTEN)
     return request.param, lake, report
 
 
@@ -55,7 +52,7 @@ def test_rate__continues_when_a_worker_is_lost_at_any_call(
     system, other, before = expected
     lake, engine = lake_of(tmp_path, CONTESTS), InProcessEngine(3, {moment}, then=[2], limits=limits)
     with caplog.at_level(logging.WARNING):
-        report = rate_run(lake, engine=engine, system=system)
+        report = rate_run(lake, engine=engine, system=system, policy=OFTEN)
     assert report.recoveries == len(caplog.messages) == (engine.started - 1)
     assert same_tables(rated(lake), rated(other))
     assert same_beliefs(last_beliefs(lake), last_beliefs(other))
@@ -67,7 +64,7 @@ def test_rate__continues_when_a_worker_is_lost_at_any_call(
 def test_rate__continues_through_repeated_losses(limits: ClusterLimits, tmp_path: Path) -> None:
     contests = synthetic(150)
     lake, engine = lake_of(tmp_path, contests), InProcessEngine(3, range(20, 400, 20), then=[1, 4, 2, 3], limits=limits)
-    report = rate_run(lake, engine=engine)
+    report = rate_run(lake, engine=engine, policy=OFTEN)
     assert report.recoveries > ranklake.flows.rating.plan_runner.RECOVERIES  # new rounds were committed in between
     other = fresh(tmp_path, contests)
     assert same_tables(rated(lake), rated(other))
@@ -77,8 +74,8 @@ def test_rate__continues_through_repeated_losses(limits: ClusterLimits, tmp_path
 def test_rate__fails_when_every_group_is_lost_and_leaves_a_valid_prefix(limits: ClusterLimits, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with pytest.raises(EngineError, match=r"run run: .*5 times without a new round; \d+ rounds committed"):
-        rate_run(lake, engine=InProcessEngine(2, range(30, 10_000), limits=limits))
-    assert rate_run(lake, engine=Serial()).kept > 0
+        rate_run(lake, engine=InProcessEngine(2, range(30, 10_000), limits=limits), policy=OFTEN)
+    assert rate_run(lake, engine=Serial(), policy=OFTEN).kept > 0
     other = fresh(tmp_path, CONTESTS)
     assert same_tables(rated(lake), rated(other))
 
@@ -86,15 +83,15 @@ def test_rate__fails_when_every_group_is_lost_and_leaves_a_valid_prefix(limits: 
 def test_rate__names_the_committed_rounds_when_no_worker_is_left(limits: ClusterLimits, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with pytest.raises(EngineError, match=r"run run: the engine has no workers; \d+ rounds committed"):
-        rate_run(lake, engine=InProcessEngine(2, {25}, then=[0], limits=limits))
-    assert rate_run(lake, engine=InProcessEngine(2, limits=limits)).kept > 0
+        rate_run(lake, engine=InProcessEngine(2, {25}, then=[0], limits=limits), policy=OFTEN)
+    assert rate_run(lake, engine=InProcessEngine(2, limits=limits), policy=OFTEN).kept > 0
 
 
 def test_rate__reports_workers_that_were_left_out(limits: ClusterLimits, tmp_path: Path) -> None:
     lake, engine = lake_of(tmp_path, CONTESTS[:3]), InProcessEngine(2, then=[1], limits=limits)
-    assert "left out" not in rate_run(lake, engine=engine, max_rounds=1).line()
+    assert "left out" not in rate_run(lake, engine=engine, max_rounds=1, policy=OFTEN).line()
     engine.left_out = {f"tcp://host:{port}": "started no actor within 7 s" for port in range(7)}
-    report = rate_run(lake, engine=engine)
+    report = rate_run(lake, engine=engine, policy=OFTEN)
     assert report.left_out == engine.left_out
     named = "; ".join(f"tcp://host:{port} (started no actor within 7 s)" for port in range(5))
     assert f"; workers left out: {named}; and 2 others" in report.line()
@@ -105,10 +102,10 @@ def test_rate__keeps_an_exclusion_through_a_recovery(limits: ClusterLimits, tmp_
     lake, other = lake_of(tmp_path, CONTESTS), lake_of(tmp_path / "other", CONTESTS)
     out, back = CONTESTS[4].contest_id, ()
     for engine, where in ((InProcessEngine(2, {9, 30}, limits=limits), lake), (Serial(), other)):
-        rate_run(where, engine=engine, exclude=(out,))
+        rate_run(where, engine=engine, exclude=(out,), policy=OFTEN)
     assert same_tables(rated(lake), rated(other))
     for engine, where in ((InProcessEngine(2, {5}, limits=limits), lake), (Serial(), other)):
-        rate_run(where, engine=engine, exclude=back, include=(out,))
+        rate_run(where, engine=engine, exclude=back, include=(out,), policy=OFTEN)
     assert same_tables(rated(lake), rated(other))
 
 

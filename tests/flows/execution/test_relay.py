@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import lake_of, often, rate_run, rated, same_tables, synthetic
 from helpers.rated_runs import fresh
 
 from ranklake.flows.engines.limits import ClusterLimits
@@ -25,16 +25,13 @@ from helpers.ports import listening  # noqa: E402
 from ranklake.flows.engines.actors import DaskActorGroup  # noqa: E402
 from ranklake.flows.engines.cluster import Cluster  # noqa: E402
 
+OFTEN = often(segment_rows=30)
+
 CONTESTS = synthetic(40, large=9)
 LIMITS = ClusterLimits(shared_summary_rows=1000, overlap_rows=0, relay_bytes=0, chunk_bytes=200)
 FREEZE_SECONDS = 10.0  # timeout of a message to a frozen worker
 ROOT, INNER = range(2)  # of a tree of four
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
-
-
-@pytest.fixture(autouse=True)
-def many_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=30)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +73,7 @@ def test_relay__bytes_through_the_driver_do_not_depend_on_the_number_of_workers(
     with Cluster(site.address, limits=LIMITS) as cluster:
         for workers in (2, 4):
             lake, engine = lake_of(tmp_path / str(workers), CONTESTS), Some(cluster, workers)
-            assert rate_run(lake, engine=engine).recoveries == 0
+            assert rate_run(lake, engine=engine, policy=OFTEN).recoveries == 0
             assert same_tables(rated(lake), rated(expected))
             (group,) = engine.groups
             traffic.append(group.traffic)
@@ -103,7 +100,7 @@ def test_relay__sends_to_workers_directly_that_others_do_not_reach(
 
     monkeypatch.setattr(DaskActorGroup, "call", cut_off)
     with Cluster(site.address, limits=LIMITS) as engine:
-        assert rate_run(lake, engine=engine).recoveries == 0
+        assert rate_run(lake, engine=engine, policy=OFTEN).recoveries == 0
     assert roots[-1] == 3  # the first worker of four, and its two children
     assert limits["set_state"] == (ClusterLimits.compile_seconds,)
     assert same_tables(rated(lake), rated(expected))
@@ -131,6 +128,6 @@ def test_relay__continues_when_a_worker_is_lost_in_the_middle_of_a_message(
 
     struck = strike_message(phase, blow, FREEZE_SECONDS if frozen else 60.0)
     with Cluster(site.address, limits=LIMITS) as engine:
-        assert rate_run(lake, engine=engine).recoveries >= 1
+        assert rate_run(lake, engine=engine, policy=OFTEN).recoveries >= 1
     assert struck
     assert same_tables(rated(lake), rated(expected))

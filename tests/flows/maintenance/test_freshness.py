@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 from helpers.commands import Command
-from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, stamps, synthetic
+from helpers.lakes import contest, ingest, lake_of, often, rate_run, stamps, synthetic
 
 from ranklake.flows.maintenance.freshness import Freshness, freshness, note
 from ranklake.flows.maintenance.status import status
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.leases.acquire import hold_lease
+
+OFTEN = often(segment_rows=40)
 
 CONTESTS = synthetic(30, n_players=12)
 TURNED = contest("21", *CONTESTS[21].handles.to_pylist()[::-1], time_seconds=CONTESTS[21].time_seconds)
@@ -27,9 +29,7 @@ TURNED = contest("21", *CONTESTS[21].handles.to_pylist()[::-1], time_seconds=CON
 @pytest.fixture(scope="module")
 def rated_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("rated") / "the lake"  # a name that needs quotes in a shell
-    with pytest.MonkeyPatch.context() as patch:
-        commit_often(patch, segment_rows=40)
-        rate_run(lake_of(path, CONTESTS), system="elo", k=16.0)
+    rate_run(lake_of(path, CONTESTS), system="elo", k=16.0, policy=OFTEN)
     return path
 
 
@@ -85,7 +85,7 @@ def test_freshness__of_a_run_that_is_stale(lake: Lake, change: Any, holds: int, 
 
 
 def test_freshness__changes_of_excluded_contests_do_not_count(lake: Lake) -> None:
-    rate_run(lake, system="elo", k=16.0, exclude=("21",))
+    rate_run(lake, system="elo", k=16.0, exclude=("21",), policy=OFTEN)
     make_stale(lake)
     assert found(lake).state == "complete"
 
@@ -104,8 +104,8 @@ def test_freshness__of_merged_segments(lake: Lake, invoke: Command) -> None:
 
 
 def test_freshness__of_part_of_a_history_and_of_no_rounds(lake: Lake) -> None:
-    rate_run(lake, run="part", system="elo", max_rounds=7)
-    rate_run(lake, run="none", system="elo", max_rounds=0)
+    rate_run(lake, run="part", system="elo", max_rounds=7, policy=OFTEN)
+    rate_run(lake, run="none", system="elo", max_rounds=0, policy=OFTEN)
     states = {run.run: run.state for run in status(lake).runs}
     assert states == {"part": "behind by 23 rounds", "none": "behind by 30 rounds", "run": "complete"}
     assert note(lake, "none").startswith("run none is behind by 30 rounds: `ranklake rate ")

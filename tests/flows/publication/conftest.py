@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers.lakes import commit_often, copy_of, lake_of, rate_run, synthetic
+from helpers.lakes import copy_of, lake_of, often, rate_run, synthetic
 from helpers.tables import over_years
 
 from ranklake.storage import Contest, Lake
+
+OFTEN = often(segment_rows=20)
 
 
 @pytest.fixture(scope="session")
@@ -19,11 +21,9 @@ def sixteen() -> list[Contest]:
 
 @pytest.fixture(scope="session")
 def _ten_rounds(sixteen: list[Contest], tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    with pytest.MonkeyPatch.context() as patch:
-        commit_often(patch, segment_rows=20)
-        lake = lake_of(tmp_path_factory.mktemp("rated") / "lake", sixteen[:10])
-        rate_run(lake, system="elo")
-        return lake
+    lake = lake_of(tmp_path_factory.mktemp("rated") / "lake", sixteen[:10])
+    rate_run(lake, system="elo", policy=OFTEN)
+    return lake
 
 
 @pytest.fixture

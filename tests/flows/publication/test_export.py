@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
-from helpers.lakes import commit_often, contest, lake_of, rate_run, same_tables, start, synthetic
+from helpers.lakes import contest, lake_of, often, rate_run, same_tables, start, synthetic
 from helpers.timeouts import TIMEOUT
 
 import ranklake.flows.publication.export
@@ -25,17 +25,17 @@ from ranklake.flows.publication.export import atomic_file, export_rows, write_ex
 from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import PUBLISHED
 
+OFTEN = often(segment_rows=20)
+
 STRANGE = ['a,"b",c', "line\nbreak\r\n", "选手 \U0001f98a", "\x00\x1b[31m\x7f", "\\", " ", "null", "=1+1"]
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """A run of many small segments, with unusual names and contests without a time."""
-    with pytest.MonkeyPatch.context() as patch:
-        commit_often(patch, segment_rows=20)
-        lake = lake_of(tmp_path_factory.mktemp("lake"), [contest("first", *STRANGE), *synthetic(40)])
-        rate_run(lake)
-        rate_run(lake, run="elo", system="elo")
+    lake = lake_of(tmp_path_factory.mktemp("lake"), [contest("first", *STRANGE), *synthetic(40)])
+    rate_run(lake, policy=OFTEN)
+    rate_run(lake, run="elo", system="elo", policy=OFTEN)
     return lake
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from helpers.answers import player_history
 from helpers.commands import Command
-from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, same_tables
+from helpers.lakes import contest, ingest, lake_of, often, rate_run, same_tables
 from helpers.teams import rosters
 
 from ranklake.flows.answers.rated_run import RatedRun
@@ -20,18 +20,19 @@ from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import index_path, read_manifest
 from ranklake.storage import Dataset, Lake, Run
 
+OFTEN = often(segment_rows=6)
+
 TEAMS = {"2": {"a": "red", "b": "red", "d": "blue", "e": "blue", "f": "blue"}}
 
 
 @pytest.fixture
 def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
     """A published run in which contest 2 of 4 is one of teams; each contest is a part of the index."""
-    commit_often(monkeypatch, segment_rows=6)
     monkeypatch.setattr(index_parts, "PART_ROWS", 6)
     alone = [contest(key, *"fedcba", time_seconds=int(key) * 100_000) for key in "134"]
     team = rosters("2", ("red", "a", "b"), (None, "c"), ("blue", "d", "e", "f"), time_seconds=200_000)
     lake = lake_of(tmp_path / "lake", [alone[0], team, *alone[1:]])
-    rate_run(lake)
+    rate_run(lake, policy=OFTEN)
     publish(lake, "run")
     return lake
 
@@ -95,7 +96,7 @@ def test_index__of_an_earlier_release_is_read_and_gets_teams_by_a_publish(lake: 
 def test_index__after_a_correction_has_the_new_teams(lake: Lake) -> None:
     with Dataset.ingest(lake, "games") as correcting:
         correcting.disqualify("2", "e")
-    rate_run(lake)
+    rate_run(lake, policy=OFTEN)
     publish(lake, "run")
     assert indexed(lake) == {"2": {name: team for name, team in TEAMS["2"].items() if name != "e"}}
 
@@ -103,7 +104,7 @@ def test_index__after_a_correction_has_the_new_teams(lake: Lake) -> None:
 def test_index__with_more_rounds_keeps_the_parts_with_teams(lake: Lake) -> None:
     before = read_manifest(lake, "run")
     ingest(lake, [rosters("5", ("red", "a", "d"), ("blue", "b", "e", "f", "c"), time_seconds=500_000)])
-    rate_run(lake)
+    rate_run(lake, policy=OFTEN)
     publish(lake, "run")
     after = read_manifest(lake, "run")
     assert before is not None

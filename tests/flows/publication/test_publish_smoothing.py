@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
-from helpers.lakes import commit_often, ingest, lake_of, rate_run, same_tables, synthetic
+from helpers.lakes import ingest, lake_of, often, rate_run, same_tables, synthetic
 from helpers.tables import assert_published, delta, folder, over_years, read, versions
 
 from ranklake.flows.engines.serial import Serial
@@ -20,16 +20,17 @@ from ranklake.flows.publication.publish import publish
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.storage import Lake
 
+OFTEN = often(segment_rows=20)
+
 SKILLS = ["smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma"]
 CONTESTS = over_years(synthetic(24))
 
 
 @pytest.fixture
-def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
+def lake(tmp_path: Path) -> Lake:
     """A lake with a run of twenty contests in several segments."""
-    commit_often(monkeypatch, segment_rows=20)
     lake = lake_of(tmp_path / "lake", CONTESTS[:20])
-    rate_run(lake)
+    rate_run(lake, policy=OFTEN)
     return lake
 
 
@@ -87,7 +88,7 @@ def test_publish__a_smoothing_of_earlier_rounds_is_not_published_and_the_report_
     smooth_run(lake, "run", Serial())
     publish(lake, "run")
     ingest(lake, CONTESTS)
-    rate_run(lake)
+    rate_run(lake, policy=OFTEN)
     report = publish(lake, "run")
     assert (
         "its smoothing is of earlier rounds and not published, `ranklake smooth --run run` renews it" in report.line()
@@ -104,7 +105,7 @@ def test_publish__a_smoothing_of_earlier_rounds_is_not_published_and_the_report_
 def test_publish__rounds_after_a_publish_without_smoothing_are_appended(lake: Lake) -> None:
     publish(lake, "run")
     ingest(lake, CONTESTS)
-    rate_run(lake)
+    rate_run(lake, policy=OFTEN)
     assert publish(lake, "run").kept == 20
     assert_published(lake)
 
@@ -119,7 +120,7 @@ def test_publish__tables_of_an_earlier_release_get_the_columns_with_new_rounds(
     monkeypatch.undo()
     assert publish(lake, "run").tables == ()
     ingest(lake, CONTESTS)
-    rate_run(lake)
+    rate_run(lake, policy=OFTEN)
     assert publish(lake, "run").kept == 20
     assert not has_skills(read(lake, "ratings"))
     assert_published(lake)

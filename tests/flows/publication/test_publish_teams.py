@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from helpers.commands import Command
-from helpers.lakes import commit_often, lake_of, rate_run, synthetic
+from helpers.lakes import lake_of, often, rate_run, synthetic
 from helpers.tables import assert_published, read
 from helpers.teams import draw_team_contests, team_contests
 
@@ -19,16 +19,17 @@ from ranklake.flows.publication.publish import publish
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.datasets.round_teams import RoundTeams
 
+OFTEN = often(segment_rows=20)
+
 HISTORY = draw_team_contests(5, 20, 8)
 
 
 @pytest.fixture
-def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
+def lake(tmp_path: Path) -> Lake:
     """A lake with a run of team contests between contests of individuals."""
-    commit_often(monkeypatch, segment_rows=20)
     alone = [one for one in synthetic(30, n_players=20) if int(one.contest_id) > 20]
     lake = lake_of(tmp_path / "lake", [*alone[:4], *team_contests(HISTORY), *alone[4:]])
-    rate_run(lake)
+    rate_run(lake, policy=OFTEN)
     return lake
 
 
@@ -59,7 +60,7 @@ def test_publish__after_a_correction_has_the_new_teams(lake: Lake) -> None:
     member = HISTORY[3][0][0][2][0]
     with Dataset.ingest(lake, "games") as correcting:
         correcting.disqualify("3", f"p{member}")
-    rate_run(lake)
+    rate_run(lake, policy=OFTEN)
     report = publish(lake, "run")
     assert report.kept >= 4
     assert ("3", f"p{member}") not in published(lake)

@@ -10,7 +10,7 @@ import pytest
 from helpers.builders import Killed, WatchedLake
 from helpers.games import DAY, Game, as_contests, as_periods, ingest_periods, league
 from helpers.in_process_engine import InProcessEngine
-from helpers.lakes import commit_often, copy_of, files, ingest, rate_run, rated
+from helpers.lakes import copy_of, files, ingest, often, rate_run, rated
 
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.evaluation.evaluate import evaluate
@@ -21,17 +21,18 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.maintenance.compact import compact_dataset
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
+OFTEN = often(segment_rows=30, snapshot_rows=40)
+
 GAMES = league(150, n_players=40)
 NUMBERS = ("player", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
 IDS = [period.contest_id for period in as_periods(GAMES)]
 
 
 @pytest.fixture
-def league_of(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Lake:
+def league_of(lake: Lake) -> Lake:
     """A lake with the games and a run over them, of many small files."""
-    commit_often(monkeypatch, segment_rows=30, snapshot_rows=40)
     ingest_periods(lake, as_periods(GAMES))
-    rate_run(lake, dataset="league", system="elo")
+    rate_run(lake, dataset="league", system="elo", policy=OFTEN)
     return lake
 
 
@@ -120,11 +121,11 @@ def test_corrections__are_those_of_a_list_of_games(league_of: Lake, tmp_path: Pa
     ]  # fmt: skip
     for number, step in enumerate(steps):
         step(model, league_of)
-        report = rate_run(league_of, dataset="league", system="elo")
+        report = rate_run(league_of, dataset="league", system="elo", policy=OFTEN)
         assert (report.rated > 0) == (step is not compaction), step.__name__
         expected = Lake.open(tmp_path / f"{number}", create=True)
         ingest(expected, as_contests(model.corrected()), "contests")
-        rate_run(expected, dataset="contests", system="elo")
+        rate_run(expected, dataset="contests", system="elo", policy=OFTEN)
         one, other = rated(league_of), rated(expected)
         assert one.select(NUMBERS).equals(other.select(NUMBERS)), step.__name__
         run, dataset = Run.open(league_of, "run"), Dataset.open(league_of, "league")
@@ -138,7 +139,7 @@ def test_period__without_games_is_refused_or_excluded(lake: Lake) -> None:
     left = "period period-2: none of its games would be left; remove the whole period"
     with pytest.raises(LakeError, match=left), Dataset.ingest(lake, "league") as changing:
         changing.disqualify("period-2", "b")
-    assert rate_run(lake, dataset="league", system="elo", exclude=("period-2",)).rows == 4
+    assert rate_run(lake, dataset="league", system="elo", exclude=("period-2",), policy=OFTEN).rows == 4
     assert rated(lake).column("contest_id").unique().to_pylist() == ["period-0", "period-3"]
     scores = evaluate(lake, "run")
     assert scores.n_players.tolist() == [2, 0, 2]
@@ -173,30 +174,28 @@ def digests_of(lake: Lake) -> list[str]:
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("settings", [{}, {"games": "simultaneous"}], ids=["sequential", "simultaneous"])
 def test_stop__at_any_write_of_a_rating_changes_no_file_after_the_next_one(
-    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: bool, settings: dict[str, str]
+    lake: Lake, tmp_path: Path, done: bool, settings: dict[str, str]
 ) -> None:
-    commit_often(monkeypatch, segment_rows=30, snapshot_rows=40)
     ingest_periods(lake, as_periods(GAMES))
     chosen = {"dataset": "league", "system": "glicko2", **settings}
     whole = WatchedLake(copy_of(lake, tmp_path / "whole"))
-    rate_run(whole, **chosen)
+    rate_run(whole, **chosen, policy=OFTEN)
     places = [i for i, path in enumerate(whole.writes) if "/rounds/" in path or "/snapshots/" in path]
     assert len(places) > 8
     for at in places:
         stopped = copy_of(lake, tmp_path / f"{at}")
         with pytest.raises(Killed):
-            rate_run(WatchedLake(stopped, fail_at=at, done=done, error=Killed()), **chosen)
-        rate_run(stopped, steal=True, **chosen)
+            rate_run(WatchedLake(stopped, fail_at=at, done=done, error=Killed()), **chosen, policy=OFTEN)
+        rate_run(stopped, steal=True, **chosen, policy=OFTEN)
         rounds, expected = (files(tmp_path / name / "runs" / "run" / "rounds") for name in (f"{at}", "whole"))
         assert rounds == expected, whole.writes[at]
 
 
 @pytest.mark.parametrize("system", ["elo-mmr", "glicko2"])
-def test_rating__on_workers_has_the_same_bits(lake: Lake, system: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=30, snapshot_rows=40)
+def test_rating__on_workers_has_the_same_bits(lake: Lake, system: str) -> None:
     ingest_periods(lake, as_periods(GAMES))
     chosen = {"dataset": "league", "system": system}
-    rate_run(lake, run="serial", **chosen)
-    rate_run(lake, run="workers", engine=InProcessEngine(3), max_rounds=2, **chosen)
-    assert rate_run(lake, run="workers", engine=InProcessEngine(2), **chosen).kept == 2
+    rate_run(lake, run="serial", **chosen, policy=OFTEN)
+    rate_run(lake, run="workers", engine=InProcessEngine(3), max_rounds=2, **chosen, policy=OFTEN)
+    assert rate_run(lake, run="workers", engine=InProcessEngine(2), **chosen, policy=OFTEN).kept == 2
     assert rated(lake, "workers").equals(rated(lake, "serial"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.answers import leaderboard
 from helpers.games import Game, as_periods, ingest_periods, league, with_advantages
-from helpers.lakes import commit_often, rate_run, rated
+from helpers.lakes import often, rate_run, rated
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
@@ -21,6 +21,8 @@ from ranklake.storage.lake.layout import dataset_folder
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.maintenance.compact import compact_dataset
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
+
+OFTEN = often(segment_rows=30, snapshot_rows=40)
 
 GAMES = with_advantages(league(150))
 PLAIN = [game._replace(advantage=0.0) for game in GAMES]
@@ -56,7 +58,7 @@ def assert_rated(lake: Lake, run: str, games: list[Game], system: str) -> None:
 @pytest.mark.parametrize("system", ["elo", "elo-mmr", "elo-mms", "glicko", "glicko2", "trueskill"])
 def test_rating__is_that_of_the_kernels(lake: Lake, system: str) -> None:
     ingest_periods(lake, as_periods(GAMES))
-    rate_run(lake, run="run", dataset="league", system=system)
+    rate_run(lake, run="run", dataset="league", system=system, policy=OFTEN)
     assert_rated(lake, "run", GAMES, system)
     without = rated_alone(PLAIN, system)[1]
     assert not np.array_equal(rated(lake, "run").column("mu").to_numpy(), without.mu)
@@ -68,27 +70,23 @@ def test_rating__is_the_same_with_threads_and_small_commits(
 ) -> None:
     ingest_periods(lake, as_periods(GAMES))
     monkeypatch.setattr("ranklake.flows.execution.rounds.LEAST_GAMES", 2)
-    commit_often(monkeypatch, segment_rows=30, snapshot_rows=40)
     with Threads(2) as engine:
-        rate_run(lake, run="run", dataset="league", system=system, engine=engine)
+        rate_run(lake, run="run", dataset="league", system=system, engine=engine, policy=OFTEN)
     assert_rated(lake, "run", GAMES, system)
 
 
 @pytest.mark.quick("elo-mmr")
 @pytest.mark.parametrize("system", ["elo", "elo-mmr"])
-def test_life_of_a_run__ends_with_the_ratings_of_the_kernels(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, system: str
-) -> None:
-    commit_often(monkeypatch, segment_rows=30, snapshot_rows=40)
+def test_life_of_a_run__ends_with_the_ratings_of_the_kernels(lake: Lake, system: str) -> None:
     ingest_periods(lake, as_periods(PLAIN))
-    rate_run(lake, run="run", dataset="league", system=system)
+    rate_run(lake, run="run", dataset="league", system=system, policy=OFTEN)
     sizes = [len(period) for period in as_periods(GAMES)]
     first = sum(sizes[:3])
     games = [*PLAIN[:first], *GAMES[first:]]  # the advantages are known from the fourth period on
     assert ingest_periods(lake, as_periods(games)) == [*["unchanged"] * 3, *["corrected"] * 3]
-    report = rate_run(lake, run="run", dataset="league", system=system, max_rounds=4)
+    report = rate_run(lake, run="run", dataset="league", system=system, max_rounds=4, policy=OFTEN)
     assert (report.kept, report.rated) == (3, 1)
-    report = rate_run(lake, run="run", dataset="league", system=system)
+    report = rate_run(lake, run="run", dataset="league", system=system, policy=OFTEN)
     assert (report.kept, report.rated) == (4, 2)
     assert_rated(lake, "run", games, system)
     publish(lake, "run")
@@ -102,11 +100,11 @@ def test_life_of_a_run__ends_with_the_ratings_of_the_kernels(
         game for at, game in enumerate(games)
         if not (first <= at < first + sizes[3] and victim in (game.white, game.black))
     ]  # fmt: skip
-    report = rate_run(lake, run="run", dataset="league", system=system)
+    report = rate_run(lake, run="run", dataset="league", system=system, policy=OFTEN)
     assert (report.kept, report.rated) == (3, 3)
     with hold_lease(lake, dataset_folder("league"), "compact league") as lease:
         compact_dataset(lake, "league", lease)
-    assert rate_run(lake, run="run", dataset="league", system=system).rated == 0
+    assert rate_run(lake, run="run", dataset="league", system=system, policy=OFTEN).rated == 0
     assert_rated(lake, "run", left, system)
     publish(lake, "run")
 
@@ -123,11 +121,11 @@ def test_life_of_a_run__ends_with_the_ratings_of_the_kernels(
 
 def test_evaluation__after_a_correction_has_the_advantages_in_force(lake: Lake) -> None:
     ingest_periods(lake, as_periods(PLAIN))
-    rate_run(lake, run="run", dataset="league", system="elo")
+    rate_run(lake, run="run", dataset="league", system="elo", policy=OFTEN)
     ingest_periods(lake, as_periods(GAMES))
     with Dataset.ingest(lake, "league") as body:
         body.alias("p0", "renamed")
-    rate_run(lake, run="run", dataset="league", system="elo")
+    rate_run(lake, run="run", dataset="league", system="elo", policy=OFTEN)
     rows = rated(lake, "run").to_pylist()
     squares = []
     for game, first, second in zip(GAMES, rows[::2], rows[1::2], strict=True):

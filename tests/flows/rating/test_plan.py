@@ -5,19 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers.lakes import commit_often, lake_of, rate_run, synthetic
+from helpers.lakes import lake_of, often, rate_run, synthetic
 
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.plan import Plan
 from ranklake.storage import Dataset, Lake, Run
 
+OFTEN = often(segment_rows=20, snapshot_rows=10**9)
+
 
 @pytest.fixture
-def rated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
+def rated(tmp_path: Path) -> Lake:
     """A lake with a rated run of several segments."""
-    commit_often(monkeypatch, segment_rows=20, snapshot_rows=10**9)
     lake = lake_of(tmp_path / "lake", synthetic(20, n_players=12))
-    rate_run(lake, system="elo")
+    rate_run(lake, system="elo", policy=OFTEN)
     return lake
 
 

@@ -7,13 +7,15 @@ import pandas as pd
 import pytest
 from helpers.commands import Command
 from helpers.games import DAY, as_contests, as_periods, ingest_periods, league
-from helpers.lakes import commit_often, ingest, rate_run, rated
+from helpers.lakes import ingest, often, rate_run, rated
 
 from ranklake import rate_history
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.maintenance.verify import verify_rows, verify_run
+
+OFTEN = often(segment_rows=30, snapshot_rows=40)
 
 GAMES = league(150)
 CHOICE = {"dataset": "league", "games": "simultaneous"}
@@ -29,9 +31,9 @@ def both(lake: Lake) -> Lake:
 
 @pytest.mark.parametrize("system", ["glicko", "glicko2"])
 def test_games__of_a_period_share_its_beginning_and_its_end(both: Lake, system: str) -> None:
-    rate_run(both, run="whole", system=system, **CHOICE)
-    rate_run(both, run="threads", system=system, engine=Threads(2), **CHOICE)
-    rate_run(both, run="sequential", system=system, dataset="league")
+    rate_run(both, run="whole", system=system, **CHOICE, policy=OFTEN)
+    rate_run(both, run="threads", system=system, engine=Threads(2), **CHOICE, policy=OFTEN)
+    rate_run(both, run="sequential", system=system, dataset="league", policy=OFTEN)
     rows = rated(both, "whole").to_pandas()
     assert rated(both, "threads").equals(rated(both, "whole"))
     for _, period in rows.groupby(["round_index", "player"]):
@@ -48,15 +50,14 @@ def test_games__of_a_period_share_its_beginning_and_its_end(both: Lake, system: 
     assert list(verify_rows(opened, Dataset.open(both, "league"), opened.segments().stop_round)) == []
 
 
-def test_rating__resumes_and_follows_corrections(both: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=30, snapshot_rows=40)
+def test_rating__resumes_and_follows_corrections(both: Lake) -> None:
     for stop in range(1, 7):
-        assert rate_run(both, run="parts", system="glicko2", max_rounds=stop, **CHOICE).rated == 1
-    rate_run(both, run="whole", system="glicko2", **CHOICE)
+        assert rate_run(both, run="parts", system="glicko2", max_rounds=stop, **CHOICE, policy=OFTEN).rated == 1
+    rate_run(both, run="whole", system="glicko2", **CHOICE, policy=OFTEN)
     assert rated(both, "parts").equals(rated(both, "whole"))
     at = next(i for i, game in enumerate(GAMES) if game.time_seconds // DAY == GAMES[0].time_seconds // DAY + 3)
     ingest_periods(both, as_periods([*GAMES[:at], GAMES[at]._replace(white="late"), *GAMES[at + 1 :]]))
-    report = rate_run(both, run="parts", system="glicko2", **CHOICE)
+    report = rate_run(both, run="parts", system="glicko2", **CHOICE, policy=OFTEN)
     assert (report.kept, report.rated) == (3, 3)
 
 
@@ -64,7 +65,7 @@ def test_contests__are_refused(both: Lake) -> None:
     with pytest.raises(
         ValueError, match=r"games=simultaneous is for .*; data set contests has contests, and a contest"
     ):
-        rate_run(both, run="contests", system="glicko", dataset="contests", games="simultaneous")
+        rate_run(both, run="contests", system="glicko", dataset="contests", games="simultaneous", policy=OFTEN)
     table = {"contest": ["c", "c"], "player": ["a", "b"], "rank": [1, 2]}
     with pytest.raises(ValueError, match=r"games=simultaneous is for .*; contests are rated here"):
         rate_history(pd.DataFrame(table), system="glicko2", games="simultaneous", engine=Serial())

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from helpers.answers import leaderboard
-from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import contest, ingest, lake_of, often, rate_run, rated, same_tables, synthetic
 
 from ranklake.flows.common.adapters import places_among_rated
 from ranklake.flows.engines.serial import Serial
@@ -28,6 +28,8 @@ from ranklake.storage import Contest, Dataset, Lake, Run
 from ranklake.storage.lake.parquet import metadata_of
 from ranklake.storage.maintenance.compact import compact_run
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
+
+OFTEN = often(segment_rows=30, snapshot_rows=60)
 
 CONTESTS = synthetic(24, seed=3)
 
@@ -50,12 +52,11 @@ MIXED = [one if i % 3 == 0 else with_unrated(one, i) for i, one in enumerate(CON
 
 
 @pytest.fixture
-def lakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Lake, Lake]:
+def lakes(tmp_path: Path) -> tuple[Lake, Lake]:
     """A lake with unrated participants, and one without them; both rated as ``run``."""
-    commit_often(monkeypatch, segment_rows=30, snapshot_rows=60)
     lakes = lake_of(tmp_path / "mixed", MIXED), lake_of(tmp_path / "plain", CONTESTS)
     for lake in lakes:
-        rate_run(lake)
+        rate_run(lake, policy=OFTEN)
     return lakes
 
 
@@ -104,10 +105,10 @@ def test_rate__resumes_where_a_contest_has_other_unrated_participants(lakes: tup
     lake = lakes[0]
     turned = dataclasses.replace(MIXED[13], rated=np.arange(len(MIXED[13])) > 1)
     ingest(lake, [turned])
-    report = rate_run(lake)
+    report = rate_run(lake, policy=OFTEN)
     assert (report.kept <= 13, report.rated >= 11) == (True, True)
     whole = lake_of(tmp_path / "whole", [turned if i == 13 else one for i, one in enumerate(MIXED)])
-    rate_run(whole)
+    rate_run(whole, policy=OFTEN)
     assert same_tables(rated(lake), rated(whole))
 
 
@@ -117,7 +118,7 @@ def test_field_includes_unrated__rated_players_compete_with_all(tmp_path: Path) 
     shown = dataclasses.replace(second, rated=np.array([False, True, True, True]), field_includes_unrated=True)
     boards = []
     for name, last in (("field", shown), ("all", second)):
-        rate_run(lake := lake_of(tmp_path / name, [*first, last]))
+        rate_run(lake := lake_of(tmp_path / name, [*first, last]), policy=OFTEN)
         boards.append({row["handle"]: row["mu"] for row in leaderboard(lake, "run").to_pylist()})
     assert boards[0] == {handle: boards[1][handle] for handle in "abc"}
 
@@ -149,7 +150,7 @@ def test_disqualified__is_neither_rated_nor_unrated(lakes: tuple[Lake, Lake]) ->
     at = next(i for i, one in enumerate(MIXED) if one.rated is not None and len(CONTESTS[i]) > 3)
     with Dataset.ingest(lake, "games") as adding:
         adding.disqualify(str(at), "guest 1")
-    rate_run(lake)
+    rate_run(lake, policy=OFTEN)
     handles = Dataset.open(lake, "games").handles()
     rows = unrated_rows(lake)
     here = rows.filter(pc.equal(rows.column("round_index"), at)).column("player")
