@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["NOT_ON_WINDOWS", "reason_to_skip"]
-
 FORK = "Windows has no os.fork, from which these commands start"
 KILL = "Windows has no SIGKILL, whose number is the exit code here"
 INTERRUPT = "Windows has no way to send SIGINT to one process: os.kill would end it"

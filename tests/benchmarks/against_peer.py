@@ -12,8 +12,6 @@ from timing import Best, Options, Result, best_of, run_command
 
 from ranklake.rating_kernels import Beliefs
 
-__all__ = ["CODEFORCES", "TENNIS", "codeforces_200", "codeforces_all", "ctf", "rate_all", "reddit", "tennis"]
-
 CODEFORCES = "elo-datasets/codeforces.tar.xz"
 TENNIS = "tennis_atp.parquet"
 AGREEMENT = 1e-6  # rating points

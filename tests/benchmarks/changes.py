@@ -13,8 +13,6 @@ from timing import Best, Command, Options, Result, invoke, reported, run_command
 
 from ranklake.storage import Dataset, Lake
 
-__all__ = ["RUN", "codeforces", "corrections", "publish", "published_lake", "rate", "rated", "site"]
-
 PLACES = 0.1, 0.5, 0.9  # positions of a corrected contest, as shares of the history
 REPEATS = 3  # the first may compile; the best counts
 RUN = "r"

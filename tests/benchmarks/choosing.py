@@ -21,8 +21,6 @@ from ranklake.flows.rating.commits.level import Level
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 
-__all__ = ["choosing"]
-
 SKIP = 0.1  # share of the rounds at the start without scores, as in the Elo-MMR paper
 HISTORIES = {
     "f1": ("f1_races.parquet", ("contest=contest_id", "player=player", "time=time")),

@@ -15,8 +15,6 @@ import numba
 import numpy as np
 from cluster_model import CHUNK_BYTES, LATENCY, LINK, TRIP, Costs
 
-__all__ = ["accumulated_seconds", "accumulator_seconds", "add_exact", "add_floats", "gathered_seconds"]
-
 Phases = dict[str, float]
 
 LIMB = float(1 << 40)  # the first integer counts 2^-40, the second 2^-80; sums of 2^22 terms of at most 1 fit

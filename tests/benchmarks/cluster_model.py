@@ -15,8 +15,6 @@ import numpy as np
 from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.relay import tree
 
-__all__ = ["Costs", "copies_seconds", "relay_seconds", "round_seconds"]
-
 CHUNK_BYTES, RELAY_BYTES = ClusterLimits.chunk_bytes, ClusterLimits.relay_bytes
 LINK = 1.25e9  # bytes a second, by default: 10 Gbit/s
 LATENCY = 1e-4  # seconds from one machine to another

@@ -10,8 +10,6 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["CommitError", "Side", "export"]
-
 
 class CommitError(Exception):
     """A commit is not there, or its benchmarks cannot be run."""

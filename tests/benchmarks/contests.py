@@ -12,8 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from timing import Command, Options, Result, invoke, run_command
 
-__all__ = ["contests"]
-
 LARGEST = 1_000_000
 REPEATS = (3, 3, 1)  # of a hundredth, a tenth and all contests
 GROWTH = 1.3  # the time of a row among the last nine tenths, beside that among the tenth before

@@ -11,8 +11,6 @@ from typing import Any
 from changes import RUN, rate, rated
 from timing import Command, Options, Result, SkippedRow, invoke, reported, run_command
 
-__all__ = ["sql"]
-
 RESULTS = """
 create table results as
 select contest_id as contest, handle as player, lo, hi, time_seconds as time, round_index as changed from ratings

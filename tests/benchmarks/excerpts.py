@@ -8,8 +8,6 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-__all__ = ["excerpt"]
-
 
 def excerpt(whole: Path, target: Path, limit: int) -> Path:
     """Write the first ``limit`` contests of ``whole`` to ``target``, unless they are there; returns ``target``.

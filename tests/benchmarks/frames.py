@@ -18,8 +18,6 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.frames.results import Reading
 from ranklake.rating_kernels import SYSTEMS
 
-__all__ = ["frames", "updates"]
-
 CONTESTS, SIZE, PLAYERS = 20_000, 50, 20_000
 TURNS = 5
 MOST_RATIO = 1.5

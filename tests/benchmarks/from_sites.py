@@ -16,8 +16,6 @@ from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.storage import Lake
 from ranklake.storage.datasets.tables.contests import Contest
 
-__all__ = ["normalise"]
-
 CONTESTS = 1000
 REPEATS = 3
 

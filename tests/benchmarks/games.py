@@ -12,8 +12,6 @@ from timing import Command, Options, Result, invoke, run_command
 
 from ranklake.flows.sources.games.synthetic import GAMES_PRESETS, GamesPreset, write_games
 
-__all__ = ["games"]
-
 SIZES, QUICK_SIZES = (4, 2, 1), (10, 1)  # a quarter, half and all games; players and games of a day are the same
 LEAST = {"ingest": 1e6, "elo": 2e6, "glicko2": 2e6, "elo-mmr": 0.5e6, "elo-mms": 0.5e6}  # games a second
 MEMORY = 2e9  # bytes

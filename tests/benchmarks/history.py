@@ -18,8 +18,6 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.sources.files.contests import Columns, read_contests
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
 
-__all__ = ["TENNIS_COLUMNS", "History", "largest_difference", "load", "peer_rater", "rate_pieces", "rate_warm"]
-
 PIECE_ROWS = 2_000  # as in the files of `ranklake ingest`
 TENNIS_COLUMNS = ("contest=contest_id", "player=player_id", "time=time")
 

@@ -25,8 +25,6 @@ from ranklake.rating_kernels.inference.logistic_field import solve_round
 from ranklake.rating_kernels.inference.skewed import _tanh_root, _variance, share_of_skew, shift_of_mean
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 
-__all__ = ["elo_mms_ideas"]
-
 HISTORIES = (
     ("elo-datasets/codeforces.tar.xz", (), 1087),
     ("elo-datasets/ctf.tar.xz", (), None),

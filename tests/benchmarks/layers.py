@@ -33,8 +33,6 @@ from ranklake.flows.sources.files.contests import read_contests
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Dataset, Lake
 
-__all__ = ["Layers", "profile_lake"]
-
 # each function counts for its layer, without the functions of other layers that it calls
 LAYERS: dict[str, list[tuple[Any, str]]] = {
     "rating": [(local, "rate_rounds")],

@@ -28,8 +28,6 @@ from ranklake.flows.execution.partition_worker import PartitionWorker
 from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 
-__all__ = ["SYSTEM", "Open", "many_workers", "measured_costs"]
-
 Open = Callable[[int], AbstractContextManager[Engine]]
 
 SYSTEM = SYSTEMS["elo-mmr"]

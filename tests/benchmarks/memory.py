@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["forget_peaks", "peak_bytes"]
-
 
 def forget_peaks(processes: Sequence[int]) -> None:
     """Reset the peaks to the current memory."""

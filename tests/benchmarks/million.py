@@ -12,8 +12,6 @@ from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
 
-__all__ = ["million", "systems_million"]
-
 SIZES = {10_000: 9, 100_000: 7, 1_000_000: 5}  # participants, number of repeats
 SEED = 20210725
 

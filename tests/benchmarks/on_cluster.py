@@ -40,8 +40,6 @@ from ranklake.flows.sources.files.contests import read_contests
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.storage import Dataset, Lake, Run
 
-__all__ = ["cluster"]
-
 SIDE_BY_SIDE = ("elo-mmr", "elo-mmx", "glicko", "glicko2")
 WORKERS, REPEATS = 2, 3
 TRAFFIC_WORKERS, FEW_WORKERS = (2, 4, 8), (2, 6)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["JUDGED", "LEAST_TURNS", "Change", "change"]
-
 SLOWER = 1.1  # ratio of a regression
 JUDGED = 1.07  # ratio from which on a case is judged as a regression: one of 10 % may be measured smaller
 LEAST_TURNS = 5

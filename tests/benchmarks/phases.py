@@ -22,9 +22,6 @@ from ranklake.rating_kernels.fields.panels import LEVEL_RATIO, NODES
 from ranklake.rating_kernels.inference import logistic_field
 from ranklake.rating_kernels.systems import elo_mmr
 
-__all__ = ["count_nodes", "profile"]
-
-
 Call = Mapping[str, Any]  # the arguments of a call of a kernel by name, and its "answer"
 
 

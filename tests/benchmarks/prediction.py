@@ -31,8 +31,6 @@ from ranklake.flows.preview.standings import Standings
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.storage import Dataset, Lake
 
-__all__ = ["evaluation", "grid_search", "paper_table_2", "previews"]
-
 PAPER_ROUNDS, TRAIN_ROUNDS = 1087, 109
 POINTS, POINTS_SECONDS = 200, 15.0
 EVALUATE_SECONDS = 10.0

@@ -18,8 +18,6 @@ from timing import Best, Options, Result
 
 import ranklake
 
-__all__ = ["append", "machine", "read", "records"]
-
 PACKAGES = ("Elo-MMR-Py", "numpy", "numba", "pyarrow")
 UNITS = {"seconds": "s", "ms": "ms", "ns": "ns", "bytes": "bytes"}
 

@@ -23,8 +23,6 @@ from timing import Options, Result, SkippedRow, invoke
 from ranklake.flows.answers.run import open_published
 from ranklake.storage import Lake
 
-__all__ = ["measured", "serving"]
-
 SECONDS = 10  # of each load
 LONGEST = 60  # up to this many seconds a load without an answer is repeated
 CONNECTIONS = 200

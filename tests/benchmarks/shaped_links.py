@@ -29,8 +29,6 @@ from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.factory import open_rater
 
-__all__ = ["links"]
-
 WORKERS, FEW_WORKERS = (2, 4, 7), (2, 6)
 SHORT_WORKERS, SHORT_FEW_WORKERS = (2, 4), (2, 4)
 RATES = (1000, 100, 20)  # Mbit/s

@@ -11,8 +11,6 @@ from timing import Best, Command, Options, Result, invoke, run_command
 
 from ranklake.flows.publication.root import index_path
 
-__all__ = ["shell"]
-
 REPEATS = 5
 SECONDS = 0.5
 

@@ -15,8 +15,6 @@ from ranklake.flows.engines.factory import open_engine
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoothed, Smoother
 
-__all__ = ["smoothing", "smoothing_doubling", "smoothing_duels"]
-
 DUELS = 4_000  # matches that the peer is given
 PEER_SWEEPS = 10  # as in its authors' article
 

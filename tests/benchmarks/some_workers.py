@@ -8,8 +8,6 @@ from typing import Any, Self
 from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import ActorGroup, DistributedEngine
 
-__all__ = ["SomeWorkers"]
-
 
 class SomeWorkers:
     """The first ``workers`` of a cluster that stays open."""

@@ -12,8 +12,6 @@ from timing import Best, Options, Result, best_of
 
 from ranklake.rating_kernels import SYSTEMS
 
-__all__ = ["elo_mms", "systems_200", "systems_all", "systems_others"]
-
 # our system, the engine's, and the allowed difference; the engine's erfc limits the last two
 PEERS = (
     ("cf-general", "cfsys", 1e-6),

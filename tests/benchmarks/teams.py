@@ -13,8 +13,6 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds, System
 from ranklake.rating_kernels.core.ragged import Ragged
 
-__all__ = ["teams"]
-
 CROWD, GAMES, POOL, SIZE = 300_000, 20_000, 5_000, 3
 NAMES = ("elo-mmr", "elo-mmx", "elo-mms", "trueskill", "bar")
 SEED = 20210725

@@ -17,21 +17,6 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from excerpts import excerpt
 
-__all__ = [
-    "DATA",
-    "GAMES",
-    "SHORT_VARIABLE",
-    "Best",
-    "Command",
-    "Options",
-    "Result",
-    "SkippedRow",
-    "best_of",
-    "invoke",
-    "reported",
-    "run_command",
-]
-
 T = TypeVar("T")
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"  # the real histories, beside the project

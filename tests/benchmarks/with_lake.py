@@ -13,8 +13,6 @@ from changes import codeforces
 from history import TENNIS_COLUMNS
 from timing import Best, Command, Options, Result, invoke, reported, run_command
 
-__all__ = ["codeforces_lake", "start", "tennis_lake"]
-
 REPEATS = 3  # the first may compile; the best counts
 TINY = {"paper": "n_rounds=3", "synth-sm": "n_rounds=50"}  # large and small rounds: all kernels
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from chaos.shrinking import BYTES
 
-__all__ = ["AnswerServer", "answer_server"]
-
 HOLD_SECONDS = 5.0  # a connection is held for this time without a response; the client's timeout is shorter
 _GZIP = 31  # as zlib counts formats and windows
 PIECES = 200  # maximum number of pieces of a slow response

@@ -24,8 +24,6 @@ from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Dataset, Lake, LakeError
 
-__all__ = ["check", "draw"]
-
 ATTEMPT_SECONDS, QUIET_SECONDS, ATTEMPTS = 0.5, 0.3, 2  # instead of ten minutes, one minute, and six
 HONEST_SECONDS = 20.0  # for a valid response, on a machine under load
 MARGIN_SECONDS = 5.0  # of a machine under load, for a whole ingestion

@@ -16,8 +16,6 @@ from chaos.kinds import KINDS, Kind
 from chaos.shrinking import shrink
 from chaos.workers import Worker
 
-__all__ = ["Campaign", "replay"]
-
 SHRINKING_SECONDS = 30.0
 SHRUNK = 3  # number of cases of one kind and rule that are made smaller
 SHOWN = 3000  # maximum length of a printed case, characters

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Case", "Result", "Violation", "case_seed"]
-
 LONGEST = 4000  # maximum length of a stored detail, characters
 
 

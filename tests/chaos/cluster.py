@@ -24,8 +24,6 @@ from ranklake.flows.engines.protocols import Engine, EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake, Run
 
-__all__ = ["check", "draw"]
-
 SYSTEMS = ("elo-mmr", "elo-mmr", "codeforces", "trueskill")  # the last one is rated whole, on one worker
 FAULTS = ("kill", "kill", "suspend", "suspend", "memory", "join", "scheduler", "restart", "no worker")
 CALLS = 20  # to the workers, about one for each contest

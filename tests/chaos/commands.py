@@ -16,18 +16,6 @@ from chaos.world import World
 from helpers.command_server import CommandServer, open_command_server
 from helpers.life import CONTESTS, SETTINGS, SOURCES, write_source
 
-__all__ = [
-    "DATASET",
-    "DATASET_WRITERS",
-    "RATE",
-    "RUN_WRITERS",
-    "Words",
-    "command_server",
-    "draw_command",
-    "draw_commands",
-    "with_paths",
-]
-
 Words: TypeAlias = list[str]
 
 DATASET = ["--dataset", "games"]
@@ -159,11 +147,6 @@ def _read(dice: random.Random) -> Words:
 def _delete(dice: random.Random) -> Words:
     which = dice.choice([["--run", "run"], ["--run", "run", "--with-published"], [*DATASET, "--with-runs"]])
     return ["delete", *which, "--yes"]
-
-
-# Commands with the option --steal, by the folder whose lease they hold.
-DATASET_WRITERS = (_ingest, _compact)
-RUN_WRITERS = (_rate, _compact)
 
 
 @contextlib.contextmanager

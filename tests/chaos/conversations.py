@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from helpers.data import sample
 from helpers.fake_codeforces import changes
 
-__all__ = ["Conversation", "conversations"]
-
 DAY = 1_500_000_000
 
 

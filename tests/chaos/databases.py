@@ -22,8 +22,6 @@ from ranklake.flows.ingestion.databases import ingest_sql
 from ranklake.flows.publication.database import publish_to_database
 from ranklake.storage import Dataset, Lake
 
-__all__ = ["check", "draw"]
-
 KINDS = {"postgresql": postgres, "mariadb": mariadb}
 QUERY = "select c.contest_id as contest, p.handle as player, r.rating as score from ratings r "
 QUERY += "join contests c on c.round_index = r.round_index join players p on p.player = r.player"

@@ -15,8 +15,6 @@ from chaos.world import World
 from helpers.command_server import ERRORS, Ended
 from helpers.life import put
 
-__all__ = ["check", "draw"]
-
 DELETE: Words = ["delete", "--run", "run", "--yes"]
 WORDS = {"EACCES": "Permission denied", "EIO": "Input/output error"}
 FULL = "o space "  # left on device; to merge more files

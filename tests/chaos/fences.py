@@ -16,8 +16,6 @@ from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Lake
 from ranklake.storage.leases.holder import lease_file, lease_numbers
 
-__all__ = ["check", "draw"]
-
 FOLDERS = ("games", "runs/run")
 REFUSED = "delete it if no process uses that folder"
 REPEATS = "from helpers.repeats import repeat_changes\nrepeat_changes({lake!r}, every={every})"

@@ -17,8 +17,6 @@ from chaos.shrinking import BYTES
 from chaos.world import World
 from helpers.wire import connected, exchange, request, status_of
 
-__all__ = ["check", "draw"]
-
 SECONDS = 0.3  # of each time of the server
 MARGIN_SECONDS = 20.0  # of a machine under load
 MOST_SENT = 8 << 20

@@ -25,8 +25,6 @@ from ranklake.flows.ingestion.files import ingest_files
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Lake, LakeError
 
-__all__ = ["FORMATS", "check_input", "write_input"]
-
 MAX_SECONDS = 10.0
 MAX_BYTES = 2**29  # maximum increase of the peak memory by one input
 

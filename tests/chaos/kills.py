@@ -11,8 +11,6 @@ from chaos.lives import Step, check_content, check_ended, check_sound, content, 
 from chaos.world import World
 from helpers.command_server import Ended
 
-__all__ = ["check", "draw", "strike"]
-
 MOMENT_SECONDS = 0.3
 
 

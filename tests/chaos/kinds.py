@@ -9,8 +9,6 @@ from typing import Any
 
 from chaos.cases import Violation
 
-__all__ = ["KINDS", "Kind"]
-
 
 @dataclass(frozen=True, slots=True)
 class Kind:

@@ -21,8 +21,6 @@ from helpers.tables import contents
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Lake
 
-__all__ = ["Content", "Lives", "Step", "check_content", "check_ended", "check_sound", "content", "lives"]
-
 KEPT = 120  # cached states of lakes, each some hundred kilobytes
 EXITS = (0, 1)
 

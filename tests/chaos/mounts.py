@@ -6,8 +6,6 @@ import ctypes
 import os
 from pathlib import Path
 
-__all__ = ["SMALL_BYTES", "small_disk"]
-
 SMALL_BYTES = 4 * 2**20
 
 _CLONE_NEWNS = 0x0002_0000  # sched.h

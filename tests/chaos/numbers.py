@@ -24,8 +24,6 @@ from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import SYSTEMS, ConvergenceError, System
 from ranklake.rating_kernels.core.limits import LARGEST, PERF_CEILING, TIME_SECONDS, WEIGHT, Limits, limits_of
 
-__all__ = ["check_numbers", "draw_settings"]
-
 _USUAL = (1e-3, 0.2, 1.0, 25.0, 350.0, 1500.0, 1e6)
 _DAY = 86_400
 _OVER = (1e308, -1e308, 1e200, 1e-320, 0.0, -1.0, math.nan, math.inf, -math.inf)

@@ -27,8 +27,6 @@ from helpers.timeouts import TIMEOUT
 from ranklake.storage import Lake
 from ranklake.storage.lake.errors import MissingError
 
-__all__ = ["check", "draw"]
-
 BUCKET = "bucket"
 URL = f"s3://{BUCKET}/lake"
 LATE_SECONDS = 0.3

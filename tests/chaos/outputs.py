@@ -22,8 +22,6 @@ from rich.cells import cell_len
 from ranklake.flows.cli.main import main
 from ranklake.storage import Contest, Dataset, Lake
 
-__all__ = ["HOSTILE", "HostileLake", "Printed", "check_output", "command", "hostile_name", "make_lake", "violation"]
-
 HOSTILE = (
     "\x1b[31mred\x1b[0m",
     "\x1b[2J\x1b[H",

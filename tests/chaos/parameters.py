@@ -13,8 +13,6 @@ from chaos.cases import Violation
 from chaos.published import application, watched
 from chaos.world import World
 
-__all__ = ["check", "draw"]
-
 MOST_SECONDS = 20.0  # of a machine under load
 VALUES = ("", " ", "0", "1", "-1", "+1", "1.5", "1e9", "1e400", "nan", "inf", "9" * 19, "9" * 400, "-" + "9" * 5000,
           "0x1", "1_0",

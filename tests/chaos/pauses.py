@@ -17,8 +17,6 @@ from chaos.world import World
 from helpers.command_server import Ended
 from helpers.life import put
 
-__all__ = ["check", "draw"]
-
 FIRST = ["ingest", "files", "{first}", *DATASET]
 SECOND = ["ingest", "files", "{second}", *DATASET]
 RATE = ["rate", *DATASET, "--run", "run"]

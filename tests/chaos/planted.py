@@ -10,8 +10,6 @@ from typing import Any
 from chaos.cases import Violation
 from chaos.world import World
 
-__all__ = ["check", "draw"]
-
 HANGS, DIES = 78, 79  # never drawn
 
 

@@ -16,8 +16,6 @@ from helpers.tables import rooted, same_content
 
 from ranklake.storage import Lake, LakeError, Run
 
-__all__ = ["check", "check_cut", "draw", "recorded"]
-
 
 def draw(seed: int) -> dict[str, Any]:
     """Commands, of which the last one loses power after a step, and what of its unflushed changes survives."""

@@ -15,8 +15,6 @@ from helpers.wire import listening
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Dataset
 
-__all__ = ["Log", "application", "port", "watched"]
-
 
 class Log(logging.Handler):
     """All lines of the log since the last look."""

@@ -16,8 +16,6 @@ from helpers.life import put
 
 from ranklake.storage import Dataset, Lake, Run
 
-__all__ = ["check", "draw"]
-
 RATE = ["rate", *DATASET, "--run", "run"]
 MIX: tuple[Words, ...] = (
     ["ingest", "files", "{second}", *DATASET],

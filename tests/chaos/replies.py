@@ -13,8 +13,6 @@ from typing import Any
 
 from chaos.shrinking import BYTES
 
-__all__ = ["Reply", "reply"]
-
 Reply = dict[str, Any]
 
 STATUSES = ("200 OK", "200", "201 Created", "204 No Content", "206 Partial Content", "301 Moved", "304 Not Modified",

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["BYTES", "shrink", "simpler"]
-
 BYTES = "base64"  # key of an object that represents bytes
 
 

@@ -16,8 +16,6 @@ import pyarrow.parquet as pq
 from chaos.cases import Violation
 from chaos.world import World
 
-__all__ = ["check", "draw"]
-
 MOST_BYTES = 2**28  # that the reading of one file may add to a process
 MOST_COLUMNS, SHALLOW, HEADER_BYTES = 10_000, 10, 2**20
 KEYS = {

@@ -15,8 +15,6 @@ from chaos.cases import Case, Result, Violation
 from chaos.kinds import KINDS
 from chaos.world import World
 
-__all__ = ["serve"]
-
 
 def serve(folder: str) -> None:
     """Run cases until the standard input ends."""

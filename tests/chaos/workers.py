@@ -17,8 +17,6 @@ from pathlib import Path
 from chaos.cases import Case, Result
 from chaos.kinds import KINDS
 
-__all__ = ["STARTING_SECONDS", "Worker"]
-
 STARTING_SECONDS = 240.0  # extra time for a first case, which may have to compile and to start servers
 ENDING_SECONDS = 10.0
 _TESTS = Path(__file__).parents[1]

@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 
 from chaos.mounts import small_disk
 
-__all__ = ["World"]
-
 T = TypeVar("T")
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 import click
 import pytest
 
-__all__ = ["ROOT", "check", "check_shell", "shell_lines"]
-
 ROOT = Path(__file__).resolve().parents[2]
 OTHERS = {"cp", "git", "install", "kubectl", "openssl", "rclone"}  # programs that are not checked
 

@@ -12,8 +12,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import BAR, SYSTEMS, Rounds
 
-__all__ = ["INNER", "package", "params_of", "twin"]
-
 SYSTEM = SYSTEMS["bar"]
 INNER: set[str] = set()
 _PARAMS = {"mu0": "mu_init", "sig0": "sigma_init"} | {

@@ -16,8 +16,6 @@ from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds, System
 from ranklake.rating_kernels import Outcome as Rated
 from ranklake.rating_kernels.inference.needed_rating import TIE_SHARE
 
-__all__ = ["INNER", "package", "twin"]
-
 INNER = {
     "codeforces": {"rank", "seed", "mid_rank", "raw_delta"},
     "cfsys": {"actual_rank", "expected_rank"},

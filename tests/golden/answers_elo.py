@@ -14,8 +14,6 @@ from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.systems.elo import Elo
 from ranklake.rating_kernels.systems.elo_games import IMPORTANCE, rate_games
 
-__all__ = ["package", "params_of", "twin"]
-
 SYSTEM = SYSTEMS["elo"]
 _ELO = {"initial": "mu_init"} | {name: name for name in ("n", "k", "k_rule", "cdf", "round_digits", "round_what")}
 

@@ -13,8 +13,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
 
-__all__ = ["package", "params_of", "twin"]
-
 _ELO_MMR = {"mu0": "mu_init", "sig0": "sigma_init"} | {
     name: name
     for name in (

@@ -13,8 +13,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, EloMMS, Rounds
 
-__all__ = ["package", "params_of", "twin"]
-
 SYSTEM = SYSTEMS["elo-mms"]
 
 

@@ -16,8 +16,6 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.core.ragged import Ragged
 
-__all__ = ["package", "params_of", "queue", "remember", "twin"]
-
 SYSTEM = SYSTEMS["elo-r"]
 _ELO_R = {"mu0": "mu_init", "sig0": "sigma_init", "sig_star": "sigma_star"} | {
     name: name for name in ("gamma", "sigma_star", "noise", "tie_mode", "max_len", "mu_init", "sigma_init")

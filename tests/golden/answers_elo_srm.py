@@ -13,8 +13,6 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.rating_kernels.systems.elo_srm import K0, EloSRM, newcomer
 
-__all__ = ["INNER", "package", "params_of", "twin"]
-
 SYSTEM = SYSTEMS["elo-srm"]
 INNER = {"expected_rank", "actual_rank", "p", "p_prime"}
 _ELO_SRM = {"initial": "mu_init"} | {

@@ -16,8 +16,6 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.rating_kernels.systems import glicko, glicko2
 
-__all__ = ["INNER", "package", "twin"]
-
 INNER = {"v", "delta"}  # what the games of a contest tell is not kept in small rounds
 
 _COMMON = {"mu0": "mu_init", "sig0": "sigma_init"} | {name: name for name in ("mu_init", "sigma_init", "period_days")}

@@ -10,8 +10,6 @@ from golden.runner import ABOUT, Answers, Vector, known
 
 from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter, keep, score
 
-__all__ = ["package", "twin"]
-
 MEANS = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
 
 

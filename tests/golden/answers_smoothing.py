@@ -11,8 +11,6 @@ from twins.smoothing import dense
 from ranklake.rating_kernels.smoothing.players import smooth_players
 from ranklake.rating_kernels.smoothing.recursion import smooth_player
 
-__all__ = ["package", "twin"]
-
 _UNIT = 1000  # the added variances have three decimals: these are seconds of a drift of 86.4 a day
 
 

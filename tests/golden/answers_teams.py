@@ -22,8 +22,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS
 
-__all__ = ["SUMS", "package", "sums_package", "sums_twin", "twin"]
-
 SUMS = {
     "trueskill_teams": ("trueskill", {}, TrueSkillTwin),
     "bar_teams": ("bar", {"variant": "btfull"}, BARTwin),

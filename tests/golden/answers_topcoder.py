@@ -14,8 +14,6 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, TopCoder
 from ranklake.rating_kernels.systems.topcoder import VETERANS, Field, step_size
 
-__all__ = ["INNER", "package", "params_of", "twin"]
-
 SYSTEM = SYSTEMS["topcoder"]
 INNER = {"expected_rank", "weight", "cap", "competition_factor"}
 _PARAMS = {"mu0": "mu_init", "sig0": "sigma_init"} | {

@@ -12,8 +12,6 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds
 
-__all__ = ["package", "params_of", "twin"]
-
 _TRUESKILL = {"mu0": "mu_init", "sig0": "sigma_init"} | {
     name: name for name in ("model", "convention", "mu_init", "sigma_init", "beta", "tau", "p_draw", "eps")
 }

@@ -22,8 +22,6 @@ from golden import (
 )
 from golden.runner import Answers, Vector
 
-__all__ = ["FAMILIES", "Family"]
-
 
 @dataclass(frozen=True)
 class Family:

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ABOUT", "FOLDER", "Answers", "Case", "Vector", "cases", "check", "known"]
-
 Vector = Mapping[str, Any]
 Answers = list[dict[Hashable, dict[str, Any]]]  # a contest: player or row -> field -> number, or rows of them
 

@@ -9,8 +9,6 @@ from urllib.parse import quote
 from ranklake.flows.serving.openapi import openapi
 from ranklake.flows.serving.pages import PARAMETERS, ServerPages
 
-__all__ = ["VALID", "Asked", "all_parameters"]
-
 VALID = {"run": "run", "handle": "player 1", "contest_id": "3", "path": "latest.parquet", "name": "graph.js",
          "handles": "player 1", "q": "pl"}  # fmt: skip
 

@@ -16,8 +16,6 @@ from ranklake.flows.publication.root import read_manifest
 from ranklake.flows.results.player_names import PlayerHistory
 from ranklake.storage import Lake
 
-__all__ = ["SOURCES", "leaderboard", "leaderboard_at", "player_history", "rows_of"]
-
 SOURCES = ("lake", "index", "frame")
 
 

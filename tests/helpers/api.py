@@ -13,8 +13,6 @@ with warnings.catch_warnings():
 
 from ranklake.storage import Lake
 
-__all__ = ["Headers", "TestClient", "ask", "client_of"]
-
 Headers = Sequence[tuple[bytes, bytes]]
 
 

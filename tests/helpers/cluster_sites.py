@@ -16,8 +16,6 @@ import distributed
 from helpers.certificates import Certificates
 from helpers.timeouts import TIMEOUT
 
-__all__ = ["Site", "wait_for_workers"]
-
 
 class Site:
     """A scheduler and workers, each a process that is ended by its handle.

@@ -28,8 +28,6 @@ from typing import Any
 
 from helpers.timeouts import TIMEOUT
 
-__all__ = ["ERRORS", "CommandServer", "Ended", "RunningCommand", "open_command_server"]
-
 ERRORS = ("ENOSPC", "EACCES", "EIO")
 DELAY_SECONDS = 0.02  # at most
 ROOM = 4  # files, folders and contents that a removed part of the reserve makes room for

@@ -10,8 +10,6 @@ import pytest
 
 from ranklake.flows.cli.main import main
 
-__all__ = ["Answer", "Command"]
-
 
 @dataclass(frozen=True)
 class Answer:

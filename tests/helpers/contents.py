@@ -5,8 +5,6 @@ from __future__ import annotations
 from ranklake.flows.ingestion.report import SourceReport
 from ranklake.storage import Dataset, Lake
 
-__all__ = ["counts", "standings"]
-
 
 def counts(report: SourceReport) -> dict[str, int]:
     """Counts of a report that are not zero."""

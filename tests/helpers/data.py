@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["SHARED", "sample", "shared"]
-
 _TESTS = Path(__file__).resolve().parents[1]
 SHARED = _TESTS.parents[1] / "shared" / "data"
 

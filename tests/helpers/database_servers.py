@@ -18,8 +18,6 @@ from typing import Any, Protocol
 import pytest
 from helpers.timeouts import TIMEOUT
 
-__all__ = ["USER", "MariaDbServer", "PostgresServer", "Server", "mariadb", "postgres"]
-
 HOST, USER = "127.0.0.1", "ranklake"
 Rows = list[tuple[Any, ...]]
 

@@ -16,8 +16,6 @@ from ranklake.flows.publication.database_tables import DatabaseTables
 from ranklake.storage import Contest, Lake
 from ranklake.storage.lake.schemas import PUBLISHED
 
-__all__ = ["KEYS", "assert_state", "assert_stored", "expected", "is_state", "publish_before", "stored"]
-
 KEYS = {
     "players": ["player"],
     "contests": ["round_index"],

@@ -17,17 +17,6 @@ from typing import Any
 from .database_servers import USER, Server
 from .mounts import small_disks
 
-__all__ = [
-    "Judge",
-    "end_connections",
-    "fill",
-    "login",
-    "publish_killed_at",
-    "server_judge",
-    "small_judge",
-    "sqlite_judge",
-]
-
 NO_SUCH_THREAD = 1094  # of MariaDB
 ROWS_A_MOMENT = 7
 _NUMBERS = count(1)

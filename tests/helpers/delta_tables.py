@@ -10,8 +10,6 @@ from typing import Any
 import deltalake
 import pyarrow as pa
 
-__all__ = ["delete_row", "write_delta"]
-
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 
 

@@ -8,8 +8,6 @@ from helpers.server import Reply, Server
 
 from ranklake.flows.http.client import Client
 
-__all__ = ["BEGAN", "DAY", "FakeCodeforces", "changes", "team_standings"]
-
 BEGAN = 1_500_000_000  # of the first contest; long ago by the server's clock
 DAY = 86_400
 

@@ -13,8 +13,6 @@ from ranklake.rating_kernels.fields.field import accumulate, finish, table_start
 from ranklake.rating_kernels.fields.panels import Plan, plan_panels
 from ranklake.rating_kernels.inference.performance import bracket, group_starts, weigh_groups
 
-__all__ = ["KINDS", "Places", "Table", "field", "groups", "plan_for", "slowly"]
-
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 KINDS = ("spread", "newcomers", "clusters", "gap", "one apart")

@@ -8,8 +8,6 @@ from typing import Any
 
 from ranklake.storage import Contest
 
-__all__ = ["reference", "write_folder"]
-
 
 def reference(one: Contest) -> dict[str, Any]:
     rows = zip(one.handles.to_pylist(), one.lo.tolist(), one.hi.tolist(), strict=True)

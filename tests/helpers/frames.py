@@ -6,8 +6,6 @@ import pandas as pd
 
 from ranklake.storage import Contest
 
-__all__ = ["frame_of"]
-
 
 def frame_of(contests: list[Contest]) -> pd.DataFrame:
     parts = [

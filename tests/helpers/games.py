@@ -14,8 +14,6 @@ from ranklake.flows.sources.games.reading import GamesOptions, read_periods
 from ranklake.storage import Contest, Dataset, Lake
 from ranklake.storage.datasets.tables.games import Games, Period
 
-__all__ = ["Game", "as_contests", "as_periods", "ingest_periods", "league", "read_games", "with_advantages"]
-
 DAY = 86_400
 
 

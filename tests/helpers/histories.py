@@ -15,22 +15,6 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.ragged import Ragged
 
-__all__ = [
-    "C3",
-    "SYSTEM",
-    "factors",
-    "four_steps",
-    "ladder",
-    "pull",
-    "rate",
-    "same_bits",
-    "set_ratings",
-    "show",
-    "store",
-    "store_of",
-    "to_rounds",
-]
-
 SYSTEM = SYSTEMS["elo-mmr"]
 C3 = math.pi / math.sqrt(3.0)
 

@@ -13,8 +13,6 @@ from typing import Self
 
 from helpers.cluster_sites import wait_for_workers
 
-__all__ = ["Hosts", "NoHostsError"]
-
 NUMBERS = itertools.count()
 BURST, LATENCY = "128kb", "50ms"  # of a limited link: what passes at once, and the longest wait in its queue
 PORT = 8786

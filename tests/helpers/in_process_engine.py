@@ -10,8 +10,6 @@ from typing import Any, Self
 from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import EngineError, RemoteCall, WorkersLostError
 
-__all__ = ["InProcessActorGroup", "InProcessEngine"]
-
 
 def travel(message: Any) -> Any:
     """A message after pickling and unpickling."""

@@ -11,8 +11,6 @@ import pytest
 
 from ranklake.rating_kernels.core import cache_folder
 
-__all__ = ["no_kernels"]
-
 
 @contextmanager
 def no_kernels(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[None]:

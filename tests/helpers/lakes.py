@@ -27,28 +27,6 @@ from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage import Contest, Dataset, Lake, Run
 from ranklake.storage.leases.reserve import RESERVE
 
-__all__ = [
-    "NO_PROGRESS",
-    "NUMBERS",
-    "SPICE",
-    "commit_often",
-    "contest",
-    "copy_of",
-    "files",
-    "ingest",
-    "lake_of",
-    "often",
-    "rate_run",
-    "rated",
-    "rated_in_memory",
-    "same_beliefs",
-    "same_tables",
-    "stamps",
-    "start",
-    "synthetic",
-    "to_rounds",
-]
-
 NO_PROGRESS = "from ranklake.flows.common import progress\nprogress.FIRST_SECONDS = float('inf')\n"
 NUMBERS = ("perf", "mu_prior", "sigma_prior", "mu", "sigma")
 SPICE = 7  # of so many contests of ``synthetic``, one is of each unusual kind

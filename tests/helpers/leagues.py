@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from ranklake.rating_kernels import Beliefs, Rounds, System
 
-__all__ = ["Field", "believed", "crowd", "direct_pairwise_sums", "games", "round_of", "thrown"]
-
 Field = tuple[Any, Any, Any]  # mu, sigma, lo
 
 

@@ -26,23 +26,6 @@ from ranklake.storage.lake.schemas import ROUNDS
 from ranklake.storage.runs.entry_ratings import entry_files, read_entry_file
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
-__all__ = [
-    "COMMANDS",
-    "CONTESTS",
-    "SETTINGS",
-    "Step",
-    "assert_as_after",
-    "assert_finishes",
-    "assert_sound",
-    "corrected",
-    "live",
-    "published",
-    "put",
-    "some",
-    "what_counts",
-    "write_source",
-]
-
 # Many small files; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
 from ranklake.flows.rating.commits import commit_policy

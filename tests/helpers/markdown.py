@@ -5,8 +5,6 @@ from __future__ import annotations
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-__all__ = ["MARKUP", "read", "texts"]
-
 MARKUP = {"html_inline", "html_block", "link_open", "image", "strong_open", "em_open", "code_inline", "s_open"}
 
 

@@ -11,8 +11,6 @@ from typing import TypeAlias
 
 import pytest
 
-__all__ = ["SmallDisk", "file_size_limit", "small_disks"]
-
 SmallDisk: TypeAlias = Callable[[str], Path]
 
 

@@ -1,5 +1,3 @@
 """Handles that a page, an address or a table may take for something else."""
 
-__all__ = ["STRANGE"]
-
 STRANGE = ["=1+1", "<script>", "a/b c?d#e", "Zoë", "two\nlines\n", "a/graph.svg", "x" * 10_000]

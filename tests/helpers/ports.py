@@ -10,8 +10,6 @@ from contextlib import suppress
 import psutil
 from distributed import Security
 
-__all__ = ["Port", "answer", "context_of", "listening", "plain_answer"]
-
 Port = tuple[str, int]
 SECONDS = 60.0  # of an answer: a server of Dask writes first, or refuses
 ALERT = b"\x15"  # the first byte of a record with which TLS refuses

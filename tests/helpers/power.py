@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["SURVIVING", "Change", "Power", "changes", "cuts", "record", "recorder", "write"]
-
 SURVIVING = ("flushed", "names", "torn", "all")  # what of the unflushed changes survives a cut
 _EVENTS = frozenset({"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir"})
 _NATIVE = "published"  # below this folder a library without Python's events writes, too

@@ -25,8 +25,6 @@ from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.protocols import EngineError, RemoteCall, WorkersLostError
 from ranklake.flows.engines.serialization import deserialize, embed, serialize
 
-__all__ = ["ProcessEngine"]
-
 ROOT = Path(__file__).parents[2]
 
 

@@ -15,8 +15,6 @@ from helpers.tables import over_years
 from ranklake.flows.publication.publish import PublishReport, publish
 from ranklake.storage import Contest, Lake
 
-__all__ = ["CONTESTS", "corrected", "go_on", "publishing"]
-
 CONTESTS = over_years(synthetic(40))
 
 

@@ -11,8 +11,6 @@ from helpers.lakes import lake_of, rate_run, synthetic
 
 from ranklake.storage import Contest, Lake
 
-__all__ = ["CONTESTS_MADE", "SEGMENT_ROWS", "changed", "folder", "fresh", "manifests", "remove", "tear"]
-
 SEGMENT_ROWS = 30
 CONTESTS_MADE = synthetic(60)
 

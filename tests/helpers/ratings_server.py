@@ -12,8 +12,6 @@ from helpers.lakes import start
 
 from ranklake.storage import Lake
 
-__all__ = ["free_port", "serving"]
-
 
 @contextmanager
 def serving(lake: Lake, *options: str, port: int = 0) -> Iterator[tuple[subprocess.Popen[bytes], str]]:

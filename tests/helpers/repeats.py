@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ANSWERS", "repeat_changes"]
-
 # What a server answers to the second of two equal requests
 ANSWERS = {
     "replace": errno.ENOENT,

@@ -18,8 +18,6 @@ from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.rater import Rater
 from ranklake.rating_kernels import Outcome, Rounds, System
 
-__all__ = ["N_PLAYERS", "around", "check_engines_agree", "joined", "params_of", "season", "walk"]
-
 N_PLAYERS = 6000
 _OPTIONS: dict[str, dict[str, Any]] = {"elo-mmr": {"noob_delay": (0.5, 0.7), "drift_per_day": 4.0}}
 

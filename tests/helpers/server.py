@@ -12,8 +12,6 @@ from typing import Any
 
 from ranklake.flows.http.client import Client, Clock
 
-__all__ = ["FakeClock", "Reply", "Request", "Server", "serving"]
-
 
 class FakeClock(Clock):
     """Time that passes only when somebody sleeps."""

@@ -12,8 +12,6 @@ from ranklake.flows.ingestion.source_update import SourceRequest
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Contest, Dataset, Lake
 
-__all__ = ["Report", "Site", "turned"]
-
 
 @dataclass
 class Report:

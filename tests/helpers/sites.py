@@ -10,8 +10,6 @@ from typing import Any
 
 from ranklake.storage import Lake
 
-__all__ = ["manifest", "published", "unpacked", "version"]
-
 
 def published(lake: Lake, folder: Path) -> Path:
     """The site of a run, published below a folder."""

@@ -19,8 +19,6 @@ import pytest
 
 from ranklake.flows.http.client import Clock
 
-__all__ = ["GIVE_UP_SECONDS", "NoSleep", "RawServer", "Talk", "certificate", "drip", "raw_serving", "relay", "response"]
-
 Talk = Callable[[bytes], Iterator[bytes]]  # from the head of a request to the pieces that are sent
 PIECE_SECONDS = 0.002  # between two pieces
 GIVE_UP_SECONDS = 60.0  # until an endless response ends: a client without a deadline fails its test, and does not hang

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from ranklake.storage import Contest, Dataset, Lake, LakeError
 
-__all__ = ["FIRST", "IDS", "Refused", "Twin", "changes"]
-
 HANDLES, IDS, TIMES = "abcdefg", "01234", (10, 20, 30)
 
 

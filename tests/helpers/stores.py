@@ -19,8 +19,6 @@ from urllib.parse import urlsplit
 import pytest
 from helpers.timeouts import TIMEOUT
 
-__all__ = ["Proxy", "environment", "is_lease_put", "proxy", "reachable", "server"]
-
 CONDITIONS = ("if-none-match", "if-match")
 # Answers instead of the store's: to any request, and to one with a condition
 _ANSWERS = {

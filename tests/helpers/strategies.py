@@ -17,23 +17,6 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-__all__ = [
-    "POOL",
-    "Belief",
-    "Contest",
-    "beliefs",
-    "contests",
-    "elo_mmr_params",
-    "elo_mms_params",
-    "histories",
-    "places",
-    "populations",
-    "ratings",
-    "repeatable",
-    "sigmas",
-    "standings",
-]
-
 Standing = tuple[Any, int, int]
 
 POOL = tuple(f"p{i}" for i in range(8))

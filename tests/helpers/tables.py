@@ -20,21 +20,6 @@ from ranklake.flows.publication.root import read_root
 from ranklake.flows.results.display import Display
 from ranklake.storage import Contest, Dataset, Lake, Run
 
-__all__ = [
-    "ORDER",
-    "TABLES",
-    "assert_published",
-    "contents",
-    "delta",
-    "expected_ratings",
-    "folder",
-    "over_years",
-    "read",
-    "rooted",
-    "same_content",
-    "versions",
-]
-
 TABLES = ("players", "contests", "ratings", "leaderboard")
 ORDER = {  # no order is promised; this one has no ties
     "players": ["player"],

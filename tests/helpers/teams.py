@@ -15,8 +15,6 @@ from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.storage import Contest
 from ranklake.storage.datasets.tables.teams import Teams
 
-__all__ = ["draw_team_contests", "rosters", "team_contests", "team_frame", "team_rounds"]
-
 Contests = Sequence[tuple[Sequence[Any], int, float, float]]
 
 

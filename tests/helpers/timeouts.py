@@ -2,6 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["TIMEOUT"]
-
 TIMEOUT = 300.0  # seconds: on a slow machine with other work, a process imports and compiles for minutes

@@ -10,8 +10,6 @@ from typing import Any
 
 from helpers.timeouts import TIMEOUT
 
-__all__ = ["answer_of", "connected", "exchange", "listening", "request", "status_of"]
-
 
 @contextmanager
 def listening(app: Any, bounds: Any = None) -> Iterator[int]:
@@ -67,13 +65,6 @@ def request(path: str, *headers: str, method: str = "GET", body: bytes = b"") ->
 def status_of(answer: bytes) -> int:
     """The status of the first answer; 0 without one."""
     return int(answer.split(b" ", 2)[1]) if answer.startswith(b"HTTP/1.1 ") else 0
-
-
-def answer_of(port: int, data: bytes) -> tuple[int, dict[str, str], bytes]:
-    """The status, the headers and the body of the answer to a request, which is asked to be the last one."""
-    head, _, body = exchange(port, data.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))[0].partition(b"\r\n\r\n")
-    lines = head.decode("latin-1").split("\r\n")
-    return status_of(head), dict(line.split(": ", 1) for line in lines[1:]), body
 
 
 def _read(client: socket.socket, received: bytearray) -> None:

@@ -10,8 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Outcome", "Twin", "average", "deduction", "level", "rating"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 
 

@@ -11,8 +11,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["DEFAULTS", "Outcome", "Player", "Standing", "TeamStanding", "Twin"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 TeamStanding = tuple[int, int, Sequence[str], Sequence[float] | None]  # lo, hi, members, shares
 

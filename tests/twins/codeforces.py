@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 
-__all__ = ["CFTwin", "CodeforcesTwin", "Outcome", "Standing", "invariant_violations"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 
 C3 = math.pi / math.sqrt(3.0)  # a logistic law of standard deviation s has scale s / C3

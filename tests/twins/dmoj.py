@@ -12,8 +12,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["NOISE", "VARIANCE_LIMIT", "Outcome", "Player", "Twin", "variance"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 
 NOISE = 328.33**2  # variance of a performance

@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 
-__all__ = ["Game", "Outcome", "Player", "Twin"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 
 from twins.teams import Options, team_of
 
-__all__ = ["Outcome", "Player", "Standing", "TeamStanding", "Twin"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 TeamStanding = tuple[int, int, Sequence[str], Sequence[float] | None]  # lo, hi, members, shares
 

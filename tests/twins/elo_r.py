@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Factor", "Outcome", "Player", "Standing", "Twin"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 Factor = tuple[float, float]  # centre and width: mu_k, tau_k
 

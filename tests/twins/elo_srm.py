@@ -10,8 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["K0", "Outcome", "Twin"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 
 K0 = 400 * math.log10(2)

@@ -10,8 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["AllPairs", "Glicko", "Outcome", "Player", "games_of"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 Game = tuple[str, str, float]  # two players and the first one's score
 Played = list[tuple[str, float]]  # one player's opponents and scores against them

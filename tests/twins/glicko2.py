@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 
 from twins.glicko import DAY, Game, Played, Standing, games_of, logistic
 
-__all__ = ["Glicko2", "Outcome", "new_volatility"]
-
 SCALES = {"printed": 173.7178, "exact": 400 / math.log(10)}
 
 

@@ -10,8 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Outcome", "Twin"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 
 

@@ -9,8 +9,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["keep", "score"]
-
 Row = tuple[float, int, int]
 
 

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["rank_information"]
-
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 

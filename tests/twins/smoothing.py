@@ -16,8 +16,6 @@ import numpy as np
 from twins.elo_mmr import Twin as EloMMRTwin
 from twins.elo_mms import Law
 
-__all__ = ["dense", "skewed_mode", "sweep"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 
 

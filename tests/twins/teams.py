@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Options", "Team", "level", "team_of"]
-
 
 @dataclass(frozen=True)
 class Options:

@@ -11,8 +11,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Outcome", "Player", "Standing", "Twin", "normal_above", "normal_quantile_above"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 
 

@@ -12,8 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Normal", "Outcome", "Player", "Standing", "TeamStanding", "Twin", "truncated"]
-
 Standing = tuple[str, int, int]  # player, lo, hi
 TeamStanding = tuple[int, int, Sequence[str], Sequence[float] | None]  # lo, hi, members, shares
 SETTLED, SWEEPS, UNDAMPED = 1e-13, 1000, 60

@@ -24,8 +24,6 @@ from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.lake import layout
 
-LONG_AGO = time.time() - 3600.0
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

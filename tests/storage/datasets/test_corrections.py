@@ -407,11 +407,6 @@ def correct(lake):
             getattr(body, method)(*how)
 
 
-def strip_names(files):
-    """Without logs, which contain the time."""
-    return {name: data for name, data in files.items() if not name.startswith(("games/log/", "games/contests/"))}
-
-
 @pytest.mark.parametrize("done", [False, True])
 @pytest.mark.parametrize("number", range(3))  # a part of the player index, the log, the table of contests
 def test_corrections__killed_at_any_write_are_made_in_full_or_not_at_all(games, tmp_path, number, done):
