@@ -20,7 +20,7 @@ lint:
     ruff check .
     ruff format --check .
     codespell
-    rm -rf build/typed
+    rm -rf build/typed build/lib
     python -m pip install --quiet --no-deps --target build/typed .
     mypy
 

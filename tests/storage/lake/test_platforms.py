@@ -193,13 +193,13 @@ def test_follow__ends_with_the_signal_that_the_platform_sends(monkeypatch: pytes
         caught.extend(more)
         yield
 
-    def interrupted(source: str) -> None:
+    def interrupted() -> Iterator[object]:
         raise KeyboardInterrupt
 
     lines: list[str] = []
     monkeypatch.setattr(following, "interruptible", watched)
     monkeypatch.setattr(following.click, "echo", lambda text, **_: lines.append(text))
-    following._follow_repeatedly(["codeforces"], interrupted, lambda report: None, 60)
+    following._follow_repeatedly(interrupted, 60)
     assert caught == [signal.SIGABRT if platform == "windows" else signal.SIGTERM]
     assert lines[-1] == "stopped; committed data stay"
 
