@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +23,15 @@ from ranklake.rating_kernels.core.beliefs import serial_map
 from ..engines.protocols import ActorGroup, DistributedEngine, RemoteCall
 from .batches import Batch, Stage
 from .outcomes import check_outcome
-from .overlap import Overlap
 from .partition_worker import PartitionWorker, diffuse, pack
 from .partitioning import Partition, Partitioning, positions
 from .rater import BeliefColumns, HandOver
 from .rounds import check_advantages, check_teams, rate_few, split_batches
 
 __all__ = ["PartitionedRater"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _NO_ROWS = np.empty(0, dtype=np.int64)
 
@@ -58,7 +62,7 @@ class PartitionedRater:
         self._group: ActorGroup = engine.start_actors(PartitionWorker, init_args)
         self._partitioning = Partitioning(n_players, self._group.size, shards)
         self._queued = self._no_calls()  # calls that go with the next ones
-        self._overlap = Overlap(engine.limits.overlap_rows)
+        self._overlap = _Overlap(engine.limits.overlap_rows)
         self._in_progress = False
         self.phases: dict[str, tuple[float, int]] = {}
         self.workers, self.left_out = self._group.addresses, self._group.left_out
@@ -264,3 +268,24 @@ class PartitionedRater:
         seconds, times = self.phases.get(phase, (0.0, 0))
         self.phases[phase] = seconds + now - since, times + 1
         return now
+
+
+class _Overlap:
+    """The driver's own work beside that of the workers, in rounds of so many participants.
+
+    While the workers compute a long round, a thread plans the next batch, and another one sends the next long round
+    while the driver writes the last one into its arrays. In shorter rounds the hand-over costs more than it gains.
+    """
+
+    def __init__(self, least_rows: int) -> None:
+        self._least_rows = least_rows
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="ranklake-overlap")
+
+    def submit(self, n_rows: int, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
+        """A function that returns the result of ``call``; a thread makes the call now if the round is long."""
+        if n_rows >= self._least_rows:
+            return self._threads.submit(call, *args, **kwargs).result
+        return partial(call, *args, **kwargs)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -17,12 +17,11 @@ from ..common.skipping import IN_COMMAND, ignored_lines
 from ..common.text import count
 from ..engines.protocols import Engine, EngineError, WorkersLostError
 from ..execution.rater import Rater
+from .commits.belief_snapshots import WorkerSnapshots, encode_beliefs
 from .commits.commit_policy import CommitPolicy
 from .commits.counters import RoundCounters
-from .commits.local_snapshots import encode_beliefs
 from .commits.segment_writer import SegmentWriter
 from .commits.snapshot_schedule import SnapshotSchedule
-from .commits.worker_snapshots import WorkerSnapshots
 from .config import RunConfig
 from .plan import Plan
 from .rating_pass import RatingPass

@@ -107,15 +107,6 @@ class _Rest:
     steal: bool
     rounds: int = 0  # finished, as far as the driver knows
 
-    def begun(self) -> None:
-        """From now on the worker holds the lease, also if it is lost."""
-        self.steal = True
-
-    def lost(self) -> None:
-        """After the first rounds, run.json has what the configuration asks for."""
-        if self.rounds:
-            self.start, self.config = None, replace(self.config, exclude=(), include=())
-
 
 def rate_on_worker(
     lake: Lake,
@@ -155,7 +146,8 @@ def rate_on_worker(
                 why = f"{lost}, {RECOVERIES} times without a new round"
                 raise given_up(config.run, why, committed) from lost
             log.warning("run %s: %s; recovery %d, from round %d", config.run, lost, recoveries, committed)
-            rest.lost()
+            if rest.rounds:  # run.json has what the configuration asks for
+                rest.start, rest.config = None, replace(config, exclude=(), include=())
         except EngineError as error:
             if not recoveries:
                 raise
@@ -175,7 +167,7 @@ def _rate_by(group: ActorGroup, lake: Lake, rest: _Rest, on_progress: Callable[[
             [worker] = group.addresses
             log.warning("run %s: rated by all workers, as %s does not reach the lake (%s)", run, worker, why)
             return None
-    rest.begun()
+    rest.steal = True  # the worker holds the lease, also if it is lost
     call("begin", rest.config, rest.max_rounds, rest.start)
     try:
         while True:

@@ -1,16 +1,17 @@
-"""Snapshots that the workers of a cluster write into the lake, each with the players that it holds."""
+"""Snapshots of beliefs, written by what holds them: this process, or each worker of a cluster for its players."""
 
 from __future__ import annotations
 
 import logging
 
 from ranklake.storage import Run
-from ranklake.storage.runs.snapshots import Part
+from ranklake.storage.runs.snapshot_columns import PART_PLAYERS
+from ranklake.storage.runs.snapshots import EncodedPart, Part, encode_part
 
 from ...common.text import with_reasons
-from ...execution.rater import Rater
+from ...execution.rater import BeliefColumns, Rater
 
-__all__ = ["WorkerSnapshots"]
+__all__ = ["WorkerSnapshots", "encode_beliefs"]
 
 log = logging.getLogger("ranklake.rate")
 
@@ -50,3 +51,16 @@ class WorkerSnapshots:
                 self._run.name, with_reasons(refused),
             )  # fmt: skip
         return None
+
+
+def encode_beliefs(rater: Rater) -> list[EncodedPart] | None:
+    """The parts of a snapshot of the current beliefs; None if workers hold the beliefs.
+
+    The rating waits meanwhile. A copy of all beliefs, for a thread that would encode them later, costs more than the
+    rating gains: the system clears its memory before the copy is made. The parts have half of its size.
+    """
+    return rater.map_columns(PART_PLAYERS, _encode)
+
+
+def _encode(columns: BeliefColumns) -> EncodedPart:
+    return encode_part(columns, 0, len(columns["mu"]))

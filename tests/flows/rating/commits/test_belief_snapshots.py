@@ -11,8 +11,8 @@ import pytest
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.local import LocalRater
-from ranklake.flows.rating.commits import local_snapshots
-from ranklake.flows.rating.commits.local_snapshots import encode_beliefs
+from ranklake.flows.rating.commits import belief_snapshots
+from ranklake.flows.rating.commits.belief_snapshots import encode_beliefs
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.storage import Lake, Run
 from ranklake.storage.runs import snapshots
@@ -43,7 +43,7 @@ def files(lake: Lake, run: Run) -> dict[str, bytes]:
 def test_encode_beliefs__gives_the_files_of_all_beliefs_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, n_players: int
 ) -> None:
-    monkeypatch.setattr(local_snapshots, "PART_PLAYERS", PART)
+    monkeypatch.setattr(belief_snapshots, "PART_PLAYERS", PART)
     monkeypatch.setattr(snapshots, "PART_PLAYERS", PART)
     params = SYSTEMS[system].params()
     found: list[dict[str, bytes]] = []
