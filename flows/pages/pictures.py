@@ -6,10 +6,8 @@ import unicodedata
 from base64 import b64encode
 from hashlib import sha256
 
-import numpy as np
-
 from ..common.titles import Titles
-from .colours import LIGHT, legible, title_styles
+from .colours import LIGHT, legible, steps, title_styles
 from .graph import Player, history_graph
 from .names import short
 from .render import RunFacts, Templates
@@ -44,7 +42,8 @@ def graph(player: Player, run: RunFacts) -> str:
 
 def badge(handle: str, rating: float, run: RunFacts) -> str:
     """A badge: the name of the run, and rating and title of a player."""
-    (title,) = run.format.titles.each(np.array([rating]))
+    step, ladder = steps(run.format.titles)(rating), run.format.titles.ladder
+    title = ladder[step] if step >= 0 else None
     value = f"{run.format.rating(rating)} {title.name}" if title else run.format.rating(rating)
     label = run.name if len(run.name) <= _LABEL_COLUMNS else f"{run.name[: _LABEL_COLUMNS - 1]}…"
     left, right = (_PADDING + _COLUMN * _columns(text) for text in (label, value))
