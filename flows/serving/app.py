@@ -21,13 +21,13 @@ from starlette.routing import Match, Route
 
 from ..answers.run import NoPlayerError, PublishedRun
 from ..common.text import quoted
-from .answers.data_files import data_file
-from .answers.parameters import parse
-from .answers.problems import Problem
-from .answers.rendering import kept_bodies, render
-from .answers.requests import TEXT, Bodies, missing_player, path_of, prefers_html, query_of, run_of
-from .answers.responses import NOT_KEPT, SAFE, respond, respond_if_changed
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
+from .messages.data_files import data_file
+from .messages.parameters import parse
+from .messages.problems import Problem
+from .messages.rendering import kept_bodies, render
+from .messages.requests import TEXT, Bodies, missing_player, path_of, prefers_html, query_of, run_of
+from .messages.responses import NOT_KEPT, SAFE, respond, respond_if_changed
 from .openapi import openapi
 from .pages import ServerPages
 from .previews import MOST_STANDINGS, Previews

@@ -14,7 +14,7 @@ import httptools
 import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from .answers.problems import Problem
+from .messages.problems import Problem
 
 __all__ = ["BOUNDS", "Bounds", "Connection", "connection_type"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import NoPlayerError, PublishedRun
-from .answers.parameters import Parameter
-from .answers.problems import Problem
-from .answers.rendering import FORMATS, Rows
+from .messages.parameters import Parameter
+from .messages.problems import Problem
+from .messages.rendering import FORMATS, Rows
 
 __all__ = [
     "ENDPOINTS",

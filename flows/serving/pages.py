@@ -19,12 +19,12 @@ from ..pages.links import ServerLinks
 from ..pages.pictures import style_policy
 from ..pages.render import POLICY, Templates, static_files, template_files
 from . import preview_page
-from .answers.parameters import Parameter, parse_form
-from .answers.problems import Problem
-from .answers.rendering import Body
-from .answers.requests import TEXT, run_of
-from .answers.responses import NOT_KEPT, respond, respond_if_changed
 from .endpoints import MOST_COMPARED, group_of, no_contest
+from .messages.parameters import Parameter, parse_form
+from .messages.problems import Problem
+from .messages.rendering import Body
+from .messages.requests import TEXT, run_of
+from .messages.responses import NOT_KEPT, respond, respond_if_changed
 from .previews import MOST_STANDINGS
 from .state.served_runs import ServedRuns
 

@@ -16,7 +16,7 @@ from ..common.finite import finite_rows
 from ..common.text import quoted
 from ..sources.absences import is_absence
 from ..sources.base import SourceError
-from .answers.problems import Problem
+from .messages.problems import Problem
 from .previews import MOST_PREVIEWED, Placed, Previews, standings_of
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from ranklake.storage import Lake, LakeError
 from ..answers.run import PublishedRun
 from ..common.text import quoted
 from ..common.times import parse_time
-from .answers.problems import Problem
-from .answers.rendering import Body, Rows, kept_bodies, render
+from .messages.problems import Problem
+from .messages.rendering import Body, Rows, kept_bodies, render
 
 if TYPE_CHECKING:
     from ..preview.preview import Preview

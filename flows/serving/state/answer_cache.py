@@ -16,8 +16,8 @@ from functools import lru_cache
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...answers.kept import Kept
-from ..answers.rendering import encoding_for
-from ..answers.responses import is_unchanged
+from ..messages.rendering import encoding_for
+from ..messages.responses import is_unchanged
 from .metrics import Metrics
 from .served_runs import ServedRuns
 

@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ...answers.run import PublishedRun
-from ..answers.problems import Problem
+from ..messages.problems import Problem
 
 __all__ = ["MOST_LISTENERS", "Listeners"]
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
-from ..answers.problems import Problem
+from ..messages.problems import Problem
 
 __all__ = ["MOST_WAITING", "Workers"]
 

@@ -12,8 +12,8 @@ pytest.importorskip("starlette")
 from helpers.api import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from ranklake.flows.serving.answers.rendering import kept_bodies
 from ranklake.flows.serving.app import create_app
+from ranklake.flows.serving.messages.rendering import kept_bodies
 from ranklake.flows.serving.state import answer_cache
 from ranklake.flows.serving.state.answer_cache import AnswerCache
 from ranklake.flows.serving.state.metrics import Metrics

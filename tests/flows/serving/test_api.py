@@ -31,11 +31,11 @@ from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.serving import previews
-from ranklake.flows.serving.answers.data_files import MOST_RANGES
-from ranklake.flows.serving.answers.parameters import Parameter
-from ranklake.flows.serving.answers.problems import Problem
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS
+from ranklake.flows.serving.messages.data_files import MOST_RANGES
+from ranklake.flows.serving.messages.parameters import Parameter
+from ranklake.flows.serving.messages.problems import Problem
 from ranklake.flows.serving.state.events import MOST_LISTENERS, Listeners
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
@@ -293,7 +293,7 @@ def addresses() -> list[str]:
     return [API, "/openapi.json", *paths]
 
 
-@pytest.mark.bound("ranklake.flows.serving.answers.responses._MAX_AGE")
+@pytest.mark.bound("ranklake.flows.serving.messages.responses._MAX_AGE")
 @pytest.mark.parametrize("address", addresses())
 def test_get__has_validators_and_answers_304(client: TestClient, address: str) -> None:
     response = client.get(address)
@@ -341,7 +341,7 @@ def test_errors__name_the_parameter_its_value_and_the_rule(client: TestClient) -
 @pytest.mark.bound(
     "ranklake.flows.serving.endpoints.MOST_HANDLES",
     "ranklake.flows.serving.endpoints.MOST_COMPARED",
-    "ranklake.flows.serving.answers.parameters.LONGEST",
+    "ranklake.flows.serving.messages.parameters.LONGEST",
 )
 @pytest.mark.parametrize(
     ("path", "query", "parameter"),

@@ -18,9 +18,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from ranklake.flows.serving.answers.problems import Problem
-from ranklake.flows.serving.answers.requests import Bodies
 from ranklake.flows.serving.connection import BOUNDS, Bounds
+from ranklake.flows.serving.messages.problems import Problem
+from ranklake.flows.serving.messages.requests import Bodies
 
 HEAD = BOUNDS.head_bytes
 PIECE = b"x" * 4096
@@ -185,7 +185,7 @@ def test_pipeline__has_a_limit(port: int) -> None:
     assert status_of(exchange(port, request("/") * 20_000 + b"GET")[0]) in (0, 200)
 
 
-@pytest.mark.bound("ranklake.flows.serving.answers.requests.MOST_BODIES")
+@pytest.mark.bound("ranklake.flows.serving.messages.requests.MOST_BODIES")
 def test_bodies__of_all_requests_have_a_limit(port: int) -> None:
     clients = []
     try:

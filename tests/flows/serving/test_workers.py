@@ -13,9 +13,9 @@ pytest.importorskip("starlette")
 from helpers.api import ask
 
 from ranklake.flows.answers import run as answers
-from ranklake.flows.serving.answers.problems import Problem
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS, MOST_SEARCHED
+from ranklake.flows.serving.messages.problems import Problem
 from ranklake.flows.serving.openapi import openapi
 from ranklake.flows.serving.state import workers
 from ranklake.flows.serving.state.served_runs import ServedRuns

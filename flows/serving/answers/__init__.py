@@ -1,1 +1,0 @@
-"""Requests and answers: parameters, errors, bodies with their formats and compression, validators, files."""
