@@ -221,7 +221,7 @@ def test_restore__of_a_store_that_large_rounds_left_gives_the_same_bits(rho: flo
 
 def test_history__stays_bounded_where_the_belief_drifts() -> None:
     params = SYSTEM.params()
-    store = SYSTEM.newcomers(params, 1)
+    store = SYSTEM.newcomers(params, 2)
     lengths = []
     for i in range(600):
         show(params, store, 0, 1500.0 + 200.0 * math.sin(i))
@@ -255,7 +255,7 @@ def test_history__that_starts_after_its_segment_is_put_back_without_touching_oth
 
 def test_history__bound_is_kept_and_the_oldest_go_first() -> None:
     params = SYSTEM.params(rho=0.2, history_len=3)
-    store = SYSTEM.newcomers(params, 1)
+    store = SYSTEM.newcomers(params, 2)
     for i in range(10):
         show(params, store, 0, 1500.0 + i)
         assert [p for p, _ in factors(store)] == [1500.0 + k for k in range(max(0, i - 2), i + 1)]

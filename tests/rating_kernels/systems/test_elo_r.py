@@ -60,8 +60,8 @@ def store_of(params: EloR, players: dict[str, Player]) -> Beliefs:
 
 
 def veteran(params: EloR, rating: float = 1000.0, rounds: int = 40) -> Beliefs:
-    """One player with constant performances and sigma = sigma* from the beginning."""
-    beliefs = SYSTEM.newcomers(params, 1)
+    """Player 0 with constant performances and sigma = sigma* from the beginning."""
+    beliefs = SYSTEM.newcomers(params, 2)
     set_ratings(SYSTEM, params, beliefs, [0], rating, params.sigma_star, 0)
     walk(params, beliefs, [rating] * rounds)
     return beliefs
@@ -123,7 +123,7 @@ def test_one_big_surprise__lifts_a_veteran_by_the_limit_of_the_old_factors(surpr
 
 def test_display_rating__takes_208_120_and_77_off_newcomers() -> None:
     params, penalties = EloR(), []
-    beliefs = SYSTEM.newcomers(params, 1)
+    beliefs = SYSTEM.newcomers(params, 2)
     for _ in range(3):
         walk(params, beliefs, [1500.0])
         penalties.append(SYSTEM.deviations * (beliefs.sigma[0] - SYSTEM.sigma_limit(params)))
@@ -191,7 +191,7 @@ def _rate(system, params, beliefs, round) -> Outcome:
 def test_old_factors__leave_without_a_trace(noise: str, last: float) -> None:
     """With gamma near sigma* factors fade quickly; the twin keeps all of them."""
     params, twin = EloR(gamma=120.0, noise=noise), Twin(gamma=120.0, noise=noise)
-    beliefs = SYSTEM.newcomers(params, 1)
+    beliefs = SYSTEM.newcomers(params, 2)
     shown = [*np.random.default_rng(5).normal(1500, 200, 35).tolist(), *[last] * 10]
     for performance in shown:
         (rating,) = walk(params, beliefs, [performance])
@@ -202,14 +202,14 @@ def test_old_factors__leave_without_a_trace(noise: str, last: float) -> None:
 
 def test_old_factors__of_a_veteran_do_not_pile_up() -> None:
     params = EloR()
-    beliefs = SYSTEM.newcomers(params, 1)
+    beliefs = SYSTEM.newcomers(params, 2)
     walk(params, beliefs, np.random.default_rng(5).normal(1500, 300, 1000).tolist())
     assert len(queue(beliefs)) < 200
 
 
 def test_old_factors__stay_for_ever_where_skills_never_drift() -> None:
     params = EloR(sigma_star=0.0)
-    beliefs = SYSTEM.newcomers(params, 1)
+    beliefs = SYSTEM.newcomers(params, 2)
     walk(params, beliefs, [1600.0] * 300)
     assert len(queue(beliefs)) == 301
     assert beliefs.sigma[0] == pytest.approx((350.0**-2 + 300 * 250.0**-2) ** -0.5)
@@ -284,7 +284,7 @@ def test_simple_noise__widens_all_factors_alike_and_finds_the_new_mode(initial_b
 def test_exact_noise__of_any_strength_agrees_with_the_twin(sigma: float, weight: float) -> None:
     start = {"X": {"factors": [[1500.0, sigma], [1400.0, 250.0], [1500.0, sigma], [5000.0, 9.0]]}}
     params, twin = EloR(), Twin(initial_state=start)
-    beliefs = SYSTEM.newcomers(params, 1)
+    beliefs = SYSTEM.newcomers(params, 2)
     remember(beliefs, {0: twin.players["X"]})
     (expected,) = twin.absorb([("X", 2000.0)], weight)
     assert walk(params, beliefs, [2000.0], weight) == pytest.approx([expected.mu], rel=1e-12)
@@ -393,7 +393,7 @@ def test_history__shifting_all_ratings_shifts_all_results(contests, chosen, shif
 @repeatable(40)
 def test_bounded_queue__keeps_the_mode_and_the_bound(performances, max_len) -> None:
     params = EloR(max_len=max_len)
-    beliefs = SYSTEM.newcomers(params, 1)
+    beliefs = SYSTEM.newcomers(params, 2)
     for performance in performances:
         walk(params, beliefs, [performance])
         assert len(queue(beliefs)) <= max_len
