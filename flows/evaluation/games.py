@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,23 +20,12 @@ from ranklake.storage import Dataset, LakeError
 from ..common.adapters import HALVES
 from .entrants import Entrants
 
-__all__ = ["LEAST_BEFORE", "GameFacts", "GamesOfRounds", "score_games", "summary"]
+__all__ = ["LEAST_BEFORE", "GameFacts", "score_games", "summary"]
 
 LEAST_BEFORE = {"everyone": 1, "experienced": 5}
 """Games that both players have played before, at least, by the name of the filter."""
 
 _LEAST_CHANCE = 1e-9  # bounds the cross-entropy of a result whose predicted probability is 0
-
-
-class GamesOfRounds(NamedTuple):
-    """Facts of the games of some rounds.
-
-    ``weight`` (float64[m]): of each game.
-    ``advantage`` (float64[2 m]): of each player: rating points by which its strength exceeds its rating.
-    """
-
-    weight: Floats
-    advantage: Floats
 
 
 class GameFacts:
@@ -48,8 +37,8 @@ class GameFacts:
     def __init__(self, dataset: Dataset, run: str, places: Longs) -> None:
         self._dataset, self._run, self._places, self._lock = dataset, run, places, Lock()
 
-    def of(self, start: int, stop: int, offsets: Longs, player: Ints) -> GamesOfRounds:
-        """The facts of the games of the rounds from ``start`` to ``stop - 1``.
+    def of(self, start: int, stop: int, offsets: Longs, player: Ints) -> tuple[Floats, Floats]:
+        """Weights of the games of the rounds from ``start`` to ``stop - 1``, and the advantage of each player in them.
 
         ``offsets``, ``player``: the rows of these rounds in the run, two a game; a round without rows was excluded.
         Raises LakeError: the data set has other games now.
@@ -58,7 +47,7 @@ class GameFacts:
         numbers = np.arange(start, stop)[np.diff(offsets) > 0]
         rounds = {int(self._places[number]): number - start for number in numbers.tolist()}
         if not rounds:
-            return GamesOfRounds(weight, np.zeros(len(player)))
+            return weight, np.zeros(len(player))
         with self._lock:  # the files that a data set caches are shared
             for part in self._dataset.standings(min(rounds), max(rounds) + 1):
                 assert part.games is not None, "a data set of games"
@@ -72,7 +61,7 @@ class GameFacts:
                     weight[first // 2 : last // 2] = part.games.weight[a // 2 : b // 2]
                     if len(part.games.advantage):
                         ahead[first // 2 : last // 2] = part.games.advantage[a // 2 : b // 2]
-        return GamesOfRounds(weight, np.outer(ahead, HALVES).ravel())
+        return weight, np.outer(ahead, HALVES).ravel()
 
     def _changed(self, place: int) -> LakeError:
         period, name = self._dataset.contests.column("contest_id")[place].as_py(), self._dataset.name
