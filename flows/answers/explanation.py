@@ -15,13 +15,13 @@ from ranklake.rating_kernels import Prior
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
 
 from ..common.adapters import refuse_games
-from ..common.titles import TitlesChoice
 from ..compilation.compile import announce_compilation
 from ..results.display import Display
 from ..results.player_names import candidate_names
 from ..results.rated_rounds import check_rated, rated_contests
 from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
+from ..results.titles import TitlesChoice
 
 __all__ = ["Explanation", "explain"]
 

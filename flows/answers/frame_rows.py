@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from ranklake.rating_kernels.core.beliefs import NEVER
 
-from ..common.titles import NONE
 from ..results.display import Display
 from ..results.states import NO_END, States, board_table, known_ends
+from ..results.titles import NONE
 
 __all__ = ["FrameRows"]
 

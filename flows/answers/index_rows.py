@@ -14,12 +14,12 @@ from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 from ranklake.storage.names.search import fold
 
-from ..common.pools import Pools
-from ..common.titles import Titles
 from ..publication.index_parts import UNRATED, Part, integers, read_mapped
 from ..publication.root import IndexFile, IndexManifest, index_path
+from ..results.pools import Pools
 from ..results.ranks import percentiles
 from ..results.states import NO_END, States, board_table, known_ends
+from ..results.titles import Titles
 
 if TYPE_CHECKING:
     from ..results.display import Display

@@ -17,12 +17,12 @@ from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.schemas import ROUNDS
 
 from ..common.progress import ProgressCallback, not_shown
-from ..common.titles import TitlesChoice
 from ..results.display import Display
 from ..results.rated_rounds import LeaderboardBuilder, iter_shown, open_rated, rated_contests
 from ..results.run_titles import titles_of
 from ..results.smoothed import RunSmoothing
 from ..results.states import NO_END, States, board_table, known_ends
+from ..results.titles import TitlesChoice
 
 __all__ = ["LakeRows"]
 

@@ -17,18 +17,18 @@ from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.lake.layout import smoothing_folder
 from ranklake.storage.lake.schemas import ROUNDS
 
-from ..common.pools import Pools
 from ..common.progress import ProgressCallback, not_shown
 from ..common.times import count_until, spelled
-from ..common.titles import TitlesChoice
 from ..publication.root import IndexManifest, read_manifest, source_digest
 from ..results.groups import board_values, check_value, group_level, group_table, has_value
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
+from ..results.pools import Pools
 from ..results.ranks import active as active_players
 from ..results.ranks import among
 from ..results.rated_rounds import rated_contests
 from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
+from ..results.titles import TitlesChoice
 from .contests import history
 from .index_rows import IndexRows
 from .leaderboard import first_end, leaderboard

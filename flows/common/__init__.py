@@ -1,1 +1,1 @@
-"""Arrow conversions, text, times, optional imports and progress. No state."""
+"""What several packages use: Arrow conversions, checks of arguments, text, times, extras and progress. No state."""

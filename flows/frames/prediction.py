@@ -25,7 +25,6 @@ from ranklake.rating_kernels.core.ragged import Ragged
 from ..common.arguments import check_names, checked
 from ..common.skipping import count_ignored, ignored_lines
 from ..common.text import count, described
-from ..common.titles import NONE
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
@@ -33,6 +32,7 @@ from ..execution.rounds import check_teams, rate_rounds
 from ..execution.team_laws import team_prior
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
+from ..results.titles import NONE
 from .entrants import Entrants
 from .notebook import titled_table
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 
-from ..common.titles import Titles
+from ..results.titles import Titles
 
 __all__ = ["CONTRAST", "contrast", "legible", "steps", "title_class", "title_styles"]
 

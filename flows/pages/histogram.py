@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..answers.distribution import Distribution, nice_width
-from ..common.titles import Titles
 from ..results.rating_format import RatingFormat
+from ..results.titles import Titles
 from .colours import steps, title_class
 
 __all__ = ["histogram_graph", "multiples", "title_counts"]

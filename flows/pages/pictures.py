@@ -6,7 +6,7 @@ import unicodedata
 from base64 import b64encode
 from hashlib import sha256
 
-from ..common.titles import Titles
+from ..results.titles import Titles
 from .colours import LIGHT, legible, steps, title_styles
 from .graph import Player, history_graph
 from .names import short

@@ -12,11 +12,11 @@ import pyarrow as pa
 from ..answers.distribution import distribution as bins_of
 from ..answers.leaderboard import Group
 from ..answers.run import PublishedRun
-from ..common.pools import pools_line
 from ..common.times import AGES, parse_span
-from ..common.titles import Titles
 from ..results.attributes import COUNTRY, attribute_names
+from ..results.pools import pools_line
 from ..results.rating_format import RatingFormat
+from ..results.titles import Titles
 from .histogram import title_counts
 from .links import Links, ServerLinks
 from .pictures import badge, graph

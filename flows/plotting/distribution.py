@@ -12,10 +12,10 @@ import pyarrow as pa
 from ranklake.storage import Lake
 
 from ..common.progress import ProgressCallback, not_shown
-from ..common.titles import Titles, TitlesChoice
 from ..results.display import Display
 from ..results.rated_rounds import LeaderboardBuilder, iter_shown, open_rated, rated_contests
 from ..results.run_titles import titles_of
+from ..results.titles import Titles, TitlesChoice
 from .figures import SERIES, new_figure, title_bands
 from .plots import dates, histogram, is_dated
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..common.titles import Titles
+    from ..results.titles import Titles
 
 __all__ = ["FORMATS", "SERIES", "check_path", "drawing", "encode", "legible", "log_scale", "new_figure", "title_bands"]
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from ..common.text import count
 from ..common.times import utc
-from ..common.titles import Titles
 from ..results.player_names import PlayerHistory
+from ..results.titles import Titles
 from .figures import SERIES, legible, new_figure, title_bands
 
 if TYPE_CHECKING:

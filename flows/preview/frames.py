@@ -19,13 +19,13 @@ from ..common.arguments import check_names, checked
 from ..common.configuration.needed_times import check_to_come
 from ..common.skipping import Skipping
 from ..common.times import parse_time
-from ..common.titles import NONE, Titles, parse_titles
 from ..execution.selection import select_beliefs
 from ..frames.beliefs import HasBeliefs, InitialBeliefs
 from ..frames.kinds import Frame, as_kind, open_frame
 from ..frames.notebook import warn_user
 from ..frames.results import find_times, named_columns
 from ..results.display import Display
+from ..results.titles import NONE, Titles, parse_titles
 from ..sources.absences import Absent
 from ..sources.base import SourceError
 from ..sources.column_names import Columns

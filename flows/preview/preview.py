@@ -16,7 +16,6 @@ from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage.datasets.rating_limits import in_range
 
 from ..common.skipping import REASONS, Skipping, count_ignored, ignored_lines
-from ..common.titles import Titles
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.protocols import LocalEngine
 from ..engines.serial import Serial
@@ -27,6 +26,7 @@ from ..execution.selection import select_beliefs
 from ..execution.team_laws import team_prior
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
+from ..results.titles import Titles
 from .needed import places_needed
 from .places import PlaceModel
 from .standings import Standings

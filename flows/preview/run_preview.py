@@ -19,13 +19,13 @@ from ranklake.storage.names.search import Search
 
 from ..common.configuration.needed_times import check_to_come
 from ..common.skipping import Skipping
-from ..common.titles import TitlesChoice
 from ..engines.protocols import LocalEngine
 from ..execution.rater import BeliefColumns
 from ..execution.selection import select_beliefs
 from ..frames.run_state import RunState
 from ..results.display import Display
 from ..results.run_titles import titles_of
+from ..results.titles import TitlesChoice
 from .preview import Preview, Rules, preview_round
 from .standings import Standings
 

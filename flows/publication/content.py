@@ -17,16 +17,16 @@ from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
-from ..common.pools import Pools
 from ..common.progress import ProgressCallback, in_parts, not_shown
-from ..common.titles import TitlesChoice
 from ..results.attributes import player_attributes
 from ..results.display import Display
 from ..results.groups import groups_of
+from ..results.pools import Pools
 from ..results.rated_rounds import LeaderboardBuilder, iter_shown, open_rated, rated_contests
 from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
 from ..results.smoothed import SKILLS, RunSmoothing
+from ..results.titles import TitlesChoice
 from .index_parts import UNRATED
 from .root import source_digest
 

@@ -21,10 +21,10 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 from ranklake.storage.leases.acquire import hold_lease
 
 from ..common.progress import ProgressCallback, not_shown
-from ..common.titles import TitlesChoice
 from ..databases.address import DatabaseAddress
 from ..databases.connection import connect
 from ..databases.errors import DatabaseError
+from ..results.titles import TitlesChoice
 from .database_tables import DatabaseTables
 from .publish import PublishReport
 from .states import State, VersionedContent

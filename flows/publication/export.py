@@ -25,7 +25,7 @@ from ranklake.storage.lake.schemas import PUBLISHED
 from ..common.finite import finite_rows
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import json_visible, spreadsheet, visible
-from ..common.titles import TitlesChoice
+from ..results.titles import TitlesChoice
 from .content import Content
 
 __all__ = ["FORMATS", "TABLES", "atomic_file", "change_texts", "export_rows", "write_export"]

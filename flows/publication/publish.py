@@ -33,7 +33,7 @@ from ranklake.storage.leases.lease import Lease
 from ..common.extras import need
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import count
-from ..common.titles import TitlesChoice
+from ..results.titles import TitlesChoice
 from .delta_store import check_lake, roll_back
 from .root import LATEST, delete_published, was_cut_off
 from .root_writer import RootWriter

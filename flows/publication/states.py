@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from ranklake.storage.lake.access.lake import digest_of_facts
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 
-from ..common.titles import CODEFORCES
+from ..results.titles import CODEFORCES
 from .content import Content
 
 __all__ = ["PrefixDigests", "State", "VersionedContent", "as_bytes", "digest_of_rows"]

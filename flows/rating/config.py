@@ -16,7 +16,7 @@ from ranklake.storage.lake.remedies import damaged
 from ..common.configuration.needed_times import check_times
 from ..common.configuration.settings import build_params, find_system, params_to_json
 from ..common.skipping import Skipping
-from ..common.titles import TitlesChoice
+from ..results.titles import TitlesChoice
 from .chain import NUMERICS, config_digest
 
 __all__ = ["RunConfig", "check_dataset_times", "default_run"]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ranklake.storage import Chain, DamagedError, Dataset, Lake, MissingError, Run
 
 from ..common.skipping import Skipping, differ
-from ..common.titles import Titles
+from ..results.titles import Titles
 from .chain import BESIDE, first_break, n_valid, round_digests
 from .config import RunConfig
 

@@ -11,11 +11,11 @@ import pandas as pd
 import pyarrow as pa
 
 from ..common.text import count
-from ..common.titles import NONE
 from ..plotting.figures import drawing, new_figure
 from ..plotting.plots import MOST_PLAYERS, histogram, players_figure
 from ..results.player_names import PlayerHistory
 from ..results.rating_format import RatingFormat
+from ..results.titles import NONE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

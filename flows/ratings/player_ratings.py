@@ -14,7 +14,6 @@ from ranklake.storage.names.hints import hint, near_names, unknown_names
 from ..answers.frame_rows import FrameRows
 from ..common.arguments import check_names, checked
 from ..common.configuration.settings import params_to_json
-from ..common.pools import Pools, pools_line
 from ..common.times import parse_time
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
@@ -23,6 +22,7 @@ from ..frames.predict import predict
 from ..frames.prediction import Prediction
 from ..preview.frames import preview
 from ..results.display import Display
+from ..results.pools import Pools, pools_line
 from ..sources.absences import Absent
 from ..sources.options import Duplicates
 from .boards import groups_of, leaderboard_of

@@ -16,16 +16,16 @@ from ranklake.storage import Lake, Run
 
 from ..common.arguments import checked
 from ..common.configuration.settings import SystemName, params_to_json
-from ..common.pools import Pools
 from ..common.text import count
-from ..common.titles import NONE
 from ..evaluation.frames import evaluate_history
 from ..frames.beliefs import HasBeliefs, PlayerBeliefs
 from ..frames.kinds import as_kind, open_frame, to_pandas
 from ..frames.notebook import titled_table, warn_user
 from ..frames.rating import rate_results
 from ..frames.results import Reading, named_columns
+from ..results.pools import Pools
 from ..results.rating_format import RatingFormat
+from ..results.titles import NONE
 from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates

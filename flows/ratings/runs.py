@@ -13,10 +13,10 @@ from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.datasets.tables.teams import Teams
 
-from ..common.pools import Pools
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.run_state import RunState
 from ..results.display import Display
+from ..results.pools import Pools
 from ..results.rated_rounds import rated_contests
 
 __all__ = ["RunHistory", "run_beliefs"]

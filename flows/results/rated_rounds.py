@@ -18,8 +18,8 @@ from ranklake.storage.runs.segments import Segment
 from ..common.progress import ProgressCallback
 from ..common.skipping import ALL_TIED, NOBODY_RATED, Skipping, count_reasons, reasons_of, skipped_text
 from ..common.text import count
-from ..common.titles import Titles
 from .states import States, board_table
+from .titles import Titles
 
 if TYPE_CHECKING:
     from .display import Display

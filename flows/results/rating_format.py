@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..common.titles import Titles
+from .titles import Titles
 
 __all__ = ["RatingFormat"]
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from ranklake.storage import DamagedError, Dataset, Run
 from ranklake.storage.lake.layout import run_file
 
-from ..common.titles import CODEFORCES, NONE, Titles, TitlesChoice
+from .titles import CODEFORCES, NONE, Titles, TitlesChoice
 
 __all__ = ["default_titles", "titles_of"]
 

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from ranklake.storage.lake.schemas import PUBLISHED
 
-from ..common.titles import Titles
 from .ranks import percentiles, places
+from .titles import Titles
 
 __all__ = ["NO_END", "States", "board_table", "known_ends"]
 

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..common.pools import pools_line
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import slug
 from ..common.times import AGES, parse_span
@@ -20,6 +19,7 @@ from ..pages.links import SiteLinks
 from ..pages.render import RunFacts, Templates, static_files, template_files
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import groups_of, has_value
+from ..results.pools import pools_line
 from ..results.ranks import are_active
 from .content import Round, SiteContent, digest
 from .shards import (

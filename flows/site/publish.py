@@ -13,8 +13,8 @@ from ..common.adapters import refuse_games
 from ..common.extras import need
 from ..common.progress import ProgressCallback, not_shown
 from ..common.text import byte_size, count
-from ..common.titles import TitlesChoice
 from ..pages import views
+from ..results.titles import TitlesChoice
 from .content import SiteContent, digest
 from .parts import SiteParts
 from .shards import encode

@@ -17,7 +17,6 @@ from changes import RUN, rated
 from pyarrow import csv
 from timing import Best, Options, Result, best_of, invoke, run_command
 
-from ranklake.flows.common.titles import CODEFORCES as CODEFORCES_TITLES
 from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation.tuning.config import TuningConfig
@@ -28,6 +27,7 @@ from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
 from ranklake.flows.experiments.published import PRINTED, TUNED
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings
+from ranklake.flows.results.titles import CODEFORCES as CODEFORCES_TITLES
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.storage import Dataset, Lake
 

@@ -10,10 +10,10 @@ from ranklake.flows.answers.index_rows import IndexRows
 from ranklake.flows.answers.lake_rows import LakeRows
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.source import Rows
-from ranklake.flows.common.titles import TitlesChoice
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import read_manifest
 from ranklake.flows.results.player_names import PlayerHistory
+from ranklake.flows.results.titles import TitlesChoice
 from ranklake.storage import Lake
 
 SOURCES = ("lake", "index", "frame")

@@ -25,7 +25,7 @@ from ..terminal.options import (
 from ..terminal.output import print_line, progress
 
 if TYPE_CHECKING:
-    from ...common.titles import TitlesChoice
+    from ...results.titles import TitlesChoice
 
 _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 

@@ -37,9 +37,9 @@ def runs(form: str, lake: LakeAddress) -> None:
     from ranklake.storage import LakeError
 
     from ...answers.rated_run import RatedRun
-    from ...common.pools import pools_line
     from ...maintenance.freshness import update_command
     from ...maintenance.status import status
+    from ...results.pools import pools_line
 
     opened = lake.open()
     found = status(opened)

@@ -14,7 +14,7 @@ from ..terminal.process import without_pandas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ...common.titles import TitlesChoice
+    from ...results.titles import TitlesChoice
 
 output_option = click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, writable=True), metavar="FILE",

@@ -24,7 +24,7 @@ from ..terminal.output import print_freshness, print_line, print_table, write_ro
 from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
-    from ...common.titles import TitlesChoice
+    from ...results.titles import TitlesChoice
 
 
 @click.command()

@@ -21,8 +21,8 @@ from ..terminal.output import print_freshness, print_line, progress
 from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
-    from ...common.titles import TitlesChoice
     from ...publication.publish import PublishReport
+    from ...results.titles import TitlesChoice
     from ...site.publish import SiteReport
 
 

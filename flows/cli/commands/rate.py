@@ -24,8 +24,8 @@ from ..terminal.output import print_line, progress, show_compilation
 from ..terminal.process import keep_freed_memory, without_pandas
 
 if TYPE_CHECKING:
-    from ...common.titles import TitlesChoice
     from ...rating.multi_run import ManyProgress
+    from ...results.titles import TitlesChoice
 
 
 @click.command()
@@ -144,9 +144,9 @@ def smooth(
 
     from ...answers.rated_run import RatedRun
     from ...common.configuration.settings import parse_settings
-    from ...common.pools import pools_line
     from ...engines.factory import open_engine
     from ...engines.protocols import DistributedEngine
+    from ...results.pools import pools_line
     from ...smoothing.smooth import smooth_run
 
     with usage():

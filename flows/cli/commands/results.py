@@ -25,7 +25,7 @@ from ..terminal.output import print_freshness, print_line, print_table, progress
 from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
-    from ...common.titles import TitlesChoice
+    from ...results.titles import TitlesChoice
 
 
 @click.command()
@@ -67,7 +67,7 @@ def leaderboard(
     """Show the players of a run, best first."""
     without_pandas()
     from ...answers.rated_run import RatedRun
-    from ...common.pools import pools_line
+    from ...results.pools import pools_line
 
     with usage():
         check_safe(safe, form)

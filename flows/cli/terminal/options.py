@@ -16,7 +16,7 @@ from .output import WIDE
 if TYPE_CHECKING:
     from ranklake.storage import Lake
 
-    from ...common.titles import TitlesChoice
+    from ...results.titles import TitlesChoice
 
     _ParamType = click.ParamType[Any]
 else:
@@ -103,7 +103,7 @@ class _TitlesType(_ParamType):
         return self.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TitlesChoice:
-        from ...common.titles import parse_titles
+        from ...results.titles import parse_titles
 
         try:
             return parse_titles(value)

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from ranklake.flows.answers.distribution import distribution
-from ranklake.flows.common.titles import CODEFORCES, NONE, Title, Titles
 from ranklake.flows.pages import names as site_names
 from ranklake.flows.pages import views
 from ranklake.flows.pages.colours import CONTRAST, DARK, LIGHT, contrast, legible, title_styles
@@ -25,6 +24,7 @@ from ranklake.flows.pages.names import day, short
 from ranklake.flows.pages.pictures import badge, graph
 from ranklake.flows.pages.render import POLICY, RunFacts, Templates, static_files
 from ranklake.flows.results.rating_format import RatingFormat
+from ranklake.flows.results.titles import CODEFORCES, NONE, Title, Titles
 
 HOSTILE = [
     "<script>alert(1)</script>",

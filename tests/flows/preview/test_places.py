@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ranklake.flows.common.skipping import Skipping
-from ranklake.flows.common.titles import NONE, Title, Titles
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.execution.selection import select_beliefs
@@ -17,6 +16,7 @@ from ranklake.flows.preview.places import PlaceModel
 from ranklake.flows.preview.preview import Rules, preview_round
 from ranklake.flows.preview.standings import Standings
 from ranklake.flows.results.display import Display
+from ranklake.flows.results.titles import NONE, Title, Titles
 from ranklake.rating_kernels import SYSTEMS, ConvergenceError, Prior, Rounds, System
 from ranklake.rating_kernels.core.standings import places_from_ranks
 

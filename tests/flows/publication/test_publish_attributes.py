@@ -123,7 +123,7 @@ def test_publish__of_new_rounds_rates_the_groups_again(lake: Lake, tmp_path: Pat
 
 
 def test_publish__with_other_titles_leaves_the_groups(lake: Lake, tmp_path: Path) -> None:
-    from ranklake.flows.common.titles import CODEFORCES
+    from ranklake.flows.results.titles import CODEFORCES
 
     record(lake, tmp_path, country=COUNTRIES)
     publish(lake, "run")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ranklake.flows.common.titles import CODEFORCES
 from ranklake.flows.results.rating_format import RatingFormat
+from ranklake.flows.results.titles import CODEFORCES
 
 
 @pytest.mark.parametrize("decimals", [0, 1])

@@ -17,8 +17,8 @@ import pytest
 from helpers.answers import leaderboard
 from helpers.lakes import contest, lake_of, rate_run
 
-from ranklake.flows.common.titles import CODEFORCES
 from ranklake.flows.ingestion.attributes import record_attributes
+from ranklake.flows.results.titles import CODEFORCES
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Lake
 

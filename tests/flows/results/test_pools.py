@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import ranklake
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
-from ranklake.flows.common.pools import Pools, pools_line
 from ranklake.flows.pages import views
 from ranklake.flows.publication.publish import publish
+from ranklake.flows.results.pools import Pools, pools_line
 from ranklake.flows.site.publish import publish_site
 from ranklake.storage import Dataset, Lake, Run
 
@@ -69,7 +69,7 @@ def test_pools__of_a_large_history_are_found_at_once(shape: str) -> None:
     assert process_time() - began < 1.0
 
 
-@pytest.mark.bound("ranklake.flows.common.pools._MOST_SHOWN")
+@pytest.mark.bound("ranklake.flows.results.pools._MOST_SHOWN")
 def test_line__names_the_largest_pools() -> None:
     assert pools_line([]) == pools_line([7]) == ""
     assert pools_line([5000, 12]).startswith("2 pools of players never met: 5,000 and 12 players; ")

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ranklake.storage import Chain, Dataset, Run
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 
-from .text import count
+from ..common.text import count
 
 __all__ = ["Pools", "pools_line"]
 
