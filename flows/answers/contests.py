@@ -102,7 +102,7 @@ def _with_unrated(standings: pa.Table, unrated: pa.Table) -> pa.Table:
     return rows.take(pa.array(np.argsort(rows.column("place").to_numpy(), kind="stable")))
 
 
-def history(rows: HistoryRows, players: Sequence[int]) -> pa.Table:
+def history(rows: HistoryRows, players: Sequence[int]) -> dict[str, pa.ChunkedArray]:
     """The rated rows of the first of some players who has any, in order; else no row.
 
     Returns the columns of ``ROUNDS``, and ``name, url, time_seconds, n_players`` of the contest, ``rating`` and
@@ -114,7 +114,7 @@ def history(rows: HistoryRows, players: Sequence[int]) -> pa.Table:
     columns |= dict(zip(_OF_CONTEST, contests.columns, strict=True))
     if "opponent" in columns:
         columns["opponent"] = rows.handles_of(integers(columns["opponent"]))
-    return pa.table(columns)
+    return columns
 
 
 def changes(rating: pa.ChunkedArray) -> pa.Array:

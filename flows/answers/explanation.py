@@ -196,7 +196,7 @@ def _before(run: Run, chain: Chain, row: dict[str, Any], display: Display) -> tu
 
 
 def _expected_place(display: Display, rows: pa.Table, at: int, weight: float) -> float:
-    """The expected place of the participant in row ``at``; see :meth:`ranklake.flows.frames.Prediction`."""
+    """The expected place of the participant in row ``at``; see :meth:`ranklake.flows.frames.prediction.Prediction`."""
     n = rows.num_rows
     mu, sigma = (rows.column(name).to_numpy() for name in ("mu_prior", "sigma_prior"))
     n_before = rows.column("n_before").to_numpy()

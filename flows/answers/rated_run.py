@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # imports kernels
 
 __all__ = ["RatedRun"]
 
-_HISTORY = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating", "team"]
+_HISTORY = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating", "team", "opponent"]
 
 
 class RatedRun:
@@ -129,12 +129,12 @@ class RatedRun:
         index = None if smoothed else self._whole_index()
         players = candidate_names(self.dataset, handle)
         rows = self._rounds() if index is None else index
-        table = history(rows, list(players.values()))
-        if not table.num_rows:
+        columns = history(rows, list(players.values()))
+        if not len(columns["player"]):
             raise self._unrated(handle)
-        number = table.column("player")[0].as_py()
+        number = columns["player"][0].as_py()
         name = next(name for name, player in players.items() if player == number)
-        table = table.select([*_HISTORY, *(["opponent"] if "opponent" in table.column_names else [])])
+        table = pa.table({name: columns[name] for name in _HISTORY if name in columns})
         if smoothed and (skills := self._rounds().smoothed_rows(number)) is not None:
             for column in skills.column_names:
                 table = table.append_column(column, skills.column(column))

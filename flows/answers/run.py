@@ -122,9 +122,9 @@ class PublishedRun(IndexRows):
         The columns are those of the rounds, and ``contest_id, name, url, time_seconds, n_players, rating, team,
         change``; ``team`` is null in a round of individuals. Rows of games have the ``opponent``.
         """
-        rows = history(self, [self.handles.player(self.handles.row(handle))])
-        rows = rows.append_column("change", changes(rows.column("rating")))
-        rows = rows.select([name for name in _HISTORY if name in rows.column_names])
+        columns = history(self, [self.handles.player(self.handles.row(handle))])
+        columns["change"] = changes(columns["rating"])
+        rows = pa.table({name: columns[name] for name in _HISTORY if name in columns})
         return rows if since is None else rows.filter(pc.greater_equal(rows.column("time_seconds"), since))
 
     def compare(self, handles: list[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ranklake.rating_kernels.core.system import check_value
 from ..compilation.compile import announce_compilation
 from .display import Display
 
-__all__ = ["idle_rating", "idle_sigma"]
+__all__ = ["idle_rating"]
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
