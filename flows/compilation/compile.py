@@ -63,7 +63,7 @@ def announce(systems: Sequence[str], kernels: int, total: int) -> None:
 
 
 @contextmanager
-def announce_compilation(system: str, on_compile: CompileCallback = announce) -> Iterator[None]:
+def announce_compilation(system: str) -> Iterator[None]:
     """A block that calls a few kernels of a system. Missing ones are compiled here and announced."""
     from ranklake.rating_kernels.core.compilations import notify  # imports numba
 
@@ -73,7 +73,7 @@ def announce_compilation(system: str, on_compile: CompileCallback = announce) ->
         nonlocal announced
         if not announced:
             announced = True
-            on_compile([system], 0, 1)
+            announce([system], 0, 1)
 
     with notify(on_start):
         yield

@@ -5,21 +5,24 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
+from ranklake.rating_kernels import System
 from ranklake.storage import Dataset, Run
 
 from ..common.configuration.settings import find_system
-from ..common.skipping import IN_COMMAND, ignored_lines
+from ..common.skipping import IN_COMMAND, REASONS, count_ignored, ignored_lines
 from ..common.text import count
 from ..engines.protocols import Engine, EngineError, WorkersLostError
 from ..execution.rater import Rater
 from .commits.belief_snapshots import WorkerSnapshots, encode_beliefs
 from .commits.commit_policy import CommitPolicy
-from .commits.counters import RoundCounters
+from .commits.level import Level
+from .commits.rated_batch import RatedBatch
 from .commits.segment_writer import SegmentWriter
 from .commits.snapshot_schedule import SnapshotSchedule
 from .config import RunConfig
@@ -52,7 +55,7 @@ class PlanRunner:
         self._dataset, self._plan, self._run, self._engine, self._policy = dataset, plan, run, engine, policy
         self._system = find_system(config.system)
         self._contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
-        self._counters = RoundCounters(self._system, plan.kept, dataset.n_players)
+        self._counters = _RoundCounters(self._system, plan.kept, dataset.n_players)
         self._replayed = self._recoveries = 0
         self._damaged_snapshots: list[str] = []
         self._accepted: list[Difference] = []
@@ -179,3 +182,51 @@ def given_up(run: str, why: str, committed: int) -> EngineError:
     return EngineError(
         f"run {run}: {why}; {count(committed, 'round')} committed: start workers and repeat the command to continue"
     )
+
+
+class _RoundCounters:
+    """Counters over the rounds from ``start`` on; a round that is rated again after a recovery counts once.
+
+    Attributes
+    ----------
+    start : int
+    rows : int
+        Participations rated, without unrated ones.
+    skipped : Counter of str
+        Rounds skipped because of their places, by reason.
+    level : Level
+        Level of the ratings over the years.
+    violations : Counter of str
+        Violations of the system's invariants, by invariant.
+    ignored : Counter of str
+        Rounds with a value of a column that the system ignores, by column.
+    """
+
+    def __init__(self, system: System, start: int, n_players: int) -> None:
+        self.level = Level(n_players)
+        self._system, self.start, self._until = system, start, start
+        self.rows = 0
+        self.skipped: Counter[str] = Counter()
+        self.violations: Counter[str] = Counter()
+        self.ignored: Counter[str] = Counter()
+
+    def add(self, rated: RatedBatch) -> None:
+        """Add the rounds of a batch that are not counted yet."""
+        known = max(self._until - rated.start, 0)
+        informative, at = rated.informative[known:], int(np.count_nonzero(rated.informative[:known]))
+        if not len(informative):
+            return
+        first_round = int(rated.first_rounds[at])
+        rounds = rated.rounds.part(first_round, len(rated.rounds)) if known else rated.rounds
+        first = rated.rounds.n_rows - rounds.n_rows
+        for reason, text in REASONS.items():
+            if n := int(np.count_nonzero(rated.reasons[known:] == reason)):
+                self.skipped[text] += n
+        outcome = rated.outcome.part(first, rated.rounds.n_rows)
+        if rounds.roles.any():
+            rounds, outcome = rounds.rated_only(), outcome.select(rounds.are_rated)
+        self.rows += rounds.n_rows
+        self.ignored.update(count_ignored(self._system, rounds))
+        self.violations.update(self._system.violations(rounds, outcome))
+        self.level.add(rounds, outcome)
+        self._until = rated.stop
