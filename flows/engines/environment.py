@@ -23,7 +23,7 @@ def environment() -> dict[str, str]:
     """The environment of this process: versions by package, digest of the kernels' sources, processor name."""
     from llvmlite import binding
 
-    from ranklake.rating_kernels.core.sources import sources_digest
+    from ranklake.rating_kernels.core.cache_folder import sources_digest
 
     versions = {"python": ".".join(platform.python_version_tuple()[:2]), "kernels": sources_digest()}
     for package in PACKAGES:

@@ -193,7 +193,7 @@ class PartitionWorker(ActorState):
         part = replace(part, lo=here.whole.lo[own], hi=here.whole.hi[own])
         all_of = here.prior
         prior = Prior(all_of.mu[own], all_of.sigma[own], all_of.beta[own], all_of.n_before[own])
-        outcome = replace(Outcome.empty(len(own)), perf=perf)
+        outcome = Outcome.empty(len(own))._replace(perf=perf)
         self._beliefs.reserve(here.rows)
         try:
             self._system.absorb(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -186,6 +186,6 @@ def _rate_with_unrated(
     if outside:
         found = Outcome.empty(int(rated.sum()))
         rate(round.select(rated), found)
-        for column in fields(found):
-            getattr(outcome, column.name)[rated] = getattr(found, column.name)
+        for column, values in zip(outcome, found, strict=True):
+            column[rated] = values
     outcome.mu[~rated], outcome.sigma[~rated] = beliefs.mu[round.player[~rated]], beliefs.sigma[round.player[~rated]]

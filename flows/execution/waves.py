@@ -7,7 +7,6 @@ are therefore those of one game after the other, for any division.
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -91,8 +90,8 @@ def rate_waves(
             rate(start, stop, beliefs)
     at = np.repeat(2 * waves.order, 2)
     at[1::2] += 1
-    for column in dataclasses.fields(Outcome):
-        getattr(outcome, column.name)[at] = getattr(rated, column.name)
+    for column, values in zip(outcome, rated, strict=True):
+        column[at] = values
 
 
 def _calls(bounds: Longs, least: int) -> Iterator[tuple[int, int, bool]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -218,6 +218,6 @@ def _decided(round: Rounds, eligible: npt.NDArray[np.bool_]) -> Rounds:
 
 def _concat(parts: list[_RatedRounds]) -> _RatedRounds:
     outcomes = [part.outcome for part in parts]
-    columns = (np.concatenate([getattr(one, name.name) for one in outcomes]) for name in fields(Outcome))
+    columns = (np.concatenate(pieces) for pieces in zip(*outcomes, strict=True))
     reasons = np.concatenate([part.reasons for part in parts])
     return _RatedRounds(reasons, concat_rounds([part.rounds for part in parts]), Outcome(*columns))

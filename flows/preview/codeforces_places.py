@@ -30,7 +30,7 @@ def codeforces_places(
 ) -> npt.NDArray[np.int64]:
     """The worst place for a display rating; see :func:`.needed.places_needed`."""
     params, mu, n = display.params, outcome.mu_prior, len(outcome.mu)
-    rate, base, own, whole = params.convention
+    _, rate, base, own, whole = params.convention
     half = 0.5 * (outcome.perf - mu)
     shift = float((outcome.mu - mu - (np.trunc(half) if whole else half))[0])
     offset = display.rating(np.zeros(len(rows)), np.zeros(len(rows)), outcome.n_before[rows] + np.int32(1))

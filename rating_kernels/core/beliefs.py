@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from .numerics import prefetch
 from .ragged import Ragged
 from .standings import Floats, Ints, Longs
 
-__all__ = ["LANES", "LINE", "NEVER", "Beliefs", "Column", "History", "Map", "serial_map"]
+__all__ = ["LANES", "LINE", "NEVER", "Beliefs", "Column", "History", "Map", "Segments", "Store", "serial_map"]
 
 Column = npt.NDArray[Any]
 
@@ -32,6 +32,25 @@ _NEXT = 16  # participants to prefetch while small rounds are rated: twice eight
 _FLOAT = np.dtype(np.float64)
 _GROWTH = 4  # times the required size, when the pool is full
 _FULL = 0.75  # share of a compacted pool in use, from which it grows
+
+
+class Store(NamedTuple):
+    """The columns that all beliefs have, as kernels take them; see :class:`Beliefs`."""
+
+    mu: Floats
+    sigma: Floats
+    n_rounds: Ints
+    last_time: Longs
+
+
+class Segments(NamedTuple):
+    """The segments of all rows in a pool of past performances, as kernels take them; see :class:`History`."""
+
+    start: Longs
+    length: Ints
+    capacity: Ints
+    pool: Floats
+    used: Longs
 
 
 class Map(Protocol):
@@ -91,9 +110,15 @@ class Beliefs:
         return len(self._records)
 
     @property
-    def arrays(self) -> tuple[Floats, Floats, Ints, Longs]:
-        """``mu``, ``sigma``, ``n_rounds`` and ``last_time``, in the order of the kernels' arguments."""
-        return self.mu, self.sigma, self.n_rounds, self.last_time
+    def store(self) -> Store:
+        """The columns that all beliefs have, for kernels."""
+        return Store(self.mu, self.sigma, self.n_rounds, self.last_time)
+
+    @property
+    def segments(self) -> Segments:
+        """The segments of :attr:`history`, for kernels."""
+        assert self.history is not None
+        return self.history.segments
 
     def resize(self, n_players: int) -> None:
         """Grow the store to at least ``n_players`` rows; new rows are newcomers."""
@@ -115,6 +140,11 @@ class Beliefs:
         """Ensure that each of ``rows`` has room for one more round."""
         if self.history is not None:
             self.history.reserve(self.history.places_needed(0, len(rows), rows))
+
+    def allocate(self, start: int, stop: int, rows: Ints) -> int:
+        """Allocate reserved pool places for one more round of each of ``rows[start:stop]``; returns the first."""
+        assert self.history is not None
+        return self.history.allocate(self.history.places_needed(start, stop, rows))
 
     def columns(self, map: Map = serial_map) -> dict[str, Column | Ragged]:
         """The beliefs about all players, as arrays; :meth:`restore` is the exact inverse."""
@@ -194,13 +224,13 @@ class History:
         self.capacity: Ints = records["capacity"]
 
     @property
-    def arrays(self) -> tuple[Longs, Ints, Ints, Floats]:
-        """The arrays in the order of the kernels' arguments."""
-        return self.start, self.length, self.capacity, self.pool
+    def segments(self) -> Segments:
+        """The arrays, for kernels."""
+        return Segments(self.start, self.length, self.capacity, self.pool, self.used)
 
     def places_needed(self, start: int, stop: int, rows: Ints) -> int:
         """Pool places that ``rows[start:stop]`` require for one more round each."""
-        places: int = places_needed(start, stop, rows, self.length, self.capacity, len(self.parts))
+        places: int = places_needed(start, stop, rows, self.segments, len(self.parts))
         return places
 
     def reserve(self, places: int) -> None:
@@ -221,7 +251,7 @@ class History:
     def _compact(self) -> int:
         """Move all segments to the begin of the pool, in order; returns the first place after them."""
         rows = np.flatnonzero(self.capacity)
-        used: int = _move_together(rows[np.argsort(self.start[rows])], *self.arrays, len(self.parts))
+        used: int = _move_together(rows[np.argsort(self.start[rows])], self.segments, len(self.parts))
         return used
 
     def allocate(self, places: int) -> int:
@@ -236,7 +266,7 @@ class History:
         at = np.arange(len(self.start)) if rows is None else np.asarray(rows, dtype=np.int64)
         offsets = Ragged.from_lengths(self.length[at], np.empty(0)).offsets
         values = np.empty((len(self.parts), offsets[-1]))
-        map(lambda start, stop: _gather(start, stop, at, *self.arrays, offsets, values), len(at))
+        map(lambda start, stop: _gather(start, stop, at, self.segments, offsets, values), len(at))
         return {name: Ragged(offsets, part) for name, part in zip(self.parts, values, strict=True)}
 
     def put(self, rows: npt.NDArray[np.integer], columns: dict[str, Ragged]) -> None:
@@ -252,7 +282,7 @@ class History:
             self.capacity[at[moves]] = room
         self.start[at] -= self.start[at] % LINE
         self.length[at] = lengths
-        _scatter(at, *self.arrays, offsets, np.stack([columns[name].values for name in self.parts]))
+        _scatter(at, self.segments, offsets, np.stack([columns[name].values for name in self.parts]))
 
     def fill(self, columns: dict[str, Ragged]) -> None:
         """The inverse of :meth:`ragged` for the first players; factors keep their bits."""
@@ -265,7 +295,7 @@ class History:
         self.start[1:] = ends[:-1]
         self.used[0] = ends[-1] if len(ends) else 0
         self.pool = _aligned(np.zeros, int(self.used[0]))
-        _scatter(np.arange(n), *self.arrays, offsets, np.stack([columns[name].values for name in self.parts]))
+        _scatter(np.arange(n), self.segments, offsets, np.stack([columns[name].values for name in self.parts]))
 
 
 def _aligned(make: Callable[..., Column], n: int, dtype: np.dtype[Any] = _FLOAT) -> Column:
@@ -294,18 +324,19 @@ def prefetch_next(begin, end, player, first, last):
 
 
 @exact
-def places_needed(begin, end, rows, length, capacity, parts):
+def places_needed(begin, end, rows, history, parts):
     """Pool places that ``rows[begin:end]`` require for one more factor each: a full segment moves to a longer one."""
     places = 0
     for i in range(begin, end):
-        room = capacity[rows[i]]
-        places += parts * max(2 * room, LINE) if length[rows[i]] == room else 0
+        room = history.capacity[rows[i]]
+        places += parts * max(2 * room, LINE) if history.length[rows[i]] == room else 0
     return places
 
 
 @exact
-def _move_together(rows, start, length, capacity, pool, parts):
+def _move_together(rows, history, parts):
     """Move the segments of ``rows``, in order of their places, one behind the other; returns the first place after."""
+    start, capacity, pool = history.start, history.capacity, history.pool
     used = 0
     for i in range(len(rows)):
         row = rows[i]
@@ -318,29 +349,30 @@ def _move_together(rows, start, length, capacity, pool, parts):
 
 
 @inner_exact
-def grow(row, new, start, capacity, pool, parts):
+def grow(row, new, history, parts):
     """Move a full row to a segment twice as long that begins at ``new``; returns the first place after it."""
-    old, old_capacity = start[row], capacity[row]
+    old, old_capacity, pool = history.start[row], history.capacity[row], history.pool
     new_capacity = max(2 * old_capacity, LINE)
     for part in range(parts):
         for k in range(old_capacity):
             pool[new + part * new_capacity + k] = pool[old + part * old_capacity + k]
         for k in range(old_capacity, new_capacity):
             pool[new + part * new_capacity + k] = 0.0
-    start[row] = new
-    capacity[row] = new_capacity
+    history.start[row] = new
+    history.capacity[row] = new_capacity
     return new + parts * new_capacity
 
 
 @inner_exact
-def make_room(row, dropped, start, length, capacity, pool, parts):
+def make_room(row, dropped, history, parts):
     """Delete a row's ``dropped`` oldest factors and make room for one more; the row must not be full before.
 
     The others stay where they are, and the row starts later, as long as it starts in the first line of its segment and
     has whole registers: to move a hundred factors takes longer than to read them.
     """
-    head, n, room = start[row] % LINE, length[row] - dropped, capacity[row]
-    length[row] = n
+    start, pool = history.start, history.pool
+    head, n, room = start[row] % LINE, history.length[row] - dropped, history.capacity[row]
+    history.length[row] = n
     if head + dropped < LINE and head + dropped + (n // LANES + 1) * LANES <= room:
         start[row] += dropped
         return
@@ -355,7 +387,8 @@ def make_room(row, dropped, start, length, capacity, pool, parts):
 
 
 @exact
-def _gather(begin, end, rows, start, length, capacity, pool, offsets, values):
+def _gather(begin, end, rows, history, offsets, values):
+    start, capacity, pool = history.start, history.capacity, history.pool
     for i in range(begin, end):
         row = rows[i]
         if i + _AHEAD < end:
@@ -363,17 +396,17 @@ def _gather(begin, end, rows, start, length, capacity, pool, offsets, values):
             for part in range(len(values)):
                 prefetch(pool, start[ahead] + part * capacity[ahead])
         for part in range(len(values)):
-            for k in range(length[row]):
+            for k in range(history.length[row]):
                 values[part, offsets[i] + k] = pool[start[row] + part * capacity[row] + k]
 
 
 @exact
-def _scatter(rows, start, length, capacity, pool, offsets, values):
+def _scatter(rows, history, offsets, values):
     for i in range(len(rows)):
         row = rows[i]
         for part in range(len(values)):
-            first = start[row] + part * capacity[row]
-            for k in range(length[row]):
-                pool[first + k] = values[part, offsets[i] + k]
-            for k in range(length[row], capacity[row]):
-                pool[first + k] = 0.0
+            first = history.start[row] + part * history.capacity[row]
+            for k in range(history.length[row]):
+                history.pool[first + k] = values[part, offsets[i] + k]
+            for k in range(history.length[row], history.capacity[row]):
+                history.pool[first + k] = 0.0

@@ -23,9 +23,8 @@ from uuid import uuid4
 
 from . import private_files
 from .private_files import is_private
-from .sources import sources_digest
 
-__all__ = ["folders", "is_warm", "mark_warm", "prune", "read", "release", "write"]
+__all__ = ["folders", "is_warm", "mark_warm", "prune", "read", "release", "sources_digest", "write"]
 
 KEPT = 4  # unused subfolders that are not deleted
 UNUSED_SECONDS = 30 * 86400.0  # after which an unused subfolder is deleted
@@ -66,6 +65,15 @@ def release() -> str:
     )  # fmt: skip
     compiler = blake2b("\0".join(map(str, parts)).encode(), digest_size=6).hexdigest()
     return f"{_PREFIX}{sources_digest()}-{compiler}"
+
+
+def sources_digest() -> str:
+    """16 hex digits of all modules of ``ranklake.rating_kernels`` by path, equal for all installations of a release."""
+    digest = blake2b(digest_size=8)
+    kernels = Path(__file__).parents[1]
+    for path in sorted(file.relative_to(kernels).as_posix() for file in kernels.rglob("*.py")):
+        digest.update(path.encode() + b"\0" + (kernels / path).read_bytes())
+    return digest.hexdigest()
 
 
 def folders() -> tuple[tuple[Path, ...], Path | None]:

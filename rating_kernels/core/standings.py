@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ __all__ = [
     "ROUND_LIMITS",
     "Floats",
     "Ints",
+    "RoundColumns",
     "Rounds",
     "StandingsError",
     "check_distinct",
@@ -184,6 +185,20 @@ RATED, OUTSIDE, IN_FIELD = 0, 1, 2
 """Roles of a participant: rated; unrated, and rated participants do not compete with it; unrated, and they do."""
 
 
+class RoundColumns(NamedTuple):
+    """Columns of rounds as kernels take them; see :class:`Rounds`."""
+
+    offsets: Longs
+    player: Ints
+    lo: Ints
+    hi: Ints
+    time_seconds: Longs
+    weight: Floats
+    perf_ceiling: Floats
+    participants: Longs
+    advantage: Floats
+
+
 @dataclass(frozen=True, slots=True)
 class Rounds:
     """Consecutive rounds in rating order.
@@ -320,6 +335,11 @@ class Rounds:
         )
 
     @property
+    def columns(self) -> RoundColumns:
+        """The columns for kernels: writable although never written, or kernels would be compiled again."""
+        return RoundColumns(*(_writable(getattr(self, name)) for name in RoundColumns._fields))
+
+    @property
     def arrays(self) -> list[Any]:
         """All columns, in the order of the fields; those of teams at the end, if there are teams."""
         *columns, teams = (getattr(self, name) for name in self.__slots__)
@@ -406,6 +426,10 @@ class Rounds:
     def rated_only(self) -> Rounds:
         """The same rounds without their unrated participants, as :meth:`select`; the same object if all are rated."""
         return self.select(self.are_rated) if self.roles.any() else self
+
+
+def _writable(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return column if column.flags.carray else column.copy()
 
 
 def _part_of_teams(teams: Ragged, a: int, b: int) -> Ragged | None:

@@ -64,8 +64,7 @@ class ConvergenceError(ArithmeticError):
         return self.rule
 
 
-@dataclass(frozen=True, slots=True)
-class Prior:
+class Prior(NamedTuple):
     """The participants' beliefs before a round, after diffusion, in standings order.
 
     Attributes
@@ -146,8 +145,7 @@ def select_rows(summary: S, rows: npt.NDArray[np.integer]) -> S:
     return dataclasses.replace(summary, **{name: getattr(summary, name)[rows] for name in summary.by_row})  # type: ignore[type-var]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Results of rounds: one entry a participation, in the order of the rounds' rows.
 
     Attributes
@@ -179,12 +177,11 @@ class Outcome:
 
     def select(self, rows: npt.NDArray[np.bool_]) -> Outcome:
         """The rows of a mask, as copies."""
-        return Outcome(*(getattr(self, column.name)[rows] for column in dataclasses.fields(self)))
+        return Outcome(*(column[rows] for column in self))
 
     def part(self, start: int, stop: int) -> Outcome:
         """Rows ``start`` to ``stop - 1``, as views."""
-        s = slice(start, stop)
-        return Outcome(self.perf[s], self.mu_prior[s], self.sigma_prior[s], self.mu[s], self.sigma[s], self.n_before[s])
+        return Outcome(*(column[start:stop] for column in self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +290,7 @@ class System:
         """The prior with strengths, rating plus advantage, for ``summarise``; the same one if there are none."""
         if not advantage.any():
             return prior
-        return dataclasses.replace(prior, **{name: getattr(prior, name) + advantage for name in self.field_ratings})
+        return prior._replace(**{name: getattr(prior, name) + advantage for name in self.field_ratings})
 
     def in_rating(self, summary: S, advantage: Floats) -> S:
         """The summary of a field of strengths, for ``absorb`` with the prior; the same one if there are none."""

@@ -16,14 +16,14 @@ ratings.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core.beliefs import Map
 from ..core.jit import exact, inner_exact, kernel
 from ..core.numerics import exp
-from ..core.standings import Floats, Longs
+from ..core.standings import Floats
 from .blocks import block_starts
 from .panels import NODES, Plan, level_of, panel_at
 
@@ -42,9 +42,8 @@ _LANES = 8  # exponentials that a vector loop computes at a time; padding avoids
 _CLAMP = 150.0  # a product of four denominators must not overflow: 4 * (150 + 2 pi) < 708
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One round's sum, tabulated.
+class Table(NamedTuple):
+    """One round's sum, tabulated; kernels take it as it is.
 
     Attributes
     ----------
@@ -58,11 +57,6 @@ class Table:
     series: Floats
     guesses: Floats
 
-    @property
-    def arrays(self) -> tuple[float, float, float, float, Floats, Longs, Longs, Floats, Floats]:
-        """The table in the order of the kernels' arguments."""
-        return self.plan.low, self.plan.high, *self.plan.grid, self.series, self.guesses
-
 
 def tabulate(mu: Floats, rate: Floats, weight: Floats, plan: Plan, map: Map) -> Table:
     """Tabulate the sum over all terms, in fixed blocks that ``map`` divides among workers."""
@@ -71,14 +65,15 @@ def tabulate(mu: Floats, rate: Floats, weight: Floats, plan: Plan, map: Map) -> 
 
     def build(start: int, stop: int) -> None:
         for block in range(start, stop):
-            accumulate(mu, rate, weight, starts[block], starts[block + 1], *plan.grid, sums[block], far[block])
+            accumulate(mu, rate, weight, starts[block], starts[block + 1], plan, sums[block], far[block])
 
     map(build, len(starts) - 1, sums, far)
-    return Table(plan, *finish(sums, far, plan.low, plan.high, *plan.grid))
+    table: Table = finish(sums, far, plan)
+    return table
 
 
 @kernel
-def accumulate(mu, rate, weight, start, stop, middle, top_rate, half_width, first, offset, sums, far):
+def accumulate(mu, rate, weight, start, stop, plan, sums, far):
     """Add terms ``start`` to ``stop - 1`` to the partial sums of one block.
 
     ``sums[panel, 0, k]`` collects values at the outer node ``k`` of the upper half of a panel that holds ``S`` (the
@@ -87,6 +82,7 @@ def accumulate(mu, rate, weight, start, stop, middle, top_rate, half_width, firs
 
     One division serves four values: a node and its mirror image, on two panels.
     """
+    _, _, middle, top_rate, half_width, first, offset = plan
     e = np.empty(_HALF)
     a = np.empty(offset[-1] + _LANES - 1)
     for j in range(start, stop):
@@ -131,7 +127,7 @@ def accumulate(mu, rate, weight, start, stop, middle, top_rate, half_width, firs
 
 
 @exact
-def finish(sums, far, low, high, middle, top_rate, half_width, first, offset):
+def finish(sums, far, plan):
     """Add the blocks in order and convert values to series; also tabulate first guesses.
 
     Parameters
@@ -141,11 +137,11 @@ def finish(sums, far, low, high, middle, top_rate, half_width, first, offset):
 
     Returns
     -------
-    series : float64[panels, 32]
-        Chebyshev coefficients of ``S`` or ``M`` on each panel.
-    guesses : float64[257, 2]
-        ``S - M`` and its inverse slope at evenly spaced points from ``low`` to ``high``.
+    Table
+        ``series``: Chebyshev coefficients of ``S`` or ``M`` on each panel. ``guesses``: ``S - M`` and its inverse slope
+        at evenly spaced points from ``low`` to ``high``.
     """
+    low, high, middle, _, _, first, offset = plan
     for b in range(1, len(sums)):  # loops: arithmetic on whole arrays takes seconds to compile
         for i in range(sums.shape[1]):
             for half in range(2):
@@ -177,26 +173,28 @@ def finish(sums, far, low, high, middle, top_rate, half_width, first, offset):
                     c += _TO_SERIES[m, k] * values[k]
                 series[base + i, m] = c
     guesses = np.empty((GRID + 1, 2))
+    table = Table(plan, series, guesses)
     weight = 0.0
     for side in (1.0, -1.0):  # W = S + M, both read at the middle
-        weight += table_sum(middle, side, middle, half_width, first, offset, series)[0]
+        weight += table_sum(middle, side, table)[0]
     for i in range(GRID + 1):
         p = low + (high - low) * i / GRID
         side = 1.0 if p >= middle else -1.0
-        value, slope = table_sum(p, side, middle, half_width, first, offset, series)
+        value, slope = table_sum(p, side, table)
         guesses[i, 0] = side * (2.0 * value - weight)
         guesses[i, 1] = 0.5 * side / slope if slope != 0.0 else 0.0
-    return series, guesses
+    return table
 
 
 @inner_exact
-def table_sum(p, side, middle, half_width, first, offset, series):
+def table_sum(p, side, table):
     """``S(p)`` (``side`` +1) or ``M(p)`` (-1), as stored on ``p``'s side of the middle, and its slope."""
+    plan, series = table.plan, table.series
     value = 0.0
     slope = 0.0
-    for level in range(len(first)):
-        h = half_width[level]
-        panel, x = panel_at(p, side, level, middle, half_width, first, offset)
+    for level in range(len(plan.first)):
+        h = plan.half_width[level]
+        panel, x = panel_at(p, side, level, plan)
         x2 = 2 * x
         b1 = 0.0
         b2 = 0.0
@@ -213,8 +211,9 @@ def table_sum(p, side, middle, half_width, first, offset, series):
 
 
 @inner_exact
-def table_start(target, low, high, guesses):
+def table_start(target, table):
     """Point with ``S - M`` near ``target``: binary search of the cell, then Hermite interpolation of the inverse."""
+    low, high, guesses = table.plan.low, table.plan.high, table.guesses
     a, b = 0, GRID
     while b - a > 1:
         c = (a + b) // 2
@@ -234,14 +233,11 @@ def table_start(target, low, high, guesses):
 
 
 @exact
-def read_table(
-    start, stop, at, total, low, high, middle, top_rate, half_width, first, offset, series, guesses,
-    above, below, slope,
-):  # fmt: skip
+def read_table(start, stop, at, total, table, above, below, slope):
     """``S``, ``M`` and the slope of ``S`` at the points ``at[start:stop]``; ``total`` is the weight of all terms."""
     for i in range(start, stop):
-        side = 1.0 if at[i] >= middle else -1.0
-        value, rise = table_sum(at[i], side, middle, half_width, first, offset, series)
+        side = 1.0 if at[i] >= table.plan.middle else -1.0
+        value, rise = table_sum(at[i], side, table)
         above[i] = value if side > 0.0 else total - value
         below[i] = total - value if side > 0.0 else value
         slope[i] = side * rise

@@ -43,7 +43,7 @@ def field_sums(mu: Floats, rate: Floats, weight: Floats, map: Map) -> tuple[Floa
     table = tabulate(mu, rate, weight, plan_panels(*extremes(mu, rate, weight)), map)
     total = float(np.sum(weight))
     map = map if n > BLOCK else serial_map  # one thread is faster for small rounds
-    map(lambda start, stop: read_table(start, stop, mu, total, *table.arrays, above, below, slope), n)
+    map(lambda start, stop: read_table(start, stop, mu, total, table, above, below, slope), n)
     return above, below, slope
 
 
@@ -105,7 +105,7 @@ def _read_clusters(
 
     def read(start: int, stop: int) -> None:
         point[start:stop] = _move(at[start:stop], mu, moved, reach)
-        read_table(start, stop, point, total, *table.arrays, *sums)
+        read_table(start, stop, point, total, table, *sums)
 
     map(read, len(at))
 

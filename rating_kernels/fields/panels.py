@@ -7,7 +7,7 @@ each level.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,7 @@ PARTIAL = 1 << 22  # maximum number of panels of all blocks together: 1 GB
 RATES = 1e100  # maximum ratio of the largest rate to the smallest
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The panels of one field, determined by the field's extremes.
 
     Attributes
@@ -54,11 +53,6 @@ class Plan:
     first: Longs
     offset: Longs
 
-    @property
-    def grid(self) -> tuple[float, float, Floats, Longs, Longs]:
-        """Positions of the panels, in the order of the kernels' arguments."""
-        return self.middle, self.top_rate, self.half_width, self.first, self.offset
-
     def partial_sums(self, blocks: int) -> tuple[Floats, Floats]:
         """Zeros for each block's ``sums`` and ``far`` (:func:`.field.accumulate`)."""
         panels, levels = int(self.offset[-1]), len(self.first)
@@ -76,7 +70,8 @@ def plan_panels(low: float, high: float, middle: float, top_rate: float, bottom_
         More than :data:`PANELS` panels are required, or an argument is NaN.
     """
     _check_width(low, high, top_rate, bottom_rate)
-    return Plan(low, high, middle, top_rate, *plan(low, high, middle, top_rate, bottom_rate))
+    panels: Plan = plan(low, high, middle, top_rate, bottom_rate)
+    return panels
 
 
 @exact
@@ -106,7 +101,7 @@ check_width = inner_exact(_check_width)  # for kernels
 
 @exact
 def plan(low, high, middle, top_rate, bottom_rate):
-    """``half_width``, ``first`` and ``offset`` of :func:`plan_panels`, for kernels."""
+    """:func:`plan_panels` for kernels, without its check."""
     levels = math.floor(math.log(top_rate / bottom_rate) / math.log(LEVEL_RATIO)) + 1
     half_width = np.empty(levels)
     first = np.empty(levels, dtype=np.int64)
@@ -117,7 +112,7 @@ def plan(low, high, middle, top_rate, bottom_rate):
         last = max(math.floor((high - middle) / (2 * half_width[level])), 0)
         count = last - first[level] + 1
         offset[level + 1] = offset[level] + count + count % 2  # panels are built in pairs
-    return half_width, first, offset
+    return Plan(low, high, middle, top_rate, half_width, first, offset)
 
 
 @inner_kernel
@@ -132,13 +127,13 @@ def level_of(rate, top_rate, n_levels):
 
 
 @inner_exact
-def panel_at(p, side, level, middle, half_width, first, offset):
+def panel_at(p, side, level, plan):
     """The row of a level's panel at ``p`` on one ``side`` (+1 or -1) of the middle, and ``p`` in it, -1 to 1.
 
     Beyond the level's panels it is the last one on this side.
     """
-    h = half_width[level]
+    first, offset, h = plan.first, plan.offset, plan.half_width[level]
     count = offset[level + 1] - offset[level]
-    i = math.floor((p - middle) / (2 * h))
+    i = math.floor((p - plan.middle) / (2 * h))
     i = min(max(i, 0), count + first[level] - 1) if side > 0 else min(max(i, first[level]), -1)
-    return offset[level] + i - first[level], (p - middle) / h - (2 * i + 1)
+    return offset[level] + i - first[level], (p - plan.middle) / h - (2 * i + 1)

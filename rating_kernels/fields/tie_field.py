@@ -53,16 +53,9 @@ def sum_ties(start, stop, mu, rate, weight, tied, below, slope):
     else:
         field = mu[start:stop]
         direct_sums(
-            np.int64(0),
-            stop - start,
-            field,
-            field,
-            rate[start:stop],
-            weight[start:stop],
-            tied[start:stop],
-            below,
-            slope,
-        )
+            np.int64(0), stop - start, field, field, rate[start:stop], weight[start:stop],
+            tied[start:stop], below, slope,
+        )  # fmt: skip
 
 
 @exact
@@ -80,14 +73,8 @@ def _tabulate_ties(start, stop, first, mu, rate, weight, tied):
                 total += weight[i]
             low, high, middle, top_rate, bottom_rate = extremes(field, rate[a:b], weight[a:b])
             check_width(low, high, top_rate, bottom_rate)
-            half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
-            sums = np.zeros((1, offset[-1], 2, NODES // 2))
-            far = np.zeros((1, offset[-1] + len(panel), 2))
-            accumulate(
-                field, rate[a:b], weight[a:b], zero, b - a, middle, top_rate, half_width, panel, offset, sums[0], far[0]
-            )
-            series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
-            read_table(
-                zero, b - a, field, total, low, high, middle, top_rate, half_width, panel, offset, series, guesses,
-                tied[a:b], below, slope,
-            )  # fmt: skip
+            panels = plan(low, high, middle, top_rate, bottom_rate)
+            sums = np.zeros((1, panels.offset[-1], 2, NODES // 2))
+            far = np.zeros((1, panels.offset[-1] + len(panels.first), 2))
+            accumulate(field, rate[a:b], weight[a:b], zero, b - a, panels, sums[0], far[0])
+            read_table(zero, b - a, field, total, finish(sums, far, panels), tied[a:b], below, slope)

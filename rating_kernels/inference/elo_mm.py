@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..core.limits import POINTS, choice, finite, later, non_negative, positive
 from ..core.standings import Floats
 from ..core.system import Prior, check_limits
 
-__all__ = ["EloMMParams", "delta", "rates", "sigma_limit"]
+__all__ = ["EloMMParams", "Rates", "delta", "rates", "sigma_limit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,33 @@ def sigma_limit(params: EloMMParams) -> float:
     return math.sqrt((math.sqrt(g2 * g2 + 4.0 * params.beta**2 * g2) - g2) / 2.0)
 
 
-def rates(params: EloMMParams) -> tuple[Any, ...]:
-    """a, b, c, d and the delays on w: beta^2 = a + b / w and gamma^2 = c w + d days in a round of weight w."""
+class Rates(NamedTuple):
+    """beta^2 = a + b / w and gamma^2 = c w + d days, in a round of weight w.
+
+    Attributes
+    ----------
+    a, b : float
+        Part of the variance of a performance that does not depend on the weight, and the part of a round of weight 1.
+    c, d : float
+        Variance of the drift that a round of weight 1 adds, and that each day since the last round adds.
+    delay : float64[...]
+        Factors on the weight of a player's first rounds.
+    """
+
+    a: float
+    b: float
+    c: float
+    d: float
+    delay: Floats
+
+
+def rates(params: EloMMParams) -> Rates:
+    """Noise and drift of hyperparameters in either form."""
     delay = np.array(params.noob_delay, dtype=np.float64)
     if params.beta is not None and params.gamma is not None:
-        return 0.0, params.beta**2, params.gamma**2, 0.0, delay
+        return Rates(0.0, params.beta**2, params.gamma**2, 0.0, delay)
     u, s2 = params.weight_limit, params.sig_limit**2
-    return s2, (s2 + params.drift_per_day) / u, u * s2, params.drift_per_day, delay
+    return Rates(s2, (s2 + params.drift_per_day) / u, u * s2, params.drift_per_day, delay)
 
 
 def delta(params: EloMMParams, weight: Any, prior: Prior) -> Floats:

@@ -19,7 +19,7 @@ from ..core.system import ConvergenceError, Map
 from ..fields.direct import DIRECT
 from ..fields.field import Table, accumulate, finish, tabulate
 from ..fields.panels import NODES, Plan, check_width, plan, plan_panels
-from .performance import bracket, group_starts, solve_groups, weigh_groups
+from .performance import Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
 
 __all__ = ["FieldSummary", "empty_field", "solve_field", "solve_round", "solve_small", "summarise_field"]
 
@@ -43,7 +43,7 @@ def summarise_field(mu: Floats, sigma: Floats, beta: Floats, round: Rounds, spli
     omega = C3 / np.sqrt(sigma**2 + beta**2)
     first = group_starts(round.lo)
     above, below = weigh_groups(omega, first)
-    table = tabulate(mu, omega, omega, plan_panels(*bracket(mu, omega, first, above, below, split)), map)
+    table = tabulate(mu, omega, omega, plan_panels(*bracket(mu, omega, above, below, split)), map)
     return FieldSummary(mu, omega, first, above, below, round.perf_ceiling[0], table)
 
 
@@ -56,9 +56,8 @@ def solve_field(summary: FieldSummary, split: bool, start: int, stop: int, perf:
         A root was not found; has the first row of the group.
     """
     s = summary
-    failed = solve_groups(
-        start, stop, s.mu, s.omega, s.first, s.above, s.below, split, s.ceiling, True, *s.table.arrays, perf
-    )
+    ranks = Ranks(s.mu, s.omega, s.first, s.above, s.below)
+    failed = solve_groups(start, stop, ranks, split, s.ceiling, True, s.table, perf)
     if failed >= 0:
         raise ConvergenceError("no performance found", int(s.first[failed]))
 
@@ -84,22 +83,17 @@ def solve_round(mu, omega, lo, split, ceiling, result):
     zero, n = np.int64(0), len(mu)
     first = group_starts(lo)
     above, below = weigh_groups(omega, first)
-    low, high, middle, top_rate, bottom_rate = bracket(mu, omega, first, above, below, split)
-    tabulated = n > DIRECT
-    half_width = np.empty(0)
-    panel = offset = np.empty(0, dtype=np.int64)
-    series = guesses = np.empty((0, 0))
+    low, high, middle, top_rate, bottom_rate = bracket(mu, omega, above, below, split)
+    tabulated, table = n > DIRECT, without_table(low, high, middle, top_rate)
     if tabulated:
         check_width(low, high, top_rate, bottom_rate)
-        half_width, panel, offset = plan(low, high, middle, top_rate, bottom_rate)
-        sums = np.zeros((1, offset[-1], 2, NODES // 2))
-        far = np.zeros((1, offset[-1] + len(panel), 2))
-        accumulate(mu, omega, omega, zero, n, middle, top_rate, half_width, panel, offset, sums[0], far[0])
-        series, guesses = finish(sums, far, low, high, middle, top_rate, half_width, panel, offset)
-    return solve_groups(
-        zero, len(above), mu, omega, first, above, below, split, ceiling,
-        tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, result,
-    )  # fmt: skip
+        panels = plan(low, high, middle, top_rate, bottom_rate)
+        sums = np.zeros((1, panels.offset[-1], 2, NODES // 2))
+        far = np.zeros((1, panels.offset[-1] + len(panels.first), 2))
+        accumulate(mu, omega, omega, zero, n, panels, sums[0], far[0])
+        table = finish(sums, far, panels)
+    ranks = Ranks(mu, omega, first, above, below)
+    return solve_groups(zero, len(above), ranks, split, ceiling, tabulated, table, result)
 
 
 @inner_exact

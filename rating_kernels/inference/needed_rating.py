@@ -23,30 +23,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..core.beliefs import Beliefs
 from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.numerics import C3, exp
+from ..core.parts import prior_of
 from ..core.standings import Floats, Ints, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, Prior
 from ..fields.field import table_start, table_sum, tabulate
 from ..fields.panels import HALF_WIDTH, plan_panels
-from .performance import TOLERANCE
+from .performance import TOLERANCE, without_table
 
 __all__ = [
     "HIGHEST_NEED",
     "TIE_SHARE",
     "Changes",
+    "Convention",
     "absorb",
+    "begin_small",
+    "end_small",
     "needed_ratings",
     "perform",
     "prior",
-    "read_rows",
     "solve_directly",
-    "write_rows",
 ]
 
 TIE_SHARE = {"max": 1.0, "avg": 0.5, "min": 0.0}  # place of a tie group between its first and its last position
@@ -59,7 +61,38 @@ _PANELS_EACH, _PANELS = 4.0, 65_536.0  # maximum number a player, and in total, 
 _MARGIN = 0.01  # of a scale: keeps roots off the edges of their brackets
 _TINY = 1e-300
 _STEPS = 200
-_NO_TABLE = np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 0)), np.empty((0, 0))
+
+
+class Convention(NamedTuple):
+    """What a rule means by the needed rating, for kernels.
+
+    Attributes
+    ----------
+    tie_share : float
+        One of :data:`TIE_SHARE`.
+    rate : float
+        1 / scale of the win probability, per rating point.
+    base, own : float
+        As above.
+    whole : bool
+        Search the whole numbers 1 to 7999, as Codeforces' program does: the largest rating with an expected place no
+        better than m, or 1.
+    """
+
+    tie_share: float
+    rate: float
+    base: float
+    own: float
+    whole: bool = False
+
+
+class FieldShape(NamedTuple):
+    """Lowest and highest rating, mean, and width of a field's sum in widths of one logistic law."""
+
+    lowest: float
+    highest: float
+    mean: float
+    width: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +115,7 @@ class Changes:
 
 def prior(params: Any, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1 of a system without drift: beliefs do not change."""
-    read_rows(
-        start, stop, round.player, beliefs.mu, beliefs.sigma, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before
-    )
+    read_rows(start, stop, round.player, beliefs.store, prior)
 
 
 def perform(params: Any, summary: Changes, start: int, stop: int, perf: Floats) -> None:
@@ -105,27 +136,11 @@ def absorb(
 ) -> None:
     """Step 4 of these systems: copy the ratings to the store."""
     outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
-    write_rows(start, stop, round.player, round.time_seconds[0], outcome.mu, outcome.sigma, *beliefs.arrays)
+    write_rows(start, stop, round.player, round.time_seconds[0], outcome, beliefs.store)
 
 
-def needed_ratings(
-    mu: Floats, lo: Ints, hi: Ints, tie_share: float, rate: float, base: float, own: float, whole: bool, map: Map
-) -> tuple[Floats, Floats]:
-    """The expected place and the needed rating of each participant.
-
-    Parameters
-    ----------
-    mu, lo, hi
-        The ``n`` participants in standings order.
-    tie_share
-        One of :data:`TIE_SHARE`.
-    rate
-        1 / scale of the win probability, per rating point.
-    base, own
-        The convention, as above.
-    whole
-        Search the whole numbers 1 to 7999, as Codeforces' program does: the largest rating with an expected place no
-        better than m, or 1.
+def needed_ratings(mu: Floats, lo: Ints, hi: Ints, convention: Convention, map: Map) -> tuple[Floats, Floats]:
+    """The expected place and the needed rating of each of ``n`` participants in standings order.
 
     Returns
     -------
@@ -141,22 +156,19 @@ def needed_ratings(
     -----
     O(n); O(n^2) if ratings are so far apart that a table would have more panels than players.
     """
-    n = len(mu)
-    shape = field_shape(mu, rate)
+    n, rate = len(mu), convention.rate
+    shape: FieldShape = field_shape(mu, rate)
     low, high, mean, _ = shape
     reach = (math.log(n / _ALONE) + _MARGIN) / rate  # at this distance from the field no sum is above _ALONE
     panels = (high - low + 2.0 * reach) * rate / (2.0 * HALF_WIDTH)
-    tabulated = panels < min(_PANELS_EACH * n, _PANELS)
-    table: tuple[Any, ...] = low, high, mean, rate, *_NO_TABLE
+    tabulated, table = panels < min(_PANELS_EACH * n, _PANELS), without_table(low, high, mean, rate)
     if tabulated:
         plan = plan_panels(low - reach, high + reach, mean, rate, rate)
-        table = tabulate(mu, np.full(n, rate), np.ones(n), plan, map).arrays
+        table = tabulate(mu, np.full(n, rate), np.ones(n), plan, map)
     seed, need = np.empty(n), np.empty(n)
 
     def solve(start: int, stop: int) -> None:
-        failed = solve_rows(
-            start, stop, mu, lo, hi, tie_share, rate, base, own, whole, *shape, tabulated, *table, seed, need
-        )
+        failed = solve_rows(start, stop, mu, lo, hi, convention, shape, tabulated, table, seed, need)
         if failed >= 0:
             raise ConvergenceError("no performance found", int(failed))
 
@@ -166,7 +178,7 @@ def needed_ratings(
 
 @exact
 def field_shape(mu, rate):
-    """Lowest and highest rating, mean, and width of the field's sum in widths of one logistic law.
+    """The shape of a field of these ratings.
 
     A normal law of variance v, seen through a logistic one of variance u = pi^2 / (3 rate^2), is approximately logistic
     with variance u + v: the start of searches without a table.
@@ -178,7 +190,8 @@ def field_shape(mu, rate):
     mean = mu[0] + total / len(mu)
     for i in range(len(mu)):
         squares += (mu[i] - mean) * (mu[i] - mean)
-    return low, high, min(max(mean, low), high), math.sqrt(1.0 + rate * rate * squares / (C3 * C3 * len(mu)))
+    width = math.sqrt(1.0 + rate * rate * squares / (C3 * C3 * len(mu)))
+    return FieldShape(low, high, min(max(mean, low), high), width)
 
 
 @inner_kernel
@@ -198,37 +211,38 @@ def _direct(p, side, i, own, mu, rate):
 
 
 @inner_exact
-def _from_table(p, side, i, own, mu, rate, middle, half_width, panel, offset, series):
+def _from_table(p, side, i, own, mu, rate, table):
     """The result of :func:`_direct` from the table, for the side of the middle where ``p`` is."""
-    value, slope = table_sum(p, side, middle, half_width, panel, offset, series)
+    value, slope = table_sum(p, side, table)
     q = 1.0 / (1.0 + exp(side * (p - mu[i]) * rate))
     return value - (1.0 - own) * q, abs(slope) - (1.0 - own) * rate * q * (1.0 - q)
 
 
 @inner_exact
-def _level(
-    i, above, below, own, whole, mu, rate, lowest, highest, mean, width,
-    tabulated, low, high, middle, half_width, panel, offset, series, guesses,
-):  # fmt: skip
+def _level(i, above, below, mu, convention, shape, tabulated, table):
     """The rating with expected numbers ``above`` and ``below`` of better and worse players; NaN if it is not found.
 
-    Newton's method for the logarithm of the odds, which is almost linear, also in the tails.
+    Newton's method for the logarithm of the odds, which is almost linear, also in the tails. In whole numbers the
+    search has two phases. The first one finds the root in real numbers; its floor is the answer unless rounding could
+    have moved the root across a whole number. Then the second phase (``deciding``) evaluates the sum once more, at that
+    whole number, and the answer is this number or the one below.
     """
+    rate, own, middle = convention.rate, convention.own, table.plan.middle
     odds = math.log(above / below)
-    lower, upper = lowest - (odds + _MARGIN) / rate, highest - (odds - _MARGIN) / rate
-    p = mean - width * odds / rate
+    lower, upper = shape.lowest - (odds + _MARGIN) / rate, shape.highest - (odds - _MARGIN) / rate
+    p = shape.mean - shape.width * odds / rate
     if tabulated:
-        p = table_start(above - below, low, high, guesses)
+        p = table_start(above - below, table)
         if own < 1.0:  # the table includes the player
             q = 1.0 / (1.0 + exp((p - mu[i]) * rate))
-            p = table_start(above - below + (1.0 - own) * (2.0 * q - 1.0), low, high, guesses)
+            p = table_start(above - below + (1.0 - own) * (2.0 * q - 1.0), table)
     p = min(max(p, lower), upper)
     last = upper - lower
     deciding = False
     for _ in range(_STEPS):
         if tabulated:
             side = 1.0 if p >= middle else -1.0
-            value, slope = _from_table(p, side, i, own, mu, rate, middle, half_width, panel, offset, series)
+            value, slope = _from_table(p, side, i, own, mu, rate, table)
         else:
             side = 1.0 if above <= below else -1.0
             value, slope = _direct(p, side, i, own, mu, rate)
@@ -249,7 +263,7 @@ def _level(
         p += step
         last = abs(step)
         if last * rate <= (TOLERANCE if newton else 1e-13):
-            if not whole:
+            if not convention.whole:
                 return p
             nearest = math.floor(p + 0.5)
             if abs(p - nearest) * slope > _DOUBT * target:
@@ -259,18 +273,15 @@ def _level(
 
 
 @exact
-def solve_rows(
-    start, stop, mu, lo, hi, tie_share, rate, base, own, whole, lowest, highest, mean, width,
-    tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, seed, need,
-):  # fmt: skip
+def solve_rows(start, stop, mu, lo, hi, convention, shape, tabulated, table, seed, need):
     """Write ``seed`` and ``need`` of rows ``start`` to ``stop - 1``; returns -1, or the first row without a root."""
-    n = len(mu)
+    n, (tie_share, rate, base, own, whole) = len(mu), convention
     end = base + n - 1.0 + own  # the sum takes m from base to here
     for i in range(start, stop):
-        side = 1.0 if mu[i] >= middle else -1.0
+        side = 1.0 if mu[i] >= table.plan.middle else -1.0
         near = 0.0
         if tabulated:
-            near, _ = _from_table(mu[i], side, i, 0.0, mu, rate, middle, half_width, panel, offset, series)
+            near, _ = _from_table(mu[i], side, i, 0.0, mu, rate, table)
         if near < 0.5:
             near, _ = _direct(mu[i], side, i, 0.0, mu, rate)
         losses, wins = (near, n - 1.0 - near) if side > 0.0 else (n - 1.0 - near, near)
@@ -284,11 +295,7 @@ def solve_rows(
         target = min(above, below)
         p = mu[i]
         if n > 1 and abs(expected - target) > EQUAL * target:  # else mu itself, also where the curve is flat
-            p = _level(
-                i, above, below, own, whole, mu, rate, lowest, highest, mean, width,
-                tabulated and target >= _ALONE,
-                low, high, middle, half_width, panel, offset, series, guesses,
-            )  # fmt: skip
+            p = _level(i, above, below, mu, convention, shape, tabulated and target >= _ALONE, table)
         if not math.isfinite(p):
             return i
         need[i] = min(max(p, LOWEST_NEED), HIGHEST_NEED) if whole and n > 1 else p
@@ -296,30 +303,43 @@ def solve_rows(
 
 
 @inner_exact
-def solve_directly(mu, lo, hi, tie_share, rate, base, own, whole, seed, need):
+def solve_directly(mu, lo, hi, convention, seed, need):
     """Needed ratings of all rows of a small round, without a table."""
-    zero, no_table = np.int64(0), np.bool_(False)
-    low, high, mean, width = field_shape(mu, rate)
-    return solve_rows(
-        zero, len(mu), mu, lo, hi, tie_share, rate, base, own, whole, low, high, mean, width,
-        no_table, low, high, mean, rate, np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64),
-        np.empty((0, 0)), np.empty((0, 0)), seed, need,
-    )  # fmt: skip
+    zero, no = np.int64(0), np.bool_(False)
+    shape = field_shape(mu, convention.rate)
+    bounds = without_table(shape.lowest, shape.highest, shape.mean, convention.rate)
+    return solve_rows(zero, len(mu), mu, lo, hi, convention, shape, no, bounds, seed, need)
 
 
 @exact
-def read_rows(begin, end, player, mu, sigma, n_rounds, mu_prior, sigma_prior, n_before):
+def read_rows(begin, end, player, store, prior):
     """Step 1 of systems without drift: read the beliefs."""
     for i in range(begin, end):
         row = player[i]
-        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], store.sigma[row], store.n_rounds[row]
 
 
 @exact
-def write_rows(begin, end, player, time_seconds, mu_after, sigma_after, mu, sigma, n_rounds, last_time):
+def write_rows(begin, end, player, time_seconds, outcome, store):
     """Step 4 of these systems: write the beliefs."""
     for i in range(begin, end):
         row = player[i]
-        mu[row], sigma[row] = mu_after[i], sigma_after[i]
-        n_rounds[row] += 1
-        last_time[row] = max(last_time[row], time_seconds)
+        store.mu[row], store.sigma[row] = outcome.mu[i], outcome.sigma[i]
+        store.n_rounds[row] += 1
+        store.last_time[row] = max(store.last_time[row], time_seconds)
+
+
+@inner_exact
+def begin_small(player, lo, hi, convention, store, rows, seed):
+    """Steps 1 to 3 of one small round: ``rows.perf`` receives the needed ratings; returns as :func:`solve_rows`."""
+    prior = prior_of(rows, np.empty(0))
+    read_rows(np.int64(0), len(player), player, store, prior)
+    return solve_directly(prior.mu, lo, hi, convention, seed, rows.perf)
+
+
+@inner_exact
+def end_small(player, time_seconds, store, rows):
+    """Step 4 of one small round, whose new ratings are in ``rows.mu``."""
+    for k in range(len(player)):
+        rows.sigma[k] = rows.sigma_prior[k]
+    write_rows(np.int64(0), len(player), player, time_seconds, rows, store)

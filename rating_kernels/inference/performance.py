@@ -14,19 +14,44 @@ below: neither subtracts large numbers.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from ..core.jit import exact, inner_kernel
+from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.numerics import exp
+from ..core.standings import Floats, Longs
 from ..fields.direct import direct_sum
-from ..fields.field import table_start, table_sum
+from ..fields.field import Table, table_start, table_sum
+from ..fields.panels import Plan
 
-__all__ = ["MARGIN", "STEPS", "TOLERANCE", "bracket", "group_starts", "solve_groups", "weigh_groups"]
+__all__ = [
+    "MARGIN", "STEPS", "TOLERANCE", "Ranks", "bracket", "group_starts", "solve_groups", "weigh_groups", "without_table",
+]  # fmt: skip
 
 TOLERANCE = 3e-7  # of a scale: Newton's next error is at most the square of its last step, 1e-13 of a scale
 MARGIN = 0.01  # scales: keeps roots off the edges of the bracket
 STEPS = 200
+
+
+class Ranks(NamedTuple):
+    """A field in the order of its places, for kernels.
+
+    Attributes
+    ----------
+    mu, omega : float64[n]
+        Mean of each prior performance, and its rate 1 / scale, which is also its weight.
+    first : int64[groups + 1]
+        As :func:`group_starts`.
+    above, below : float64[groups]
+        As :func:`weigh_groups`.
+    """
+
+    mu: Floats
+    omega: Floats
+    first: Longs
+    above: Floats
+    below: Floats
 
 
 @exact
@@ -64,7 +89,7 @@ def weigh_groups(omega, first):
 
 
 @exact
-def bracket(mu, omega, first, above, below, split):
+def bracket(mu, omega, above, below, split):
     """Extremes of the field and an interval that holds the root of every group.
 
     With e a group's own weight (half of it when ties are split) and L = ln((W_below + e) / (W_above + e)), its root is
@@ -96,6 +121,13 @@ def bracket(mu, omega, first, above, below, split):
     return low, high, middle, top_rate, bottom_rate
 
 
+@inner_exact
+def without_table(low, high, middle, top_rate):
+    """The bounds of a field that is summed term by term."""
+    none = np.empty(0, dtype=np.int64)
+    return Table(Plan(low, high, middle, top_rate, np.empty(0), none, none), np.empty((0, 0)), np.empty((0, 0)))
+
+
 @inner_kernel
 def _own_terms(p, side, mu, omega, start, stop):
     """Sum over a tie group of omega_j F_j(p) (side +1) or omega_j (1 - F_j(p)) (-1), and of omega_j^2 F_j (1 - F_j)."""
@@ -109,17 +141,18 @@ def _own_terms(p, side, mu, omega, start, stop):
 
 
 @exact
-def solve_groups(
-    start, stop, mu, omega, first, above, below, split, ceiling,
-    tabulated, low, high, middle, top_rate, half_width, panel, offset, series, guesses, perf,
-):  # fmt: skip
+def solve_groups(start, stop, ranks, split, ceiling, tabulated, table, perf):
     """Write the performance of every member of groups ``start`` to ``stop - 1`` into ``perf``.
+
+    ``table`` has the field's sum if ``tabulated``, and else the plan's bounds only (:func:`without_table`).
 
     Returns
     -------
     int
         -1, or the first group whose root was not found.
     """
+    mu, omega, first, above, below = ranks
+    low, high, middle, top_rate = table.plan.low, table.plan.high, table.plan.middle, table.plan.top_rate
     zero = np.int64(0)
     p = mu[0]  # without a table each search starts at the last root: such fields are not divided
     for g in range(start, stop):
@@ -128,7 +161,7 @@ def solve_groups(
         for j in range(a, b):
             tied += omega[j]
         if tabulated:
-            p = table_start(above[g] - below[g], low, high, guesses)
+            p = table_start(above[g] - below[g], table)
         lower, upper = low, high
         p = min(max(p, lower), upper)
         last = upper - lower
@@ -136,7 +169,7 @@ def solve_groups(
         for _ in range(STEPS):
             if tabulated:
                 side = 1.0 if p >= middle else -1.0
-                value, slope = table_sum(p, side, middle, half_width, panel, offset, series)
+                value, slope = table_sum(p, side, table)
                 rest = 0.0
             else:
                 side = 1.0 if below[g] >= above[g] else -1.0

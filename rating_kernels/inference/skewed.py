@@ -20,6 +20,7 @@ grows with perf. The term tau L of the logistic side is at most tau / b, so that
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from ..core.numerics import C3, exp
 from .diffusion import elapsed_days, practice_gain
 
 __all__ = [
+    "Growth",
+    "Law",
     "absorb_rows",
     "change_of_mean",
     "diffuse_rows",
@@ -63,24 +66,39 @@ share_of_skew, shift_of_mean = inner_exact(skew_share), inner_exact(mean_shift) 
 _variance = inner_exact(noise_variance)
 
 
+class Law(NamedTuple):
+    """Performances in a round of weight 1: spread above the skill, skew, whether the lower side is normal."""
+
+    beta: float
+    skew: float
+    normal: bool
+
+
+class Growth(NamedTuple):
+    """How skills change between rounds: practice and the rounds that halve it, drift by round and by day."""
+
+    practice: float
+    practice_rounds: float
+    gamma: float
+    drift_per_day: float
+
+
 @exact
-def diffuse_rows(
-    begin, end, player, time_seconds, weight, tau, beta, skew, practice, practice_rounds, gamma, drift_per_day,
-    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, noise, n_before,
-):  # fmt: skip
+def diffuse_rows(begin, end, player, time_seconds, weight, tau, law, growth, store, prior):
     """Add practice and drift to the beliefs of rows ``player[begin:end]``; newcomers stay as they are.
 
-    ``noise`` receives the standard deviation of each performance.
+    ``prior.beta`` receives the standard deviation of each performance.
     """
-    deviation = math.sqrt(_variance(tau, beta, skew, weight))
+    mu, sigma, gamma = store.mu, store.sigma, growth.gamma
+    deviation = math.sqrt(_variance(tau, law.beta, law.skew, weight))
     for i in range(begin, end):
         row = player[i]
-        n = n_rounds[row]
+        n = store.n_rounds[row]
         if n > 0:
-            mu[row] += tau * practice_gain(n, practice, practice_rounds)
-            days = elapsed_days(time_seconds, last_time[row])
-            sigma[row] = math.sqrt(sigma[row] * sigma[row] + gamma * gamma * weight + drift_per_day * days)
-        mu_prior[i], sigma_prior[i], noise[i], n_before[i] = mu[row], sigma[row], deviation, n
+            mu[row] += tau * practice_gain(n, growth.practice, growth.practice_rounds)
+            days = elapsed_days(time_seconds, store.last_time[row])
+            sigma[row] = math.sqrt(sigma[row] * sigma[row] + gamma * gamma * weight + growth.drift_per_day * days)
+        prior.mu[i], prior.sigma[i], prior.beta[i], prior.n_before[i] = mu[row], sigma[row], deviation, n
 
 
 @inner_exact
@@ -132,19 +150,20 @@ def change_of_mean(surprise, variance, precision, linear, bounded, scale):
 
 @exact
 def absorb_rows(
-    begin, end, player, time_seconds, weight, tau, beta, skew, normal, members, mu_prior, sigma_prior, noise, perf,
-    mu, sigma, n_rounds, last_time, mu_after, sigma_after,
+    begin, end, player, time_seconds, weight, tau, law, members, prior, store, outcome
 ):  # fmt: skip
-    """Absorb performances into the beliefs of rows ``player[begin:end]``; ``normal`` chooses the lower side.
+    """Absorb performances into the beliefs of rows ``player[begin:end]``.
 
-    ``members``: ``noise`` differs between the rows, which are members of teams. Both sides of a row's law are as much
-    wider as its noise, so that the skew stays.
+    ``members``: ``prior.beta`` differs between the rows, which are members of teams. Both sides of a row's law are as
+    much wider as its noise, so that the skew stays.
 
     Returns
     -------
     int
         -1, or the first index without a new mean.
     """
+    beta, skew, normal = law
+    noise, perf = prior.beta, outcome.perf
     whole_precision = weight / (beta * beta)
     whole_scale = skew * beta / (C3 * math.sqrt(weight))
     whole_linear = whole_precision * (1.0 - tau)  # coefficient of the linear terms of the lower side
@@ -156,8 +175,8 @@ def absorb_rows(
         row = player[i]
         share = variance_alone / (noise[i] * noise[i]) if members else 1.0
         precision, linear, scale = whole_precision * share, whole_linear * share, whole_scale / math.sqrt(share)
-        variance = sigma_prior[i] * sigma_prior[i]
-        surprise = perf[i] - mu_prior[i]
+        variance = prior.sigma[i] * prior.sigma[i]
+        surprise = perf[i] - prior.mu[i]
         if surprise >= 0.0:
             change = surprise * (variance * precision / (1.0 + variance * precision))
         elif not logistic:
@@ -170,9 +189,9 @@ def absorb_rows(
             change = -variance * (linear * 2.0 * scale * u + tau * (1.0 - e) / (1.0 + e) / scale)
         if not math.isfinite(change):
             return i
-        mu[row] = mu_prior[i] + change
-        sigma[row] = noise[i] * math.sqrt(variance / (variance + noise[i] * noise[i]))
-        mu_after[i], sigma_after[i] = mu[row], sigma[row]
-        n_rounds[row] += 1
-        last_time[row] = max(last_time[row], time_seconds)
+        store.mu[row] = prior.mu[i] + change
+        store.sigma[row] = noise[i] * math.sqrt(variance / (variance + noise[i] * noise[i]))
+        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
+        store.n_rounds[row] += 1
+        store.last_time[row] = max(store.last_time[row], time_seconds)
     return -1

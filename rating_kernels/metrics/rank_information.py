@@ -97,7 +97,7 @@ def _inform(hi, mu, deviation, normal, value, level):
     finest = top_rate * FINER if normal else top_rate
     if not ((high - low) * finest <= 2.0 * HALF_WIDTH * PANELS and finest <= RATES * bottom_rate):
         return False
-    half_width, first, offset, series, guesses = _tabulate(mu, rate, normal, low, high, middle, finest, bottom_rate)
+    table = _tabulate(mu, rate, normal, plan(low, high, middle, finest, bottom_rate))
     levels = np.empty(PARTS)
     start = 0
     while start < n:
@@ -106,7 +106,7 @@ def _inform(hi, mu, deviation, normal, value, level):
         field, mean = 0.0, 0.0
         for part in range(parts):
             above = start + (stop - start) * (part + 0.5) / parts
-            p, slope = _level(above, n, low, high, top_rate, middle, half_width, first, offset, series, guesses)
+            p, slope = _level(above, n, top_rate, table)
             levels[part] = p
             if not slope > _THIN * top_rate:
                 slope = 0.0
@@ -122,20 +122,18 @@ def _inform(hi, mu, deviation, normal, value, level):
 
 
 @inner_exact
-def _tabulate(mu, rate, normal, low, high, middle, finest, bottom_rate):
-    """The panels, and :func:`.field.finish`."""
-    n, zero = len(mu), np.int64(0)
-    half_width, first, offset = plan(low, high, middle, finest, bottom_rate)
-    sums = np.zeros((1, offset[-1], 2, NODES // 2))
-    far = np.zeros((1, offset[-1] + len(first), 2))
+def _tabulate(mu, rate, normal, panels):
+    """:func:`.field.finish` of a field on these panels."""
+    n, zero, levels = len(mu), np.int64(0), len(panels.first)
+    sums = np.zeros((1, panels.offset[-1], 2, NODES // 2))
+    far = np.zeros((1, panels.offset[-1] + levels, 2))
     if normal:
-        ends = np.zeros((len(first), 2))
-        accumulate_densities(mu, rate, middle, finest, half_width, first, offset, sums[0], ends)
-        integrate(sums[0], ends, half_width, first, offset)
+        ends = np.zeros((levels, 2))
+        accumulate_densities(mu, rate, panels, sums[0], ends)
+        integrate(sums[0], ends, panels)
     else:
-        accumulate(mu, rate, np.ones(n), zero, n, middle, finest, half_width, first, offset, sums[0], far[0])
-    series, guesses = finish(sums, far, low, high, middle, finest, half_width, first, offset)
-    return half_width, first, offset, series, guesses
+        accumulate(mu, rate, np.ones(n), zero, n, panels, sums[0], far[0])
+    return finish(sums, far, panels)
 
 
 @inner_exact
@@ -155,19 +153,19 @@ def _mean_log_density(levels, parts, mu, rate, normal):
 
 
 @inner_exact
-def _level(above, n, low, high, top_rate, middle, half_width, first, offset, series, guesses):
+def _level(above, n, top_rate, table):
     """The level p with S(p) = ``above``, and -S'(p): Newton's method within a bracket.
 
     Each step is at most half of the last. The slope is extrapolated over the last step, whose square is rounding.
     """
-    p = table_start(2.0 * above - n, low, high, guesses)
-    lower, upper = low, high
+    p = table_start(2.0 * above - n, table)
+    lower, upper = table.plan.low, table.plan.high
     p = min(max(p, lower), upper)
     last = upper - lower
     slope, bend, step = 0.0, 0.0, 0.0
     for _ in range(_STEPS):
-        side = 1.0 if p >= middle else -1.0
-        value, slope, bend = _curvature(p, side, middle, half_width, first, offset, series)
+        side = 1.0 if p >= table.plan.middle else -1.0
+        value, slope, bend = _curvature(p, side, table)
         excess = value - above if side > 0.0 else (n - above) - value
         slope *= side
         bend *= side
@@ -187,12 +185,13 @@ def _level(above, n, low, high, top_rate, middle, half_width, first, offset, ser
 
 
 @inner_exact
-def _curvature(p, side, middle, half_width, first, offset, series):
+def _curvature(p, side, table):
     """``S(p)`` or ``M(p)`` as :func:`.field.table_sum`, its slope and its second derivative."""
+    plan, series = table.plan, table.series
     value, slope, bend = 0.0, 0.0, 0.0
-    for level in range(len(first)):
-        h = half_width[level]
-        panel, x = panel_at(p, side, level, middle, half_width, first, offset)
+    for level in range(len(plan.first)):
+        h = plan.half_width[level]
+        panel, x = panel_at(p, side, level, plan)
         x2 = 2 * x
         b1, b2, c1, c2, d1, d2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for m in range(NODES - 1, 0, -1):  # Clenshaw, both derivatives of the recurrence beside it

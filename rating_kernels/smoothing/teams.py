@@ -22,8 +22,8 @@ import numpy as np
 
 from ..core.beliefs import Map
 from ..core.standings import Floats, Rounds
-from ..core.system import ConvergenceError
-from ..inference.teams.members import credit_members, describe_teams
+from ..core.system import ConvergenceError, TeamLaws
+from ..inference.teams.members import Members, credit_members, describe_teams
 from .params import Smoothing, noise
 from .rounds import solve_rounds
 
@@ -52,18 +52,16 @@ def solve_teams(params: Smoothing, rounds: Rounds, map: Map, mean: Floats, varia
         teams = field.describe(start, stop, mean, sigma)
         field.variance[teams] = np.where(
             field.alone[teams], variance[field.first[teams]],
-            np.square(field.sigma[teams]) + np.square(field.beta[teams]) - field.of_round[teams],
+            np.square(field.laws.sigma[teams]) + np.square(field.laws.beta[teams]) - field.of_round[teams],
         )  # fmt: skip
         failed = solve_rounds(
-            start, stop, field.offsets, field.lo, field.noise, field.shift, ceiling, split, field.mu, field.variance,
-            shown,
+            start, stop, field.offsets, field.lo, field.noise, field.shift, ceiling, split, field.laws.mu,
+            field.variance, shown,
         )  # fmt: skip
         if failed >= 0:
             raise ConvergenceError("no performance found", int(rounds.offsets[failed]))
-        credit_members(
-            teams.start, teams.stop, field.bounds, own, field.weight, mean, sigma, field.mu, field.beta, shown,
-            field.of_row, perf,
-        )  # fmt: skip
+        members = Members(mean, sigma, field.of_row)
+        credit_members(teams.start, teams.stop, field.bounds, own, members, field.laws, shown, perf)
 
     map(work, rounds.n_rows)
 
@@ -102,10 +100,8 @@ def settle_weights(params: Smoothing, rounds: Rounds, map: Map, cavities: Callab
         def work(first: int, last: int, sigma: Floats = sigma, noises: Floats = noises) -> None:
             start, stop = np.searchsorted(rounds.offsets[:-1], (first, last))
             teams = field.describe(start, stop, mean, sigma)
-            credit_members(
-                teams.start, teams.stop, field.bounds, own, field.weight, mean, sigma, field.mu, field.beta, field.mu,
-                noises, perf,
-            )  # fmt: skip
+            members = Members(mean, sigma, noises)
+            credit_members(teams.start, teams.stop, field.bounds, own, members, field.laws, field.laws.mu, perf)
 
         map(work, rounds.n_rows)
         weight = np.where(as_given, given, spread / np.square(noises))
@@ -122,7 +118,7 @@ class _Field:
         assert rounds.teams is not None
         if params.team != "mean":
             raise ValueError(f"smoothing has no rule for contests of teams with team={params.team}; set team=mean")
-        self.bounds, self._share = rounds.teams
+        self._teams, self.bounds = rounds.teams, rounds.teams.offsets
         self._apart = params.team_noise == "members"
         self.first, self.alone = self.bounds[:-1], np.diff(self.bounds) == 1
         self.offsets = np.searchsorted(self.bounds, rounds.offsets)
@@ -130,14 +126,11 @@ class _Field:
         self.noise, self.shift = noise(params, rounds)
         self.of_round = np.repeat(self.noise, np.diff(self.offsets))
         self.of_row = np.sqrt(np.repeat(self.noise, np.diff(rounds.offsets)))
-        self.weight = np.empty(rounds.n_rows)
-        self.mu, self.sigma, self.beta, self.variance = (np.empty(self.n) for _ in range(4))
+        self.variance = np.empty(self.n)
+        self.laws = TeamLaws(np.empty(rounds.n_rows), np.empty(self.n), np.empty(self.n), np.empty(self.n))
 
     def describe(self, start: int, stop: int, mean: Floats, sigma: Floats) -> slice:
         """Write the laws of the teams of rounds ``start`` to ``stop - 1``, and return their rows."""
         a, b = self.offsets[start], self.offsets[stop]
-        describe_teams(
-            a, b, self.bounds, self._share, False, self._apart, mean, sigma, self.of_row, self.weight,
-            self.mu, self.sigma, self.beta,
-        )  # fmt: skip
+        describe_teams(a, b, self._teams, False, self._apart, Members(mean, sigma, self.of_row), self.laws)
         return slice(a, b)

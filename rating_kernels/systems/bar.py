@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -31,14 +31,15 @@ from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
 from ..core.numerics import C3
+from ..core.parts import prior_of, rows_part
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, TeamLaws, check_limits
 from ..fields.pairs.pair_field import KINDS, direct_sums, pair_sums
 from ..fields.rank_scan import direct_worse_sums, worse_sums
 from ..inference.performance import group_starts
 from ..inference.teams.laws import add_skills
-from ..inference.teams.members import sum_members
-from ..inference.teams.rounds import cut_teams, field_of_teams, sum_teams, team_columns, team_scratch
+from ..inference.teams.members import Members
+from ..inference.teams.rounds import field_of_teams, sum_teams, summed_rows, team_columns, team_space
 from ..inference.win_probability import logistic
 
 __all__ = ["BAR", "DEFAULTS", "SYSTEM", "PairSums"]
@@ -132,10 +133,7 @@ def performance_law(params: BAR, weight: Any, participants: Any, prior: Prior) -
 
 def prior(params: BAR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: skills drift."""
-    _diffuse_rows(
-        start, stop, round.player, params.sig_drift, beliefs.mu, beliefs.sigma, beliefs.n_rounds,
-        prior.mu, prior.sigma, prior.n_before,
-    )  # fmt: skip
+    _diffuse_rows(start, stop, round.player, params.sig_drift, beliefs.store, prior)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ class PairSums:
 
 def summarise(params: BAR, prior: Prior, round: Rounds, map: Map) -> PairSums:
     """Step 2: the sums over all pairs."""
-    unit, power, _, beta2 = _rules(params, round.weight[0])
+    unit, power, _, beta2, _ = _rules(params, round.weight[0])
     first, variance = group_starts(round.lo), np.empty(len(prior.mu))
     _widen(prior.sigma, beta2, unit, variance)
     sums = pair_sums(["logistic", f"spread{power}"] if power else ["logistic"], prior.mu, variance, map)
@@ -184,26 +182,27 @@ def absorb(
     outcome: Outcome,
 ) -> None:
     """Step 4: Omega and Delta of Algorithm 1, or the engine's mean and its shrinking of sigma."""
+    sums = Sums(summary.won, summary.lost, summary.info)
     _absorb_rows(
-        start, stop, summary.first[-1], round.player, round.time_seconds[0], *_rules(params, round.weight[0]),
-        params.kappa, prior.mu, prior.sigma, summary.won, summary.lost, summary.info,
-        *beliefs.arrays, outcome.mu, outcome.sigma,
+        start, stop, summary.first[-1], round.player, round.time_seconds[0], _rules(params, round.weight[0]), prior,
+        sums, beliefs.store, outcome,
     )  # fmt: skip
 
 
 def rate_teams(params: BAR, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
     """All four steps for a round of teams, which are compared with each other."""
     assert round.teams is not None
-    n, bounds, before = round.n_rows, round.teams.offsets, outcome.prior
+    n, bounds, before, rules = round.n_rows, round.teams.offsets, outcome.prior, _rules(params, round.weight[0])
     weight, before.beta[:] = np.empty(n), 0.0  # the noise of a team is that of a player
     map(lambda start, stop: prior(params, beliefs, round, start, stop, before), n)
     team = sum_teams(round, before, weight, map)
-    sums = summarise(params, team, field_of_teams(round), map)
+    summary = summarise(params, team, field_of_teams(round), map)
+    laws = TeamLaws(weight, team.mu, team.sigma, team.beta)
+    sums = Sums(summary.won, summary.lost, summary.info)
     map(
         lambda start, stop: _absorb_members(
-            start, stop, len(team.mu), bounds, round.player, round.time_seconds[0], *_rules(params, round.weight[0]),
-            params.kappa, weight, before.mu, before.sigma, team.sigma, sums.won, sums.lost, sums.info,
-            *beliefs.arrays, outcome.mu, outcome.sigma,
+            start, stop, len(team.mu), bounds, round.player, round.time_seconds[0], rules, before, laws, sums,
+            beliefs.store, outcome,
         ),
         len(team.mu),
     )  # fmt: skip
@@ -211,31 +210,56 @@ def rate_teams(params: BAR, beliefs: Beliefs, round: Rounds, map: Map, outcome: 
 
 def rate_small(params: BAR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, *team_columns(rounds),
-        params.sig_drift, *_rules(params), params.kappa, *beliefs.arrays,
-        outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
-    )  # fmt: skip
+    _rate_small(rounds.columns, team_columns(rounds), params.sig_drift, _rules(params), beliefs.store, outcome)
 
 
-def _rules(params: BAR, weight: float = 1.0) -> tuple[float, int, bool, float]:
-    """The differences between the variants, in the order of the kernels' arguments.
+class Rules(NamedTuple):
+    """The differences between the variants, for kernels.
 
-    Units of the logistic law for one rating point, the power of c in ``info`` (0 if sigma is independent of opponents),
-    whether an opponent's information is divided by their number, and beta^2 in a round of this weight.
+    Attributes
+    ----------
+    unit : float
+        Units of the logistic law for one rating point.
+    power : int
+        The power of c in ``info``; 0 if sigma is independent of opponents.
+    per_team : bool
+        Whether an opponent's information is divided by their number.
+    beta2 : float
+        beta^2 in a round.
+    kappa : float
     """
+
+    unit: float
+    power: int
+    per_team: bool
+    beta2: float
+    kappa: float
+
+
+class Sums(NamedTuple):
+    """The columns of :class:`PairSums`, for kernels."""
+
+    won: Floats
+    lost: Floats
+    info: Floats
+
+
+def _rules(params: BAR, weight: float = 1.0) -> Rules:
+    """The rules in a round of this weight."""
     beta2 = float(params.beta or 0.0) ** 2 / weight
     if params.variant == "allpairs_mean":
-        return 1.0 / C3, 0, False, beta2
-    return 1.0, 3 if params.gamma == "sigma_over_c" else 2, params.gamma == "one_over_teams", beta2
+        return Rules(1.0 / C3, 0, False, beta2, params.kappa)
+    power = 3 if params.gamma == "sigma_over_c" else 2
+    return Rules(1.0, power, params.gamma == "one_over_teams", beta2, params.kappa)
 
 
 @exact
-def _diffuse_rows(begin, end, player, drift, mu, sigma, n_rounds, mu_prior, sigma_prior, n_before):
+def _diffuse_rows(begin, end, player, drift, store, prior):
+    sigma = store.sigma
     for i in range(begin, end):
         row = player[i]
         sigma[row] = math.sqrt(sigma[row] * sigma[row] + drift * drift)
-        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], sigma[row], store.n_rounds[row]
 
 
 @exact
@@ -246,13 +270,12 @@ def _widen(sigma, beta2, unit, variance):
 
 
 @exact
-def _absorb_rows(
-    begin, end, n, player, time_seconds, unit, power, per_team, beta2, kappa, mu_prior, sigma_prior, won, lost, info,
-    mu, sigma, n_rounds, last_time, mu_after, sigma_after,
-):  # fmt: skip
+def _absorb_rows(begin, end, n, player, time_seconds, rules, prior, sums, store, outcome):
+    unit, power, per_team, beta2, kappa = rules
+    won, lost, info = sums
     for i in range(begin, end):
         row = player[i]
-        variance = sigma_prior[i] * sigma_prior[i]
+        variance = prior.sigma[i] * prior.sigma[i]
         step = variance * unit * (won[i] - lost[i])
         if power == 0:
             step /= n
@@ -262,27 +285,27 @@ def _absorb_rows(
             if power == 2:
                 known = variance * (info[i] - 0.25 / own)
             else:
-                known = variance * sigma_prior[i] * (info[i] - 0.25 / (own * math.sqrt(own)))
+                known = variance * prior.sigma[i] * (info[i] - 0.25 / (own * math.sqrt(own)))
             known = known / n if per_team else known
-        mu[row] = mu_prior[i] + step
-        sigma[row] = sigma_prior[i] * math.sqrt(max(1.0 - known, kappa))
-        mu_after[i], sigma_after[i] = mu[row], sigma[row]
-        n_rounds[row] += 1
-        last_time[row] = max(last_time[row], time_seconds)
+        store.mu[row] = prior.mu[i] + step
+        store.sigma[row] = prior.sigma[i] * math.sqrt(max(1.0 - known, kappa))
+        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
+        store.n_rounds[row] += 1
+        store.last_time[row] = max(store.last_time[row], time_seconds)
 
 
 @exact
-def _absorb_members(
-    start, stop, n, bounds, player, time_seconds, unit, power, per_team, beta2, kappa, weight, mu_prior, sigma_prior,
-    team_sigma, won, lost, info, mu, sigma, n_rounds, last_time, mu_after, sigma_after,
-):  # fmt: skip
+def _absorb_members(start, stop, n, bounds, player, time_seconds, rules, prior, laws, sums, store, outcome):
     """Absorb the results of teams ``start`` to ``stop - 1`` out of ``n``; a team of one is as in ``_absorb_rows``."""
+    unit, power, per_team, beta2, kappa = rules
+    won, lost, info = sums
+    weight = laws.weight
     for t in range(start, stop):
-        variance = team_sigma[t] * team_sigma[t]
+        variance = laws.sigma[t] * laws.sigma[t]
         own = 2.0 * (variance + beta2)  # c^2 against oneself
         for k in range(bounds[t], bounds[t + 1]):
             row = player[k]
-            part = sigma_prior[k] * sigma_prior[k]
+            part = prior.sigma[k] * prior.sigma[k]
             step = part * unit * (won[t] - lost[t])
             if power == 0:
                 step /= n
@@ -291,50 +314,41 @@ def _absorb_members(
                 if power == 2:
                     known = part * (info[t] - 0.25 / own)
                 else:
-                    known = part * team_sigma[t] * (info[t] - 0.25 / (own * math.sqrt(own)))
+                    known = part * laws.sigma[t] * (info[t] - 0.25 / (own * math.sqrt(own)))
                 known = known / n if per_team else known
-            mu[row] = mu_prior[k] + weight[k] * step
-            sigma[row] = sigma_prior[k] * math.sqrt(max(1.0 - weight[k] * weight[k] * known, kappa))
-            mu_after[k], sigma_after[k] = mu[row], sigma[row]
-            n_rounds[row] += 1
-            last_time[row] = max(last_time[row], time_seconds)
+            store.mu[row] = prior.mu[k] + weight[k] * step
+            store.sigma[row] = prior.sigma[k] * math.sqrt(max(1.0 - weight[k] * weight[k] * known, kappa))
+            outcome.mu[k], outcome.sigma[k] = store.mu[row], store.sigma[row]
+            store.n_rounds[row] += 1
+            store.last_time[row] = max(store.last_time[row], time_seconds)
 
 
 @exact
-def _rate_small(
-    offsets, player, lo, time_seconds, weight, team, bounds, share, drift, unit, power, per_team, beta2, kappa,
-    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
-    zero = np.int64(0)
+def _rate_small(rounds, teams, drift, rules, store, outcome):
+    zero, space = np.int64(0), team_space(SMALL)
     variance, one, won, lost, info = np.empty(SMALL), np.ones(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
-    cuts, team_places, member_weight, team_mu, team_sigma, nothing, _ = team_scratch(SMALL)
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
-        n, rows, before, spread, own = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j], beta2 / weight[r]
-        _diffuse_rows(zero, n, rows, drift, mu, sigma, n_rounds, before, spread, n_before[i:j])
-        m, mean, width, places = team[r + 1] - team[r], before, spread, lo[i:j]
-        if m < n:
-            cut_teams(team[r], team[r + 1], i, bounds, places, cuts, team_places)
-            mean, width, places = team_mu[:m], team_sigma[:m], team_places[:m]
-            sum_members(zero, m, cuts, share[i:j], before, spread, spread, member_weight, mean, width, nothing)
-        _widen(width, own, unit, variance)
-        first = group_starts(places)
+    sums, nothing = Sums(won, lost, info), np.empty(0)
+    for r in range(len(rounds.offsets) - 1):
+        i, j = rounds.offsets[r], rounds.offsets[r + 1]
+        n, player, rows, time = j - i, rounds.player[i:j], rows_part(outcome, i, j), rounds.time_seconds[r]
+        # the noise of a team is that of a player: sigma stands for the noises of the members, whose sum is not read
+        prior, members = prior_of(rows, nothing), Members(rows.mu_prior, rows.sigma_prior, rows.sigma_prior)
+        own = Rules(rules.unit, rules.power, rules.per_team, rules.beta2 / rounds.weight[r], rules.kappa)
+        _diffuse_rows(zero, n, player, drift, store, prior)
+        field = summed_rows(teams.first[r], teams.first[r + 1], i, rounds.lo[i:j], teams, members, space)
+        m = len(field.lo)
+        _widen(field.sigma, own.beta2, own.unit, variance)
+        first = group_starts(field.lo)
         direct_worse_sums(zero, len(first) - 1, first, variance[:m], won)
-        direct_sums(LOGISTIC, zero, m, mean, variance, one, lost)
-        if power == 2:
-            direct_sums(SPREAD2, zero, m, mean, variance, one, info)
-        elif power == 3:
-            direct_sums(SPREAD3, zero, m, mean, variance, one, info)
+        direct_sums(LOGISTIC, zero, m, field.mu, variance, one, lost)
+        if own.power == 2:
+            direct_sums(SPREAD2, zero, m, field.mu, variance, one, info)
+        elif own.power == 3:
+            direct_sums(SPREAD3, zero, m, field.mu, variance, one, info)
         if m < n:
-            _absorb_members(
-                zero, m, m, cuts, rows, time_seconds[r], unit, power, per_team, own, kappa, member_weight, before,
-                spread, width, won, lost, info, mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
-            )  # fmt: skip
+            _absorb_members(zero, m, m, space.cuts, player, time, own, prior, space.laws, sums, store, rows)
         else:
-            _absorb_rows(
-                zero, n, n, rows, time_seconds[r], unit, power, per_team, own, kappa, before, spread, won, lost, info,
-                mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
-            )  # fmt: skip
+            _absorb_rows(zero, n, n, player, time, own, prior, sums, store, rows)
 
 
 SYSTEM = System(

@@ -18,18 +18,19 @@ from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.numerics import C3
+from ..core.parts import rows_part
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.needed_rating import (
     TIE_SHARE,
     Changes,
+    Convention,
     absorb,
+    begin_small,
+    end_small,
     needed_ratings,
     perform,
     prior,
-    read_rows,
-    solve_directly,
-    write_rows,
 )
 from ..inference.performance import group_starts
 from ..inference.performance_law import curve_law
@@ -91,19 +92,15 @@ def performance_law(params: CFGeneral, weight: Any, participants: Any, prior: Pr
 def summarise(params: CFGeneral, prior: Prior, round: Rounds, map: Map) -> Changes:
     """Steps 2 and 3: the sum over all opponents, one root a player, and the mean of rating and performance."""
     weight = round.weight[0]
-    rate = C3 * math.sqrt(weight) / params.beta
-    seed, need = needed_ratings(prior.mu, round.lo, round.hi, _AVERAGE, rate, _BASE, _OWN, False, map)
+    convention = Convention(_AVERAGE, C3 * math.sqrt(weight) / params.beta, _BASE, _OWN)
+    seed, need = needed_ratings(prior.mu, round.lo, round.hi, convention, map)
     perf = np.minimum(need, round.perf_ceiling[0])
     return Changes(group_starts(round.lo), seed, perf, prior.mu + _share(weight, params.weight) * (perf - prior.mu))
 
 
 def rate_small(params: CFGeneral, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    failed = _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-        params.beta, params.weight, *beliefs.arrays,
-        outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
-    )  # fmt: skip
+    failed = _rate_small(rounds.columns, params.beta, params.weight, beliefs.store, outcome)
     if failed >= 0:
         raise ConvergenceError("no performance found")
 
@@ -115,26 +112,19 @@ def _share(round_weight, weight):
 
 
 @exact
-def _rate_small(
-    offsets, player, lo, hi, time_seconds, weight, perf_ceiling, beta, own_weight, mu, sigma, n_rounds, last_time,
-    perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
+def _rate_small(rounds, beta, own_weight, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
-    zero, whole = np.int64(0), np.bool_(False)
-    seed = np.empty(SMALL)
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
-        n, rows, before, shown = j - i, player[i:j], mu_prior[i:j], perf[i:j]
-        read_rows(zero, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
-        rate = C3 * math.sqrt(weight[r]) / beta
-        if solve_directly(before, lo[i:j], hi[i:j], _AVERAGE, rate, _BASE, _OWN, whole, seed, shown) >= 0:
+    whole, seed = np.bool_(False), np.empty(SMALL)
+    for r in range(len(rounds.offsets) - 1):
+        i, j, weight = rounds.offsets[r], rounds.offsets[r + 1], rounds.weight[r]
+        player, rows = rounds.player[i:j], rows_part(outcome, i, j)
+        convention = Convention(_AVERAGE, C3 * math.sqrt(weight) / beta, _BASE, _OWN, whole)
+        if begin_small(player, rounds.lo[i:j], rounds.hi[i:j], convention, store, rows, seed) >= 0:
             return r
-        for k in range(n):
-            shown[k] = min(shown[k], perf_ceiling[r])
-            mu_after[i + k] = before[k] + _share(weight[r], own_weight) * (shown[k] - before[k])
-        for k in range(i, j):
-            sigma_after[k] = sigma_prior[k]
-        write_rows(zero, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
+        for k in range(j - i):
+            rows.perf[k] = min(rows.perf[k], rounds.perf_ceiling[r])
+            rows.mu[k] = rows.mu_prior[k] + _share(weight, own_weight) * (rows.perf[k] - rows.mu_prior[k])
+        end_small(player, rounds.time_seconds[r], store, rows)
     return -1
 
 

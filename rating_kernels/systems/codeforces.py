@@ -18,18 +18,19 @@ import numpy as np
 from ..core.beliefs import Beliefs
 from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, switch
+from ..core.parts import rows_part
 from ..core.standings import Floats, Ints, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.needed_rating import (
     HIGHEST_NEED,
     TIE_SHARE,
     Changes,
+    Convention,
     absorb,
+    begin_small,
+    end_small,
     needed_ratings,
     perform,
-    read_rows,
-    solve_directly,
-    write_rows,
 )
 from ..inference.needed_rating import prior as read_prior
 from ..inference.performance import group_starts
@@ -99,9 +100,10 @@ class Codeforces:
         return self.arithmetic == "integer"
 
     @property
-    def convention(self) -> tuple[float, float, float, bool]:
-        """Arguments rate, base, own and whole of :func:`.needed_rating.needed_ratings`."""
-        return RATE, _BASE, 0.0 if self.need_excludes_self else 1.0, self.whole
+    def convention(self) -> Convention:
+        """See :class:`.needed_rating.Convention`."""
+        own = 0.0 if self.need_excludes_self else 1.0
+        return Convention(TIE_SHARE[self.tie_rank], RATE, _BASE, own, self.whole)
 
 
 def state(params: Codeforces, mu: Floats, sigma: Floats) -> dict[str, Floats]:
@@ -138,8 +140,7 @@ def prior(params: Codeforces, beliefs: Beliefs, round: Rounds, start: int, stop:
 
 def summarise(params: Codeforces, prior: Prior, round: Rounds, map: Map) -> Changes:
     """Steps 2 and 3: the sum over all opponents, one root a player, and the inflation step."""
-    share = TIE_SHARE[params.tie_rank]
-    seed, need = needed_ratings(prior.mu, round.lo, round.hi, share, *params.convention, map)
+    seed, need = needed_ratings(prior.mu, round.lo, round.hi, params.convention, map)
     mu = np.empty_like(need)
     _new_ratings(prior.mu, _RULES[params.rule], params.whole, params.lone_player == "literal", need, mu)
     return Changes(group_starts(round.lo), seed, need, mu)
@@ -149,10 +150,8 @@ def rate_small(params: Codeforces, beliefs: Beliefs, rounds: Rounds, outcome: Ou
     """All four steps for many small rounds in sequence, in one kernel call."""
     _check_whole(params, beliefs, rounds.player)
     failed = _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, TIE_SHARE[params.tie_rank],
-        *params.convention, _RULES[params.rule], params.lone_player == "literal", *beliefs.arrays,
-        outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
-    )  # fmt: skip
+        rounds.columns, params.convention, _RULES[params.rule], params.lone_player == "literal", beliefs.store, outcome
+    )
     if failed >= 0:
         raise ConvergenceError("no performance found")
 
@@ -238,23 +237,16 @@ def _new_ratings(mu, rule, whole, literal, need, after):
 
 
 @exact
-def _rate_small(
-    offsets, player, lo, hi, time_seconds, tie_share, rate, base, own, whole, rule, literal,
-    mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
+def _rate_small(rounds, convention, rule, literal, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
-    zero = np.int64(0)
     seed = np.empty(SMALL)
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
-        n, rows, before, need = j - i, player[i:j], mu_prior[i:j], perf[i:j]
-        read_rows(zero, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
-        if solve_directly(before, lo[i:j], hi[i:j], tie_share, rate, base, own, whole, seed, need) >= 0:
+    for r in range(len(rounds.offsets) - 1):
+        i, j = rounds.offsets[r], rounds.offsets[r + 1]
+        player, rows = rounds.player[i:j], rows_part(outcome, i, j)
+        if begin_small(player, rounds.lo[i:j], rounds.hi[i:j], convention, store, rows, seed) >= 0:
             return r
-        _new_ratings(before, rule, whole, literal, need, mu_after[i:j])
-        for k in range(i, j):
-            sigma_after[k] = sigma_prior[k]
-        write_rows(zero, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
+        _new_ratings(rows.mu_prior, rule, convention.whole, literal, rows.perf, rows.mu)
+        end_small(player, rounds.time_seconds[r], store, rows)
     return -1
 
 

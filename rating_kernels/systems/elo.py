@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from ..core.beliefs import Beliefs, prefetch_next
 from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import exp
-from ..core.standings import Floats, Longs, Rounds
+from ..core.parts import prior_of, rounds_part, rows_part
+from ..core.standings import Floats, Ints, Longs, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
 from ..fields.direct import direct_sums
@@ -120,7 +121,7 @@ def performance_law(params: Elo, weight: Any, participants: Any, prior: Prior) -
 
 def prior(params: Elo, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: ratings do not change."""
-    _read_rows(start, stop, round.player, beliefs.mu, beliefs.n_rounds, prior.mu, prior.sigma, prior.n_before)
+    _read_rows(start, stop, round.player, store(beliefs), prior)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,19 +161,21 @@ def absorb(
 ) -> None:
     """Step 4: K times the score beyond expectation."""
     _move_rows(
-        start, stop, summary.first[-1], round.player, round.lo, round.hi, round.time_seconds[0], round.weight[0],
-        summary.above, summary.below, *rule(params), params.pairs == "mean", *store(beliefs),
-        outcome.mu, outcome.sigma,
-    )  # fmt: skip
+        start,
+        stop,
+        summary.first[-1],
+        round.columns,
+        summary.above,
+        summary.below,
+        rule(params),
+        store(beliefs),
+        outcome,
+    )
 
 
 def rate_small(params: Elo, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight, rounds.advantage,
-        *curve(params), *rule(params), params.pairs == "mean", *store(beliefs),
-        outcome.mu_prior, outcome.sigma_prior, outcome.n_before, outcome.mu, outcome.sigma,
-    )  # fmt: skip
+    _rate_small(rounds.columns, *curve(params), rule(params), store(beliefs), outcome)
 
 
 def curve(params: Elo) -> tuple[float, bool]:
@@ -181,15 +184,48 @@ def curve(params: Elo) -> tuple[float, bool]:
     return (1.0 if normal else math.log(10.0)) / params.n, normal
 
 
-def rule(params: Elo) -> tuple[float, float, bool]:
-    """K of all players (NaN: by tiers), scale of rounding (0: none), whether changes are rounded."""
+class Rule(NamedTuple):
+    """How a rating moves, for kernels.
+
+    Attributes
+    ----------
+    k : float
+        K of all players; NaN: by tiers.
+    scale : float
+        Whole multiples of 1 / ``scale`` are rounded to; 0: none.
+    rounds_change : bool
+        Whether changes are rounded, not ratings.
+    mean : bool
+        Whether a round moves a rating as far as one game.
+    """
+
+    k: float
+    scale: float
+    rounds_change: bool
+    mean: bool
+
+
+def rule(params: Elo) -> Rule:
+    """The rule of hyperparameters."""
     scale = 0.0 if params.round_digits is None else 10.0**params.round_digits
-    return math.nan if params.k is None else params.k, scale, params.round_what == "change"
+    k = math.nan if params.k is None else params.k
+    return Rule(k, scale, params.round_what == "change", params.pairs == "mean")
 
 
-def store(beliefs: Beliefs) -> tuple[Any, ...]:
-    state = beliefs.state
-    return beliefs.mu, state["k"], state["games"], state["peak"], beliefs.n_rounds, beliefs.last_time
+class Columns(NamedTuple):
+    """The columns of beliefs, for kernels."""
+
+    mu: Floats
+    k: Floats
+    games: Floats
+    peak: Floats
+    n_rounds: Ints
+    last_time: Longs
+
+
+def store(beliefs: Beliefs) -> Columns:
+    """The columns of a store."""
+    return Columns(beliefs.mu, *(beliefs.state[name] for name in ("k", "games", "peak")), *beliefs.store[2:])
 
 
 @inner_exact
@@ -209,15 +245,15 @@ def surplus_of(above, below, lost, games):
 
 
 @inner_exact
-def factor_of(row, k, own, games, peak):
+def factor_of(row, rule, store):
     """K of a player's next game."""
-    if not math.isnan(own[row]):
-        return own[row]
-    if not math.isnan(k):
-        return k
-    if games[row] < _GAMES:
+    if not math.isnan(store.k[row]):
+        return store.k[row]
+    if not math.isnan(rule.k):
+        return rule.k
+    if store.games[row] < _GAMES:
         return _K_NEW
-    return _K_MASTER if peak[row] >= _MASTER else _K_OTHERS
+    return _K_MASTER if store.peak[row] >= _MASTER else _K_OTHERS
 
 
 @inner_exact
@@ -229,60 +265,55 @@ def _rounded(x, scale):
 
 
 @inner_exact
-def move(row, change, played, scale, rounds_change, mu, games, peak, n_rounds):
+def move(row, change, played, rule, store):
     """Add a change to a rating."""
-    if scale > 0.0 and rounds_change:
-        change = _rounded(change, scale)
-    moved = mu[row] + change
-    if scale > 0.0 and not rounds_change:
-        moved = _rounded(moved, scale)
-    mu[row] = moved
-    peak[row] = max(peak[row], moved)
-    games[row] += played
-    n_rounds[row] += 1
+    if rule.scale > 0.0 and rule.rounds_change:
+        change = _rounded(change, rule.scale)
+    moved = store.mu[row] + change
+    if rule.scale > 0.0 and not rule.rounds_change:
+        moved = _rounded(moved, rule.scale)
+    store.mu[row] = moved
+    store.peak[row] = max(store.peak[row], moved)
+    store.games[row] += played
+    store.n_rounds[row] += 1
 
 
 @exact
-def _read_rows(begin, end, player, mu, n_rounds, mu_prior, sigma_prior, n_before):
+def _read_rows(begin, end, player, store, prior):
     for i in range(begin, end):
         row = player[i]
-        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], 0.0, n_rounds[row]
+        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], 0.0, store.n_rounds[row]
 
 
 @exact
-def _move_rows(
-    begin, end, n, player, lo, hi, time_seconds, weight, above, below, k, scale, rounds_change, mean,
-    mu, own, games, peak, n_rounds, last_time, mu_after, sigma_after,
-):  # fmt: skip
-    share = max(n - 1.0, 1.0) if mean else 1.0
-    played = min(n - 1.0, 1.0) if mean else n - 1.0
+def _move_rows(begin, end, n, round, above, below, rule, store, outcome):
+    share = max(n - 1.0, 1.0) if rule.mean else 1.0
+    played = min(n - 1.0, 1.0) if rule.mean else n - 1.0
+    time_seconds, weight = round.time_seconds[0], round.weight[0]
     for i in range(begin, end):
-        row = player[i]
-        surplus = surplus_of(above[i], below[i], 0.5 * (lo[i] + hi[i]), n - 1.0)
+        row = round.player[i]
+        surplus = surplus_of(above[i], below[i], 0.5 * (round.lo[i] + round.hi[i]), n - 1.0)
         # division last: a product could be fused with the sum, here but not in a single game
-        change = factor_of(row, k, own, games, peak) * weight * surplus / share
-        move(row, change, played, scale, rounds_change, mu, games, peak, n_rounds)
-        last_time[row] = max(last_time[row], time_seconds)
-        mu_after[i], sigma_after[i] = mu[row], 0.0
+        change = factor_of(row, rule, store) * weight * surplus / share
+        move(row, change, played, rule, store)
+        store.last_time[row] = max(store.last_time[row], time_seconds)
+        outcome.mu[i], outcome.sigma[i] = store.mu[row], 0.0
 
 
 @exact
-def _rate_small(
-    offsets, player, lo, hi, time_seconds, weight, advantage, rate, normal, k, scale, rounds_change, mean,
-    mu, own, games, peak, n_rounds, last_time, mu_prior, sigma_prior, n_before, mu_after, sigma_after,
-):  # fmt: skip
-    zero = np.int64(0)
+def _rate_small(rounds, rate, normal, rule, store, outcome):
+    zero, advantage = np.int64(0), rounds.advantage
     above, below, slope = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     rates, ones, variances = np.full(SMALL, rate), np.ones(SMALL), np.full(SMALL, 0.25 / (rate * rate))
-    rating = np.empty(SMALL)
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
+    rating, prior = np.empty(SMALL), prior_of(outcome, np.empty(0))
+    for r in range(len(rounds.offsets) - 1):
+        i, j = rounds.offsets[r], rounds.offsets[r + 1]
         n = j - i
-        prefetch_next(i, j, player, mu, n_rounds)
-        _read_rows(i, j, player, mu, n_rounds, mu_prior, sigma_prior, n_before)
-        field = mu_prior[i:j]
+        prefetch_next(i, j, rounds.player, store.mu, store.n_rounds)
+        _read_rows(i, j, rounds.player, store, prior)
+        field = prior.mu[i:j]
         if len(advantage) > 0:
-            to_strengths(i, j, advantage, mu_prior, rating)
+            to_strengths(i, j, advantage, prior.mu, rating)
         if n == 2:
             above[0] = expected_score(field[1] - field[0], rate, normal)
             below[0] = expected_score(field[0] - field[1], rate, normal)
@@ -297,11 +328,8 @@ def _rate_small(
             for a in range(n):
                 above[a], below[a] = above[a] - 0.5, below[a] - 0.5
         if len(advantage) > 0:
-            restore_ratings(i, j, rating, mu_prior)
-        _move_rows(
-            zero, n, n, player[i:j], lo[i:j], hi[i:j], time_seconds[r], weight[r], above, below, k, scale,
-            rounds_change, mean, mu, own, games, peak, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
-        )  # fmt: skip
+            restore_ratings(i, j, rating, prior.mu)
+        _move_rows(zero, n, n, rounds_part(rounds, r, r + 1), above, below, rule, store, rows_part(outcome, i, j))
 
 
 SYSTEM = System(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +40,7 @@ games (:func:`rate_games`) each game can have its own ``k``.
 _K = non_negative(POINTS)["limits"]
 
 
-@dataclass(frozen=True, slots=True)
-class Games:
+class Games(NamedTuple):
     """Results of single games, one entry a game.
 
     Attributes
@@ -104,28 +103,23 @@ def rate_games(
                 f"game {at}: {rule_text}, got a = {one[at]}, b = {other[at]}, score = {scores[at]}, k = {factors[at]}"
             )
     games = Games(np.empty(m), np.empty(m), np.empty(m), np.empty(m))
-    _rate_games(
-        one, other, scores, factors, np.ones(1), *curve(params), *rule(params), *store(beliefs),
-        games.expected_a, games.expected_b, games.mu_a, games.mu_b,
-    )  # fmt: skip
+    _rate_games(one, other, scores, factors, np.ones(1), *curve(params), rule(params), store(beliefs), games)
     return games
 
 
 @exact
-def _rate_games(
-    a, b, score, given, one, rate, normal, k, scale, rounds_change, mu, own, games, peak, n_rounds, last_time,
-    expected_a, expected_b, mu_a, mu_b,
-):  # fmt: skip
+def _rate_games(a, b, score, given, one, rate, normal, rule, store, found):
     share = one[0]  # unknown to the compiler: see _move_rows
     for g in range(len(score)):
         x, y = a[g], b[g]
-        win, loss = expected_score(mu[x] - mu[y], rate, normal), expected_score(mu[y] - mu[x], rate, normal)
+        gap, behind = store.mu[x] - store.mu[y], store.mu[y] - store.mu[x]
+        win, loss = expected_score(gap, rate, normal), expected_score(behind, rate, normal)
         lost = 1.0 - score[g]
-        k_x, k_y = factor_of(x, k, own, games, peak), factor_of(y, k, own, games, peak)
+        k_x, k_y = factor_of(x, rule, store), factor_of(y, rule, store)
         if not math.isnan(given[g]):
             k_x, k_y = given[g], given[g]
         up, down = k_x * surplus_of(loss, win, lost, 1.0) / share, k_y * surplus_of(win, loss, score[g], 1.0) / share
-        move(x, up, 1.0, scale, rounds_change, mu, games, peak, n_rounds)
-        move(y, down, 1.0, scale, rounds_change, mu, games, peak, n_rounds)
-        expected_a[g], expected_b[g] = win, loss
-        mu_a[g], mu_b[g] = mu[x], mu[y]
+        move(x, up, 1.0, rule, store)
+        move(y, down, 1.0, rule, store)
+        found.expected_a[g], found.expected_b[g] = win, loss
+        found.mu_a[g], found.mu_b[g] = store.mu[x], store.mu[y]

@@ -14,19 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from ..core.beliefs import Beliefs, History, places_needed
+from ..core.beliefs import Beliefs, places_needed
 from ..core.jit import exact
 from ..core.limits import non_negative, whole
+from ..core.parts import prior_of, rounds_part, rows_part
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
 from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
-from ..inference.factors.product import CHUNK, absorb_rows, diffuse_rows, prefetch_histories
+from ..inference.factors.product import CHUNK, Factors, absorb_rows, diffuse_rows, prefetch_histories
 from ..inference.game_performance import end_of_games, solve_games
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.teams.laws import weigh_members
-from ..inference.teams.members import credit_members, describe_teams
-from ..inference.teams.rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
+from ..inference.teams.members import Members
+from ..inference.teams.rounds import credit_round, field_rows, rate_team_round, team_columns, team_rules, team_space
 from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloMMR"]
@@ -68,8 +69,8 @@ def performance_law(params: EloMMR, weight: Any, participants: Any, prior: Prior
 def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: diffuse the participants' beliefs in place (section 4); compute each performance's beta."""
     diffuse_rows(
-        start, stop, len(round.player), round.player, round.time_seconds.copy(), round.weight.copy(), *rates(params),
-        params.rho, *_store(beliefs), prior.mu, prior.sigma, prior.beta, prior.n_before,
+        start, stop, round.n_rows, round.columns, rates(params), params.rho, beliefs.store, _factors(beliefs),
+        beliefs.segments, prior,
     )  # fmt: skip
 
 
@@ -94,11 +95,9 @@ def absorb(
     outcome: Outcome,
 ) -> None:
     """Step 4: append the performance, merge the oldest factors, find the mode (section 3.2)."""
-    history = _history(beliefs)
-    claimed = history.allocate(history.places_needed(start, stop, round.player))
     failed = absorb_rows(
-        start, stop, len(round.player), round.player, round.time_seconds.copy(), params.history_len or 0, claimed,
-        prior.mu, prior.sigma, prior.beta, outcome.perf, *_store(beliefs), outcome.mu, outcome.sigma,
+        start, stop, round.n_rows, round.columns, params.history_len or 0, beliefs.allocate(start, stop, round.player),
+        prior, beliefs.store, _factors(beliefs), beliefs.segments, outcome,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no rating found", int(failed))
@@ -106,17 +105,17 @@ def absorb(
 
 def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    done, bound, history = 0, params.history_len or 0, _history(beliefs)
+    assert beliefs.history is not None
+    done = 0
     while done < len(rounds):
         done, needed = _rate_small(
-            done, rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-            rounds.advantage, *team_columns(rounds), *team_rules(params),
-            *rates(params), params.rho, params.tie_mode == "split", bound, history.used, *_store(beliefs), outcome.perf,
-            outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+            done, rounds.columns, team_columns(rounds), team_rules(params), rates(params), params.rho,
+            params.tie_mode == "split", params.history_len or 0, beliefs.store, _factors(beliefs), beliefs.segments,
+            outcome,
         )  # fmt: skip
         if needed < 0:
             raise ConvergenceError("no performance or no rating found")
-        history.reserve(needed)
+        beliefs.history.reserve(needed)
 
 
 def rate_teams(params: EloMMR, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
@@ -131,84 +130,58 @@ def compile_last_steps(params: EloMMR, beliefs: Beliefs) -> None:
     perform(params, summary, 0, 0, outcome.perf)
 
 
-def _history(beliefs: Beliefs) -> History:
-    assert beliefs.history is not None
-    return beliefs.history
-
-
-def _store(beliefs: Beliefs) -> tuple[Any, ...]:
-    history, state = _history(beliefs), beliefs.state
-    return (
-        *beliefs.arrays,
-        state["normal_mu"], state["normal_weight"], state["slope"], state["shrink"],
-        *history.arrays,
-    )  # fmt: skip
+def _factors(beliefs: Beliefs) -> Factors:
+    return Factors(*(beliefs.state[name] for name in Factors._fields))
 
 
 @exact
 def _rate_small(
-    r, offsets, player, lo, time_seconds, weight, perf_ceiling, advantage, team, bounds, share, best, apart, own,
-    a, b, c, d, delay, rho, split, bound, used,
-    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
-    performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
+    r, rounds, teams, team_rules, rates, rho, split, history_len, store, factors, history, outcome
 ):  # fmt: skip
     """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root.
 
     Consecutive games of two without a common player take each step together (:mod:`..inference.game_performance`): they
     fill a chunk of rows. The results are those of one game after the other.
     """
-    zero, parts = np.int64(0), np.int64(3)
-    beta, omega, rating, scratch = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
-    cuts, team_places, member_weight, team_mu, team_sigma, team_beta, team_perf = scratch
-    while r < len(offsets) - 1:
-        stop = end_of_games(r, offsets, player, team)
-        i, j = offsets[r], offsets[stop]
-        n, per_round, rows = j - i, offsets[r + 1] - i, player[i:j]
-        needed = places_needed(zero, n, rows, length, capacity, parts)
-        if used[0] + needed > len(pool):
+    zero, parts, advantage = np.int64(0), np.int64(3), rounds.advantage
+    beta, omega, rating, space = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_space(SMALL)
+    while r < len(rounds.offsets) - 1:
+        stop = end_of_games(r, rounds.offsets, rounds.player, teams.first)
+        i, j = rounds.offsets[r], rounds.offsets[stop]
+        n, per_round, part, rows = (
+            j - i,
+            rounds.offsets[r + 1] - i,
+            rounds_part(rounds, r, stop),
+            rows_part(outcome, i, j),
+        )
+        needed = places_needed(zero, n, part.player, history, parts)
+        if history.used[0] + needed > len(history.pool):
             return r, needed
-        prefetch_histories(zero, min(n, CHUNK), rows, start, length, capacity, pool)
-        diffuse_rows(
-            zero, n, per_round, rows, time_seconds[r:stop], weight[r:stop], a, b, c, d, delay, rho,
-            mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
-            start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], beta, n_before[i:j],
-        )  # fmt: skip
-        m, before, spread, failed = team[stop] - team[r], mu_prior[i:j], sigma_prior[i:j], -1
+        prior, members = prior_of(rows, beta), Members(rows.mu_prior, rows.sigma_prior, beta[:n])
+        prefetch_histories(zero, min(n, CHUNK), part.player, history)
+        diffuse_rows(zero, n, per_round, part, rates, rho, store, factors, history, prior)
         if len(advantage) > 0:
-            to_strengths(i, j, advantage, mu_prior, rating)
-        if m == n and per_round == 2:
-            failed = solve_games(
-                stop - r, before, spread, beta, lo[i:j], split, perf_ceiling[r:stop], performance[i:j]
-            )  # fmt: skip
+            to_strengths(i, j, advantage, outcome.mu_prior, rating)
+        if teams.first[stop] - teams.first[r] == n and per_round == 2:
+            failed = solve_games(stop - r, prior.mu, prior.sigma, beta, part.lo, split, part.perf_ceiling, rows.perf)
             if failed >= 0:
                 n = 2 * failed  # the games before it are complete
         else:
-            mean, width, noise, places, perf = before, spread, beta[:n], lo[i:j], performance[i:j]
-            if m < n:
-                cut_teams(team[r], team[stop], i, bounds, places, cuts, team_places)
-                mean, width, noise, places, perf = (
-                    team_mu[:m], team_sigma[:m], team_beta[:m], team_places[:m], team_perf[:m]
-                )  # fmt: skip
-                describe_teams(
-                    zero, m, cuts, share[i:j], best, apart, before, spread, beta, member_weight, mean, width, noise
-                )  # fmt: skip
-            failed = solve_small(mean, width, noise, places, split, perf_ceiling[r], omega, perf)
-            if m < n:
-                credit_members(
-                    zero, m, cuts, own, member_weight, before, spread, mean, noise, perf, beta, performance[i:j]
-                )  # fmt: skip
+            field = field_rows(
+                teams.first[r], teams.first[stop], i, part.lo, teams, team_rules, members, rows.perf, space
+            )
+            failed = solve_small(
+                field.mu, field.sigma, field.beta, field.lo, split, part.perf_ceiling[0], omega, field.perf
+            )
+            credit_round(field, team_rules, members, rows.perf, space)
             if failed >= 0:
                 n = 0
         if len(advantage) > 0:
-            restore_ratings(i, j, rating, mu_prior)
-            perform_in_rating(i, j, advantage, performance)
-        claimed = used[0]
-        used[0] += needed
-        absorbed = absorb_rows(
-            zero, n, per_round, rows, time_seconds[r:stop], bound, claimed, mu_prior[i:j], sigma_prior[i:j], beta,
-            performance[i:j], mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink,
-            start, length, capacity, pool, mu_after[i:j], sigma_after[i:j],
-        )  # fmt: skip
+            restore_ratings(i, j, rating, outcome.mu_prior)
+            perform_in_rating(i, j, advantage, outcome.perf)
+        claimed = history.used[0]
+        history.used[0] += needed
+        absorbed = absorb_rows(zero, n, per_round, part, history_len, claimed, prior, store, factors, history, rows)
         if failed >= 0 or absorbed >= 0:
             return r, -1
         r = stop

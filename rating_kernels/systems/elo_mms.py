@@ -17,12 +17,15 @@ import numpy as np
 from ..core.beliefs import Beliefs, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
+from ..core.parts import prior_of, rounds_part, rows_part
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import perform_in_rating
 from ..inference.game_performance import end_of_games, solve_games
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.skewed import (
+    Growth,
+    Law,
     absorb_rows,
     diffuse_rows,
     mean_shift,
@@ -32,8 +35,8 @@ from ..inference.skewed import (
     skew_share,
 )
 from ..inference.teams.laws import weigh_members
-from ..inference.teams.members import credit_members, describe_teams
-from ..inference.teams.rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
+from ..inference.teams.members import Members
+from ..inference.teams.rounds import credit_round, field_rows, rate_team_round, team_columns, team_rules, team_space
 from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "EloMMS"]
@@ -127,14 +130,14 @@ def prior(params: EloMMS, beliefs: Beliefs, round: Rounds, start: int, stop: int
     """Step 1: add practice and drift to the participants' beliefs in place."""
     tau = skew_share(round.participants[0])
     diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], tau, *_noise(params), *_drift(params),
-        *beliefs.arrays, prior.mu, prior.sigma, prior.beta, prior.n_before,
+        start, stop, round.player, round.time_seconds[0], round.weight[0], tau, _law(params), _growth(params),
+        beliefs.store, prior,
     )  # fmt: skip
 
 
 def summarise(params: EloMMS, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
     """Step 2: tabulate the sum over all opponents, around their mean performances."""
-    shift = mean_shift(skew_share(round.participants[0]), *_noise(params), round.weight[0])
+    shift = mean_shift(skew_share(round.participants[0]), params.beta, params.skew, round.weight[0])
     return summarise_field(prior.mu - shift, prior.sigma, prior.beta, round, params.tie_mode == "split", map)
 
 
@@ -156,9 +159,8 @@ def absorb(
     """Step 4: the mode of the belief times the law of the performance."""
     tau = skew_share(round.participants[0])
     failed = absorb_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], tau, *_noise(params),
-        params.lower == "normal", round.teams is not None, prior.mu, prior.sigma, prior.beta, outcome.perf,
-        *beliefs.arrays, outcome.mu, outcome.sigma,
+        start, stop, round.player, round.time_seconds[0], round.weight[0], tau, _law(params), round.teams is not None,
+        prior, beliefs.store, outcome,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no rating found", int(failed))
@@ -167,11 +169,8 @@ def absorb(
 def rate_small(params: EloMMS, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-        rounds.participants, rounds.advantage, *team_columns(rounds), *team_rules(params), *_noise(params),
-        *_drift(params), params.lower == "normal", params.tie_mode == "split",
-        *beliefs.arrays, outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
-        outcome.n_before,
+        rounds.columns, team_columns(rounds), team_rules(params), _law(params), _growth(params),
+        params.tie_mode == "split", beliefs.store, outcome,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no performance or no rating found")
@@ -189,77 +188,68 @@ def compile_last_steps(params: EloMMS, beliefs: Beliefs) -> None:
     perform(params, summary, 0, 0, outcome.perf)
 
 
-def _noise(params: EloMMS) -> tuple[float, float]:
-    return params.beta, params.skew
+def _law(params: EloMMS) -> Law:
+    return Law(params.beta, params.skew, params.lower == "normal")
 
 
-def _drift(params: EloMMS) -> tuple[float, float, float, float]:
-    return params.practice, params.practice_rounds, params.gamma, params.drift_per_day
+def _growth(params: EloMMS) -> Growth:
+    return Growth(params.practice, params.practice_rounds, params.gamma, params.drift_per_day)
 
 
 @exact
-def _rate_small(
-    offsets, player, lo, time_seconds, weight, perf_ceiling, participants, advantage, team, bounds, share, best, apart,
-    own, beta, skew, practice, practice_rounds, gamma, drift_per_day, normal, split,
-    mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
+def _rate_small(rounds, teams, team_rules, law, growth, split, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root.
 
     The roots of consecutive games of two without a common player are searched together
     (:mod:`..inference.game_performance`). The results are those of one game after the other.
     """
-    zero, r = np.int64(0), np.int64(0)
-    noise, omega, centre, scratch = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
-    cuts, team_places, member_weight, team_mu, team_sigma, team_beta, team_perf = scratch
+    zero, r, offsets, weight, advantage = np.int64(0), np.int64(0), rounds.offsets, rounds.weight, rounds.advantage
+    noise, omega, centre, space = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_space(SMALL)
     while r < len(offsets) - 1:
-        stop = end_of_games(r, offsets, player, team)
+        stop = end_of_games(r, offsets, rounds.player, teams.first)
         i, j = offsets[r], offsets[stop]
-        n, m, rows, before, spread = j - i, team[stop] - team[r], player[i:j], mu_prior[i:j], sigma_prior[i:j]
-        prefetch_next(i, j, player, mu, n_rounds)
+        n, m, rows, part = (
+            j - i,
+            teams.first[stop] - teams.first[r],
+            rows_part(outcome, i, j),
+            rounds_part(rounds, r, stop),
+        )
+        prior, members = prior_of(rows, noise), Members(rows.mu_prior, rows.sigma_prior, noise)
+        prefetch_next(i, j, rounds.player, store.mu, store.n_rounds)
         for one in range(r, stop):
-            first, last, tau = offsets[one] - i, offsets[one + 1] - i, share_of_skew(float(participants[one]))
+            first, last, tau = offsets[one] - i, offsets[one + 1] - i, share_of_skew(float(rounds.participants[one]))
             diffuse_rows(
-                first, last, rows, time_seconds[one], weight[one], tau, beta, skew, practice, practice_rounds, gamma,
-                drift_per_day, mu, sigma, n_rounds, last_time, before, spread, noise, n_before[i:j],
-            )  # fmt: skip
-            shift = shift_of_mean(tau, beta, skew, weight[one])
+                first, last, part.player, rounds.time_seconds[one], weight[one], tau, law, growth, store, prior
+            )
+            shift = shift_of_mean(tau, law.beta, law.skew, weight[one])
             for k in range(first, last):
-                centre[k] = before[k] - shift
+                centre[k] = prior.mu[k] - shift
         if len(advantage) > 0:
             for k in range(n):
                 centre[k] += advantage[i + k]
         if m == n and offsets[r + 1] - i == 2:
-            failed = solve_games(
-                stop - r, centre, spread, noise, lo[i:j], split, perf_ceiling[r:stop], perf[i:j]
-            )  # fmt: skip
+            failed = solve_games(stop - r, centre, prior.sigma, noise, part.lo, split, part.perf_ceiling, rows.perf)
         else:
-            mean, width, field_noise, places, shown = before, spread, noise, lo[i:j], perf[i:j]
+            field = field_rows(
+                teams.first[r], teams.first[stop], i, part.lo, teams, team_rules, members, rows.perf, space
+            )
             if m < n:
-                cut_teams(team[r], team[stop], i, bounds, places, cuts, team_places)
-                mean, width, field_noise, places, shown = (
-                    team_mu, team_sigma[:m], team_beta, team_places[:m], team_perf[:m]
-                )  # fmt: skip
-                describe_teams(
-                    zero, m, cuts, share[i:j], best, apart, before, spread, noise, member_weight, mean, width,
-                    field_noise,
-                )  # fmt: skip
                 for k in range(m):
-                    centre[k] = mean[k] - shift
-            failed = solve_small(centre[:m], width, field_noise, places, split, perf_ceiling[r], omega, shown)
-            if m < n:
-                credit_members(
-                    zero, m, cuts, own, member_weight, before, spread, mean, field_noise, shown, noise, perf[i:j]
-                )  # fmt: skip
+                    centre[k] = field.mu[k] - shift
+            failed = solve_small(
+                centre[:m], field.sigma, field.beta, field.lo, split, part.perf_ceiling[0], omega, field.perf
+            )
+            credit_round(field, team_rules, members, rows.perf, space)
             failed = min(failed, zero)  # the round, instead of the group
         if len(advantage) > 0:
-            perform_in_rating(i, j, advantage, perf)
+            perform_in_rating(i, j, advantage, outcome.perf)
         if failed >= 0:
             stop = r + failed  # the games before it are complete
         for one in range(r, stop):
+            tau = share_of_skew(float(rounds.participants[one]))
             absorbed = absorb_rows(
-                offsets[one] - i, offsets[one + 1] - i, rows, time_seconds[one], weight[one],
-                share_of_skew(float(participants[one])), beta, skew, normal, m < n, before, spread, noise, perf[i:j],
-                mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+                offsets[one] - i, offsets[one + 1] - i, part.player, rounds.time_seconds[one], weight[one], tau, law,
+                m < n, prior, store, rows,
             )  # fmt: skip
             if absorbed >= 0:
                 return one

@@ -17,6 +17,7 @@ import numpy as np
 from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.limits import switch
+from ..core.parts import prior_of, rows_part
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
 from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
@@ -25,8 +26,8 @@ from ..inference.factors.product import drift
 from ..inference.gaussian import performances, solve_round
 from ..inference.performance import group_starts
 from ..inference.teams.laws import weigh_members
-from ..inference.teams.members import credit_members, describe_teams
-from ..inference.teams.rounds import cut_teams, rate_team_round, team_columns, team_rules, team_scratch
+from ..inference.teams.members import Members
+from ..inference.teams.rounds import credit_round, field_rows, rate_team_round, team_columns, team_rules, team_space
 from ..inference.win_probability import normal_win_probability
 
 __all__ = ["SYSTEM", "EloMMX"]
@@ -65,9 +66,8 @@ def performance_law(params: EloMMX, weight: Any, participants: Any, prior: Prior
 def prior(params: EloMMX, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: variance grows; compute each performance's beta."""
     _diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], *rates(params), *beliefs.arrays,
-        prior.mu, prior.sigma, prior.beta, prior.n_before,
-    )  # fmt: skip
+        start, stop, round.player, round.time_seconds[0], round.weight[0], rates(params), beliefs.store, prior
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +103,14 @@ def absorb(
     outcome: Outcome,
 ) -> None:
     """Step 4: the mean of belief and performance, weighted by their precisions (section 3.2)."""
-    _absorb_rows(
-        start, stop, round.player, round.time_seconds[0], prior.mu, prior.sigma, prior.beta, outcome.perf,
-        *beliefs.arrays, outcome.mu, outcome.sigma,
-    )  # fmt: skip
+    _absorb_rows(start, stop, round.player, round.time_seconds[0], prior, beliefs.store, outcome)
 
 
 def rate_small(params: EloMMX, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-        rounds.advantage, *team_columns(rounds), *team_rules(params), params.ceiling_gaussian, *rates(params),
-        params.tie_mode == "split", *beliefs.arrays, outcome.perf,
-        outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+        rounds.columns, team_columns(rounds), team_rules(params), rates(params), params.tie_mode == "split",
+        params.ceiling_gaussian, beliefs.store, outcome,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no performance found")
@@ -136,15 +131,12 @@ def _inverse_delta(sigma, beta):
 
 
 @exact
-def _diffuse_rows(
-    begin, end, player, time_seconds, weight, a, b, c, d, delay,
-    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, beta, n_before,
-):  # fmt: skip
+def _diffuse_rows(begin, end, player, time_seconds, weight, rates, store, prior):
     for i in range(begin, end):
         row = player[i]
-        gamma2, beta[i] = drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time)
-        sigma[row] = math.sqrt(sigma[row] * sigma[row] + gamma2)
-        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+        gamma2, prior.beta[i] = drift(row, time_seconds, weight, rates, store)
+        store.sigma[row] = math.sqrt(store.sigma[row] * store.sigma[row] + gamma2)
+        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], store.sigma[row], store.n_rounds[row]
 
 
 @exact
@@ -156,64 +148,44 @@ def _spread(start, stop, first, group_perf, ceiling, perf):
 
 
 @exact
-def _absorb_rows(
-    begin, end, player, time_seconds, mu_prior, sigma_prior, beta, perf,
-    mu, sigma, n_rounds, last_time, mu_after, sigma_after,
-):  # fmt: skip
+def _absorb_rows(begin, end, player, time_seconds, prior, store, outcome):
+    beta = prior.beta
     for i in range(begin, end):
         row = player[i]
-        variance = sigma_prior[i] * sigma_prior[i]
+        variance = prior.sigma[i] * prior.sigma[i]
         gain = variance / (variance + beta[i] * beta[i])
-        mu[row] = mu_prior[i] + gain * (perf[i] - mu_prior[i])
-        sigma[row] = beta[i] * math.sqrt(gain)
-        mu_after[i], sigma_after[i] = mu[row], sigma[row]
-        n_rounds[row] += 1
-        last_time[row] = max(last_time[row], time_seconds)
+        store.mu[row] = prior.mu[i] + gain * (outcome.perf[i] - prior.mu[i])
+        store.sigma[row] = beta[i] * math.sqrt(gain)
+        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
+        store.n_rounds[row] += 1
+        store.last_time[row] = max(store.last_time[row], time_seconds)
 
 
 @exact
-def _rate_small(
-    offsets, player, lo, time_seconds, weight, perf_ceiling, advantage, team, bounds, share, best, apart, own,
-    ceiling_gaussian, a, b, c, d, delay, split,
-    mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
+def _rate_small(rounds, teams, team_rules, rates, split, ceiling_gaussian, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
-    zero = np.int64(0)
-    beta, group_perf, rating, scratch = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_scratch(SMALL)
-    cuts, team_places, member_weight, team_mu, team_sigma, team_beta, team_perf = scratch
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
-        n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
-        _diffuse_rows(
-            zero, n, rows, time_seconds[r], weight[r], a, b, c, d, delay, mu, sigma, n_rounds, last_time,
-            before, spread, beta, n_before[i:j],
-        )  # fmt: skip
+    zero, advantage = np.int64(0), rounds.advantage
+    beta, group_perf, rating, space = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_space(SMALL)
+    for r in range(len(rounds.offsets) - 1):
+        i, j = rounds.offsets[r], rounds.offsets[r + 1]
+        n, player, rows = j - i, rounds.player[i:j], rows_part(outcome, i, j)
+        prior, members = prior_of(rows, beta), Members(rows.mu_prior, rows.sigma_prior, beta[:n])
+        _diffuse_rows(zero, n, player, rounds.time_seconds[r], rounds.weight[r], rates, store, prior)
         if len(advantage) > 0:
-            to_strengths(i, j, advantage, mu_prior, rating)
-        m = team[r + 1] - team[r]
-        mean, width, noise, places, shown = before, spread, beta[:n], lo[i:j], perf[i:j]
-        if m < n:
-            cut_teams(team[r], team[r + 1], i, bounds, places, cuts, team_places)
-            mean, width, noise, places, shown = team_mu[:m], team_sigma[:m], team_beta[:m], team_places[:m], team_perf
-            describe_teams(
-                zero, m, cuts, share[i:j], best, apart, before, spread, beta, member_weight, mean, width, noise
-            )  # fmt: skip
-        first = group_starts(places)
-        if solve_round(mean, _inverse_delta(width, noise), first, split, group_perf) >= 0:
+            to_strengths(i, j, advantage, outcome.mu_prior, rating)
+        field = field_rows(
+            teams.first[r], teams.first[r + 1], i, rounds.lo[i:j], teams, team_rules, members, rows.perf, space
+        )
+        first = group_starts(field.lo)
+        if solve_round(field.mu, _inverse_delta(field.sigma, field.beta), first, split, group_perf) >= 0:
             return r
-        ceiling = perf_ceiling[r] if ceiling_gaussian else math.inf
-        _spread(zero, len(first) - 1, first, group_perf, ceiling, shown)
-        if m < n:
-            credit_members(
-                zero, m, cuts, own, member_weight, before, spread, mean, noise, shown, beta, perf[i:j]
-            )  # fmt: skip
+        ceiling = rounds.perf_ceiling[r] if ceiling_gaussian else math.inf
+        _spread(zero, len(first) - 1, first, group_perf, ceiling, field.perf)
+        credit_round(field, team_rules, members, rows.perf, space)
         if len(advantage) > 0:
-            restore_ratings(i, j, rating, mu_prior)
-            perform_in_rating(i, j, advantage, perf)
-        _absorb_rows(
-            zero, n, rows, time_seconds[r], before, spread, beta, perf[i:j], mu, sigma, n_rounds, last_time,
-            mu_after[i:j], sigma_after[i:j],
-        )  # fmt: skip
+            restore_ratings(i, j, rating, outcome.mu_prior)
+            perform_in_rating(i, j, advantage, outcome.perf)
+        _absorb_rows(zero, n, player, rounds.time_seconds[r], prior, store, rows)
     return -1
 
 

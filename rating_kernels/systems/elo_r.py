@@ -26,17 +26,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.beliefs import Beliefs, History, places_needed
+from ..core.beliefs import Beliefs, places_needed
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import C3
+from ..core.parts import prior_of, rows_part
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.field import Table, tabulate
 from ..fields.panels import plan_panels
 from ..inference.factors.noise import noise_rows
-from ..inference.factors.queues import absorb_rows
-from ..inference.performance import bracket, group_starts, solve_groups, weigh_groups
+from ..inference.factors.queues import Queue, absorb_rows
+from ..inference.performance import Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
 from ..inference.win_probability import logistic_win_probability
 
 __all__ = ["SYSTEM", "EloR"]
@@ -119,8 +120,8 @@ def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, 
     """Step 1: add noise to the participants' beliefs, in place."""
     _, eta2 = spread(params, round.weight[0])
     failed = noise_rows(
-        start, stop, round.player, eta2, params.noise == "simple", *_store(beliefs),
-        prior.mu, prior.sigma, prior.n_before,
+        start, stop, round.player, eta2, params.noise == "simple", beliefs.store, _queue(beliefs), beliefs.segments,
+        prior,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no noise found", int(failed))
@@ -151,7 +152,7 @@ def summarise(params: EloR, prior: Prior, round: Rounds, map: Map) -> FieldSumma
     first, half = group_starts(round.lo), params.tie_mode == "half"
     mu, omega = prior.mu, _omega(prior.sigma, gamma)
     above, below = weigh_groups(omega, first)
-    table = tabulate(mu, omega, omega, plan_panels(*bracket(mu, omega, first, above, below, half)), map)
+    table = tabulate(mu, omega, omega, plan_panels(*bracket(mu, omega, above, below, half)), map)
     solved = first
     if half:
         solved, above, below = _single_out(omega, first, above, below)
@@ -163,9 +164,8 @@ def perform(params: EloR, summary: FieldSummary, start: int, stop: int, perf: Fl
     s = summary
     if params.tie_mode == "half":
         start, stop = s.first[start], s.first[stop]
-    failed = solve_groups(
-        start, stop, s.mu, s.omega, s.solved, s.above, s.below, False, s.ceiling, True, *s.table.arrays, perf
-    )
+    ranks = Ranks(s.mu, s.omega, s.solved, s.above, s.below)
+    failed = solve_groups(start, stop, ranks, False, s.ceiling, True, s.table, perf)
     if failed >= 0:
         raise ConvergenceError("no performance found", int(s.solved[failed]))
 
@@ -181,12 +181,10 @@ def absorb(
     outcome: Outcome,
 ) -> None:
     """Step 4: append the performance, merge the oldest factors, find the mode."""
-    history = _history(beliefs)
-    claimed = history.allocate(history.places_needed(start, stop, round.player))
     gamma, _ = spread(params, round.weight[0])
     failed = absorb_rows(
-        start, stop, round.player, round.time_seconds[0], gamma, params.max_len or 0, claimed,
-        prior.mu, prior.sigma, outcome.perf, *_store(beliefs), outcome.mu, outcome.sigma,
+        start, stop, round.player, round.time_seconds[0], gamma, params.max_len or 0,
+        beliefs.allocate(start, stop, round.player), prior, beliefs.store, _queue(beliefs), beliefs.segments, outcome,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no rating found", int(failed))
@@ -194,30 +192,21 @@ def absorb(
 
 def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    done, bound, history = 0, params.max_len or 0, _history(beliefs)
+    assert beliefs.history is not None
     gamma, eta2 = np.transpose([spread(params, weight) for weight in rounds.weight])
+    done = 0
     while done < len(rounds):
         done, needed = _rate_small(
-            done, rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.perf_ceiling,
-            gamma, eta2, params.noise == "simple", params.tie_mode == "half", bound, history.used, *_store(beliefs),
-            outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
+            done, rounds.columns, gamma, eta2, params.noise == "simple", params.tie_mode == "half",
+            params.max_len or 0, beliefs.store, _queue(beliefs), beliefs.segments, outcome,
         )  # fmt: skip
         if needed < 0:
             raise ConvergenceError("no performance or no rating found")
-        history.reserve(needed)
+        beliefs.history.reserve(needed)
 
 
-def _history(beliefs: Beliefs) -> History:
-    assert beliefs.history is not None
-    return beliefs.history
-
-
-def _store(beliefs: Beliefs) -> tuple[Any, ...]:
-    state = beliefs.state
-    return (
-        *beliefs.arrays,
-        state["normal_mu"], state["normal_weight"], state["slope"], *_history(beliefs).arrays,
-    )  # fmt: skip
+def _queue(beliefs: Beliefs) -> Queue:
+    return Queue(*(beliefs.state[name] for name in Queue._fields))
 
 
 @exact
@@ -245,44 +234,32 @@ def _single_out(omega, first, group_above, group_below):
 
 
 @exact
-def _rate_small(
-    r, offsets, player, lo, time_seconds, perf_ceiling, gamma, eta2, simple, half, bound, used,
-    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, start, length, capacity, pool,
-    performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
+def _rate_small(r, rounds, gamma, eta2, simple, half, max_len, store, queue, history, outcome):
     """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root."""
-    zero, parts, no = np.int64(0), np.int64(2), np.bool_(False)
-    none, no_table, no_panels = np.empty(0), np.empty((0, 0)), np.empty(0, dtype=np.int64)
-    while r < len(offsets) - 1:
-        i, j = offsets[r], offsets[r + 1]
-        n, rows, result = j - i, player[i:j], performance[i:j]
-        needed = places_needed(zero, n, rows, length, capacity, parts)
-        if used[0] + needed > len(pool):
+    zero, parts, no, none = np.int64(0), np.int64(2), np.bool_(False), np.empty(0)
+    while r < len(rounds.offsets) - 1:
+        i, j = rounds.offsets[r], rounds.offsets[r + 1]
+        n, player, rows = j - i, rounds.player[i:j], rows_part(outcome, i, j)
+        needed = places_needed(zero, n, player, history, parts)
+        if history.used[0] + needed > len(history.pool):
             return r, needed
-        failed = noise_rows(
-            zero, n, rows, eta2[r], simple, mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope,
-            start, length, capacity, pool, mu_prior[i:j], sigma_prior[i:j], n_before[i:j],
-        )  # fmt: skip
-        if failed >= 0:
+        prior = prior_of(rows, none)
+        if noise_rows(zero, n, player, eta2[r], simple, store, queue, history, prior) >= 0:
             return r, -1
-        omega = _omega(sigma_prior[i:j], gamma[r])
-        first = group_starts(lo[i:j])
+        omega = _omega(prior.sigma, gamma[r])
+        first = group_starts(rounds.lo[i:j])
         above, below = weigh_groups(omega, first)
-        low, high, middle, top_rate, _ = bracket(mu_prior[i:j], omega, first, above, below, half)
+        low, high, middle, top_rate, _ = bracket(prior.mu, omega, above, below, half)
         if half:
             first, above, below = _single_out(omega, first, above, below)
-        failed = solve_groups(
-            zero, len(above), mu_prior[i:j], omega, first, above, below, no, perf_ceiling[r],
-            no, low, high, middle, top_rate, none, no_panels, no_panels, no_table, no_table, result,
-        )  # fmt: skip
+        ranks, bounds = Ranks(prior.mu, omega, first, above, below), without_table(low, high, middle, top_rate)
+        failed = solve_groups(zero, len(above), ranks, no, rounds.perf_ceiling[r], no, bounds, rows.perf)
         if failed < 0:
-            claimed = used[0]
-            used[0] += needed
+            claimed = history.used[0]
+            history.used[0] += needed
             failed = absorb_rows(
-                zero, n, rows, time_seconds[r], gamma[r], bound, claimed, mu_prior[i:j], sigma_prior[i:j], result,
-                mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, start, length, capacity, pool,
-                mu_after[i:j], sigma_after[i:j],
-            )  # fmt: skip
+                zero, n, player, rounds.time_seconds[r], gamma[r], max_len, claimed, prior, store, queue, history, rows
+            )
         if failed >= 0:
             return r, -1
         r += 1

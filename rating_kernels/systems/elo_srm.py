@@ -20,13 +20,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..core.beliefs import Beliefs, serial_map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, switch
+from ..core.parts import prior_of, rows_part
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.blocks import BLOCK
@@ -136,10 +137,8 @@ def performance_law(params: EloSRM, weight: Any, participants: Any, prior: Prior
 
 def prior(params: EloSRM, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: players without a round and at ``mu_init`` are newcomers of this event."""
-    _read_rows(
-        start, stop, round.player, params.mu_init, newcomer(params, int(round.event[0])), beliefs.mu, beliefs.n_rounds,
-        prior.mu, prior.sigma, prior.n_before,
-    )  # fmt: skip
+    fresh = newcomer(params, int(round.event[0]))
+    _read_rows(start, stop, round.player, params.mu_init, fresh, beliefs.store, prior)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,36 +188,38 @@ def absorb(
 ) -> None:
     """Step 4: change ratings by the bounded surprise."""
     _move_rows(
-        start, stop, round.player, round.time_seconds[0], *_rule(params), prior.mu, summary.p, summary.p_prime,
-        *_store(beliefs), outcome.mu, outcome.sigma,
+        start, stop, round.player, round.time_seconds[0], _rule(params), prior, summary.p, summary.p_prime,
+        beliefs.store, outcome,
     )  # fmt: skip
 
 
 def rate_small(params: EloSRM, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     fresh = np.array([newcomer(params, event) for event in rounds.event.tolist()])
-    _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, params.mu_init, fresh,
-        *_rule(params), *_store(beliefs),
-        outcome.mu_prior, outcome.sigma_prior, outcome.n_before, outcome.mu, outcome.sigma,
-    )  # fmt: skip
+    _rate_small(rounds.columns, params.mu_init, fresh, _rule(params), beliefs.store, outcome)
 
 
-def _rule(params: EloSRM) -> tuple[Any, ...]:
-    return params.k, params.c, params.m, params.b, params.use_weight
+class Rule(NamedTuple):
+    """Hyperparameters of a change, for kernels; as in :class:`EloSRM`."""
+
+    k: float
+    c: float
+    m: float
+    b: float
+    use_weight: bool
 
 
-def _store(beliefs: Beliefs) -> tuple[Any, ...]:
-    return beliefs.mu, beliefs.n_rounds, beliefs.last_time
+def _rule(params: EloSRM) -> Rule:
+    return Rule(*(getattr(params, name) for name in Rule._fields))
 
 
 @exact
-def _read_rows(begin, end, player, mu_init, fresh, mu, n_rounds, mu_prior, sigma_prior, n_before):
+def _read_rows(begin, end, player, mu_init, fresh, store, prior):
     for i in range(begin, end):
         row = player[i]
-        if n_rounds[row] == 0 and mu[row] == mu_init:
-            mu[row] = fresh
-        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], 0.0, n_rounds[row]
+        if store.n_rounds[row] == 0 and store.mu[row] == mu_init:
+            store.mu[row] = fresh
+        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], 0.0, store.n_rounds[row]
 
 
 @exact
@@ -233,43 +234,35 @@ def _surprise_rows(start, stop, n, lo, hi, above, slope, tied, expected_rank, ac
 
 
 @exact
-def _move_rows(
-    begin, end, player, time_seconds, k, c, m, b, use_weight, mu_prior, p, p_prime,
-    mu, n_rounds, last_time, mu_after, sigma_after,
-):  # fmt: skip
+def _move_rows(begin, end, player, time_seconds, rule, prior, p, p_prime, store, outcome):
     for i in range(begin, end):
         row = player[i]
-        raised = p[i] + b / K0 * p_prime[i]
-        bounded = raised / (1.0 + abs(raised) / m)
-        experience = math.sqrt(n_rounds[row] + 1.0) if use_weight else 1.0
-        mu[row] = mu_prior[i] + k * bounded / (experience * (1.0 + c * p_prime[i]))
-        n_rounds[row] += 1
-        last_time[row] = max(last_time[row], time_seconds)
-        mu_after[i], sigma_after[i] = mu[row], 0.0
+        raised = p[i] + rule.b / K0 * p_prime[i]
+        bounded = raised / (1.0 + abs(raised) / rule.m)
+        experience = math.sqrt(store.n_rounds[row] + 1.0) if rule.use_weight else 1.0
+        store.mu[row] = prior.mu[i] + rule.k * bounded / (experience * (1.0 + rule.c * p_prime[i]))
+        store.n_rounds[row] += 1
+        store.last_time[row] = max(store.last_time[row], time_seconds)
+        outcome.mu[i], outcome.sigma[i] = store.mu[row], 0.0
 
 
 @exact
-def _rate_small(
-    offsets, player, lo, hi, time_seconds, mu_init, fresh, k, c, m, b, use_weight,
-    mu, n_rounds, last_time, mu_prior, sigma_prior, n_before, mu_after, sigma_after,
-):  # fmt: skip
-    zero = np.int64(0)
+def _rate_small(rounds, mu_init, fresh, rule, store, outcome):
+    zero, none = np.int64(0), np.empty(0)
     above, below, slope, tied = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     rate, weight, scratch = np.full(SMALL, _RATE), np.ones(SMALL), np.empty(SMALL)
     expected_rank, actual_rank, p, p_prime = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
-        n, field = j - i, mu_prior[i:j]
-        _read_rows(i, j, player, mu_init, fresh[r], mu, n_rounds, mu_prior, sigma_prior, n_before)
+    for r in range(len(rounds.offsets) - 1):
+        i, j = rounds.offsets[r], rounds.offsets[r + 1]
+        n, player, lo, rows = j - i, rounds.player[i:j], rounds.lo[i:j], rows_part(outcome, i, j)
+        prior, field = prior_of(rows, none), rows.mu_prior
+        _read_rows(zero, n, player, mu_init, fresh[r], store, prior)
         direct_sums(zero, n, field, field, rate[:n], weight[:n], above, below, slope)
-        first = group_starts(lo[i:j])
+        first = group_starts(lo)
         for g in range(len(first) - 1):
             sum_ties(first[g], first[g + 1], field, rate, weight, tied, below, scratch)
-        _surprise_rows(zero, n, n, lo[i:j], hi[i:j], above, slope, tied, expected_rank, actual_rank, p, p_prime)
-        _move_rows(
-            zero, n, player[i:j], time_seconds[r], k, c, m, b, use_weight, field, p, p_prime,
-            mu, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
-        )  # fmt: skip
+        _surprise_rows(zero, n, n, lo, rounds.hi[i:j], above, slope, tied, expected_rank, actual_rank, p, p_prime)
+        _move_rows(zero, n, player, rounds.time_seconds[r], rule, prior, p, p_prime, store, rows)
 
 
 SYSTEM = System(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ import numpy.typing as npt
 from ..core.beliefs import NEVER, Beliefs, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive
+from ..core.parts import prior_of
 from ..core.standings import Floats, Ints, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits, check_value
 from ..fields.advantages import restore_ratings, to_strengths
@@ -44,6 +45,7 @@ from ..inference.win_probability import glicko_win_probability
 __all__ = [
     "SYSTEM",
     "Glicko",
+    "Idle",
     "Q",
     "absorb_rows",
     "check_idle",
@@ -116,10 +118,7 @@ def performance_law(params: Glicko, weight: Any, participants: Any, prior: Prior
 
 def prior(params: Glicko, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: sigma grows with the periods since the last contest."""
-    diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], *_drift(params), *beliefs.arrays,
-        prior.mu, prior.sigma, prior.n_before,
-    )  # fmt: skip
+    diffuse_rows(start, stop, round.player, round.time_seconds[0], _idle(params), beliefs.store, prior)
 
 
 def summarise(params: Glicko, prior: Prior, round: Rounds, map: Map) -> GameSums:
@@ -143,8 +142,8 @@ def absorb(
 ) -> None:
     """Step 2: the new rating and its deviation."""
     absorb_rows(
-        start, stop, round.player, round.time_seconds[0], Q, prior.mu, prior.sigma,
-        summary.surprise, summary.information, *beliefs.arrays, outcome.mu, outcome.sigma,
+        start, stop, round.player, round.time_seconds[0], Q, prior, summary.surprise, summary.information,
+        beliefs.store, outcome,
     )  # fmt: skip
 
 
@@ -153,11 +152,7 @@ def rate_small(params: Glicko, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     if are_simultaneous(params.games, rounds):
         rate_periods(partial(_rate_period, params, beliefs), beliefs, rounds, outcome)
         return
-    rate_each(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight,
-        rounds.advantage, Q, False, *_drift(params), *beliefs.arrays,
-        outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
-    )  # fmt: skip
+    rate_each(rounds.columns, Q, False, _idle(params), beliefs.store, outcome)
 
 
 def rate_games(
@@ -204,15 +199,10 @@ def _rate_period(
     found: Outcome,
 ) -> None:  # fmt: skip
     """Both steps for one period of games; see :data:`.period_games.RatePeriod`."""
-    m = len(games.player)
-    diffuse_rows(
-        0, m, games.player, now, *_drift(params), *beliefs.arrays, found.mu_prior, found.sigma_prior, found.n_before
-    )
-    sum_games(a, b, score, lead, Q, found.mu_prior, found.sigma_prior, games.surprise, games.information)
-    absorb_rows(
-        0, m, games.player, now, Q, found.mu_prior, found.sigma_prior, games.surprise, games.information,
-        *beliefs.arrays, found.mu, found.sigma,
-    )  # fmt: skip
+    m, prior = len(games.player), found.prior
+    diffuse_rows(0, m, games.player, now, _idle(params), beliefs.store, prior)
+    sum_games(a, b, score, lead, Q, prior.mu, prior.sigma, games.surprise, games.information)
+    absorb_rows(0, m, games.player, now, Q, prior, games.surprise, games.information, beliefs.store, found)
 
 
 def sit_out(params: Glicko, beliefs: Beliefs, rows: npt.NDArray[np.integer], periods: float = 1.0) -> None:
@@ -253,8 +243,17 @@ def check_idle(period_days: float | None, periods: float) -> None:
         raise ValueError(f"sit_out must not be used where idle time counts (period_days = {period_days})")
 
 
-def _drift(params: Glicko) -> tuple[float, float, bool, float]:
-    return *idle_variance(params.sig_drift, params.period_days), False, params.max_rd
+class Idle(NamedTuple):
+    """How sigma grows: variance of each contest and of each day, whether newcomers' does, and the largest sigma."""
+
+    each: float
+    daily: float
+    newcomers_too: bool
+    most: float
+
+
+def _idle(params: Glicko) -> Idle:
+    return Idle(*idle_variance(params.sig_drift, params.period_days), False, params.max_rd)
 
 
 def idle_variance(sig_drift: float, period_days: float | None) -> tuple[float, float]:
@@ -263,64 +262,51 @@ def idle_variance(sig_drift: float, period_days: float | None) -> tuple[float, f
 
 
 @exact
-def diffuse_rows(
-    begin, end, player, time_seconds, each, daily, newcomers_too, most,
-    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, n_before,
-):  # fmt: skip
-    """Widen the beliefs of rows ``player[begin:end]``: add variance ``each`` and ``daily``, limit sigma to ``most``."""
+def diffuse_rows(begin, end, player, time_seconds, idle, store, prior):
+    """Widen the beliefs of rows ``player[begin:end]``, and write ``prior``."""
+    sigma = store.sigma
     for i in range(begin, end):
         row = player[i]
-        grown = daily * days_since(last_time[row], time_seconds)
-        if newcomers_too or n_rounds[row] > 0:
-            grown += each
-        sigma[row] = min(math.sqrt(sigma[row] * sigma[row] + grown), most)
-        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+        grown = idle.daily * days_since(store.last_time[row], time_seconds)
+        if idle.newcomers_too or store.n_rounds[row] > 0:
+            grown += idle.each
+        sigma[row] = min(math.sqrt(sigma[row] * sigma[row] + grown), idle.most)
+        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], sigma[row], store.n_rounds[row]
 
 
 @exact
-def absorb_rows(
-    begin, end, player, time_seconds, q, mu_prior, sigma_prior, surprise, information,
-    mu, sigma, n_rounds, last_time, mu_after, sigma_after,
-):  # fmt: skip
+def absorb_rows(begin, end, player, time_seconds, q, prior, surprise, information, store, outcome):
     """Update the beliefs of rows ``player[begin:end]`` with the sums over games."""
     for i in range(begin, end):
         row = player[i]
-        variance = 1.0 / (1.0 / (sigma_prior[i] * sigma_prior[i]) + q * q * information[i])
-        mu[row] = mu_prior[i] + q * variance * surprise[i]
-        sigma[row] = math.sqrt(variance)
-        mu_after[i], sigma_after[i] = mu[row], sigma[row]
-        n_rounds[row] += 1
-        last_time[row] = max(last_time[row], time_seconds)
+        variance = 1.0 / (1.0 / (prior.sigma[i] * prior.sigma[i]) + q * q * information[i])
+        store.mu[row] = prior.mu[i] + q * variance * surprise[i]
+        store.sigma[row] = math.sqrt(variance)
+        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
+        store.n_rounds[row] += 1
+        store.last_time[row] = max(store.last_time[row], time_seconds)
 
 
 @exact
-def rate_each(
-    offsets, player, lo, hi, time_seconds, weight, advantage, q, one_game, each, daily, newcomers_too, most,
-    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
+def rate_each(rounds, q, one_game, idle, store, outcome):
     """Rate all rounds; with ``one_game`` each counts as one game of its weight (:mod:`.glicko_allpairs`)."""
-    g, surprise, information = np.empty(SMALL), np.empty(len(player)), np.empty(len(player))
-    rating = np.empty(SMALL)
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
-        scale = q * math.sqrt(weight[r]) if one_game else q
-        prefetch_next(i, j, player, mu, n_rounds)
-        diffuse_rows(
-            i, j, player, time_seconds[r], each, daily, newcomers_too, most, mu, sigma, n_rounds, last_time,
-            mu_prior, sigma_prior, n_before,
-        )  # fmt: skip
+    player, advantage, n = rounds.player, rounds.advantage, len(rounds.player)
+    g, rating, surprise, information = np.empty(SMALL), np.empty(SMALL), np.empty(n), np.empty(n)
+    prior = prior_of(outcome, np.empty(0))
+    for r in range(len(rounds.offsets) - 1):
+        i, j, time_seconds = rounds.offsets[r], rounds.offsets[r + 1], rounds.time_seconds[r]
+        scale = q * math.sqrt(rounds.weight[r]) if one_game else q
+        prefetch_next(i, j, player, store.mu, store.n_rounds)
+        diffuse_rows(i, j, player, time_seconds, idle, store, prior)
         if len(advantage) > 0:
-            to_strengths(i, j, advantage, mu_prior, rating)
-        pairwise_sums_directly(i, j, lo, hi, scale, mu_prior, sigma_prior, g, surprise, information)
+            to_strengths(i, j, advantage, prior.mu, rating)
+        pairwise_sums_directly(i, j, rounds.lo, rounds.hi, scale, prior.mu, prior.sigma, g, surprise, information)
         if len(advantage) > 0:
-            restore_ratings(i, j, rating, mu_prior)
+            restore_ratings(i, j, rating, prior.mu)
         if one_game:
             for k in range(i, j):
                 surprise[k], information[k] = surprise[k] / (j - i), 0.25
-        absorb_rows(
-            i, j, player, time_seconds[r], scale, mu_prior, sigma_prior, surprise, information,
-            mu, sigma, n_rounds, last_time, mu_after, sigma_after,
-        )  # fmt: skip
+        absorb_rows(i, j, player, time_seconds, scale, prior, surprise, information, store, outcome)
 
 
 SYSTEM = System(

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ import numpy.typing as npt
 from ..core.beliefs import Beliefs, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, positive
+from ..core.parts import prior_of
 from ..core.standings import Floats, Ints, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
@@ -111,8 +112,8 @@ def performance_law(params: Glicko2, weight: Any, participants: Any, prior: Prio
 def prior(params: Glicko2, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 6, for each idle period since the last contest if idle time counts."""
     _diffuse_rows(
-        start, stop, round.n_rows, round.player, round.time_seconds.copy(), *_idle(params), *_store(beliefs),
-        prior.mu, prior.sigma, prior.n_before,
+        start, stop, round.n_rows, round.player, round.columns.time_seconds, _rule(params), beliefs.store,
+        beliefs.state["vol"], prior,
     )  # fmt: skip
 
 
@@ -133,8 +134,8 @@ def absorb(
 ) -> None:
     """Steps 5 to 8: the new volatility, deviation and rating."""
     failed = _absorb_rows(
-        start, stop, round.n_rows, round.player, round.time_seconds.copy(), SCALES[params.scale], params.tau,
-        prior.mu, prior.sigma, summary.surprise, summary.information, *_store(beliefs), outcome.mu, outcome.sigma,
+        start, stop, round.n_rows, round.player, round.columns.time_seconds, _rule(params), prior, summary.surprise,
+        summary.information, beliefs.store, beliefs.state["vol"], outcome,
     )  # fmt: skip
     _raise_if_failed(failed)
 
@@ -144,12 +145,7 @@ def rate_small(params: Glicko2, beliefs: Beliefs, rounds: Rounds, outcome: Outco
     if are_simultaneous(params.games, rounds):
         rate_periods(partial(_rate_period, params, beliefs), beliefs, rounds, outcome)
         return
-    failed = _rate_each(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.advantage,
-        SCALES[params.scale], params.tau,
-        *_idle(params), *_store(beliefs), outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma,
-        outcome.n_before,
-    )  # fmt: skip
+    failed = _rate_each(rounds.columns, _rule(params), beliefs.store, beliefs.state["vol"], outcome)
     _raise_if_failed(failed)
 
 
@@ -173,16 +169,13 @@ def _rate_period(
     found: Outcome,
 ) -> None:  # fmt: skip
     """All steps for one period of games; see :data:`.period_games.RatePeriod`."""
-    m, scale, time_seconds = len(games.player), SCALES[params.scale], np.array([now])
-    _diffuse_rows(
-        0, m, m, games.player, time_seconds, *_idle(params), *_store(beliefs),
-        found.mu_prior, found.sigma_prior, found.n_before,
-    )  # fmt: skip
-    sum_games(a, b, score, lead, 1.0 / scale, found.mu_prior, found.sigma_prior, games.surprise, games.information)
+    m, rule, time_seconds, prior = len(games.player), _rule(params), np.array([now]), found.prior
+    store, vol = beliefs.store, beliefs.state["vol"]
+    _diffuse_rows(0, m, m, games.player, time_seconds, rule, store, vol, prior)
+    sum_games(a, b, score, lead, 1.0 / rule.scale, prior.mu, prior.sigma, games.surprise, games.information)
     failed = _absorb_rows(
-        0, m, m, games.player, time_seconds, scale, params.tau, found.mu_prior, found.sigma_prior, games.surprise,
-        games.information, *_store(beliefs), found.mu, found.sigma,
-    )  # fmt: skip
+        0, m, m, games.player, time_seconds, rule, prior, games.surprise, games.information, store, vol, found
+    )
     _raise_if_failed(failed)
 
 
@@ -193,13 +186,17 @@ def sit_out(params: Glicko2, beliefs: Beliefs, rows: npt.NDArray[np.integer], pe
     beliefs.sigma[rows] = np.sqrt(beliefs.sigma[rows] ** 2 + drift**2 * periods)
 
 
-def _store(beliefs: Beliefs) -> tuple[Any, ...]:
-    return beliefs.mu, beliefs.sigma, beliefs.state["vol"], beliefs.n_rounds, beliefs.last_time
+class Rule(NamedTuple):
+    """Hyperparameters for kernels: rating points a unit, rate of change of volatility, and periods a day."""
+
+    scale: float
+    tau: float
+    periods_a_day: float
 
 
-def _idle(params: Glicko2) -> tuple[float, float]:
-    """Periods a day, and rating points a unit."""
-    return 0.0 if params.period_days is None else 1.0 / params.period_days, SCALES[params.scale]
+def _rule(params: Glicko2) -> Rule:
+    periods_a_day = 0.0 if params.period_days is None else 1.0 / params.period_days
+    return Rule(SCALES[params.scale], params.tau, periods_a_day)
 
 
 def _raise_if_failed(failed: int) -> None:
@@ -208,34 +205,32 @@ def _raise_if_failed(failed: int) -> None:
 
 
 @exact
-def _diffuse_rows(
-    begin, end, per_round, player, time_seconds, periods_a_day, scale,
-    mu, sigma, vol, n_rounds, last_time, mu_prior, sigma_prior, n_before,
-):  # fmt: skip
+def _diffuse_rows(begin, end, per_round, player, time_seconds, rule, store, vol, prior):
     """Steps 1 and 6 for rows ``player[begin:end]``, of rounds of ``per_round`` rows with these times."""
+    sigma = store.sigma
     for i in range(begin, end):
         row = player[i]
         now = time_seconds[(i - begin) // per_round]
-        idle = max(days_since(last_time[row], now) * periods_a_day - 1.0, 0.0)
-        drift = scale * vol[row]
+        idle = max(days_since(store.last_time[row], now) * rule.periods_a_day - 1.0, 0.0)
+        drift = rule.scale * vol[row]
         sigma[row] = math.sqrt(sigma[row] * sigma[row] + drift * drift * idle)
-        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], sigma[row], store.n_rounds[row]
 
 
 @exact
 def _absorb_rows(
-    begin, end, per_round, player, time_seconds, scale, tau, mu_prior, sigma_prior, surprise, information,
-    mu, sigma, vol, n_rounds, last_time, mu_after, sigma_after,
+    begin, end, per_round, player, time_seconds, rule, prior, surprise, information, store, vol, outcome
 ):  # fmt: skip
     """Steps 5 to 8 for rows ``player[begin:end]``, of rounds of ``per_round`` rows with these times.
 
     Returns -1, or the first index without a new volatility; no row of its round from there on is written.
     """
+    scale, tau, _ = rule
     before, f2, changed = np.empty(ROWS), np.empty(ROWS), np.empty(ROWS)
     for first in range(begin, end, ROWS):
         n = min(ROWS, end - first)
         for k in range(n):
-            f = sigma_prior[first + k] / scale
+            f = prior.sigma[first + k] / scale
             before[k], f2[k] = vol[player[first + k]], f * f
         new_volatilities(n, before, f2, surprise[first : first + n], information[first : first + n], tau, changed)
         failed = -1
@@ -246,46 +241,40 @@ def _absorb_rows(
             row, k = player[i], i - first
             variance = 1.0 / (1.0 / (f2[k] + changed[k] * changed[k]) + information[i])
             vol[row] = changed[k]
-            mu[row] = mu_prior[i] + scale * variance * surprise[i]
-            sigma[row] = scale * math.sqrt(variance)
-            mu_after[i], sigma_after[i] = mu[row], sigma[row]
-            n_rounds[row] += 1
-            last_time[row] = max(last_time[row], time_seconds[(i - begin) // per_round])
+            store.mu[row] = prior.mu[i] + scale * variance * surprise[i]
+            store.sigma[row] = scale * math.sqrt(variance)
+            outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
+            store.n_rounds[row] += 1
+            store.last_time[row] = max(store.last_time[row], time_seconds[(i - begin) // per_round])
         if failed >= 0:
             return failed
     return -1
 
 
 @exact
-def _rate_each(
-    offsets, player, lo, hi, time_seconds, advantage, scale, tau, periods_a_day, points,
-    mu, sigma, vol, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
+def _rate_each(rounds, rule, store, vol, outcome):
     """Consecutive games of two without a common player take each step together: they fill vector registers."""
-    g, surprise, information = np.empty(SMALL), np.empty(len(player)), np.empty(len(player))
-    rating = np.empty(SMALL)
+    offsets, player, advantage, n = rounds.offsets, rounds.player, rounds.advantage, len(rounds.player)
+    g, rating, surprise, information = np.empty(SMALL), np.empty(SMALL), np.empty(n), np.empty(n)
+    prior, unit = prior_of(outcome, np.empty(0)), 1.0 / rule.scale
     r = 0
     while r < len(offsets) - 1:
         stop = end_of_games(r, offsets, player, offsets)
         i, j = offsets[r], offsets[stop]
-        per_round = offsets[r + 1] - i
-        prefetch_next(i, j, player, mu, n_rounds)
-        _diffuse_rows(
-            i, j, per_round, player, time_seconds[r:stop], periods_a_day, points, mu, sigma, vol, n_rounds, last_time,
-            mu_prior, sigma_prior, n_before,
-        )  # fmt: skip
+        per_round, time_seconds = offsets[r + 1] - i, rounds.time_seconds[r:stop]
+        prefetch_next(i, j, player, store.mu, store.n_rounds)
+        _diffuse_rows(i, j, per_round, player, time_seconds, rule, store, vol, prior)
         if len(advantage) > 0:
-            to_strengths(i, j, advantage, mu_prior, rating)
+            to_strengths(i, j, advantage, prior.mu, rating)
         if per_round == 2:
-            sum_each_game(i, stop - r, lo, 1.0 / scale, mu_prior, sigma_prior, surprise, information)
+            sum_each_game(i, stop - r, rounds.lo, unit, prior.mu, prior.sigma, surprise, information)
         else:
-            pairwise_sums_directly(i, j, lo, hi, 1.0 / scale, mu_prior, sigma_prior, g, surprise, information)
+            pairwise_sums_directly(i, j, rounds.lo, rounds.hi, unit, prior.mu, prior.sigma, g, surprise, information)
         if len(advantage) > 0:
-            restore_ratings(i, j, rating, mu_prior)
+            restore_ratings(i, j, rating, prior.mu)
         failed = _absorb_rows(
-            i, j, per_round, player, time_seconds[r:stop], scale, tau, mu_prior, sigma_prior, surprise, information,
-            mu, sigma, vol, n_rounds, last_time, mu_after, sigma_after,
-        )  # fmt: skip
+            i, j, per_round, player, time_seconds, rule, prior, surprise, information, store, vol, outcome
+        )
         if failed >= 0:
             return failed
         r = stop

@@ -26,7 +26,7 @@ from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_lim
 from ..inference.pairwise import SMALL, GameSums, pairwise_sums
 from ..inference.performance_law import curve_law
 from ..inference.win_probability import glicko_win_probability
-from .glicko import Q, absorb_rows, diffuse_rows, idle_variance, perform, rate_each, state
+from .glicko import Idle, Q, absorb_rows, diffuse_rows, idle_variance, perform, rate_each, state
 
 __all__ = ["SYSTEM", "GlickoAllPairs"]
 
@@ -80,10 +80,7 @@ def performance_law(params: GlickoAllPairs, weight: Any, participants: Any, prio
 
 def prior(params: GlickoAllPairs, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: sigma grows."""
-    diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], *_drift(params), *beliefs.arrays,
-        prior.mu, prior.sigma, prior.n_before,
-    )  # fmt: skip
+    diffuse_rows(start, stop, round.player, round.time_seconds[0], _idle(params), beliefs.store, prior)
 
 
 def summarise(params: GlickoAllPairs, prior: Prior, round: Rounds, map: Map) -> GameSums:
@@ -105,18 +102,14 @@ def absorb(
 ) -> None:
     """Step 4: the new rating and its deviation."""
     absorb_rows(
-        start, stop, round.player, round.time_seconds[0], _natural(params, round), prior.mu, prior.sigma,
-        summary.surprise, summary.information, *beliefs.arrays, outcome.mu, outcome.sigma,
+        start, stop, round.player, round.time_seconds[0], _natural(params, round), prior, summary.surprise,
+        summary.information, beliefs.store, outcome,
     )  # fmt: skip
 
 
 def rate_small(params: GlickoAllPairs, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    rate_each(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, rounds.weight,
-        rounds.advantage, C3 / params.beta, True, *_drift(params), *beliefs.arrays,
-        outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
-    )  # fmt: skip
+    rate_each(rounds.columns, C3 / params.beta, True, _idle(params), beliefs.store, outcome)
 
 
 def _natural(params: GlickoAllPairs, round: Rounds) -> float:
@@ -124,8 +117,8 @@ def _natural(params: GlickoAllPairs, round: Rounds) -> float:
     return C3 / params.beta * math.sqrt(round.weight[0])
 
 
-def _drift(params: GlickoAllPairs) -> tuple[float, float, bool, float]:
-    return *idle_variance(params.sig_drift, params.period_days), True, math.inf
+def _idle(params: GlickoAllPairs) -> Idle:
+    return Idle(*idle_variance(params.sig_drift, params.period_days), True, math.inf)
 
 
 SYSTEM = System(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..core.beliefs import Beliefs
 from ..core.jit import exact, inner_exact, kernel
 from ..core.limits import POINTS, finite, fraction, positive, switch
 from ..core.numerics import normal_quantile
+from ..core.parts import prior_of, rows_part
 from ..core.standings import Floats, Ints, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.pairs.pair_field import KINDS, direct_sums, pair_sums
@@ -113,10 +114,7 @@ def performance_law(params: TopCoder, weight: Any, participants: Any, prior: Pri
 
 def prior(params: TopCoder, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: beliefs do not change."""
-    failed = _read_rows(
-        start, stop, round.player, round.weight[0], beliefs.mu, beliefs.sigma, beliefs.n_rounds,
-        prior.mu, prior.sigma, prior.n_before,
-    )  # fmt: skip
+    failed = _read_rows(start, stop, round.player, round.weight[0], beliefs.store, prior)
     if failed >= 0:
         raise _undefined(int(failed), float(prior.sigma[failed]))
 
@@ -185,27 +183,31 @@ def absorb(
 ) -> None:
     """Step 4: the capped mean of rating and performance, and the new volatility."""
     _absorb_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], *_constants(params),
-        prior.mu, prior.sigma, prior.n_before, outcome.perf,
-        *beliefs.arrays, outcome.mu, outcome.sigma,
-    )  # fmt: skip
+        start, stop, round.player, round.time_seconds[0], round.weight[0], _rule(params), prior, beliefs.store, outcome
+    )
 
 
 def rate_small(params: TopCoder, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    failed = _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.perf_ceiling,
-        params.two_phase, *_constants(params), *beliefs.arrays,
-        outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
-    )  # fmt: skip
+    failed = _rate_small(rounds.columns, params.two_phase, _rule(params), beliefs.store, outcome)
     if failed >= 0:
         of_round = failed - rounds.offsets[np.searchsorted(rounds.offsets, failed, side="right") - 1]
         raise _undefined(int(of_round), float(outcome.sigma_prior[failed]))
 
 
-def _constants(params: TopCoder) -> tuple[Any, ...]:
+class Rule(NamedTuple):
+    """Hyperparameters of the weight of a performance, for kernels."""
+
+    noob: float
+    limit: float
+    multiplier: float
+    published: bool
+    vol_after_cap: bool
+
+
+def _rule(params: TopCoder) -> Rule:
     p = params
-    return p.weight_noob, p.weight_limit, p.weight_multiplier, p.published_constants, p.vol_after_cap
+    return Rule(p.weight_noob, p.weight_limit, p.weight_multiplier, p.published_constants, p.vol_after_cap)
 
 
 def _undefined(row: int, sigma: float) -> ConvergenceError:
@@ -213,12 +215,12 @@ def _undefined(row: int, sigma: float) -> ConvergenceError:
 
 
 @exact
-def _read_rows(begin, end, player, weight, mu, sigma, n_rounds, mu_prior, sigma_prior, n_before):
+def _read_rows(begin, end, player, weight, store, prior):
     """Returns -1, or the first row whose win probabilities are undefined."""
     for i in range(begin, end):
         row = player[i]
-        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
-        if not sigma[row] * sigma[row] / weight > LEAST:
+        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], store.sigma[row], store.n_rounds[row]
+        if not store.sigma[row] * store.sigma[row] / weight > LEAST:
             return i
     return -1
 
@@ -275,56 +277,50 @@ def step_size(mu, n_before, weight, noob, limit, multiplier, published):
 
 
 @exact
-def _absorb_rows(
-    begin, end, player, time_seconds, contest_weight, noob, limit, multiplier, published, vol_after_cap,
-    mu_prior, sigma_prior, n_before, perf, mu, sigma, n_rounds, last_time, mu_after, sigma_after,
-):  # fmt: skip
+def _absorb_rows(begin, end, player, time_seconds, contest_weight, rule, prior, store, outcome):
+    noob, limit, multiplier, published, vol_after_cap = rule
     for i in range(begin, end):
         row = player[i]
-        weight, cap = step_size(mu_prior[i], n_before[i], contest_weight, noob, limit, multiplier, published)
-        step = weight / (1.0 + weight) * (perf[i] - mu_prior[i])
+        weight, cap = step_size(prior.mu[i], prior.n_before[i], contest_weight, noob, limit, multiplier, published)
+        step = weight / (1.0 + weight) * (outcome.perf[i] - prior.mu[i])
         capped = min(max(step, -cap), cap)
         moved = capped if vol_after_cap else step
-        mu[row] = mu_prior[i] + capped
-        sigma[row] = math.sqrt(moved * moved / weight + sigma_prior[i] * sigma_prior[i] / (1.0 + weight))
-        mu_after[i], sigma_after[i] = mu[row], sigma[row]
-        n_rounds[row] += 1
-        last_time[row] = max(last_time[row], time_seconds)
+        store.mu[row] = prior.mu[i] + capped
+        store.sigma[row] = math.sqrt(moved * moved / weight + prior.sigma[i] * prior.sigma[i] / (1.0 + weight))
+        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
+        store.n_rounds[row] += 1
+        store.last_time[row] = max(store.last_time[row], time_seconds)
 
 
 @exact
-def _rate_small(
-    offsets, player, lo, time_seconds, weight, perf_ceiling, two_phase, noob, limit, multiplier, published,
-    vol_after_cap, mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
+def _rate_small(rounds, two_phase, rule, store, outcome):
     """Rate all rounds; returns -1, or the first row whose win probabilities are undefined."""
-    zero = np.int64(0)
+    zero, none = np.int64(0), np.empty(0)
     variance, better = np.empty(SMALL), np.empty(SMALL)
     member, factor = np.ones((2, SMALL)), np.empty(2)
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
-        n, rows, before, spread, played = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j], n_before[i:j]
-        failed = _read_rows(zero, n, rows, weight[r], mu, sigma, n_rounds, before, spread, played)
+    for r in range(len(rounds.offsets) - 1):
+        i, j, weight = rounds.offsets[r], rounds.offsets[r + 1], rounds.weight[r]
+        n, player, found = j - i, rounds.player[i:j], rows_part(outcome, i, j)
+        prior = prior_of(found, none)
+        failed = _read_rows(zero, n, player, weight, store, prior)
         if failed >= 0:
             return i + failed
-        first = group_starts(lo[i:j])
-        counts = _count(first, played)
+        first = group_starts(rounds.lo[i:j])
+        counts = _count(first, prior.n_before)
         apart = two_phase and 0 < counts[-1, VETERANS] < n
         for k in range(n):
-            variance[k] = spread[k] * spread[k] / weight[r]
-            member[VETERANS, k] = 1.0 if played[k] > 0 else 0.0
+            variance[k] = prior.sigma[k] * prior.sigma[k] / weight
+            member[VETERANS, k] = 1.0 if prior.n_before[k] > 0 else 0.0
         for field in range(VETERANS if apart else ALL, 2):
-            factor[field] = competition_factor(before, spread, member[field, :n])
+            factor[field] = competition_factor(prior.mu, prior.sigma, member[field, :n])
         for k in range(n):
-            field = VETERANS if apart and played[k] > 0 else ALL
-            direct_sums(NORMAL, k, k + 1, before, variance[:n], member[field], better)
+            field = VETERANS if apart and prior.n_before[k] > 0 else ALL
+            direct_sums(NORMAL, k, k + 1, prior.mu, variance[:n], member[field], better)
         _perform_groups(
-            zero, len(first) - 1, first, counts, factor, better, before, played, apart, perf_ceiling[r], perf[i:j]
-        )
-        _absorb_rows(
-            zero, n, rows, time_seconds[r], weight[r], noob, limit, multiplier, published, vol_after_cap,
-            before, spread, played, perf[i:j], mu, sigma, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
+            zero, len(first) - 1, first, counts, factor, better, prior.mu, prior.n_before, apart,
+            rounds.perf_ceiling[r], found.perf,
         )  # fmt: skip
+        _absorb_rows(zero, n, player, rounds.time_seconds[r], weight, rule, prior, store, found)
     return -1
 
 

@@ -20,14 +20,15 @@ import numpy as np
 from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
+from ..core.parts import prior_of, rows_part
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.message_chain import propagate
 from ..inference.performance import group_starts
 from ..inference.teams.laws import add_members
-from ..inference.teams.members import sum_members, write_noises
-from ..inference.teams.rounds import cut_teams, field_of_teams, sum_teams, team_columns, team_scratch
+from ..inference.teams.members import Members, write_noises
+from ..inference.teams.rounds import field_of_teams, sum_teams, summed_rows, team_columns, team_space
 from ..inference.win_probability import normal
 
 __all__ = ["SYSTEM", "TrueSkill"]
@@ -137,10 +138,7 @@ def performance_law(params: TrueSkill, weight: Any, participants: Any, prior: Pr
 
 def prior(params: TrueSkill, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: variance grows by tau^2."""
-    _diffuse_rows(
-        start, stop, round.player, round.weight[0], *_noise(params), *beliefs.arrays,
-        prior.mu, prior.sigma, prior.beta, prior.n_before,
-    )  # fmt: skip
+    _diffuse_rows(start, stop, round.player, round.weight[0], *_noise(params), beliefs.store, prior)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +200,8 @@ def absorb(
 ) -> None:
     """Step 4: multiply the message to the performance, widened by beta, into the belief about the skill."""
     _absorb_rows(
-        start, stop, round.player, round.time_seconds[0], prior.mu, prior.sigma, prior.beta,
-        summary.precision, summary.pull, *beliefs.arrays, outcome.mu, outcome.sigma,
-    )  # fmt: skip
+        start, stop, round.player, round.time_seconds[0], prior, summary.precision, summary.pull, beliefs.store, outcome
+    )
 
 
 def rate_teams(params: TrueSkill, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
@@ -235,11 +232,8 @@ def rate_teams(params: TrueSkill, beliefs: Beliefs, round: Rounds, map: Map, out
 def rate_small(params: TrueSkill, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.weight, rounds.advantage,
-        *team_columns(rounds),
-        *_noise(params), *_bounds(params), *beliefs.arrays,
-        outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
-    )  # fmt: skip
+        rounds.columns, team_columns(rounds), *_noise(params), *_bounds(params), beliefs.store, outcome
+    )
     if failed >= 0:
         raise ConvergenceError("messages do not settle")
 
@@ -261,14 +255,13 @@ def _given(value: float | None) -> float:
 
 
 @exact
-def _diffuse_rows(
-    begin, end, player, weight, tau2, beta, mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, noise, n_before
-):  # fmt: skip
+def _diffuse_rows(begin, end, player, weight, tau2, beta, store, prior):
+    sigma = store.sigma
     for i in range(begin, end):
         row = player[i]
         sigma[row] = math.sqrt(sigma[row] * sigma[row] + tau2)
-        noise[i] = beta / math.sqrt(weight)
-        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+        prior.beta[i] = beta / math.sqrt(weight)
+        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], sigma[row], store.n_rounds[row]
 
 
 @exact
@@ -310,59 +303,50 @@ def _share_messages(
 
 
 @exact
-def _absorb_rows(
-    begin, end, player, time_seconds, mu_prior, sigma_prior, noise, precision, pull,
-    mu, sigma, n_rounds, last_time, mu_after, sigma_after,
-):  # fmt: skip
+def _absorb_rows(begin, end, player, time_seconds, prior, precision, pull, store, outcome):
     for i in range(begin, end):
         row = player[i]
-        variance = sigma_prior[i] * sigma_prior[i]
-        wider = 1.0 + precision[i] * (noise[i] * noise[i])  # variance to the skill over variance to the performance
+        variance = prior.sigma[i] * prior.sigma[i]
+        # variance to the skill over variance to the performance
+        wider = 1.0 + precision[i] * (prior.beta[i] * prior.beta[i])
         variance /= 1.0 + variance * precision[i] / wider
-        mu[row] = mu_prior[i] + variance * pull[i] / wider
-        sigma[row] = math.sqrt(variance)
-        mu_after[i], sigma_after[i] = mu[row], sigma[row]
-        n_rounds[row] += 1
-        last_time[row] = max(last_time[row], time_seconds)
+        store.mu[row] = prior.mu[i] + variance * pull[i] / wider
+        store.sigma[row] = math.sqrt(variance)
+        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
+        store.n_rounds[row] += 1
+        store.last_time[row] = max(store.last_time[row], time_seconds)
 
 
 @exact
-def _rate_small(
-    offsets, player, lo, time_seconds, weight, advantage, team, bounds, share, tau2, beta, window, gap, sharpen,
-    mu, sigma, n_rounds, last_time, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
+def _rate_small(rounds, teams, tau2, beta, window, gap, sharpen, store, outcome):
     """Rate all rounds; returns -1, or the round whose messages do not settle."""
-    zero = np.int64(0)
+    zero, advantage = np.int64(0), rounds.advantage
     noise, precision, pull, rating = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     even, gaps, team_precision, team_pull = np.full(SMALL, gap), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
-    cuts, team_places, member_weight, team_mu, team_sigma, team_beta, _ = team_scratch(SMALL)
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
-        n, rows, before, spread = j - i, player[i:j], mu_prior[i:j], sigma_prior[i:j]
-        _diffuse_rows(
-            zero, n, rows, weight[r], tau2, beta, mu, sigma, n_rounds, last_time, before, spread, noise, n_before[i:j]
-        )
+    space = team_space(SMALL)
+    for r in range(len(rounds.offsets) - 1):
+        i, j = rounds.offsets[r], rounds.offsets[r + 1]
+        n, player, rows = j - i, rounds.player[i:j], rows_part(outcome, i, j)
+        prior, members = prior_of(rows, noise), Members(rows.mu_prior, rows.sigma_prior, noise)
+        _diffuse_rows(zero, n, player, rounds.weight[r], tau2, beta, store, prior)
         if len(advantage) > 0:
-            to_strengths(i, j, advantage, mu_prior, rating)
-        m = team[r + 1] - team[r]
-        mean, width, wide, places, links, message, tug = before, spread, noise, lo[i:j], even, precision, pull
+            to_strengths(i, j, advantage, outcome.mu_prior, rating)
+        field = summed_rows(teams.first[r], teams.first[r + 1], i, rounds.lo[i:j], teams, members, space)
+        m, links, message, tug = len(field.lo), even, precision, pull
         if m < n:
-            cut_teams(team[r], team[r + 1], i, bounds, places, cuts, team_places)
-            mean, width, wide, places, links = team_mu[:m], team_sigma[:m], team_beta, team_places[:m], gaps
-            message, tug = team_precision, team_pull
-            sum_members(zero, m, cuts, share[i:j], before, spread, noise, member_weight, mean, width, wide)
-            _widen_gaps(m, cuts, window, gap, gaps)
-        sweeps = _infer(mean, width, wide, places, group_starts(places), window, links, sharpen, message, tug)
+            links, message, tug = gaps, team_precision, team_pull
+            _widen_gaps(m, space.cuts, window, gap, gaps)
+        first = group_starts(field.lo)
+        sweeps = _infer(field.mu, field.sigma, field.beta, field.lo, first, window, links, sharpen, message, tug)
         if len(advantage) > 0:
-            restore_ratings(i, j, rating, mu_prior)
+            restore_ratings(i, j, rating, outcome.mu_prior)
         if sweeps < 0 and sharpen == 1.0:
             return r
         if m < n:
-            _share_messages(zero, m, cuts, member_weight, spread, wide, message, tug, noise, precision, pull)
-        _absorb_rows(
-            zero, n, rows, time_seconds[r], before, spread, noise, precision, pull, mu, sigma, n_rounds, last_time,
-            mu_after[i:j], sigma_after[i:j],
-        )  # fmt: skip
+            _share_messages(
+                zero, m, space.cuts, space.laws.weight, prior.sigma, field.beta, message, tug, noise, precision, pull
+            )
+        _absorb_rows(zero, n, player, rounds.time_seconds[r], prior, precision, pull, store, rows)
     return -1
 
 

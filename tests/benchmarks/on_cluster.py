@@ -228,7 +228,7 @@ def _walk(rater: Rater, rounds: Rounds) -> list[Outcome]:
 
 
 def _joined(outcomes: Sequence[Outcome]) -> Outcome:
-    return Outcome(*(np.concatenate([getattr(one, name) for one in outcomes]) for name in Outcome.__slots__))
+    return Outcome(*(np.concatenate(parts) for parts in zip(*outcomes, strict=True)))
 
 
 def large_rounds(n_rounds: int, seed: int = 5, field: int = FIELD, population: int = POPULATION) -> Rounds:

@@ -36,11 +36,12 @@ def _groups(call: Call) -> int:
 def count_nodes(call: Call) -> int:
     """Nodes to which the terms are added: those of the panels near a term, in pairs (:func:`.field.accumulate`)."""
     rate, mu = (call[name][call["start"] : call["stop"]] for name in ("rate", "mu"))
-    offset, panels = call["offset"], np.diff(call["offset"])
-    levels = np.floor(np.log(call["top_rate"] / rate) / np.log(LEVEL_RATIO)).astype(int)
+    plan = call["plan"]
+    offset, panels = plan.offset, np.diff(plan.offset)
+    levels = np.floor(np.log(plan.top_rate / rate) / np.log(LEVEL_RATIO)).astype(int)
     levels = np.clip(levels, 0, len(offset) - 2)
-    half, count = call["half_width"][levels], panels[levels]
-    at = (mu - call["middle"]) / (2 * half) - (call["first"][levels] + 0.5)  # in panels, from the level's first one
+    half, count = plan.half_width[levels], panels[levels]
+    at = (mu - plan.middle) / (2 * half) - (plan.first[levels] + 0.5)  # in panels, from the level's first one
     reach = NEAR / (2 * half * rate) + 0.5
     near = np.clip(np.floor(at - reach), 0, count) // 2 * 2
     beyond = np.clip(np.ceil(at + reach) + 1, near, count)
@@ -49,12 +50,13 @@ def count_nodes(call: Call) -> int:
 
 def _terms(call: Call) -> int:
     """Factors of the rows' histories, the new ones included."""
-    return int(call["length"][call["player"][call["begin"] : call["end"]]].sum())
+    return int(call["history"].length[call["rounds"].player[call["begin"] : call["end"]]].sum())
 
 
 def _participations(call: Call) -> int:
     """Rows of the completed rounds of the call; a call may return early for more memory."""
-    return int(call["offsets"][call["answer"][0]] - call["offsets"][call["r"]])
+    offsets = call["rounds"].offsets
+    return int(offsets[call["answer"][0]] - offsets[call["r"]])
 
 
 # by module and kernel: the phase, the unit of its work, the number of units of a call

@@ -70,7 +70,7 @@ def test_profile__counts_the_nodes_to_which_a_term_is_added(program: Load, rates
     mu, rate = draw.normal(0.0, 100.0, n), np.exp(draw.uniform(*np.log(rates), n))
     plan = plan_panels(float(mu.min()), float(mu.max()), 0.0, float(rate.max()), float(rate.min()))
     sums, (_, far) = Additions(), plan.partial_sums(1)
-    arguments = mu, rate, np.ones(n), 0, n, *plan.grid
+    arguments = mu, rate, np.ones(n), 0, n, plan
     accumulate.py_func(*arguments, sums, far[0])
     names = inspect.signature(accumulate.py_func).parameters
     assert program("phases").count_nodes(dict(zip(names, (*arguments, sums, far[0]), strict=True))) == sums.n

@@ -51,7 +51,7 @@ def groups(lo: np.ndarray[Any, np.dtype[np.int32]], rate: Floats) -> Places:
 def plan_for(mu: Floats, rate: Floats, split: bool = False) -> Plan:
     """Panels for a field in which no two tie."""
     places = groups(np.arange(len(mu), dtype=np.int32), rate)
-    return plan_panels(*bracket(mu, rate, places.first, places.above, places.below, split))
+    return plan_panels(*bracket(mu, rate, places.above, places.below, split))
 
 
 class Table:
@@ -62,8 +62,9 @@ class Table:
         starts = block_starts(len(mu)) if starts is None else np.asarray(starts)
         sums, far = self.plan.partial_sums(len(starts) - 1)
         for block in range(len(starts) - 1):
-            accumulate(mu, rate, rate, starts[block], starts[block + 1], *self.plan.grid, sums[block], far[block])
-        self.series, self.guesses = finish(sums, far, self.plan.low, self.plan.high, *self.plan.grid)
+            accumulate(mu, rate, rate, starts[block], starts[block + 1], self.plan, sums[block], far[block])
+        self.table = finish(sums, far, self.plan)
+        self.series, self.guesses = self.table.series, self.table.guesses
 
     def side(self, p: float) -> float:
         """+1 where the table holds the weight above ``p``, -1 where it holds the weight below."""
@@ -71,13 +72,12 @@ class Table:
 
     def at(self, p: float) -> tuple[float, float]:
         """The sum on the side of ``p``, and its slope."""
-        plan = self.plan
-        value, slope = table_sum(p, self.side(p), plan.middle, plan.half_width, plan.first, plan.offset, self.series)
+        value, slope = table_sum(p, self.side(p), self.table)
         return float(value), float(slope)
 
     def start(self, target: float) -> float:
         """First guess of where the weight above exceeds the weight below by ``target``."""
-        return float(table_start(target, self.plan.low, self.plan.high, self.guesses))
+        return float(table_start(target, self.table))
 
     def levels(self, count: int) -> Floats:
         """``count`` points over all of the table, both ends and both sides of the middle among them."""

@@ -141,7 +141,7 @@ def same_bits(one: Any, other: Any) -> bool:
         a, b = one.columns(), other.columns()
         return a.keys() == b.keys() and all(same_bits(a[name], b[name]) for name in a)
     if isinstance(one, Outcome):
-        return all(same_bits(getattr(one, name), getattr(other, name)) for name in Outcome.__slots__)
+        return all(same_bits(getattr(one, name), getattr(other, name)) for name in Outcome._fields)
     if isinstance(one, tuple):
         return all(same_bits(a, b) for a, b in zip(one, other, strict=True))
     return one.dtype == other.dtype and one.tobytes() == other.tobytes()

@@ -55,7 +55,7 @@ def walk(rater: Rater, parts: list[Rounds]) -> Outcome:
 
 
 def joined(outcomes: list[Outcome]) -> Outcome:
-    return Outcome(*(np.concatenate([getattr(one, name) for one in outcomes]) for name in Outcome.__slots__))
+    return Outcome(*(np.concatenate(parts) for parts in zip(*outcomes, strict=True)))
 
 
 def check_engines_agree(system: System, rounds: Rounds) -> None:

@@ -41,11 +41,8 @@ _APART = 64  # places between arrays: a loop over closer ones is not vectorised 
 
 
 @exact
-def noise_rows(
-    begin, end, player, eta2, simple, mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope,
-    start, length, capacity, pool, mu_prior, sigma_prior, n_before,
-):  # fmt: skip
-    """Add the variance ``eta2`` to the beliefs of rows ``player[begin:end]``.
+def noise_rows(begin, end, player, eta2, simple, store, queue, history, prior):
+    """Add the variance ``eta2`` to the beliefs of rows ``player[begin:end]``, and write ``prior``.
 
     ``simple`` noise divides all weights by one number; then a new mode is computed.
 
@@ -54,6 +51,8 @@ def noise_rows(
     int
         -1, or the first index without a noise or a mode.
     """
+    mu, sigma, normal_weight, slope = store.mu, store.sigma, queue.normal_weight, queue.slope
+    start, length, capacity, pool, _ = history
     longest = np.int64(0)
     for i in range(begin, end):
         longest = max(longest, capacity[player[i]])
@@ -68,9 +67,7 @@ def noise_rows(
         perf, inverse_tau = start[row], start[row] + capacity[row]
         if simple:
             ratio = sigma[row] * sigma[row] / variance
-            mu[row], slope[row] = _widen_alike(
-                ratio, mu[row], row, normal_mu, normal_weight, pool, perf, inverse_tau, length[row]
-            )
+            mu[row], slope[row] = _widen_alike(ratio, mu[row], row, queue, pool, perf, inverse_tau, length[row])
         elif eta2 > 0.0:
             total, rise, bend = _measure(mu[row], pool, perf, inverse_tau, length[row], curve, force)
             x = _share(1.0 / variance, normal_weight[row], total, rise, bend, curve, force, length[row])
@@ -79,7 +76,7 @@ def noise_rows(
         if math.isnan(mu[row] + normal_weight[row]):
             return i
         sigma[row] = math.sqrt(variance)
-        mu_prior[i], sigma_prior[i], n_before[i] = mu[row], sigma[row], n_rounds[row]
+        prior.mu[i], prior.sigma[i], prior.n_before[i] = mu[row], sigma[row], store.n_rounds[row]
     return -1
 
 
@@ -96,8 +93,9 @@ def _scratch(longest):
 
 
 @inner_exact
-def _widen_alike(x, r, row, normal_mu, normal_weight, pool, perf, inverse_tau, length):
+def _widen_alike(x, r, row, queue, pool, perf, inverse_tau, length):
     """Multiply all weights by ``x``; returns the new mode and the slope there, or NaN if it is not found."""
+    normal_mu, normal_weight = queue.normal_mu, queue.normal_weight
     normal_weight[row] *= x
     lower, upper = normal_mu[row], normal_mu[row]
     for k in range(length):

@@ -8,15 +8,17 @@ across players are computed for the whole chunk first.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.beliefs import LANES, LINE, grow, make_room, prefetch_records
 from ...core.jit import exact, inner_exact, inner_kernel
 from ...core.numerics import C3, bits_of_float, exp, exp_in_registers, float_of_bits, log1p, one_minus_exp, prefetch
+from ...core.standings import Floats
 from ..diffusion import elapsed_days
 
-__all__ = ["CHUNK", "absorb_rows", "diffuse_rows", "drift", "mode", "prefetch_histories"]
+__all__ = ["CHUNK", "Factors", "absorb_rows", "diffuse_rows", "drift", "mode", "prefetch_histories"]
 
 CHUNK = 16  # rows: always complete, so that each row takes the vector path regardless of the block
 _NEGLIGIBLE = 2.0**-53  # share of the total weight below which an old factor is lost in rounding
@@ -30,31 +32,49 @@ _CONVERGED = 3e-5  # widths: Halley's next error is at most 5/3 of the cube of i
 _STEPS = 200
 
 
+class Factors(NamedTuple):
+    """State columns of beliefs with a history: the normal factor, and what all logistic factors share.
+
+    Attributes
+    ----------
+    normal_mu, normal_weight : float64[n]
+        Centre of the normal factor; its weight 1 / variance.
+    slope : float64[n]
+        Slope, at the mode, of the function whose zero is the mode (:func:`mode`).
+    shrink : float64[n]
+        Common factor of the forces of a player's logistic factors; see :class:`.beliefs.History`.
+    """
+
+    normal_mu: Floats
+    normal_weight: Floats
+    slope: Floats
+    shrink: Floats
+
+
 @inner_exact
-def drift(row, time_seconds, weight, a, b, c, d, delay, n_rounds, last_time):
-    """gamma^2 = c w + d days, and beta with beta^2 = a + b / w, of one player in a round.
+def drift(row, time_seconds, weight, rates, store):
+    """gamma^2 = c w + d days, and beta with beta^2 = a + b / w, of one player in a round (:class:`.elo_mm.Rates`).
 
     w is the contest's weight times the player's delay factor.
     """
-    n = n_rounds[row]
-    w = weight * delay[n] if n < len(delay) else weight
-    return c * w + d * elapsed_days(time_seconds, last_time[row]), math.sqrt(a + b / w)
+    n = store.n_rounds[row]
+    w = weight * rates.delay[n] if n < len(rates.delay) else weight
+    gamma2 = rates.c * w + rates.d * elapsed_days(time_seconds, store.last_time[row])
+    return gamma2, math.sqrt(rates.a + rates.b / w)
 
 
 @exact
-def diffuse_rows(
-    begin, end, per_round, player, time_seconds, weight, a, b, c, d, delay, rho,
-    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
-    mu_prior, sigma_prior, beta, n_before,
-):  # fmt: skip
-    """Diffuse the beliefs of rows ``player[begin:end]`` and compute the ``beta`` of each performance.
+def diffuse_rows(begin, end, per_round, rounds, rates, rho, store, factors, history, prior):
+    """Diffuse the beliefs about the players in rows ``begin`` to ``end - 1``, and write ``prior``.
 
-    The rows are those of rounds without a common player, ``per_round`` rows each; ``time_seconds`` and ``weight`` have
-    one entry a round.
+    The rows are those of rounds without a common player, ``per_round`` rows each.
 
     Variance grows by gamma^2 (:func:`drift`); a share 1 - kappa^rho of every factor becomes normal at the mode (section
-    4). ``slope`` is the slope, at the mode, of the function whose zero is the mode (:func:`mode`).
+    4).
     """
+    player, mu, sigma = rounds.player, store.mu, store.sigma
+    normal_mu, normal_weight, slope, shrink = factors
+    start, length, capacity, pool, _ = history
     gamma2, variance = np.zeros(CHUNK), np.ones(CHUNK)
     kappa, kept, lost = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
     forgets = rho == math.inf
@@ -64,7 +84,7 @@ def diffuse_rows(
         prefetch_records(chunk + CHUNK, min(chunk + 2 * CHUNK, end), player, mu, capacity)
         for i in range(size):
             row, r = player[chunk + i], (chunk + i) // per_round
-            gamma2[i], beta[chunk + i] = drift(row, time_seconds[r], weight[r], a, b, c, d, delay, n_rounds, last_time)
+            gamma2[i], prior.beta[chunk + i] = drift(row, rounds.time_seconds[r], rounds.weight[r], rates, store)
             variance[i] = sigma[row] * sigma[row]
         for i in range(CHUNK):
             ratio = gamma2[i] / variance[i]
@@ -79,7 +99,7 @@ def diffuse_rows(
                 normal_weight[row] = 1.0 / (variance[i] + gamma2[i])
                 slope[row] = normal_weight[row]
                 shrink[row] = 1.0
-                _clear(row, start, length, capacity, pool)
+                _clear(row, history)
             else:
                 stays = kept[i] * normal_weight[row]
                 comes = lost[i] / variance[i]
@@ -92,18 +112,16 @@ def diffuse_rows(
                         pool[k] *= shrink[row]
                     shrink[row] = 1.0
             sigma[row] = math.sqrt(variance[i] + gamma2[i])
-            mu_prior[chunk + i] = mu[row]
-            sigma_prior[chunk + i] = sigma[row]
-            n_before[chunk + i] = n_rounds[row]
+            prior.mu[chunk + i], prior.sigma[chunk + i], prior.n_before[chunk + i] = (
+                mu[row],
+                sigma[row],
+                store.n_rounds[row],
+            )
 
 
 @exact
-def absorb_rows(
-    begin, end, per_round, player, time_seconds, history_len, claimed, mu_prior, sigma_prior, beta, performance,
-    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, shrink, start, length, capacity, pool,
-    mu_after, sigma_after,
-):  # fmt: skip
-    """Multiply performances into the beliefs of rows ``player[begin:end]``; rounds as in :func:`diffuse_rows`.
+def absorb_rows(begin, end, per_round, rounds, history_len, claimed, prior, store, factors, history, outcome):
+    """Multiply the performances of rows ``begin`` to ``end - 1`` into the beliefs; rounds as in :func:`diffuse_rows`.
 
     ``claimed`` is the first pool place allocated for these rows (:func:`.beliefs.places_needed`). ``history_len`` is
     the maximum number of logistic factors, or 0: then a factor is merged into the normal one when its weight is below
@@ -114,6 +132,9 @@ def absorb_rows(
     int
         -1, or the first index without a mode.
     """
+    player, mu, capacity = rounds.player, store.mu, history.capacity
+    start, length, pool = history.start, history.length, history.pool
+    normal_mu, normal_weight, slope, shrink = factors
     guess, deviation = np.zeros(CHUNK), np.ones(CHUNK)
     before, spread = np.zeros(CHUNK), np.ones(CHUNK)
     noise, shown, steep = np.ones(CHUNK), np.zeros(CHUNK), np.ones(CHUNK)
@@ -123,11 +144,11 @@ def absorb_rows(
     for chunk in range(begin, end, CHUNK):
         size = min(CHUNK, end - chunk)
         prefetch_records(chunk + 2 * CHUNK, min(chunk + 3 * CHUNK, end), player, mu, capacity)
-        prefetch_histories(chunk + CHUNK, min(chunk + 2 * CHUNK, end), player, start, length, capacity, pool)
+        prefetch_histories(chunk + CHUNK, min(chunk + 2 * CHUNK, end), player, history)
         for i in range(size):
             steep[i] = slope[player[chunk + i]]
-            before[i], spread[i] = mu_prior[chunk + i], sigma_prior[chunk + i]
-            noise[i], shown[i] = beta[chunk + i], performance[chunk + i]
+            before[i], spread[i] = prior.mu[chunk + i], prior.sigma[chunk + i]
+            noise[i], shown[i] = prior.beta[chunk + i], outcome.perf[chunk + i]
         for i in range(CHUNK):
             precision = 1.0 / (spread[i] * spread[i]) + 1.0 / (noise[i] * noise[i])
             deviation[i] = 1.0 / math.sqrt(precision)
@@ -141,11 +162,8 @@ def absorb_rows(
         for i in range(size):
             row = player[chunk + i]
             if length[row] == capacity[row]:
-                claimed = grow(row, claimed, start, capacity, pool, 3)
-            moved[i] = _push(
-                row, shown[i], noise[i], history_len, deviation[i], normal_mu, normal_weight, shrink,
-                start, length, capacity, pool,
-            )  # fmt: skip
+                claimed = grow(row, claimed, history, 3)
+            moved[i] = _push(row, shown[i], noise[i], history_len, deviation[i], factors, history)
             f0, f1, f2, f3, f4, f5, f6, f7, rate[i] = _pull(
                 guess[i], pool, start[row], start[row] + capacity[row], start[row] + 2 * capacity[row], length[row]
             )
@@ -182,38 +200,36 @@ def absorb_rows(
                     return chunk + i
             mu[row] = x
             slope[row] = steep[i]
-            sigma[row] = deviation[i]
-            mu_after[chunk + i] = x
-            sigma_after[chunk + i] = deviation[i]
-            n_rounds[row] += 1
-            last_time[row] = max(last_time[row], time_seconds[(chunk + i) // per_round])
+            store.sigma[row] = deviation[i]
+            outcome.mu[chunk + i], outcome.sigma[chunk + i] = x, deviation[i]
+            store.n_rounds[row] += 1
+            store.last_time[row] = max(store.last_time[row], rounds.time_seconds[(chunk + i) // per_round])
     return -1
 
 
 @inner_exact
-def prefetch_histories(begin, end, player, start, length, capacity, pool):
+def prefetch_histories(begin, end, player, history):
     """Prefetch the logistic factors of rows ``player[begin:end]``, and the place of the next one."""
+    start = history.start
     for i in range(begin, end):
         row = player[i]
-        for k in range(start[row] - start[row] % LINE, start[row] + length[row] + 1, LINE):
+        for k in range(start[row] - start[row] % LINE, start[row] + history.length[row] + 1, LINE):
             for part in range(3):
-                prefetch(pool, k + part * capacity[row])
+                prefetch(history.pool, k + part * history.capacity[row])
 
 
 @inner_exact
-def _clear(row, start, length, capacity, pool):
+def _clear(row, history):
     """Delete a row's logistic factors."""
     for part in range(3):
-        first = start[row] + part * capacity[row]
-        for k in range(first, first + length[row]):
-            pool[k] = 0.0
-    length[row] = 0
+        first = history.start[row] + part * history.capacity[row]
+        for k in range(first, first + history.length[row]):
+            history.pool[k] = 0.0
+    history.length[row] = 0
 
 
 @inner_exact
-def _push(
-    row, p, beta, history_len, deviation, normal_mu, normal_weight, shrink, start, length, capacity, pool
-):  # fmt: skip
+def _push(row, p, beta, history_len, deviation, factors, history):
     """Append a factor, after merging the oldest ones that are due into the normal one by weight.
 
     Returns
@@ -221,6 +237,8 @@ def _push(
     bool
         Whether a merge may have moved the mode.
     """
+    normal_mu, normal_weight, _, shrink = factors
+    start, length, capacity, pool, _ = history
     perf, force, inverse_width = start[row], start[row] + capacity[row], start[row] + 2 * capacity[row]
     n, merged = length[row], 0
     while merged < n:
@@ -231,7 +249,7 @@ def _push(
         normal_mu[row] += (pool[perf + merged] - normal_mu[row]) * (w / (normal_weight[row] + w))
         normal_weight[row] += w
         merged += 1
-    make_room(row, merged, start, length, capacity, pool, 3)
+    make_room(row, merged, history, 3)
     n, perf = length[row], start[row]
     pool[perf + n] = p
     pool[perf + capacity[row] + n] = C3 / beta / shrink[row]

@@ -12,13 +12,15 @@ where a is its distance from the mode. The mode does not change, and 1 / sigma^2
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from ...core.beliefs import LINE, grow, make_room
 from ...core.jit import exact, inner_exact
 from ...core.numerics import exp, prefetch
+from ...core.standings import Floats
 from .product import mode
 
-__all__ = ["absorb_rows"]
+__all__ = ["Queue", "absorb_rows"]
 
 _GUESSES = 3  # Newton steps on the model of the first guess
 _SMALL_SHARE = 2.0**-30  # of the weight: within 64 sigma such a factor is normal up to 1e-12 sigma of the mode
@@ -26,11 +28,17 @@ _SMALL_ANGLE = 2.0**-9  # a / tau of such a factor with its centre within these 
 _AHEAD = 4  # rows whose histories are prefetched
 
 
+class Queue(NamedTuple):
+    """State columns of beliefs: centre and weight of the normal factor, and the slope at the mode (:func:`.mode`)."""
+
+    normal_mu: Floats
+    normal_weight: Floats
+    slope: Floats
+
+
 @exact
 def absorb_rows(
-    begin, end, player, time_seconds, gamma, max_len, claimed, mu_prior, sigma_prior, performance,
-    mu, sigma, n_rounds, last_time, normal_mu, normal_weight, slope, start, length, capacity, pool,
-    mu_after, sigma_after,
+    begin, end, player, time_seconds, gamma, max_len, claimed, prior, store, queue, history, outcome
 ):  # fmt: skip
     """Append performances of width ``gamma`` to the beliefs of rows ``player[begin:end]``.
 
@@ -43,6 +51,8 @@ def absorb_rows(
     int
         -1, or the first index without a mode.
     """
+    normal_mu, normal_weight, slope = queue
+    start, length, capacity, pool, _ = history
     y = 1.0 / gamma
     for i in range(begin, end):
         ahead = player[min(i + _AHEAD, end - 1)]
@@ -50,11 +60,11 @@ def absorb_rows(
             prefetch(pool, k)
             prefetch(pool, k + capacity[ahead])
         row = player[i]
-        before, shown = mu_prior[i], performance[i]
+        before, shown = prior.mu[i], outcome.perf[i]
         if length[row] == capacity[row]:
-            claimed = grow(row, claimed, start, capacity, pool, 2)
-        precision = 1.0 / (sigma_prior[i] * sigma_prior[i])
-        merged = _shorten(row, before, precision, max_len, normal_mu, normal_weight, start, length, capacity, pool)
+            claimed = grow(row, claimed, history, 2)
+        precision = 1.0 / (prior.sigma[i] * prior.sigma[i])
+        merged = _shorten(row, before, precision, max_len, queue, history)
         perf, inverse_tau, n = start[row], start[row] + capacity[row], length[row]
         if merged and max_len > 0:
             precision = normal_weight[row]
@@ -74,16 +84,18 @@ def absorb_rows(
         )  # fmt: skip
         if math.isnan(x):
             return i
-        mu[row], sigma[row] = x, 1.0 / math.sqrt(precision)
-        mu_after[i], sigma_after[i] = mu[row], sigma[row]
-        n_rounds[row] += 1
-        last_time[row] = max(last_time[row], time_seconds)
+        store.mu[row], store.sigma[row] = x, 1.0 / math.sqrt(precision)
+        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
+        store.n_rounds[row] += 1
+        store.last_time[row] = max(store.last_time[row], time_seconds)
     return -1
 
 
 @inner_exact
-def _shorten(row, r, precision, max_len, normal_mu, normal_weight, start, length, capacity, pool):
+def _shorten(row, r, precision, max_len, queue, history):
     """Merge the factors that are due into the normal one, make room for one more; returns whether any were merged."""
+    normal_mu, normal_weight, _ = queue
+    start, length, capacity, pool, _ = history
     perf, inverse_tau, n = start[row], start[row] + capacity[row], length[row]
     merged = 0
     while merged < n:
@@ -99,5 +111,5 @@ def _shorten(row, r, precision, max_len, normal_mu, normal_weight, start, length
         normal_mu[row] += (pool[perf + merged] - normal_mu[row]) * (w / (normal_weight[row] + w))
         normal_weight[row] += w
         merged += 1
-    make_room(row, merged, start, length, capacity, pool, 2)
+    make_room(row, merged, history, 2)
     return merged > 0

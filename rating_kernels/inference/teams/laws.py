@@ -9,7 +9,7 @@ import numpy as np
 from ...core.ragged import Ragged
 from ...core.standings import Floats
 from ...core.system import TeamLaws
-from .members import describe_teams, sum_members
+from .members import Members, describe_teams, sum_members
 
 __all__ = ["add_members", "add_skills", "mean_of_members", "weigh_members"]
 
@@ -27,7 +27,7 @@ def mean_of_members(teams: Ragged, mu: Floats, sigma: Floats, beta: Floats) -> T
 def add_members(params: Any, teams: Ragged, mu: Floats, sigma: Floats, beta: Floats) -> TeamLaws:
     """The sum of the members, skills and noises."""
     laws = _empty(teams)
-    sum_members(0, len(laws.mu), *teams, mu, sigma, beta, *laws)
+    sum_members(0, len(laws.mu), teams, Members(mu, sigma, beta), laws)
     return laws
 
 
@@ -38,7 +38,7 @@ def add_skills(params: Any, teams: Ragged, mu: Floats, sigma: Floats, beta: Floa
 
 def _described(teams: Ragged, best: bool, apart: bool, mu: Floats, sigma: Floats, beta: Floats) -> TeamLaws:
     laws = _empty(teams)
-    describe_teams(0, len(laws.mu), *teams, best, apart, mu, sigma, beta, *laws)
+    describe_teams(0, len(laws.mu), teams, best, apart, Members(mu, sigma, beta), laws)
     return laws
 
 

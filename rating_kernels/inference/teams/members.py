@@ -26,11 +26,13 @@ each of m members without shares, and each member has a noise of its own.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from ...core.jit import exact, inner_exact
 from ...core.numerics import exp, log1p
+from ...core.standings import Floats
 
-__all__ = ["credit_members", "describe_teams", "sum_members", "write_noises"]
+__all__ = ["Members", "credit_members", "describe_teams", "sum_members", "write_noises"]
 
 _LEAST = 2.0**-60  # weight of a member: below it a result moves the member by less than rounding
 _RATE = math.log(10.0) / 400.0
@@ -60,77 +62,91 @@ def _level(start, stop, mu):
     return found
 
 
+class Members(NamedTuple):
+    """The members of teams before a round, one row each: skills N(mu, sigma^2), and deviations of their noises."""
+
+    mu: Floats
+    sigma: Floats
+    beta: Floats
+
+
 @exact
-def describe_teams(
-    start, stop, bounds, share, best, apart, mu, sigma, beta, weight, team_mu, team_sigma, team_beta
-):  # fmt: skip
+def describe_teams(start, stop, teams, best, apart, members, laws):
     """Write the laws of teams ``start`` to ``stop - 1``, and the weight of each of their members.
 
-    Team ``t`` has the members ``bounds[t]:bounds[t + 1]``, whose ``mu, sigma, beta`` and laws are in rating points.
-    ``best`` takes the weights from the members' skills instead of ``share``; with ``apart`` each member has a noise of
-    its own. A team of one has the law of its member, to the bit.
+    Parameters
+    ----------
+    teams : Ragged
+        The shares of each team's members.
+    best
+        The weights come from the members' skills, not from the shares.
+    apart
+        Each member has a noise of its own.
+    members : Members
+    laws : TeamLaws
+        Written. A team of one has the law of its member, to the bit.
     """
+    mu, sigma, beta = members
     for t in range(start, stop):
-        i, j = bounds[t], bounds[t + 1]
+        i, j = teams.offsets[t], teams.offsets[t + 1]
         if j - i == 1:
-            _copy_law(t, i, mu, sigma, beta, weight, team_mu, team_sigma, team_beta)
+            _copy_law(t, i, members, laws)
             continue
         found = _level(i, j, mu) if best else 0.0
         total = 0.0
         for k in range(i, j):
             if best:
                 odds = exp((mu[k] - found) * _RATE)
-                weight[k] = odds / (1.0 + odds)
+                laws.weight[k] = odds / (1.0 + odds)
             else:
-                weight[k] = share[k]
-            total += weight[k]
+                laws.weight[k] = teams.values[k]
+            total += laws.weight[k]
         centre, skill, noise = 0.0, 0.0, 0.0
         for k in range(i, j):
-            w = max(weight[k] / total, _LEAST)
-            weight[k] = w
+            w = max(laws.weight[k] / total, _LEAST)
+            laws.weight[k] = w
             centre += w * (mu[k] - mu[i])
             skill += w * w * sigma[k] * sigma[k]
             noise += (w * w if apart else w) * beta[k] * beta[k]
-        team_mu[t] = found if best else mu[i] + centre
-        team_sigma[t], team_beta[t] = math.sqrt(skill), math.sqrt(noise)
+        laws.mu[t] = found if best else mu[i] + centre
+        laws.sigma[t], laws.beta[t] = math.sqrt(skill), math.sqrt(noise)
 
 
 @exact
-def sum_members(start, stop, bounds, share, mu, sigma, beta, weight, team_mu, team_sigma, team_beta):
+def sum_members(start, stop, teams, members, laws):
     """As :func:`describe_teams`, for teams whose skill and noise are the sums over their members."""
+    mu, sigma, beta = members
     for t in range(start, stop):
-        i, j = bounds[t], bounds[t + 1]
+        i, j = teams.offsets[t], teams.offsets[t + 1]
         if j - i == 1:
-            _copy_law(t, i, mu, sigma, beta, weight, team_mu, team_sigma, team_beta)
+            _copy_law(t, i, members, laws)
             continue
         total = 0.0
         for k in range(i, j):
-            total += share[k]
+            total += teams.values[k]
         centre, skill, noise = 0.0, 0.0, 0.0
         for k in range(i, j):
-            w = max(share[k] / total, _LEAST) * (j - i)
-            weight[k] = w
+            w = max(teams.values[k] / total, _LEAST) * (j - i)
+            laws.weight[k] = w
             centre += w * mu[k]
             skill += w * w * sigma[k] * sigma[k]
             noise += w * w * beta[k] * beta[k]
-        team_mu[t], team_sigma[t], team_beta[t] = centre, math.sqrt(skill), math.sqrt(noise)
+        laws.mu[t], laws.sigma[t], laws.beta[t] = centre, math.sqrt(skill), math.sqrt(noise)
 
 
 @inner_exact
-def _copy_law(t, i, mu, sigma, beta, weight, team_mu, team_sigma, team_beta):
+def _copy_law(t, i, members, laws):
     """Write the law of a team of one, member ``i``."""
-    weight[i] = 1.0
-    team_mu[t], team_sigma[t], team_beta[t] = mu[i], sigma[i], beta[i]
+    laws.weight[i] = 1.0
+    laws.mu[t], laws.sigma[t], laws.beta[t] = members.mu[i], members.sigma[i], members.beta[i]
 
 
 @exact
-def credit_members(
-    start, stop, bounds, own, weight, mu, sigma, team_mu, team_beta, team_perf, beta, perf
-):  # fmt: skip
+def credit_members(start, stop, bounds, own, members, laws, team_perf, perf):
     """Write what the performances of teams ``start`` to ``stop - 1`` say about each member.
 
-    ``perf`` receives q_k, and ``beta`` b_k in place of each member's noise; all in rating points. With ``own`` the
-    performance of each member is that of the team, and its noise stays.
+    ``perf`` receives q_k, and ``members.beta`` b_k in place of each member's noise; all in rating points. With ``own``
+    the performance of each member is that of the team, and its noise stays.
     """
     for t in range(start, stop):
         i, j = bounds[t], bounds[t + 1]
@@ -138,10 +154,10 @@ def credit_members(
             for k in range(i, j):
                 perf[k] = team_perf[t]
             continue
-        write_noises(i, j, weight, sigma, team_beta[t], perf, beta)
-        surprise = team_perf[t] - team_mu[t]
+        write_noises(i, j, laws.weight, members.sigma, laws.beta[t], perf, members.beta)
+        surprise = team_perf[t] - laws.mu[t]
         for k in range(i, j):
-            perf[k] = mu[k] + surprise / weight[k]
+            perf[k] = members.mu[k] + surprise / laws.weight[k]
 
 
 @inner_exact

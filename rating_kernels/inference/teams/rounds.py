@@ -7,24 +7,32 @@ rounds are rated by one kernel of the system, which reads their teams from :func
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.beliefs import Beliefs, Map
 from ...core.jit import inner_exact
-from ...core.standings import Floats, Longs, Rounds
-from ...core.system import ConvergenceError, Outcome, Prior, System
-from .members import credit_members, describe_teams, sum_members
+from ...core.ragged import Ragged
+from ...core.standings import Floats, Ints, Longs, Rounds
+from ...core.system import ConvergenceError, Outcome, Prior, System, TeamLaws
+from .members import Members, credit_members, describe_teams, sum_members
 
 __all__ = [
+    "FieldRows",
+    "TeamColumns",
+    "TeamRules",
+    "TeamSpace",
+    "credit_round",
     "cut_teams",
     "field_of_teams",
+    "field_rows",
     "rate_team_round",
     "sum_teams",
+    "summed_rows",
     "team_columns",
     "team_rules",
-    "team_scratch",
+    "team_space",
 ]
 
 
@@ -45,31 +53,19 @@ def rate_team_round(system: System, params: Any, beliefs: Beliefs, round: Rounds
         A team has no performance, or a member no rating; has the row of the member, of a team the first one.
     """
     assert round.teams is not None
-    n, (bounds, share), (best, apart, own) = round.n_rows, round.teams, team_rules(params)
-    prior, weight, field, team = outcome.prior, np.empty(n), field_of_teams(round), _empty_laws(round)
-    n_teams = field.n_rows
+    n, teams, (best, apart, own), prior = round.n_rows, round.teams, team_rules(params), outcome.prior
+    field, team, members = field_of_teams(round), _empty_laws(round), Members(prior.mu, prior.sigma, prior.beta)
+    n_teams, laws = field.n_rows, TeamLaws(np.empty(n), team.mu, team.sigma, team.beta)
     map(lambda start, stop: system.prior(params, beliefs, round, start, stop, prior), n)
     beliefs.reserve(round.player)
     perf = np.full(n_teams, np.nan)
-    map(
-        lambda start, stop: describe_teams(
-            start, stop, bounds, share, best, apart, prior.mu, prior.sigma, prior.beta, weight,
-            team.mu, team.sigma, team.beta,
-        ),
-        n_teams,
-    )  # fmt: skip
+    map(lambda start, stop: describe_teams(start, stop, teams, best, apart, members, laws), n_teams)
     try:
         summary = system.summarise(params, team, field, map)
         map(lambda start, stop: system.perform(params, summary, start, stop, perf), len(summary.first) - 1)
     except ConvergenceError as error:
-        raise ConvergenceError(error.rule, None if error.row is None else int(bounds[error.row])) from None
-    map(
-        lambda start, stop: credit_members(
-            start, stop, bounds, own, weight, prior.mu, prior.sigma, team.mu, team.beta, perf,
-            prior.beta, outcome.perf,
-        ),
-        n_teams,
-    )  # fmt: skip
+        raise ConvergenceError(error.rule, None if error.row is None else int(teams.offsets[error.row])) from None
+    map(lambda start, stop: credit_members(start, stop, teams.offsets, own, members, laws, perf, outcome.perf), n_teams)
     map(lambda start, stop: system.absorb(params, beliefs, round, prior, summary, start, stop, outcome), n)
 
 
@@ -84,13 +80,9 @@ def field_of_teams(round: Rounds) -> Rounds:
 def sum_teams(round: Rounds, prior: Prior, weight: Floats, map: Map) -> Prior:
     """The laws of teams whose skill and noise are the sums over their members, whose weights are written."""
     assert round.teams is not None
-    (bounds, share), team = round.teams, _empty_laws(round)
-    map(
-        lambda start, stop: sum_members(
-            start, stop, bounds, share, prior.mu, prior.sigma, prior.beta, weight, team.mu, team.sigma, team.beta
-        ),
-        len(team.mu),
-    )  # fmt: skip
+    teams, team, members = round.teams, _empty_laws(round), Members(prior.mu, prior.sigma, prior.beta)
+    laws = TeamLaws(weight, team.mu, team.sigma, team.beta)
+    map(lambda start, stop: sum_members(start, stop, teams, members, laws), len(team.mu))
     return team
 
 
@@ -101,26 +93,48 @@ def _empty_laws(round: Rounds) -> Prior:
     return Prior(np.empty(n), np.empty(n), np.empty(n), np.zeros(n, dtype=np.int32))
 
 
-def team_columns(rounds: Rounds) -> tuple[Longs, Longs, Floats]:
-    """The teams of small rounds as :func:`cut_teams` takes them: first team of each round, bounds and shares.
+class TeamColumns(NamedTuple):
+    """The teams of small rounds, for kernels: first team of each round; members and shares as :class:`.Ragged`."""
 
-    Without teams, each round has as many teams as rows, and the others are empty.
-    """
+    first: Longs
+    bounds: Longs
+    share: Floats
+
+
+def team_columns(rounds: Rounds) -> TeamColumns:
+    """The teams of small rounds; without teams, each round has as many as rows, and the other columns are empty."""
     if rounds.teams is None:
-        return rounds.offsets, np.empty(0, dtype=np.int64), np.empty(0)
-    return np.searchsorted(rounds.teams.offsets, rounds.offsets), rounds.teams.offsets, rounds.teams.values
+        return TeamColumns(rounds.offsets, np.empty(0, dtype=np.int64), np.empty(0))
+    return TeamColumns(np.searchsorted(rounds.teams.offsets, rounds.offsets), *rounds.teams)
 
 
-def team_rules(params: Any) -> tuple[bool, bool, bool]:
+class TeamRules(NamedTuple):
     """The hyperparameters of teams: whether the best matter most, noises are apart, and credit is own."""
-    return params.team == "best", params.team_noise == "members", params.credit == "own"
+
+    best: bool
+    apart: bool
+    own: bool
+
+
+def team_rules(params: Any) -> TeamRules:
+    """The rules in hyperparameters."""
+    return TeamRules(params.team == "best", params.team_noise == "members", params.credit == "own")
+
+
+class TeamSpace(NamedTuple):
+    """Space for the teams of one small round: bounds in the round, places, laws and performances."""
+
+    cuts: Longs
+    places: Ints
+    laws: TeamLaws
+    perf: Floats
 
 
 @inner_exact
-def team_scratch(size):
-    """Arrays for one small round of teams: bounds, places, weights of members; mu, sigma, beta and perf of teams."""
-    places, weight, mu = np.empty(size, dtype=np.int32), np.empty(size), np.empty(size)
-    return np.empty(size + 1, dtype=np.int64), places, weight, mu, np.empty(size), np.empty(size), np.empty(size)
+def team_space(size):
+    """Space for a round of up to ``size`` participants."""
+    laws = TeamLaws(np.empty(size), np.empty(size), np.empty(size), np.empty(size))
+    return TeamSpace(np.empty(size + 1, dtype=np.int64), np.empty(size, dtype=np.int32), laws, np.empty(size))
 
 
 @inner_exact
@@ -130,3 +144,47 @@ def cut_teams(start, stop, begin, bounds, lo, cuts, places):
         cuts[t] = bounds[start + t] - begin
         places[t] = lo[cuts[t]]
     cuts[stop - start] = bounds[stop] - begin
+
+
+class FieldRows(NamedTuple):
+    """The field of a small round: one row a team, or a participant."""
+
+    mu: Floats
+    sigma: Floats
+    beta: Floats
+    lo: Ints
+    perf: Floats
+
+
+@inner_exact
+def field_rows(start, stop, begin, lo, teams, rules, members, perf, space):
+    """The field of teams ``start`` to ``stop - 1``, a small round that begins at row ``begin``.
+
+    Without teams its rows are the participants themselves, so that one loop rates both kinds of rounds.
+    """
+    n, m, laws = len(lo), stop - start, space.laws
+    if m == n:
+        return FieldRows(members.mu, members.sigma, members.beta, lo, perf)
+    cut_teams(start, stop, begin, teams.bounds, lo, space.cuts, space.places)
+    shares = Ragged(space.cuts, teams.share[begin : begin + n])
+    describe_teams(np.int64(0), m, shares, rules.best, rules.apart, members, laws)
+    return FieldRows(laws.mu[:m], laws.sigma[:m], laws.beta[:m], space.places[:m], space.perf[:m])
+
+
+@inner_exact
+def summed_rows(start, stop, begin, lo, teams, members, space):
+    """As :func:`field_rows`, for teams whose skill and noise are the sums over their members; without performances."""
+    n, m, laws = len(lo), stop - start, space.laws
+    if m == n:
+        return FieldRows(members.mu, members.sigma, members.beta, lo, space.perf)
+    cut_teams(start, stop, begin, teams.bounds, lo, space.cuts, space.places)
+    sum_members(np.int64(0), m, Ragged(space.cuts, teams.share[begin : begin + n]), members, laws)
+    return FieldRows(laws.mu[:m], laws.sigma[:m], laws.beta[:m], space.places[:m], space.perf)
+
+
+@inner_exact
+def credit_round(field, rules, members, perf, space):
+    """Write what each member of a round of :func:`field_rows` has shown; in ``perf`` already without teams."""
+    m = len(field.lo)
+    if m < len(perf):
+        credit_members(np.int64(0), m, space.cuts, rules.own, members, space.laws, field.perf, perf)

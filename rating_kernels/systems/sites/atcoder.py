@@ -28,12 +28,13 @@ import numpy as np
 from ...core.beliefs import Beliefs
 from ...core.jit import exact, inner_exact
 from ...core.limits import POINTS, finite, switch
+from ...core.parts import prior_of, rows_part
 from ...core.standings import Floats, Ints, Longs, Rounds
 from ...core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ...fields.field import tabulate
 from ...fields.panels import plan_panels
 from ...inference.logistic_field import solve_round
-from ...inference.performance import bracket, group_starts, solve_groups, weigh_groups
+from ...inference.performance import Ranks, bracket, group_starts, solve_groups, weigh_groups
 from ...inference.performance_law import curve_law
 from ...inference.win_probability import logistic
 
@@ -121,10 +122,7 @@ def performance_law(params: AtCoder, weight: Any, participants: Any, prior: Prio
 
 def prior(params: AtCoder, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: read the levels, and the averages into the column ``beta``, which the system does not use otherwise."""
-    _read_rows(
-        start, stop, round.player, beliefs.mu, beliefs.state["average"], beliefs.n_rounds,
-        prior.mu, prior.sigma, prior.beta, prior.n_before,
-    )  # fmt: skip
+    _read_rows(start, stop, round.player, beliefs.store, beliefs.state["average"], prior)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +148,11 @@ def summarise(params: AtCoder, prior: Prior, round: Rounds, map: Map) -> Perform
     """Steps 2 and 3: the sum over all participants, and one root for each tie group."""
     average, omega, first = prior.beta, np.full(round.n_rows, RATE), group_starts(round.lo)
     above, below = weigh_groups(omega, first)
-    table = tabulate(average, omega, omega, plan_panels(*bracket(average, omega, first, above, below, True)), map)
-    rows, perf = np.empty(round.n_rows), np.empty(len(above))
+    table = tabulate(average, omega, omega, plan_panels(*bracket(average, omega, above, below, True)), map)
+    rows, perf, ranks = np.empty(round.n_rows), np.empty(len(above)), Ranks(average, omega, first, above, below)
 
     def solve(start: int, stop: int) -> None:
-        failed = solve_groups(
-            start, stop, average, omega, first, above, below, True, math.inf, True, *table.arrays, rows
-        )
+        failed = solve_groups(start, stop, ranks, True, math.inf, True, table, rows)
         if failed >= 0:
             raise ConvergenceError("no performance found", int(first[failed]))
         perf[start:stop] = rows[first[start:stop]]
@@ -185,31 +181,24 @@ def absorb(
 ) -> None:
     """Step 4: the performance joins both means."""
     _absorb_rows(
-        start, stop, round.player, round.time_seconds[0], prior.mu, prior.beta, prior.n_before, summary.perf,
-        summary.ceiling, *_store(beliefs), outcome.mu, outcome.sigma,
+        start, stop, round.player, round.time_seconds[0], prior, summary.perf, summary.ceiling, beliefs.store,
+        beliefs.state["average"], outcome,
     )  # fmt: skip
 
 
 def rate_small(params: AtCoder, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    failed = _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.time_seconds, rounds.perf_ceiling, params.rounded,
-        *_store(beliefs),
-        outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
-    )  # fmt: skip
+    failed = _rate_small(rounds.columns, params.rounded, beliefs.store, beliefs.state["average"], outcome)
     if failed >= 0:
         raise ConvergenceError("no performance found")
 
 
-def _store(beliefs: Beliefs) -> tuple[Any, ...]:
-    return beliefs.mu, beliefs.state["average"], beliefs.n_rounds, beliefs.last_time
-
-
 @exact
-def _read_rows(begin, end, player, mu, average, n_rounds, mu_prior, sigma_prior, average_prior, n_before):
+def _read_rows(begin, end, player, store, average, prior):
     for i in range(begin, end):
         row = player[i]
-        mu_prior[i], sigma_prior[i], average_prior[i], n_before[i] = mu[row], 0.0, average[row], n_rounds[row]
+        prior.mu[i], prior.sigma[i], prior.beta[i] = store.mu[row], 0.0, average[row]
+        prior.n_before[i] = store.n_rounds[row]
 
 
 @inner_exact
@@ -221,45 +210,37 @@ def _raised(mu, perf, share):
 
 
 @exact
-def _absorb_rows(
-    begin, end, player, time_seconds, mu_prior, average_prior, n_before, perf, ceiling,
-    mu, average, n_rounds, last_time, mu_after, sigma_after,
-):  # fmt: skip
+def _absorb_rows(begin, end, player, time_seconds, prior, perf, ceiling, store, average, outcome):
     for i in range(begin, end):
         row, capped = player[i], min(perf[i], ceiling)
-        if n_before[i] == 0:
-            mu[row], average[row] = capped, perf[i]
+        if prior.n_before[i] == 0:
+            store.mu[row], average[row] = capped, perf[i]
         else:
-            share = (1.0 - _AGEING) / (1.0 - _AGEING ** (n_before[i] + 1.0))
-            mu[row] = _raised(mu_prior[i], capped, share)
-            average[row] = average_prior[i] + share * (perf[i] - average_prior[i])
-        n_rounds[row] += 1
-        last_time[row] = max(last_time[row], time_seconds)
-        mu_after[i], sigma_after[i] = mu[row], 0.0
+            share = (1.0 - _AGEING) / (1.0 - _AGEING ** (prior.n_before[i] + 1.0))
+            store.mu[row] = _raised(prior.mu[i], capped, share)
+            average[row] = prior.beta[i] + share * (perf[i] - prior.beta[i])
+        store.n_rounds[row] += 1
+        store.last_time[row] = max(store.last_time[row], time_seconds)
+        outcome.mu[i], outcome.sigma[i] = store.mu[row], 0.0
 
 
 @exact
-def _rate_small(
-    offsets, player, lo, time_seconds, perf_ceiling, rounded, mu, average, n_rounds, last_time,
-    performance, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
+def _rate_small(rounds, rounded, store, average, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
     zero, split = np.int64(0), np.bool_(True)
     field, omega, perf = np.empty(SMALL), np.full(SMALL, RATE), np.empty(SMALL)
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
-        n, rows = j - i, player[i:j]
-        _read_rows(zero, n, rows, mu, average, n_rounds, mu_prior[i:j], sigma_prior[i:j], field, n_before[i:j])
-        if solve_round(field[:n], omega[:n], lo[i:j], split, math.inf, perf[:n]) >= 0:
+    for r in range(len(rounds.offsets) - 1):
+        i, j, ceiling = rounds.offsets[r], rounds.offsets[r + 1], rounds.perf_ceiling[r]
+        n, player, rows = j - i, rounds.player[i:j], rows_part(outcome, i, j)
+        prior = prior_of(rows, field)
+        _read_rows(zero, n, player, store, average, prior)
+        if solve_round(field[:n], omega[:n], rounds.lo[i:j], split, math.inf, perf[:n]) >= 0:
             return r
         for k in range(n):
             if rounded:
                 perf[k] = math.floor(perf[k] + 0.5)
-            performance[i + k] = min(perf[k], perf_ceiling[r])
-        _absorb_rows(
-            zero, n, rows, time_seconds[r], mu_prior[i:j], field, n_before[i:j], perf, perf_ceiling[r],
-            mu, average, n_rounds, last_time, mu_after[i:j], sigma_after[i:j],
-        )  # fmt: skip
+            rows.perf[k] = min(perf[k], ceiling)
+        _absorb_rows(zero, n, player, rounds.time_seconds[r], prior, perf, ceiling, store, average, rows)
     return -1
 
 

@@ -19,18 +19,19 @@ import numpy as np
 from ...core.beliefs import Beliefs
 from ...core.jit import exact, inner_exact
 from ...core.limits import POINTS, choice, finite
+from ...core.parts import rows_part
 from ...core.standings import Floats, Rounds
 from ...core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ...inference.needed_rating import (
     TIE_SHARE,
     Changes,
+    Convention,
     absorb,
+    begin_small,
+    end_small,
     needed_ratings,
     perform,
     prior,
-    read_rows,
-    solve_directly,
-    write_rows,
 )
 from ...inference.performance import group_starts
 from ...inference.performance_law import curve_law
@@ -87,8 +88,7 @@ def performance_law(params: LeetCode, weight: Any, participants: Any, prior: Pri
 
 def summarise(params: LeetCode, prior: Prior, round: Rounds, map: Map) -> Changes:
     """Steps 2 and 3: the sum over all opponents, one root a player, and the part of the way to it."""
-    share = TIE_SHARE[params.tie_rank]
-    seed, need = needed_ratings(prior.mu, round.lo, round.hi, share, RATE, _BASE, _OWN, False, map)
+    seed, need = needed_ratings(prior.mu, round.lo, round.hi, _convention(params), map)
     mu = np.empty_like(need)
     _new_ratings(prior.mu, prior.n_before, need, mu)
     return Changes(group_starts(round.lo), seed, need, mu)
@@ -96,13 +96,13 @@ def summarise(params: LeetCode, prior: Prior, round: Rounds, map: Map) -> Change
 
 def rate_small(params: LeetCode, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    failed = _rate_small(
-        rounds.offsets, rounds.player, rounds.lo, rounds.hi, rounds.time_seconds, TIE_SHARE[params.tie_rank],
-        *beliefs.arrays,
-        outcome.perf, outcome.mu_prior, outcome.sigma_prior, outcome.mu, outcome.sigma, outcome.n_before,
-    )  # fmt: skip
+    failed = _rate_small(rounds.columns, _convention(params), beliefs.store, outcome)
     if failed >= 0:
         raise ConvergenceError("no performance found")
+
+
+def _convention(params: LeetCode) -> Convention:
+    return Convention(TIE_SHARE[params.tie_rank], RATE, _BASE, _OWN)
 
 
 @inner_exact
@@ -118,23 +118,16 @@ def _new_ratings(mu, n_before, need, after):
 
 
 @exact
-def _rate_small(
-    offsets, player, lo, hi, time_seconds, tie_share,
-    mu, sigma, n_rounds, last_time, perf, mu_prior, sigma_prior, mu_after, sigma_after, n_before,
-):  # fmt: skip
+def _rate_small(rounds, convention, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
-    zero, whole = np.int64(0), np.bool_(False)
     seed = np.empty(SMALL)
-    for r in range(len(offsets) - 1):
-        i, j = offsets[r], offsets[r + 1]
-        n, rows, before, need = j - i, player[i:j], mu_prior[i:j], perf[i:j]
-        read_rows(zero, n, rows, mu, sigma, n_rounds, before, sigma_prior[i:j], n_before[i:j])
-        if solve_directly(before, lo[i:j], hi[i:j], tie_share, RATE, _BASE, _OWN, whole, seed, need) >= 0:
+    for r in range(len(rounds.offsets) - 1):
+        i, j = rounds.offsets[r], rounds.offsets[r + 1]
+        player, rows = rounds.player[i:j], rows_part(outcome, i, j)
+        if begin_small(player, rounds.lo[i:j], rounds.hi[i:j], convention, store, rows, seed) >= 0:
             return r
-        _new_ratings(before, n_before[i:j], need, mu_after[i:j])
-        for k in range(i, j):
-            sigma_after[k] = sigma_prior[k]
-        write_rows(zero, n, rows, time_seconds[r], mu_after[i:j], sigma_after[i:j], mu, sigma, n_rounds, last_time)
+        _new_ratings(rows.mu_prior, rows.n_before, rows.perf, rows.mu)
+        end_small(player, rounds.time_seconds[r], store, rows)
     return -1
 
 

@@ -268,7 +268,7 @@ def test_steps__agree_with_the_kernel_of_small_rounds(name: str) -> None:
     outcome = rated(system, params, system.newcomers(params, PLAYERS), games)
     by_steps = replace(system, advantages=False)
     slow = rated(by_steps, params, by_steps.newcomers(params, PLAYERS), games)
-    for column in Outcome.__slots__:
+    for column in Outcome._fields:
         np.testing.assert_allclose(getattr(outcome, column), getattr(slow, column), rtol=0, atol=1e-6)
 
 

@@ -75,7 +75,7 @@ def test_partitioned__resumes_from_stored_beliefs(system: System, expected) -> N
     other.restore(one.columns())
     rest = walk(other, [rounds.part(4, len(rounds))])
     outcome = Outcome(
-        *(np.concatenate([getattr(a, n), getattr(b, n)]) for a in [first] for b in [rest] for n in Outcome.__slots__)
+        *(np.concatenate([getattr(a, n), getattr(b, n)]) for a in [first] for b in [rest] for n in Outcome._fields)
     )
     assert same(other, outcome, expected)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import IN_FIELD, OUTSIDE, RATED
 
-COLUMNS = [column.name for column in fields(Outcome)]
+COLUMNS = Outcome._fields
 
 
 @pytest.fixture(scope="module", params=list(SYSTEMS))

@@ -17,7 +17,7 @@ import sys
 import numpy as np, numba
 from numba.core.registry import cpu_target
 from ranklake.rating_kernels import SYSTEMS
-from ranklake.rating_kernels.core.beliefs import places_needed
+from ranklake.rating_kernels.core.beliefs import Segments, places_needed
 from ranklake.rating_kernels.warm import warm_part
 
 def registries():
@@ -32,11 +32,12 @@ for part in sys.argv[1:]:
     assert not registries(), part
 
 @numba.njit
-def twice(rows, lengths):
-    return 2 * places_needed(0, len(rows), rows, lengths, lengths, 3)
+def twice(rows, history):
+    return 2 * places_needed(0, len(rows), rows, history, 3)
 
 rows = np.arange(4, dtype=np.int64)
-assert twice(rows, rows) == 2 * places_needed.py_func(0, 4, rows, rows, rows, 3) > 0
+history = Segments(rows, rows, rows, np.empty(0), rows)
+assert twice(rows, history) == 2 * places_needed.py_func(0, 4, rows, history, 3) > 0
 assert registries()
 """
 

@@ -13,10 +13,9 @@ def test_bracket__has_the_roots_and_the_extreme_rates(split: bool) -> None:
     rng = np.random.default_rng(3)
     n = 9
     mu, omega = rng.normal(1500.0, 300.0, n), 1.0 / rng.uniform(50.0, 400.0, n)
-    first = np.arange(n + 1)
     above = np.concatenate(([0.0], np.cumsum(omega)[:-1]))
     below = omega.sum() - np.cumsum(omega)
-    low, high, middle, top_rate, bottom_rate = bracket(mu, omega, first, above, below, split)
+    low, high, middle, top_rate, bottom_rate = bracket(mu, omega, above, below, split)
     assert (top_rate, bottom_rate) == (omega.max(), omega.min())
     assert low < middle < high
 

@@ -23,7 +23,8 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.results.groups import group_level
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.inference.teams.members import credit_members, describe_teams
+from ranklake.rating_kernels.core.system import TeamLaws
+from ranklake.rating_kernels.inference.teams.members import Members, credit_members, describe_teams
 
 ABLE = ("elo-mmr", "elo-mmx", "elo-mms")
 SUMS = (
@@ -47,9 +48,9 @@ def members(seed: int, n_teams: int):
 def law(bounds, mu, sigma, beta, share, best=False, apart=False):
     """The weights of members, and mu, sigma and beta of teams."""
     n_teams = len(bounds) - 1
-    columns = np.empty(len(mu)), np.empty(n_teams), np.empty(n_teams), np.empty(n_teams)
-    describe_teams(0, n_teams, bounds, share, best, apart, mu, sigma, beta, *columns)
-    return columns
+    laws = TeamLaws(np.empty(len(mu)), np.empty(n_teams), np.empty(n_teams), np.empty(n_teams))
+    describe_teams(0, n_teams, Ragged(bounds, share), best, apart, Members(mu, sigma, beta), laws)
+    return laws
 
 
 def rate(name: str, contests, large: bool = False, **settings):
@@ -73,12 +74,12 @@ def test_best_members__have_the_level_that_beats_all_at_once_half_of_the_time(si
 @pytest.mark.parametrize("options", [Options(*row) for row in itertools.product(("mean", "best"), ("team", "members"))])
 def test_teams__are_those_of_the_twin(options: Options) -> None:
     bounds, mu, sigma, beta, share = members(1, 20)
-    weight, *laws = law(bounds, mu, sigma, beta, share, options.team == "best", options.team_noise == "members")
-    perf, shown, noise = laws[0] + 50.0, np.empty(len(mu)), beta.copy()
-    credit_members(0, 20, bounds, False, weight, mu, sigma, laws[0], laws[2], perf, noise, shown)
+    laws = law(bounds, mu, sigma, beta, share, options.team == "best", options.team_noise == "members")
+    perf, shown, noise = laws.mu + 50.0, np.empty(len(mu)), beta.copy()
+    credit_members(0, 20, bounds, False, Members(mu, sigma, noise), laws, perf, shown)
     for t, (i, j) in enumerate(itertools.pairwise(bounds)):
         team = team_of(list(zip(mu[i:j], sigma[i:j], beta[i:j], strict=True)), share[i:j].tolist(), options)
-        found = [column[t] for column in laws]
+        found = [column[t] for column in laws[1:]]
         np.testing.assert_allclose(found, [team.mu, math.sqrt(team.skill), math.sqrt(team.noise)], rtol=1e-13)
         expected = [team.of_member(k, perf[t]) for k in range(j - i)]
         np.testing.assert_allclose(np.transpose([shown[i:j], noise[i:j]]), expected, rtol=1e-10)
@@ -87,9 +88,9 @@ def test_teams__are_those_of_the_twin(options: Options) -> None:
 def test_credit__is_the_marginal_of_the_joint_posterior_of_normal_laws() -> None:
     """Condition the joint law of the members' skills on one performance by linear algebra."""
     bounds, (mu, sigma, beta, share) = np.array([0, 4]), (row[:4] for row in members(2, 9)[1:])
-    weight, team_mu, _, team_beta = law(bounds, mu, sigma, beta, share)
+    weight, team_mu, _, team_beta = laws = law(bounds, mu, sigma, beta, share)
     perf, shown, noise = team_mu + 173.0, np.empty(4), beta.copy()
-    credit_members(0, 1, bounds, False, weight, mu, sigma, team_mu, team_beta, perf, noise, shown)
+    credit_members(0, 1, bounds, False, Members(mu, sigma, noise), laws, perf, shown)
     covariance = np.diag(sigma**2)
     gain = covariance @ weight / (weight @ covariance @ weight + team_beta[0] ** 2)
     joint = covariance - np.outer(gain, weight @ covariance)

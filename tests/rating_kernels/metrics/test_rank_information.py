@@ -185,9 +185,7 @@ def test_performance_law__agrees_with_the_chances_of_the_system(name: str) -> No
             law = system.performance_law(params, np.full(5, weight), np.full(5, 2), prior)
             assert law.mean.shape == law.deviation.shape == (5,)
             for i in range(5):
-                one, other = (
-                    Prior(*(getattr(prior, field)[at : at + 1] for field in Prior.__slots__)) for at in (0, i)
-                )
+                one, other = (Prior(*(column[at : at + 1] for column in prior)) for at in (0, i))
                 chance = float(system.win_probability(params, weight, one, other)[0])
                 between = normal_win_probability if law.shape == "normal" else logistic_win_probability
                 drawn = float(between(law.mean[0] - law.mean[i], law.deviation[0], law.deviation[i]))

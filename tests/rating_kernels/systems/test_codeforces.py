@@ -17,7 +17,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Codeforces, Outcome, Prior, Rounds
-from ranklake.rating_kernels.inference.needed_rating import needed_ratings, solve_directly
+from ranklake.rating_kernels.inference.needed_rating import Convention, needed_ratings, solve_directly
 
 SYSTEM = SYSTEMS["codeforces"]
 OVERTAKEN, GAINED_LESS = "overtaken by a lower place", "gained less than a lower place"
@@ -138,9 +138,10 @@ def test_needs__from_a_table_agree_with_direct_sums(kind: str, convention: str, 
     ways = (("as expected", 0.0, 1.0), ("usual", 0.3, 0.5), ("usual", 0.9, 1.0), ("upside down", 0.0, 0.0))
     for order, tied, share in ways:
         rows, lo, hi = standings(mu, order, tied)
-        seed, need = needed_ratings(rows, lo, hi, share, RATE, *CONVENTIONS[convention], whole, Serial().map)
+        rule = Convention(share, RATE, *CONVENTIONS[convention], whole)
+        seed, need = needed_ratings(rows, lo, hi, rule, Serial().map)
         exact_seed, exact_need = np.empty(n), np.empty(n)
-        assert solve_directly(rows, lo, hi, share, RATE, *CONVENTIONS[convention], whole, exact_seed, exact_need) == -1
+        assert solve_directly(rows, lo, hi, rule, exact_seed, exact_need) == -1
         assert np.abs(seed / exact_seed - 1.0).max() <= 1e-12
         assert (seed == exact_seed).all() == (kind == "beyond a table")
         assert np.abs(need - exact_need).max() <= (0.0 if whole else worst)

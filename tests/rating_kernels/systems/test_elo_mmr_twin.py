@@ -22,7 +22,7 @@ from twins.elo_mmr import Outcome, Twin
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.rating_kernels.inference.performance import bracket, solve_groups
+from ranklake.rating_kernels.inference.performance import Ranks, bracket, solve_groups
 
 RELATIVE = 1e-12  # of max(1, |rating|): some ten roundings of an epsilon a round, over a handful of rounds
 EPSILON = 2.0**-52
@@ -154,15 +154,13 @@ def test_performances__by_table_agree_with_direct_sums(n: int, rate_ratio: float
     lo = np.searchsorted(lo, lo, "left").astype(np.int32)
     places = groups(lo, omega)
     plan = plan_for(mu, omega, split)
-    low, high, middle, top_rate, _ = bracket(mu, omega, places.first, places.above, places.below, split)
-    table = Table(mu, omega, plan=type(plan)(low, high, middle, top_rate, plan.half_width, plan.first, plan.offset))
+    low, high, middle, top_rate, _ = bracket(mu, omega, places.above, places.below, split)
+    table = Table(mu, omega, plan=plan._replace(low=low, high=high, middle=middle, top_rate=top_rate))
     found = {}
     for tabulated in (True, False):
         perf = np.full(n, np.nan)
-        failed = solve_groups(
-            0, len(places.above), mu, omega, places.first, places.above, places.below, split, math.inf,
-            tabulated, low, high, *plan.grid, table.series, table.guesses, perf,
-        )  # fmt: skip
+        ranks = Ranks(mu, omega, places.first, places.above, places.below)
+        failed = solve_groups(0, len(places.above), ranks, split, math.inf, tabulated, table.table, perf)
         assert failed == -1
         assert np.all(np.diff(perf) <= 0)
         found[tabulated] = perf

@@ -61,7 +61,7 @@ def test_system__rates_a_round_alike_term_by_term_and_from_tables(system: System
     (one, round), (other, _) = crowd(system, params, n), crowd(system, params, n)
     direct = rate_rounds(system, params, one, round, Serial())
     stepped = four_steps(system, params, other, round)
-    for name in Outcome.__slots__:
+    for name in Outcome._fields:
         assert close(getattr(direct, name), getattr(stepped, name), 350 * scale(params)), name
     for name, column in one.columns().items():
         if not isinstance(column, tuple):
