@@ -20,16 +20,20 @@ A round costs O(n panels) time and O(n) memory. Terms beyond :data:`TAIL` deviat
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core.jit import exact, inner_exact, inner_kernel, kernel
 from ..core.numerics import exp, hazard, hazards, upper_hazard
+from ..core.standings import Floats, Longs
 
 __all__ = [
     "LANES",
     "NODES",
     "STRIP",
+    "GaussianField",
+    "Spans",
     "edge_sums",
     "layout",
     "locate",
@@ -54,21 +58,61 @@ _TO_SERIES = 2.0 / NODES * np.cos(np.outer(np.arange(NODES), _ANGLES))  # values
 _TO_SERIES[0] *= 0.5
 
 
+class GaussianField(NamedTuple):
+    """The field of one round on its panels, and the blocks of its ranks.
+
+    Attributes
+    ----------
+    blocks : int64[n_blocks + 1]
+        First group of each block, and the number of groups: whole groups, :data:`BLOCK` rows or one larger group.
+    first : int64[groups + 1]
+        As :func:`.performance.group_starts`.
+    mu, rate : float64[n]
+        Mean and inverse standard deviation of each prior performance, best place first.
+    low, half_width : float
+        Panel ``i`` begins at ``low + 2 i half_width``.
+    panels : int
+        Their number; 0: one block without a table, in the range of one panel.
+    """
+
+    blocks: Longs
+    first: Longs
+    mu: Floats
+    rate: Floats
+    low: float
+    half_width: float
+    panels: int
+
+
+class Spans(NamedTuple):
+    """Where blocks have roots.
+
+    Attributes
+    ----------
+    crossing : int64[panels + 1]
+        The block at which each edge divides the ranks (:func:`locate`).
+    ends : int64[2]
+        The panels of the last and of the first root.
+    span : int64[n_blocks, 2]
+        Lowest and highest panel on which each block may have roots.
+    slots : int64[panels + 1]
+        First slot of each panel, one slot for each block that may have roots there.
+    """
+
+    crossing: Longs
+    ends: Longs
+    span: Longs
+    slots: Longs
+
+
 @exact
 def layout(mu, rate, first):
-    """The range of all roots, its panels, and the blocks of ranks.
+    """The field of a round: the range of all roots, its panels, and the blocks of ranks.
 
     At x >= 1 largest deltas above all mu, every win is at most 1.2 phi(x) / delta_j, and the first group's own terms
     are at most -x max(delta) / delta_j^2, half of it and 0.6 phi(x) / delta_j more where ties are split. With W the sum
     of 1 / delta_j and own that of the group's 1 / delta_j^2, Q < 0 from x = 1 + sqrt(2 ln(W / (own max(delta)))) on.
     The same holds below for the last group.
-
-    Returns
-    -------
-    low, half_width, panels
-        Panel ``i`` begins at ``low + 2 i half_width``. 0 panels: one block without a table.
-    blocks : int64[n_blocks + 1]
-        First group of each block, and the number of groups: whole groups, :data:`BLOCK` rows or one larger group.
     """
     groups = len(first) - 1
     n = first[groups]
@@ -104,12 +148,13 @@ def layout(mu, rate, first):
                 count += 1
                 since = first[g]
     blocks[count] = groups
-    return low, half_width, panels, blocks[: count + 1].copy()
+    return GaussianField(blocks[: count + 1].copy(), first, mu, rate, low, half_width, panels)
 
 
 @kernel
-def edge_sums(start, stop, blocks, first, mu, rate, low, half_width, edge, edges, sums):
+def edge_sums(start, stop, field, edge, edges, sums):
     """Losses and wins of blocks ``start`` to ``stop - 1``, both positive, at ``edges`` edges from ``edge`` on."""
+    blocks, first, mu, rate, low, half_width, _ = field
     size = 0
     for b in range(start, stop):
         size = max(size, first[blocks[b + 1]] - first[blocks[b]])
@@ -134,7 +179,7 @@ def edge_sums(start, stop, blocks, first, mu, rate, low, half_width, edge, edges
 
 
 @exact
-def locate(blocks, first, mu, rate, split, low, half_width, edge, edges, sums, crossing, ends):
+def locate(field, split, edge, edges, sums, crossing, ends):
     """The block at which each edge divides the ranks: blocks before it have roots above the edge, later ones below.
 
     A cut of the ranks with losses for all before it and wins for all after it has a smaller sum the lower it is, and
@@ -142,6 +187,7 @@ def locate(blocks, first, mu, rate, split, low, half_width, edge, edges, sums, c
 
     ``ends`` is narrowed to the panels of the last and the first root, as far as these edges determine them.
     """
+    blocks, first, mu, rate, low, half_width, _ = field
     count = len(blocks) - 1
     groups = blocks[count]
     wins, losses = np.zeros(edges), np.zeros(edges)
@@ -174,9 +220,9 @@ def locate(blocks, first, mu, rate, split, low, half_width, edge, edges, sums, c
 
 
 @exact
-def spans(blocks, panels, crossing, ends):
-    """Lowest and highest panel on which each block may have roots, and the first slot of each panel."""
-    count = len(blocks) - 1
+def spans(field, crossing, ends):
+    """Where blocks may have roots, given the ends and the crossing of each edge, which is completed."""
+    count, panels = len(field.blocks) - 1, field.panels
     for i in range(panels + 1 if panels > 0 else 0):
         if i <= ends[0]:
             crossing[i] = count - 1
@@ -193,16 +239,18 @@ def spans(blocks, panels, crossing, ends):
         slots[i + 1] = slots[i] + crossing[i] - crossing[i + 1] + 1
     for i in range(ends[1] + 2, panels + 1):
         slots[i] = slots[ends[1] + 1]
-    return span, slots
+    return Spans(crossing, ends, span, slots)
 
 
 @exact
-def node_sums(start, stop, blocks, first, mu, rate, low, half_width, crossing, ends, span, slots, outside, inside):
+def node_sums(start, stop, field, spans, outside, inside):
     """Sums of blocks ``start`` to ``stop - 1`` at the panels' nodes.
 
     ``outside[panel, 0]`` collects the losses of blocks above all of the panel's, ``[panel, 1]`` the wins of blocks
     below; ``inside[slot]`` has both for one of the panel's blocks.
     """
+    blocks, first, mu, rate, low, half_width, _ = field
+    crossing, ends, span, slots = spans
     for b in range(start, stop):
         rows, end = first[blocks[b]], first[blocks[b + 1]]
         for i in range(ends[0], ends[1] + 1):
@@ -232,12 +280,13 @@ def node_sums(start, stop, blocks, first, mu, rate, low, half_width, crossing, e
 
 
 @exact
-def scan(blocks, split, crossing, ends, slots, outside, inside):
+def scan(blocks, split, spans, outside, inside):
     """Convert each slot's own sums to the losses of all blocks before it and the wins of all after it.
 
     ``outside[part, panel]`` has the partial sums, which are added in order. A block that is one split tie group
     also gets half of its own sums: they are its own terms.
     """
+    crossing, ends, _, slots = spans
     for part in range(1, len(outside)):
         for i in range(outside.shape[1]):
             for side in range(2):

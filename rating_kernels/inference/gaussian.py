@@ -26,6 +26,8 @@ from ..fields.gaussian_field import (
     LANES,
     NODES,
     STRIP,
+    GaussianField,
+    Spans,
     edge_sums,
     layout,
     locate,
@@ -66,8 +68,8 @@ def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) 
     -----
     :func:`solve_round` is the single-threaded equivalent for kernels.
     """
-    low, half_width, panels, blocks = layout(mu, rate, first)
-    count, field, grid = len(blocks) - 1, (blocks, first, mu, rate), (low, half_width)
+    field: GaussianField = layout(mu, rate, first)
+    count, panels = len(field.blocks) - 1, field.panels
     parts = min(PARTS, count, max(PART_PANELS // max(panels, 1), 1))  # independent of workers
     starts = np.arange(parts + 1) * count // parts
     crossing, ends = np.zeros(panels + 1, dtype=np.int64), np.array([0, panels - 1])
@@ -76,28 +78,27 @@ def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) 
         slab = edge, min(SLAB, panels - edge)
 
         def sum_edges(start: int, stop: int, slab: tuple[int, int] = slab) -> None:
-            edge_sums(starts[start], starts[stop], *field, *grid, *slab, sums)
+            edge_sums(starts[start], starts[stop], field, *slab, sums)
 
         map(sum_edges, parts)
-        locate(*field, split, *grid, *slab, sums, crossing, ends)
-    span, slots = spans(blocks, panels, crossing, ends)
-    outside, inside = np.zeros((parts, panels, 2, NODES)), np.zeros((int(slots[-1]), 2, NODES))
-    where = crossing, ends, span, slots
+        locate(field, split, *slab, sums, crossing, ends)
+    where: Spans = spans(field, crossing, ends)
+    outside, inside = np.zeros((parts, panels, 2, NODES)), np.zeros((int(where.slots[-1]), 2, NODES))
 
     def sum_nodes(start: int, stop: int) -> None:
         for part in range(start, stop):
-            node_sums(starts[part], starts[part + 1], *field, *grid, *where, outside[part], inside)
+            node_sums(starts[part], starts[part + 1], field, where, outside[part], inside)
 
     perf = np.empty(len(first) - 1)
 
     def find(start: int, stop: int) -> None:
-        failed = solve(start, stop, *field, split, *grid, panels, crossing, span, slots, inside, perf)
+        failed = solve(start, stop, field, split, where, inside, perf)
         if failed >= 0:
             raise ConvergenceError("no performance found", int(first[failed]))
 
     if panels > 0:
         map(sum_nodes, parts)
-        scan(blocks, split, crossing, ends, slots, outside, inside)
+        scan(field.blocks, split, where, outside, inside)
     map(find, count)
     return perf
 
@@ -142,9 +143,7 @@ def _halley(q, slope, bend):
 
 
 @exact
-def solve(
-    start, stop, blocks, first, mu, rate, split, low, half_width, panels, crossing, span, slots, inside, perf
-):  # fmt: skip
+def solve(start, stop, field, split, where, inside, perf):
     """Write the performance of each tie group of blocks ``start`` to ``stop - 1`` into ``perf``, one entry a group.
 
     Returns
@@ -152,6 +151,8 @@ def solve(
     int
         -1, or the first group whose root was not found.
     """
+    blocks, first, mu, rate, low, half_width, panels = field
+    crossing, _, span, slots = where
     size, most = 0, 1
     for b in range(start, stop):
         size = max(size, first[blocks[b + 1]] - first[blocks[b]])
@@ -238,22 +239,17 @@ def solve(
 @inner_exact
 def solve_round(mu, rate, first, split, perf):
     """The performances of all groups of one round, on one thread; returns as :func:`solve`."""
-    zero = np.int64(0)
-    low, half_width, panels, blocks = layout(mu, rate, first)
-    count = len(blocks) - 1
+    zero, field = np.int64(0), layout(mu, rate, first)
+    count, panels = len(field.blocks) - 1, field.panels
     crossing, ends = np.zeros(panels + 1, dtype=np.int64), np.array([0, panels - 1])
     sums = np.empty((count, 2, min(SLAB, panels)))
     for edge in range(1, panels, SLAB):
         edges = min(SLAB, panels - edge)
-        edge_sums(zero, count, blocks, first, mu, rate, low, half_width, edge, edges, sums)
-        locate(blocks, first, mu, rate, split, low, half_width, edge, edges, sums, crossing, ends)
-    span, slots = spans(blocks, panels, crossing, ends)
-    outside, inside = np.zeros((1, panels, 2, NODES)), np.zeros((slots[-1], 2, NODES))
+        edge_sums(zero, count, field, edge, edges, sums)
+        locate(field, split, edge, edges, sums, crossing, ends)
+    where = spans(field, crossing, ends)
+    outside, inside = np.zeros((1, panels, 2, NODES)), np.zeros((where.slots[-1], 2, NODES))
     if panels > 0:
-        node_sums(
-            zero, count, blocks, first, mu, rate, low, half_width, crossing, ends, span, slots, outside[0], inside
-        )  # fmt: skip
-        scan(blocks, split, crossing, ends, slots, outside, inside)
-    return solve(
-        zero, count, blocks, first, mu, rate, split, low, half_width, panels, crossing, span, slots, inside, perf
-    )  # fmt: skip
+        node_sums(zero, count, field, where, outside[0], inside)
+        scan(field.blocks, split, where, outside, inside)
+    return solve(zero, count, field, split, where, inside, perf)

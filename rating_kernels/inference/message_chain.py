@@ -5,7 +5,7 @@ Nikolenko and Sirotkin, "Extensions of the TrueSkill rating system" (2010). A le
 place; the performances of a place's members are within ``window`` of its level. Neighbouring levels differ by more than
 ``gap``, or by at most ``gap`` if they tie.
 
-A message is a normal law given by precision and pull (precision times mean); two zeros mean no information. Messages
+A message is a normal law given by precision and pull (precision times mean); two zeros mean no information. MessageLaws
 are passed down the chain and up again; each step replaces one truncated law by the normal law with its moments. With
 known messages of the truncations one sweep would be exact. Only these messages have to converge, and the error falls by
 a factor of ten to a thousand a sweep regardless of the length of the chain. Steps are damped only if that fails: with
@@ -15,10 +15,12 @@ windows of many standard deviations messages can otherwise alternate between bot
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core.jit import inner_exact
+from ..core.standings import Floats
 from .truncation import beyond, within
 
 __all__ = ["TOLERANCE", "propagate"]
@@ -26,6 +28,13 @@ __all__ = ["TOLERANCE", "propagate"]
 TOLERANCE = 1e-12  # largest relative change of a mean or a variance in the last sweep
 _STAGES, _SWEEPS = 6, 32  # sweeps with full steps; each later stage halves the steps and doubles the sweeps
 _CREEPING = 512  # sweeps, all with full steps, if truncated laws are sharpened
+
+
+class MessageLaws(NamedTuple):
+    """Normal laws by precision and pull, one a row."""
+
+    precision: Floats
+    pull: Floats
 
 
 @inner_exact
@@ -63,7 +72,8 @@ def propagate(mu, variance, lo, first, window, gap, sharpen, message, pull):
         prior[j], prior_pull[j] = 1.0 / variance[j], at / variance[j]
     members = n if window > 0.0 else 0
     site, site_pull = np.full(members, 3.0 / (window * window)), np.zeros(members)  # a uniform law in the window
-    later, later_pull = np.empty(members), np.empty(members)
+    later, to_members = MessageLaws(np.empty(members), np.empty(members)), MessageLaws(message, pull)
+    priors, sites = MessageLaws(prior, prior_pull), MessageLaws(site, site_pull)
     own, own_pull = np.zeros(levels), np.zeros(levels)
     for g in range(levels):
         for j in range(first[g], first[g + 1]):
@@ -88,8 +98,8 @@ def propagate(mu, variance, lo, first, window, gap, sharpen, message, pull):
                     message[g], pull[g] = outer, outer_pull
                 else:
                     moved, own[g], own_pull[g] = _exchange(
-                        first[g], first[g + 1], outer, outer_pull, prior, prior_pull, window, sharpen, step, size,
-                        site, site_pull, later, later_pull, message, pull,
+                        first[g], first[g + 1], outer, outer_pull, priors, window, sharpen, step, size, sites, later,
+                        to_members,
                     )  # fmt: skip
                     change = _larger(moved, change)
                 k = g - 1 if upward else g
@@ -132,8 +142,7 @@ def _larger(moved, change):
 
 @inner_exact
 def _exchange(
-    begin, end, outer, outer_pull, prior, prior_pull, window, sharpen, step, size,
-    site, site_pull, later, later_pull, message, pull,
+    begin, end, outer, outer_pull, priors, window, sharpen, step, size, sites, later, to_members
 ):  # fmt: skip
     """Exchange messages between one level and its members ``begin`` to ``end - 1``, one after the other.
 
@@ -145,15 +154,18 @@ def _exchange(
     change, own, own_pull
         Largest movement of members (:func:`_truncate`); their common message to the level.
     """
+    prior, prior_pull = priors
+    site, site_pull = sites
+    message, pull = to_members
     p, q = 0.0, 0.0
     for j in range(end - 1, begin - 1, -1):
-        later[j], later_pull[j] = p, q
+        later.precision[j], later.pull[j] = p, q
         r, s = _sum(prior[j], prior_pull[j], site[j], -site_pull[j])
         p += r
         q += s
     p, q, change = 0.0, 0.0, 0.0
     for j in range(begin, end):
-        level, level_pull = outer + p + later[j], outer_pull + q + later_pull[j]
+        level, level_pull = outer + p + later.precision[j], outer_pull + q + later.pull[j]
         cavity, cavity_pull = _sum(prior[j], prior_pull[j], level, -level_pull)  # of performance less level
         moved, site[j], site_pull[j] = _truncate(
             True, cavity, cavity_pull, window, sharpen, step, size, site[j], site_pull[j]

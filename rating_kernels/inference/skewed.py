@@ -119,8 +119,9 @@ def _tanh_root(alpha, delta):
 
 
 @inner_exact
-def sides(weight, tau, beta, skew, normal):
+def sides(weight, tau, law):
     """Precision of the upper side; coefficient of the linear terms, bounded share and scale of the lower side."""
+    beta, skew, normal = law
     precision = weight / (beta * beta)
     scale = skew * beta / (C3 * math.sqrt(weight))
     linear = precision * (1.0 - tau)

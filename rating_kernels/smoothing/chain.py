@@ -25,7 +25,7 @@ import math
 
 from ..core.jit import exact, inner_exact
 from ..core.numerics import exp
-from .recursion import include, smooth_player
+from .recursion import Observations, Skills, include, smooth_player
 
 __all__ = ["SCRATCH", "force", "smooth_chain"]
 
@@ -50,15 +50,12 @@ def force(y, precision, linear, bounded, scale):
 
 
 @exact
-def smooth_chain(
-    n, variance, perf, precision, growth, added, skewed, skew, sides, forward, forward_variance, work, mean,
-    cavity_variance,
-):  # fmt: skip
+def smooth_chain(n, variance, shown, skewed, skew, sides, forward, work, cavity):
     """Write the cavities of ``n`` rounds of one player.
 
     Parameters
     ----------
-    variance, perf, precision, growth, added, forward, forward_variance
+    variance, shown, forward, cavity
         As for :func:`.recursion.smooth_player`, with the precision of the whole law.
     skewed : bool
         If not, performances are normal, and one pass is enough.
@@ -66,32 +63,32 @@ def smooth_chain(
         Those of each round (:func:`..inference.skewed.sides`).
     work : float64[SCRATCH, >= n]
         Overwritten.
-    mean, cavity_variance : float64[>= n]
-        The belief given all other rounds.
 
     Returns
     -------
     bool
         Whether the mode was found.
     """
-    shown, slope, skill, pull, move, cavity, spread = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
+    perf, mean, cavity_variance = shown.perf, cavity.mean, cavity.variance
+    seen, slope, skill, pull, move, centre, spread = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
+    tangent, found_now = Observations(seen, slope, shown.growth, shown.added), Skills(centre, spread)
     for k in range(n):
-        shown[k], slope[k] = perf[k], precision[k]
+        seen[k], slope[k] = perf[k], shown.precision[k]
     steep = max(1.0, _STEEPEST / (skew * skew))
     first, safe, found = True, False, False
     for _ in range(_STEPS):
-        smooth_player(n, variance, shown, slope, growth, added, forward, forward_variance, cavity, spread)
+        smooth_player(n, variance, tangent, forward, found_now)
         if first:
             for k in range(n):
-                mean[k], cavity_variance[k] = cavity[k], spread[k]
-                skill[k] = include(cavity[k], spread[k], shown[k], slope[k])[0]
+                mean[k], cavity_variance[k] = centre[k], spread[k]
+                skill[k] = include(centre[k], spread[k], seen[k], slope[k])[0]
             if not skewed:
                 return True
             first = False
         else:
             found, rise = not safe, 0.0
             for k in range(n):
-                move[k] = include(cavity[k], spread[k], shown[k], slope[k])[0] - skill[k]
+                move[k] = include(centre[k], spread[k], seen[k], slope[k])[0] - skill[k]
                 up, low, bound, scale = sides[0, k], sides[1, k], sides[2, k], sides[3, k]
                 middle = force(skill[k] + 0.5 * move[k] - perf[k], up, low, bound, scale)[0]
                 end = force(skill[k] + move[k] - perf[k], up, low, bound, scale)[0]
@@ -108,7 +105,7 @@ def smooth_chain(
             pull[k], slope[k] = force(skill[k] - perf[k], up, sides[1, k], sides[2, k], sides[3, k])
             if safe:
                 slope[k] = steep * up
-            shown[k] = skill[k] - pull[k] / slope[k]
+            seen[k] = skill[k] - pull[k] / slope[k]
         if found:
             break
     for k in range(n):

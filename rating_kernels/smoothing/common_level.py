@@ -15,14 +15,13 @@ a player's recursion averages over rounds.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..core.beliefs import NEVER, Map
 from ..core.jit import exact
 from ..core.standings import Floats, Longs
-from .recursion import step
+from .players import ShownWeights
+from .recursion import Drift, PlayerRows, RoundModel, step
 
 __all__ = ["CommonLevel", "between_nodes"]
 
@@ -36,14 +35,17 @@ class CommonLevel:
     Parameters
     ----------
     offsets : int64[rounds + 1]
-    players : tuple
-        ``starts, order, round_of`` and the model, as :func:`.players.smooth_players` takes them.
+    rows, model, weights, drift
+        As :func:`.players.smooth_players` takes them.
     variance : float
         Of a newcomer's skill.
     """
 
-    def __init__(self, offsets: Longs, players: tuple[Any, ...], variance: float, map: Map) -> None:
-        rounds, sizes, starts = len(offsets) - 1, np.diff(offsets), players[0]
+    def __init__(
+        self, offsets: Longs, rows: PlayerRows, model: RoundModel, weights: ShownWeights, drift: Drift, variance: float,
+        map: Map,
+    ) -> None:  # fmt: skip
+        rounds, sizes, starts = len(offsets) - 1, np.diff(offsets), rows.starts
         nodes, self._node, self._share = between_nodes(rounds)
         self._sizes, self._nodes = sizes.astype(np.float64), nodes
         cuts = np.searchsorted(starts, np.linspace(0, offsets[-1], _BLOCKS + 1).astype(np.int64))
@@ -53,7 +55,8 @@ class CommonLevel:
         def build(start: int, stop: int) -> None:
             for block in range(start, stop):
                 _add_responses(
-                    cuts[block], cuts[block + 1], *players, variance, self._node, self._share, sums[block]
+                    cuts[block], cuts[block + 1], rows, model, weights, drift, variance, self._node, self._share,
+                    sums[block],
                 )  # fmt: skip
 
         map(build, _BLOCKS, sums)
@@ -85,14 +88,12 @@ def between_nodes(rounds: int) -> tuple[int, Longs, Floats]:
 
 
 @exact
-def _add_responses(
-    start, stop, starts, order, round_of, time, weight, share, spread, members, shown_weight, gamma2, drift, practice,
-    practice_rounds, variance, node, fraction, sums,
-):  # fmt: skip
+def _add_responses(start, stop, rows, model, weights, drift, variance, node, fraction, sums):
     """Add P' A P of players ``start`` to ``stop - 1``: all nodes' shifts go through one recursion.
 
     Round r has the share ``1 - fraction[r]`` of node ``node[r]`` and the rest of the next node.
     """
+    starts, order, round_of = rows
     longest = 0
     for i in range(start, stop):
         longest = max(longest, starts[i + 1] - starts[i])
@@ -110,9 +111,9 @@ def _add_responses(
         for k in range(n):
             row = order[first + k]
             r = round_of[row]
-            precision[k] = shown_weight[row if members else r] / spread[r]
-            added[k] = step(k, time[r], last, weight[r], share[r], gamma2, drift, practice, practice_rounds)[1]
-            last = max(last, time[r])
+            precision[k] = weights.weight[row if weights.members else r] / model.spread[r]
+            added[k] = step(k, r, last, model, drift)[1]
+            last = max(last, model.time[r])
             v += added[k]
             forward_variance[k] = v
             gain = v * precision[k] / (1.0 + v * precision[k])

@@ -20,15 +20,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..core.beliefs import NEVER, Map
 from ..core.jit import exact
-from ..core.standings import Floats, Rounds
+from ..core.standings import Floats, Longs
 from ..inference.diffusion import elapsed_days, practice_gain
 from .common_level import between_nodes
+from .recursion import PlayerRows, RoundModel
 
 __all__ = ["BETA2", "DRIFT", "GAMMA2", "LEAST", "LEVELS", "PRACTICE", "SIGMA2", "Evidence", "Slope"]
 
@@ -62,8 +62,10 @@ class Evidence:
 
     Parameters
     ----------
-    players : tuple
-        ``starts, order, round_of, time, weight, share``, as :func:`.players.smooth_players` takes them.
+    rows, model
+        As :func:`.players.smooth_players` takes them.
+    sizes : int64[rounds]
+        Participants.
     perf : float64[n]
         Performances, less ``mu_init``.
     spread : float
@@ -81,21 +83,21 @@ class Evidence:
     """
 
     def __init__(
-        self, rounds: Rounds, players: tuple[Any, ...], perf: Floats, practice_rounds: float, spread: float, map: Map
-    ) -> None:
-        self._players, self._perf, self._map = players, perf, map
-        sizes = np.diff(rounds.offsets)
+        self, sizes: Longs, rows: PlayerRows, model: RoundModel, perf: Floats, practice_rounds: float, spread: float,
+        map: Map,
+    ) -> None:  # fmt: skip
+        self._players, self._perf, self._map = (rows, model), perf, map
         self._observed = sizes >= LEAST
         if not self._observed.any():
             raise ValueError(
                 f"hyperparameters are estimated from rounds of at least {LEAST} participants, the largest has "
                 f"{max(sizes, default=0)}; one performance in a small round depends on its opponents too much"
             )
-        nodes, self._node, self._share = between_nodes(len(rounds))
+        nodes, self._node, self._share = between_nodes(len(sizes))
         self._practice_rounds, self._precision = practice_rounds, spread**-2.0
         self.size = LEVELS + nodes + 1
-        starts = players[0]
-        self._cuts = np.searchsorted(starts, np.linspace(0, rounds.n_rows, _BLOCKS + 1).astype(np.int64))
+        starts = rows.starts
+        self._cuts = np.searchsorted(starts, np.linspace(0, len(rows.order), _BLOCKS + 1).astype(np.int64))
         self._cuts[-1] = len(starts) - 1
 
     def at(self, point: Floats) -> Slope:
@@ -123,13 +125,13 @@ class Evidence:
 
 @exact
 def _add_evidence(
-    start, stop, starts, order, round_of, time, weight, share, observed, node, fraction, practice_rounds, point, perf,
-    sums,
+    start, stop, rows, model, observed, node, fraction, practice_rounds, point, perf, sums
 ):  # fmt: skip
     """Add information (lower triangle), score (last row) and value (last element) of players ``start`` to ``stop - 1``.
 
     Round r has the share ``1 - fraction[r]`` of the level of node ``node[r]`` and the rest of the next node.
     """
+    (starts, order, round_of), (time, weight, share, _) = rows, model
     size = len(point)
     beta2, gamma2, drift, practice = point[BETA2], point[GAMMA2], point[DRIFT], point[PRACTICE]
     d_mean, d_variance, d_spread = np.empty(size), np.empty(PRACTICE), np.empty(PRACTICE)

@@ -6,14 +6,15 @@ All ratings in rating points.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
 from ..core.standings import Floats, Rounds
 from ..core.system import check_limits
-from ..inference.skewed import mean_shift, noise_variance, skew_share
+from ..inference.skewed import Law, mean_shift, noise_variance, skew_share
+from .recursion import Drift, RoundModel
+from .rounds import RoundNoise
 
 __all__ = ["Smoothing", "drift", "model", "noise"]
 
@@ -75,9 +76,9 @@ class Smoothing:
         check_limits(self)
 
     @property
-    def law(self) -> tuple[float, float, bool]:
-        """beta, skew, and whether the lower side is normal, in the order of the kernels' arguments."""
-        return self.beta, self.skew, self.lower == "normal"
+    def law(self) -> Law:
+        """The law of performances, for kernels."""
+        return Law(self.beta, self.skew, self.lower == "normal")
 
     @property
     def skewed(self) -> bool:
@@ -92,25 +93,22 @@ class Smoothing:
         return replace(self, beta=variance**0.5, skew=1.0, lower="normal")
 
 
-def noise(params: Smoothing, rounds: Rounds) -> tuple[Floats, Floats]:
-    """Of the performances of each round: the variance, and the distance of the mean below the skill."""
+def noise(params: Smoothing, rounds: Rounds) -> RoundNoise:
+    """The noise of performances, for kernels."""
     beta, skew, _ = params.law
     share, weight = _share(rounds), rounds.weight
-    return _spread(params, share) / weight, mean_shift(share, beta, skew, weight)
+    return RoundNoise(_spread(params, share) / weight, mean_shift(share, beta, skew, weight))
 
 
-def model(params: Smoothing, rounds: Rounds) -> tuple[Any, ...]:
-    """Inputs of the kernels: time, weight, share of practice and skew, and spread of each round.
-
-    The spread is the variance of a performance in a round of weight 1.
-    """
+def model(params: Smoothing, rounds: Rounds) -> RoundModel:
+    """What the model knows about the rounds, for kernels."""
     share = _share(rounds)
-    return rounds.time_seconds, rounds.weight, share, _spread(params, share)
+    return RoundModel(rounds.time_seconds, rounds.weight, share, _spread(params, share))
 
 
-def drift(params: Smoothing) -> tuple[float, float, float, float]:
-    """gamma^2, drift_per_day, practice and practice_rounds, in the order of the kernels' arguments."""
-    return params.gamma**2, params.drift_per_day, params.practice, params.practice_rounds
+def drift(params: Smoothing) -> Drift:
+    """How skills change, for kernels."""
+    return Drift(params.gamma**2, params.drift_per_day, params.practice, params.practice_rounds)
 
 
 def _share(rounds: Rounds) -> Floats:

@@ -15,18 +15,74 @@ All terms are positive: nothing cancels. Means are relative to the mean skill of
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..core.jit import exact, inner_exact
+from ..core.standings import Floats, Ints, Longs
 from ..inference.diffusion import elapsed_days, practice_gain
 
-__all__ = ["include", "smooth_player", "step"]
+__all__ = ["Drift", "Observations", "PlayerRows", "RoundModel", "Skills", "include", "smooth_player", "step"]
+
+
+class PlayerRows(NamedTuple):
+    """The rows of each player in time order: ``order[starts[i]:starts[i + 1]]``; and the round of each row."""
+
+    starts: Longs
+    order: Ints | Longs
+    round_of: Ints
+
+
+class RoundModel(NamedTuple):
+    """What the model knows about each round.
+
+    Attributes
+    ----------
+    time : int64[rounds]
+    weight : float64[rounds]
+    share : float64[rounds]
+        Of practice and skew: 1 - 2 / N in a round of N participants.
+    spread : float64[rounds]
+        Variance of a performance in a round of weight 1.
+    """
+
+    time: Longs
+    weight: Floats
+    share: Floats
+    spread: Floats
+
+
+class Drift(NamedTuple):
+    """Changes of skills between rounds: variance of a round of weight 1 and of a day; growth of the mean."""
+
+    gamma2: float
+    daily: float
+    practice: float
+    practice_rounds: float
+
+
+class Observations(NamedTuple):
+    """What a player's rounds show, and how the skill changes before each."""
+
+    perf: Floats
+    precision: Floats
+    growth: Floats
+    added: Floats
+
+
+class Skills(NamedTuple):
+    """Means and variances of beliefs about skills, one a row."""
+
+    mean: Floats
+    variance: Floats
 
 
 @inner_exact
-def step(k, time, last, weight, share, gamma2, drift, practice, practice_rounds):
-    """Growth of the mean and of the variance of a skill before its round ``k``, given the time of the last one."""
+def step(k, r, last, model, drift):
+    """Growth of the mean and of the variance of a skill before its round ``k``, which is ``r``, after time ``last``."""
     if k == 0:
         return 0.0, 0.0
-    return practice_gain(k, share * practice, practice_rounds), gamma2 * weight + drift * elapsed_days(time, last)
+    growth = practice_gain(k, model.share[r] * drift.practice, drift.practice_rounds)
+    return growth, drift.gamma2 * model.weight[r] + drift.daily * elapsed_days(model.time[r], last)
 
 
 @inner_exact
@@ -37,20 +93,22 @@ def include(mean, variance, perf, precision):
 
 
 @exact
-def smooth_player(n, variance, perf, precision, growth, added, forward_mean, forward_variance, mean, cavity_variance):
+def smooth_player(n, variance, shown, forward, cavity):
     """Write the forward beliefs and the cavities of ``n`` rounds of one player.
 
     Parameters
     ----------
     variance : float
         Of a newcomer's skill, whose mean is 0.
-    perf, precision, growth, added : float64[>= n]
-        Observations and drift; ``growth[0]`` and ``added[0]`` are not read.
-    forward_mean, forward_variance : float64[>= n]
-        The belief before each round, given the earlier ones.
-    mean, cavity_variance : float64[>= n]
-        The belief given all other rounds.
+    shown : Observations
+        At least ``n``; ``growth[0]`` and ``added[0]`` are not read.
+    forward : Skills
+        Before each round, given the earlier ones.
+    cavity : Skills
+        Given all other rounds.
     """
+    perf, precision, growth, added = shown
+    forward_mean, forward_variance = forward
     m, v = 0.0, variance
     for k in range(n):
         if k > 0:
@@ -61,8 +119,8 @@ def smooth_player(n, variance, perf, precision, growth, added, forward_mean, for
     information, pull = 0.0, 0.0
     for k in range(n - 1, -1, -1):
         v = forward_variance[k] / (1.0 + forward_variance[k] * information)
-        mean[k] = v * (forward_mean[k] / forward_variance[k] + pull)
-        cavity_variance[k] = v
+        cavity.mean[k] = v * (forward_mean[k] / forward_variance[k] + pull)
+        cavity.variance[k] = v
         information += precision[k]
         pull += precision[k] * perf[k]
         kept = 1.0 / (1.0 + added[k] * information)

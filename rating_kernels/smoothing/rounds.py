@@ -10,19 +10,28 @@ through the table. Means are relative to the mean skill of newcomers.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core.beliefs import NEVER
 from ..core.jit import exact
 from ..core.numerics import C3
+from ..core.standings import Floats
 from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.logistic_field import solve_round
 from ..inference.skewed import change_of_mean, sides
 from .duels import DUELS, add_duel, duel_space, solve_duels
 from .recursion import include, step
 
-__all__ = ["filter_rounds", "measure_moves", "solve_rounds", "update_means"]
+__all__ = ["RoundNoise", "filter_rounds", "measure_moves", "solve_rounds", "update_means"]
+
+
+class RoundNoise(NamedTuple):
+    """Of the performances of each round: the variance, and the distance of the mean below the skill."""
+
+    variance: Floats
+    shift: Floats
 
 
 @exact
@@ -39,19 +48,19 @@ def _solve_round(mean, variance, noise, shift, lo, split, ceiling, perf):
 
 
 @exact
-def solve_rounds(start, stop, offsets, lo, noise, shift, ceiling, split, mean, variance, perf):
+def solve_rounds(start, stop, offsets, lo, noise, ceiling, split, mean, variance, perf):
     """Write the performances of rounds ``start`` to ``stop - 1``; returns -1, or a round without a root."""
     space, held, duels = duel_space(), 0, np.empty(DUELS, dtype=np.int64)
     rows, top, down = np.empty(DUELS, dtype=np.int64), np.empty(DUELS), np.empty(DUELS)
     for r in range(start, stop):
         i, j = offsets[r], offsets[r + 1]
         if j - i == 2:
-            add_duel(space, held, mean[i:j], variance[i:j], noise[r], lo[i + 1] == 0, split)
-            duels[held], rows[held], top[held], down[held] = r, i, ceiling[r], shift[r]
+            add_duel(space, held, mean[i:j], variance[i:j], noise.variance[r], lo[i + 1] == 0, split)
+            duels[held], rows[held], top[held], down[held] = r, i, ceiling[r], noise.shift[r]
             held += 1
         else:
             failed = _solve_round(
-                mean[i:j], variance[i:j], noise[r], shift[r], lo[i:j], split, ceiling[r], perf[i:j]
+                mean[i:j], variance[i:j], noise.variance[r], noise.shift[r], lo[i:j], split, ceiling[r], perf[i:j]
             )  # fmt: skip
             if failed >= 0:
                 return r
@@ -64,7 +73,7 @@ def solve_rounds(start, stop, offsets, lo, noise, shift, ceiling, split, mean, v
 
 
 @exact
-def update_means(start, stop, offsets, weight, share, beta, skew, normal, mean, variance, perf, smooth):
+def update_means(start, stop, offsets, weight, share, law, cavities, perf, smooth):
     """Write the mean of each cavity of rounds ``start`` to ``stop - 1`` after its own performance, a skewed one.
 
     Returns
@@ -73,9 +82,10 @@ def update_means(start, stop, offsets, weight, share, beta, skew, normal, mean, 
         -1, or the first round without a mean.
     """
     for r in range(start, stop):
-        law = sides(weight[r], share[r], beta, skew, normal)
+        of_round = sides(weight[r], share[r], law)
         for row in range(offsets[r], offsets[r + 1]):
-            smooth[row] = mean[row] + change_of_mean(perf[row] - mean[row], variance[row], *law)
+            mean = cavities.mean[row]
+            smooth[row] = mean + change_of_mean(perf[row] - mean, cavities.variance[row], *of_round)
             if not math.isfinite(smooth[row]):
                 return r
     return -1
@@ -83,8 +93,7 @@ def update_means(start, stop, offsets, weight, share, beta, skew, normal, mean, 
 
 @exact
 def filter_rounds(
-    offsets, player, lo, noise, shift, ceiling, advantage, split, n_players, time, weight, share, spread, gamma2, drift,
-    practice, practice_rounds, beta, skew, normal, variance, mean, cavity_variance, perf,
+    rounds, noise, ceiling, split, n_players, model, drift, law, variance, cavities, perf
 ):  # fmt: skip
     """Rate all rounds in order: the belief of each participant given the earlier rounds, and its performance.
 
@@ -93,38 +102,41 @@ def filter_rounds(
     int
         -1, or the first round without a root.
     """
+    offsets, player, lo, advantage = rounds.offsets, rounds.player, rounds.lo, rounds.advantage
+    mean, cavity_variance = cavities
     m, v = np.zeros(n_players), np.full(n_players, variance)
     k, last = np.zeros(n_players, dtype=np.int64), np.full(n_players, NEVER)
-    skewed = skew > 1.0 or not normal
+    skewed = law.skew > 1.0 or not law.normal
     space, first, rating = duel_space(), np.zeros(1, dtype=np.int64), np.empty(len(advantage))
     for r in range(len(offsets) - 1):
         i, j = offsets[r], offsets[r + 1]
         for row in range(i, j):
             p = player[row]
-            growth, added = step(k[p], time[r], last[p], weight[r], share[r], gamma2, drift, practice, practice_rounds)
+            growth, added = step(k[p], r, last[p], model, drift)
             mean[row], cavity_variance[row] = m[p] + growth, v[p] + added
         if len(advantage) > 0:
             to_strengths(i, j, advantage, mean, rating)
         if j - i == 2:
-            add_duel(space, 0, mean[i:j], cavity_variance[i:j], noise[r], lo[i + 1] == 0, split)
-            failed = solve_duels(space, 1, ceiling[r : r + 1], shift[r : r + 1], first, perf[i:j])
+            add_duel(space, 0, mean[i:j], cavity_variance[i:j], noise.variance[r], lo[i + 1] == 0, split)
+            failed = solve_duels(space, 1, ceiling[r : r + 1], noise.shift[r : r + 1], first, perf[i:j])
         else:
             failed = _solve_round(
-                mean[i:j], cavity_variance[i:j], noise[r], shift[r], lo[i:j], split, ceiling[r], perf[i:j]
+                mean[i:j], cavity_variance[i:j], noise.variance[r], noise.shift[r], lo[i:j], split, ceiling[r],
+                perf[i:j],
             )  # fmt: skip
         if failed >= 0:
             return r
         if len(advantage) > 0:
             restore_ratings(i, j, rating, mean)
             perform_in_rating(i, j, advantage, perf)
-        law = sides(weight[r], share[r], beta, skew, normal)
+        of_round = sides(model.weight[r], model.share[r], law)
         for row in range(i, j):
             p = player[row]
-            m[p], v[p] = include(mean[row], cavity_variance[row], perf[row], 1.0 / noise[r])
+            m[p], v[p] = include(mean[row], cavity_variance[row], perf[row], 1.0 / noise.variance[r])
             if skewed:
-                m[p] = mean[row] + change_of_mean(perf[row] - mean[row], cavity_variance[row], *law)
+                m[p] = mean[row] + change_of_mean(perf[row] - mean[row], cavity_variance[row], *of_round)
             k[p] += 1
-            last[p] = max(last[p], time[r])
+            last[p] = max(last[p], model.time[r])
     return -1
 
 

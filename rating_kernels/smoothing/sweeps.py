@@ -12,19 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..core.beliefs import Map, serial_map
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError
+from ..inference.skewed import Law
 from .common_level import CommonLevel
 from .estimation import ESTIMATED, estimate
 from .evidence import Evidence
 from .mixing import Mixing
 from .params import Smoothing, drift, model, noise
-from .players import smooth_players
+from .players import ShownWeights, smooth_players
+from .recursion import PlayerRows, Skills
 from .rounds import filter_rounds, measure_moves, solve_rounds, update_means
 from .teams import settle_weights, solve_teams
 
@@ -96,20 +97,15 @@ class Smoother:
         order = np.argsort(rounds.player, kind="stable").astype(size)
         starts = np.concatenate(([0], np.cumsum(np.bincount(rounds.player, minlength=n_players))))
         round_of = np.repeat(np.arange(len(rounds), dtype=np.int32), np.diff(rounds.offsets))
-        self._facts, self._drift = (starts, order, round_of, *model(params, rounds)), drift(params)
-        self._weights: tuple[bool, Floats] = False, rounds.weight
+        self._rows, self._model, self._drift = PlayerRows(starts, order, round_of), model(params, rounds), drift(params)
+        self._weights = ShownWeights(False, rounds.weight)
         self._mean, self._perf, self._cavity_variance = (np.zeros(rounds.n_rows) for _ in range(3))
         self._image = self._mean
         if rounds.teams is not None:
-            self._weights = True, settle_weights(params, rounds, map, self._cavities)
-            self._cavity_variance = self._cavities(self._weights[1])
+            self._weights = ShownWeights(True, settle_weights(params, rounds, map, self._cavities))
+            self._cavity_variance = self._cavities(self._weights.weight)
         self._level: CommonLevel | None = None
         self._mixing = Mixing()
-
-    @property
-    def _players(self) -> tuple[Any, ...]:
-        """The rows of players, and the model, in the order of the kernels' arguments."""
-        return *self._facts, *self._weights, *self._drift
 
     @property
     def converged(self) -> bool:
@@ -150,7 +146,9 @@ class Smoother:
             self.sweeps = 1
             return
         if self._level is None:
-            self._level = CommonLevel(self.rounds.offsets, self._players, self._variance, self._map)
+            self._level = CommonLevel(
+                self.rounds.offsets, self._rows, self._model, self._weights, self._drift, self._variance, self._map
+            )
         if self.is_checkpoint:
             self._mixing = Mixing()
         image = np.empty(self.rounds.n_rows)
@@ -203,68 +201,70 @@ class Smoother:
         """
         if self.rounds.teams is not None:
             raise ValueError("hyperparameters cannot be estimated from contests of teams")
-        params, players = self.params, self._facts[:6]
+        params, sizes = self.params, np.diff(self.rounds.offsets)
         evidence = Evidence(
-            self.rounds, players, self._perf, params.practice_rounds, params.sigma_init, self._map
-        )  # fmt: skip
+            sizes, self._rows, self._model, self._perf, params.practice_rounds, params.sigma_init, self._map
+        )
         return estimate(params.with_normal_noise(), evidence, estimated)
 
     def _filter(self) -> None:
         rounds, params = self.rounds, self.params
         failed = filter_rounds(
-            rounds.offsets, rounds.player, rounds.lo, *noise(params, rounds), rounds.perf_ceiling - params.mu_init,
-            rounds.advantage, params.tie_mode == "split", self._n_players, *self._facts[3:], *self._drift, *params.law,
-            self._variance, self._mean, self._cavity_variance, self._perf,
+            rounds.columns, noise(params, rounds), rounds.perf_ceiling - params.mu_init, params.tie_mode == "split",
+            self._n_players, self._model, self._drift, params.law, self._variance,
+            Skills(self._mean, self._cavity_variance), self._perf,
         )  # fmt: skip
         _check(rounds, failed)
 
     def _smooth(self, perf: Floats, mean: Floats, shift: Floats | None = None) -> None:
         """Write the cavity means from performances; with ``shift`` add their change from common shifts of rounds."""
-        starts, n = self._facts[0], self.rounds.n_rows
+        starts, n = self._rows.starts, self.rounds.n_rows
         shifts = np.empty(0) if shift is None else shift
+        cavities = Skills(mean, self._cavity_variance)
 
         def work(first: int, last: int) -> None:  # players whose rows begin in a range of rows
             start, stop = np.searchsorted(starts[:-1], (first, last))
             failed = smooth_players(
-                start, stop, *self._players, *self.params.law, self._variance, shift is not None, shifts, perf, mean,
-                self._cavity_variance,
+                start, stop, self._rows, self._model, self._weights, self._drift, self.params.law, self._variance,
+                shift is not None, shifts, perf, cavities,
             )  # fmt: skip
             if failed >= 0:
-                raise ConvergenceError("no skills found", int(self._facts[1][starts[failed]]))
+                raise ConvergenceError("no skills found", int(self._rows.order[starts[failed]]))
 
         self._map(work, n)
 
     def _cavities(self, weights: Floats) -> Floats:
         """The variances of the cavities if the performance of each row has a weight; results do not matter."""
-        starts, n = self._facts[0], self.rounds.n_rows
-        mean, variance, perf, law = np.empty(n), np.empty(n), np.zeros(n), (1.0, 1.0, True)
+        starts, n = self._rows.starts, self.rounds.n_rows
+        cavities, perf, law = Skills(np.empty(n), np.empty(n)), np.zeros(n), Law(1.0, 1.0, True)
+        shown = ShownWeights(True, weights)
 
         def work(first: int, last: int) -> None:  # players whose rows begin in a range of rows
             start, stop = np.searchsorted(starts[:-1], (first, last))
             smooth_players(
-                start, stop, *self._facts, True, weights, *self._drift, *law, self._variance, False, np.empty(0),
-                perf, mean, variance,
+                start, stop, self._rows, self._model, shown, self._drift, law, self._variance, False, np.empty(0), perf,
+                cavities,
             )  # fmt: skip
 
         self._map(work, n)
-        return variance
+        return cavities.variance
 
     def _noises(self) -> Floats:
         """The variance of the noise of each performance."""
         members, weights = self._weights
         sizes = np.diff(self.rounds.offsets)
         if members:
-            return np.repeat(self._facts[-1], sizes) / weights
+            return np.repeat(self._model.spread, sizes) / weights
         return np.repeat(noise(self.params, self.rounds)[0], sizes)
 
     def _update(self, smooth: Floats) -> None:
         """Write the smoothed means of skewed performances; in one thread, since the engine may be closed."""
-        (members, weights), offsets, share = self._weights, self.rounds.offsets, self._facts[5]
+        (members, weights), offsets, share = self._weights, self.rounds.offsets, self._model.share
         if members:  # each row has a law of its own
             offsets, share = np.arange(len(weights) + 1), np.repeat(share, np.diff(offsets))
         failed = update_means(
-            0, len(weights), offsets, weights, share, *self.params.law, self._image,
-            self._cavity_variance, self._perf, smooth,
+            0, len(weights), offsets, weights, share, self.params.law, Skills(self._image, self._cavity_variance),
+            self._perf, smooth,
         )  # fmt: skip
         if failed >= 0:
             raise ConvergenceError("no smoothed skill found", int(offsets[failed]))
@@ -293,12 +293,12 @@ def solve_performances(
         solve_teams(params, rounds, map, mean, variance, perf)
         return
     starts, ceiling, split = rounds.offsets[:-1], rounds.perf_ceiling - params.mu_init, params.tie_mode == "split"
-    (variances, shift), strength = noise(params, rounds), rounds.strengths(mean)
+    of_rounds, strength = noise(params, rounds), rounds.strengths(mean)
 
     def work(first: int, last: int) -> None:  # rounds that begin in a range of rows
         start, stop = np.searchsorted(starts, (first, last))
         failed = solve_rounds(
-            start, stop, rounds.offsets, rounds.lo, variances, shift, ceiling, split, strength, variance, perf
+            start, stop, rounds.offsets, rounds.lo, of_rounds, ceiling, split, strength, variance, perf
         )
         _check(rounds, failed)
 

@@ -55,8 +55,7 @@ def solve_teams(params: Smoothing, rounds: Rounds, map: Map, mean: Floats, varia
             np.square(field.laws.sigma[teams]) + np.square(field.laws.beta[teams]) - field.of_round[teams],
         )  # fmt: skip
         failed = solve_rounds(
-            start, stop, field.offsets, field.lo, field.noise, field.shift, ceiling, split, field.laws.mu,
-            field.variance, shown,
+            start, stop, field.offsets, field.lo, field.noise, ceiling, split, field.laws.mu, field.variance, shown,
         )  # fmt: skip
         if failed >= 0:
             raise ConvergenceError("no performance found", int(rounds.offsets[failed]))
@@ -91,7 +90,7 @@ def settle_weights(params: Smoothing, rounds: Rounds, map: Map, cavities: Callab
     sizes = np.diff(rounds.offsets)
     given, mean, perf = np.repeat(rounds.weight, sizes), np.zeros(rounds.n_rows), np.empty(rounds.n_rows)
     as_given = np.repeat(field.alone, np.diff(field.bounds)) | own
-    spread = given * np.repeat(field.noise, sizes)
+    spread = given * np.repeat(field.noise.variance, sizes)
     weight = np.where(as_given, given, 0.0)
     variance = cavities(weight)
     for _ in range(_STEPS):
@@ -123,9 +122,9 @@ class _Field:
         self.first, self.alone = self.bounds[:-1], np.diff(self.bounds) == 1
         self.offsets = np.searchsorted(self.bounds, rounds.offsets)
         self.lo, self.n = rounds.lo[self.first], len(self.first)
-        self.noise, self.shift = noise(params, rounds)
-        self.of_round = np.repeat(self.noise, np.diff(self.offsets))
-        self.of_row = np.sqrt(np.repeat(self.noise, np.diff(rounds.offsets)))
+        self.noise = noise(params, rounds)
+        self.of_round = np.repeat(self.noise.variance, np.diff(self.offsets))
+        self.of_row = np.sqrt(np.repeat(self.noise.variance, np.diff(rounds.offsets)))
         self.variance = np.empty(self.n)
         self.laws = TeamLaws(np.empty(rounds.n_rows), np.empty(self.n), np.empty(self.n), np.empty(self.n))
 

@@ -213,7 +213,7 @@ def rate_small(params: BAR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) 
     _rate_small(rounds.columns, team_columns(rounds), params.sig_drift, _rules(params), beliefs.store, outcome)
 
 
-class Rules(NamedTuple):
+class BARRules(NamedTuple):
     """The differences between the variants, for kernels.
 
     Attributes
@@ -244,13 +244,13 @@ class Sums(NamedTuple):
     info: Floats
 
 
-def _rules(params: BAR, weight: float = 1.0) -> Rules:
+def _rules(params: BAR, weight: float = 1.0) -> BARRules:
     """The rules in a round of this weight."""
     beta2 = float(params.beta or 0.0) ** 2 / weight
     if params.variant == "allpairs_mean":
-        return Rules(1.0 / C3, 0, False, beta2, params.kappa)
+        return BARRules(1.0 / C3, 0, False, beta2, params.kappa)
     power = 3 if params.gamma == "sigma_over_c" else 2
-    return Rules(1.0, power, params.gamma == "one_over_teams", beta2, params.kappa)
+    return BARRules(1.0, power, params.gamma == "one_over_teams", beta2, params.kappa)
 
 
 @exact
@@ -333,7 +333,7 @@ def _rate_small(rounds, teams, drift, rules, store, outcome):
         n, player, rows, time = j - i, rounds.player[i:j], rows_part(outcome, i, j), rounds.time_seconds[r]
         # the noise of a team is that of a player: sigma stands for the noises of the members, whose sum is not read
         prior, members = prior_of(rows, nothing), Members(rows.mu_prior, rows.sigma_prior, rows.sigma_prior)
-        own = Rules(rules.unit, rules.power, rules.per_team, rules.beta2 / rounds.weight[r], rules.kappa)
+        own = BARRules(rules.unit, rules.power, rules.per_team, rules.beta2 / rounds.weight[r], rules.kappa)
         _diffuse_rows(zero, n, player, drift, store, prior)
         field = summed_rows(teams.first[r], teams.first[r + 1], i, rounds.lo[i:j], teams, members, space)
         m = len(field.lo)

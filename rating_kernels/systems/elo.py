@@ -184,7 +184,7 @@ def curve(params: Elo) -> tuple[float, bool]:
     return (1.0 if normal else math.log(10.0)) / params.n, normal
 
 
-class Rule(NamedTuple):
+class EloRule(NamedTuple):
     """How a rating moves, for kernels.
 
     Attributes
@@ -205,14 +205,14 @@ class Rule(NamedTuple):
     mean: bool
 
 
-def rule(params: Elo) -> Rule:
+def rule(params: Elo) -> EloRule:
     """The rule of hyperparameters."""
     scale = 0.0 if params.round_digits is None else 10.0**params.round_digits
     k = math.nan if params.k is None else params.k
-    return Rule(k, scale, params.round_what == "change", params.pairs == "mean")
+    return EloRule(k, scale, params.round_what == "change", params.pairs == "mean")
 
 
-class Columns(NamedTuple):
+class EloStore(NamedTuple):
     """The columns of beliefs, for kernels."""
 
     mu: Floats
@@ -223,9 +223,9 @@ class Columns(NamedTuple):
     last_time: Longs
 
 
-def store(beliefs: Beliefs) -> Columns:
+def store(beliefs: Beliefs) -> EloStore:
     """The columns of a store."""
-    return Columns(beliefs.mu, *(beliefs.state[name] for name in ("k", "games", "peak")), *beliefs.store[2:])
+    return EloStore(beliefs.mu, *(beliefs.state[name] for name in ("k", "games", "peak")), *beliefs.store[2:])
 
 
 @inner_exact

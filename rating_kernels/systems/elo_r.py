@@ -36,7 +36,7 @@ from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior,
 from ..fields.field import Table, tabulate
 from ..fields.panels import plan_panels
 from ..inference.factors.noise import noise_rows
-from ..inference.factors.queues import Queue, absorb_rows
+from ..inference.factors.queues import QueueFactors, absorb_rows
 from ..inference.performance import Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
 from ..inference.win_probability import logistic_win_probability
 
@@ -205,8 +205,8 @@ def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome)
         beliefs.history.reserve(needed)
 
 
-def _queue(beliefs: Beliefs) -> Queue:
-    return Queue(*(beliefs.state[name] for name in Queue._fields))
+def _queue(beliefs: Beliefs) -> QueueFactors:
+    return QueueFactors(*(beliefs.state[name] for name in QueueFactors._fields))
 
 
 @exact

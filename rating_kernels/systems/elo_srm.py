@@ -199,7 +199,7 @@ def rate_small(params: EloSRM, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     _rate_small(rounds.columns, params.mu_init, fresh, _rule(params), beliefs.store, outcome)
 
 
-class Rule(NamedTuple):
+class SRMRule(NamedTuple):
     """Hyperparameters of a change, for kernels; as in :class:`EloSRM`."""
 
     k: float
@@ -209,8 +209,8 @@ class Rule(NamedTuple):
     use_weight: bool
 
 
-def _rule(params: EloSRM) -> Rule:
-    return Rule(*(getattr(params, name) for name in Rule._fields))
+def _rule(params: EloSRM) -> SRMRule:
+    return SRMRule(*(getattr(params, name) for name in SRMRule._fields))
 
 
 @exact

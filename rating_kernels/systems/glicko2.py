@@ -186,7 +186,7 @@ def sit_out(params: Glicko2, beliefs: Beliefs, rows: npt.NDArray[np.integer], pe
     beliefs.sigma[rows] = np.sqrt(beliefs.sigma[rows] ** 2 + drift**2 * periods)
 
 
-class Rule(NamedTuple):
+class Glicko2Rule(NamedTuple):
     """Hyperparameters for kernels: rating points a unit, rate of change of volatility, and periods a day."""
 
     scale: float
@@ -194,9 +194,9 @@ class Rule(NamedTuple):
     periods_a_day: float
 
 
-def _rule(params: Glicko2) -> Rule:
+def _rule(params: Glicko2) -> Glicko2Rule:
     periods_a_day = 0.0 if params.period_days is None else 1.0 / params.period_days
-    return Rule(SCALES[params.scale], params.tau, periods_a_day)
+    return Glicko2Rule(SCALES[params.scale], params.tau, periods_a_day)
 
 
 def _raise_if_failed(failed: int) -> None:

@@ -195,7 +195,7 @@ def rate_small(params: TopCoder, beliefs: Beliefs, rounds: Rounds, outcome: Outc
         raise _undefined(int(of_round), float(outcome.sigma_prior[failed]))
 
 
-class Rule(NamedTuple):
+class TopCoderRule(NamedTuple):
     """Hyperparameters of the weight of a performance, for kernels."""
 
     noob: float
@@ -205,9 +205,9 @@ class Rule(NamedTuple):
     vol_after_cap: bool
 
 
-def _rule(params: TopCoder) -> Rule:
+def _rule(params: TopCoder) -> TopCoderRule:
     p = params
-    return Rule(p.weight_noob, p.weight_limit, p.weight_multiplier, p.published_constants, p.vol_after_cap)
+    return TopCoderRule(p.weight_noob, p.weight_limit, p.weight_multiplier, p.published_constants, p.vol_after_cap)
 
 
 def _undefined(row: int, sigma: float) -> ConvergenceError:

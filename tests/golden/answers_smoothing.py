@@ -8,8 +8,16 @@ import numpy as np
 from golden.runner import ABOUT, Answers, Vector, known
 from twins.smoothing import dense
 
-from ranklake.rating_kernels.smoothing.players import smooth_players
-from ranklake.rating_kernels.smoothing.recursion import smooth_player
+from ranklake.rating_kernels.inference.skewed import Law
+from ranklake.rating_kernels.smoothing.players import ShownWeights, smooth_players
+from ranklake.rating_kernels.smoothing.recursion import (
+    Drift,
+    Observations,
+    PlayerRows,
+    RoundModel,
+    Skills,
+    smooth_player,
+)
 
 _UNIT = 1000  # the added variances have three decimals: these are seconds of a drift of 86.4 a day
 
@@ -39,26 +47,24 @@ def _walks(vector: Vector) -> list[dict[str, Any]]:
 def _one(walk: dict[str, Any]) -> dict[str, list[float]]:
     n = len(walk["perf"])
     perf, precision = np.array(walk["perf"]) - walk["mu0"], np.array(walk["beta"]) ** -2.0
-    scratch = [np.empty(n) for _ in range(2)]
-    mean, variance = np.empty(n), np.empty(n)
-    smooth_player(
-        n, walk["sig0"] ** 2, perf, precision, np.zeros(n), np.array(walk["added"]), *scratch, mean, variance
-    )  # fmt: skip
-    return _columns(walk, mean, variance)
+    forward, cavity = (Skills(np.empty(n), np.empty(n)) for _ in range(2))
+    shown = Observations(perf, precision, np.zeros(n), np.array(walk["added"]))
+    smooth_player(n, walk["sig0"] ** 2, shown, forward, cavity)
+    return _columns(walk, *cavity)
 
 
 def _many(walk: dict[str, Any]) -> dict[str, list[float]]:
     n = len(walk["perf"])
     rows = np.arange(n, dtype=np.int32)
-    mean, variance = np.empty(n), np.empty(n)
+    cavities = Skills(np.empty(n), np.empty(n))
     time = np.cumsum(np.rint(np.array(walk["added"]) * _UNIT).astype(np.int64))
     weight = np.array(walk["beta"]) ** -2.0
     smooth_players(
-        0, 1, np.array([0, n]), rows, rows, time, weight, np.ones(n), np.ones(n), False, weight, 0.0,
-        86400.0 / _UNIT, 0.0, 20.0,
-        1.0, 1.0, True, walk["sig0"] ** 2, False, np.empty(0), np.array(walk["perf"]) - walk["mu0"], mean, variance,
+        0, 1, PlayerRows(np.array([0, n]), rows, rows), RoundModel(time, weight, np.ones(n), np.ones(n)),
+        ShownWeights(False, weight), Drift(0.0, 86400.0 / _UNIT, 0.0, 20.0), Law(1.0, 1.0, True),
+        walk["sig0"] ** 2, False, np.empty(0), np.array(walk["perf"]) - walk["mu0"], cavities,
     )  # fmt: skip
-    return _columns(walk, mean, variance)
+    return _columns(walk, *cavities)
 
 
 def _columns(walk: dict[str, Any], mean: np.ndarray, variance: np.ndarray) -> dict[str, list[float]]:

@@ -9,17 +9,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ...core.jit import inner_exact
 from ...core.standings import Floats, Longs
 
-__all__ = ["Nodes", "degrees"]
+__all__ = ["Bands", "Nodes", "degrees"]
 
 _STRIP = (1.8, 3.1, 3.1, 3.1)  # of ln v, where terms are bounded: about pi/2 for Phi, else up to the poles
 _POWER = (0.0, 0.5, 1.0, 1.5)  # terms are at most v^-power
 _DIGITS = 24.0  # e^-24 of a term is the remainder of series in the variance
+
+
+class Bands(NamedTuple):
+    """The two bands of variances, for kernels; as in :class:`Nodes`."""
+
+    cut: float
+    shift: Floats
+    middle: Floats
+    inverse_half: Floats
+    offset: Longs
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +79,15 @@ class Nodes:
         return cls(cut, shift, middle, inverse_half, offset, cosines, variance)
 
     @property
-    def bands(self) -> tuple[float, Floats, Floats, Floats, Longs]:
-        """The two bands of variances, in the order of the kernels' arguments."""
-        return self.cut, self.shift, self.middle, self.inverse_half, self.offset
+    def bands(self) -> Bands:
+        """The two bands of variances, for kernels."""
+        return Bands(self.cut, self.shift, self.middle, self.inverse_half, self.offset)
 
 
 @inner_exact
-def degrees(variance, cut, shift, middle, inverse_half, offset, degree):
+def degrees(variance, bands, degree):
     """Chebyshev's polynomials in a player's variance at the player's nodes; 0 at the others."""
+    cut, shift, middle, inverse_half, offset = bands
     band = 0 if variance >= cut else 1
     first, last = offset[band], offset[band + 1]
     u = (math.log(variance + shift[band]) - middle[band]) * inverse_half[band] if last - first > 1 else 0.0

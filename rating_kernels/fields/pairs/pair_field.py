@@ -113,7 +113,7 @@ def _add_level(codes: Longs, mu: Floats, variance: Floats, weight: Floats, cut: 
         extent = mu[near[:, 1] - 1] - mu[near[:, 0]]
         for row, code in enumerate(codes):
             if code <= LOGISTIC:
-                add_limits(code, starts, near, variance, weight, *nodes.bands, nodes.cosines, nodes.variance, sums[row])
+                add_limits(code, starts, near, variance, weight, nodes.bands, nodes.cosines, nodes.variance, sums[row])
     pairs = np.diff(starts) * np.diff(near)[:, 0]
     tabulated = pairs > SETUP + PER_POINT * extent / step * len(nodes.variance) ** 2
     for s in np.flatnonzero(tabulated):

@@ -62,7 +62,7 @@ def add_table(
 
     def spread(start: int, stop: int) -> None:
         for part in range(start, stop):
-            _spread(starts[part], starts[part + 1], *field, low, step, *nodes.bands, grids[part])
+            _spread(starts[part], starts[part + 1], *field, low, step, nodes.bands, grids[part])
 
     map(spread, parts, grids)
     size = _fast_length(2 * points - 1)
@@ -83,7 +83,7 @@ def add_table(
         _to_series(np.fft.irfft(target, size), nodes.cosines, tables[row])
 
     def read(start: int, stop: int) -> None:
-        _read(own[0] + start, own[0] + stop, *field[:2], low, step, *nodes.bands, tables, sums)
+        _read(own[0] + start, own[0] + stop, *field[:2], low, step, nodes.bands, tables, sums)
 
     map(read, own[1] - own[0])
 
@@ -99,7 +99,7 @@ def _fast_length(least: int) -> int:
 
 
 @exact
-def add_limits(code, starts, near, variance, weight, cut, shift, middle, inverse_half, offset, cosines, at, sums):
+def add_limits(code, starts, near, variance, weight, bands, cosines, at, sums):
     """Add sums over distant players, whose terms are at their limit, to the sums of all players.
 
     Players are sorted by rating into segments that begin at ``starts``; players outside of ``near[s, 0]:near[s, 1]``
@@ -113,7 +113,7 @@ def add_limits(code, starts, near, variance, weight, cut, shift, middle, inverse
         s = segments - 1 - k if code == NORMAL else k
         begin, end = (near[s, 1], done) if code == NORMAL else (done, near[s, 0])
         for j in range(begin, end):
-            for b in range(nodes if variance[j] >= cut else offset[1]):
+            for b in range(nodes if variance[j] >= bands.cut else bands.offset[1]):
                 run[b] += weight[j] * limit(code, at[b] + variance[j])
         done = near[s, 1] if code == NORMAL else near[s, 0]
         for m in range(nodes):
@@ -122,7 +122,7 @@ def add_limits(code, starts, near, variance, weight, cut, shift, middle, inverse
             for m in range(nodes):
                 series[m] += cosines[b, m] * run[b]
         for i in range(starts[s], starts[s + 1]):
-            degrees(variance[i], cut, shift, middle, inverse_half, offset, degree)
+            degrees(variance[i], bands, degree)
             for m in range(nodes):
                 sums[i] += series[m] * degree[m]
 
@@ -142,7 +142,7 @@ def _shares(x, share):
 
 
 @exact
-def _spread(start, stop, mu, variance, weight, low, step, cut, shift, middle, inverse_half, offset, grid):
+def _spread(start, stop, mu, variance, weight, low, step, bands, grid):
     """Distribute players ``start`` to ``stop - 1`` over grid points by cardinal functions, over moments of variance."""
     nodes = grid.shape[1]
     share, degree = np.empty(ORDER), np.empty(nodes)
@@ -150,7 +150,7 @@ def _spread(start, stop, mu, variance, weight, low, step, cut, shift, middle, in
         x = (mu[j] - low) / step
         left = math.floor(x)
         _shares(x - left, share)
-        degrees(variance[j], cut, shift, middle, inverse_half, offset, degree)
+        degrees(variance[j], bands, degree)
         for a in range(ORDER):
             s = weight[j] * share[a]
             for m in range(nodes):
@@ -158,7 +158,7 @@ def _spread(start, stop, mu, variance, weight, low, step, cut, shift, middle, in
 
 
 @kernel
-def _read(start, stop, mu, variance, low, step, cut, shift, middle, inverse_half, offset, tables, sums):
+def _read(start, stop, mu, variance, low, step, bands, tables, sums):
     """Add the tables' values to the sums of players ``start`` to ``stop - 1``."""
     nodes = tables.shape[2]
     share, degree = np.empty(ORDER), np.empty(nodes)
@@ -166,7 +166,7 @@ def _read(start, stop, mu, variance, low, step, cut, shift, middle, inverse_half
         x = (mu[i] - low) / step
         left = math.floor(x)
         _shares(x - left, share)
-        degrees(variance[i], cut, shift, middle, inverse_half, offset, degree)
+        degrees(variance[i], bands, degree)
         for row in range(len(tables)):
             total = 0.0
             for a in range(ORDER):

@@ -20,7 +20,7 @@ from ...core.numerics import exp, prefetch
 from ...core.standings import Floats
 from .product import mode
 
-__all__ = ["Queue", "absorb_rows"]
+__all__ = ["QueueFactors", "absorb_rows"]
 
 _GUESSES = 3  # Newton steps on the model of the first guess
 _SMALL_SHARE = 2.0**-30  # of the weight: within 64 sigma such a factor is normal up to 1e-12 sigma of the mode
@@ -28,7 +28,7 @@ _SMALL_ANGLE = 2.0**-9  # a / tau of such a factor with its centre within these 
 _AHEAD = 4  # rows whose histories are prefetched
 
 
-class Queue(NamedTuple):
+class QueueFactors(NamedTuple):
     """State columns of beliefs: centre and weight of the normal factor, and the slope at the mode (:func:`.mode`)."""
 
     normal_mu: Floats

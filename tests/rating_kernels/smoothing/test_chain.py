@@ -13,7 +13,7 @@ from twins.elo_mms import Law
 from twins.smoothing import skewed_mode
 
 from ranklake.rating_kernels.smoothing.chain import SCRATCH, smooth_chain
-from ranklake.rating_kernels.smoothing.recursion import smooth_player
+from ranklake.rating_kernels.smoothing.recursion import Observations, Skills, smooth_player
 
 SIGMA = 350.0
 
@@ -45,12 +45,11 @@ class Walk:
     def cavities(self, perf: np.ndarray | None = None, skewed: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Means and variances."""
         n = len(self.perf)
-        forward, out = np.empty((2, n)), np.empty((2, n))
-        assert smooth_chain(
-            n, SIGMA**2, self.perf if perf is None else perf, self.precision, self.growth, self.added, skewed,
-            self.skew, self.sides, *forward, np.empty((SCRATCH, n)), *out,
-        )  # fmt: skip
-        return out[0], out[1]
+        forward, cavity = (Skills(*np.empty((2, n))) for _ in range(2))
+        shown = Observations(self.perf if perf is None else perf, self.precision, self.growth, self.added)
+        work = np.empty((SCRATCH, n))
+        assert smooth_chain(n, SIGMA**2, shown, skewed, self.skew, self.sides, forward, work, cavity)
+        return cavity
 
     def smoothed(self, perf: np.ndarray | None = None) -> np.ndarray:
         """The mean of each cavity after its own performance: the root of the equation of Elo-MMS, bisected."""
@@ -109,10 +108,10 @@ def test_chain__variances_are_those_of_normal_performances() -> None:
 
 def test_chain__without_skew_has_the_bits_of_the_recursion() -> None:
     walk, n = Walk(4, 20, 1.0, False), 20
-    out = np.empty((4, n))
-    smooth_player(n, SIGMA**2, walk.perf, walk.precision, walk.growth, walk.added, *out)
+    forward, cavity = (Skills(*np.empty((2, n))) for _ in range(2))
+    smooth_player(n, SIGMA**2, Observations(walk.perf, walk.precision, walk.growth, walk.added), forward, cavity)
     mean, variance = walk.cavities(skewed=False)
-    assert (mean.tobytes(), variance.tobytes()) == (out[2].tobytes(), out[3].tobytes())
+    assert (mean.tobytes(), variance.tobytes()) == (cavity.mean.tobytes(), cavity.variance.tobytes())
     np.testing.assert_allclose(walk.cavities()[0], mean, rtol=1e-10, atol=1e-9)  # Newton finds it too
 
 

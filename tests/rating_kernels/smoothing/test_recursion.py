@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twins.smoothing import dense
 
-from ranklake.rating_kernels.smoothing.recursion import smooth_player
+from ranklake.rating_kernels.smoothing.recursion import Observations, Skills, smooth_player
 
 SIGMA = 350.0
 
@@ -21,9 +21,9 @@ def walk(seed: int, n: int, drift: float = 4000.0, growth: float = 9.0) -> tuple
 
 def cavities(perf, beta, added, growth) -> tuple[np.ndarray, np.ndarray]:
     n = len(perf)
-    out = [np.empty(n) for _ in range(4)]
-    smooth_player(n, SIGMA**2, perf, beta**-2.0, growth, added, *out)
-    return out[2], out[3]
+    forward, cavity = (Skills(np.empty(n), np.empty(n)) for _ in range(2))
+    smooth_player(n, SIGMA**2, Observations(perf, beta**-2.0, growth, added), forward, cavity)
+    return cavity
 
 
 def smoothed(perf, beta, added, growth) -> tuple[np.ndarray, np.ndarray]:

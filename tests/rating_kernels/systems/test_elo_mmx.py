@@ -174,13 +174,12 @@ def field(n: int, beta: float, sigmas: tuple[float, float], kind: str, tied: flo
 
 def direct(mu: Any, rate: Any, first: Any, split: bool) -> Any:
     """All roots from direct sums over all players."""
-    low, half_width, panels, _ = gaussian_field.layout(mu, rate, first)
+    field = gaussian_field.layout(mu, rate, first)
     one, perf = np.array([0, len(first) - 1]), np.empty(len(first) - 1)
+    field = field._replace(blocks=one, half_width=field.half_width * max(field.panels, 1), panels=0)
     none = np.zeros(1, dtype=np.int64)
-    failed = gaussian.solve(
-        0, 1, one, first, mu, rate, split, low, half_width * max(panels, 1), 0, none, np.zeros((1, 2), np.int64), none,
-        np.empty((0, 2, gaussian_field.NODES)), perf,
-    )  # fmt: skip
+    nowhere = gaussian_field.Spans(none, none, np.zeros((1, 2), np.int64), none)
+    failed = gaussian.solve(0, 1, field, split, nowhere, np.empty((0, 2, gaussian_field.NODES)), perf)
     assert failed == -1
     return perf
 
@@ -200,7 +199,7 @@ def direct(mu: Any, rate: Any, first: Any, split: bool) -> Any:
 )
 def test_performances__by_table_agree_with_direct_sums(n, beta, sigmas, kind, tied, split) -> None:
     mu, rate, first = field(n, beta, sigmas, kind, tied)
-    assert gaussian_field.layout(mu, rate, first)[2] > 0  # there is a table
+    assert gaussian_field.layout(mu, rate, first).panels > 0  # there is a table
     perf = np.empty(len(first) - 1)
     assert gaussian.solve_round(mu, rate, first, split, perf) == -1
     assert np.abs(perf - direct(mu, rate, first, split)).max() <= POINTS
@@ -233,7 +232,7 @@ def test_performances__of_a_lone_winner_and_a_lone_loser_keep_their_digits(split
 def test_performances__do_without_a_table_where_it_had_more_panels_than_roots() -> None:
     mu, rate = np.linspace(3000, 0, 200), np.full(200, 1 / 0.01)
     first = np.arange(201)
-    assert gaussian_field.layout(mu, rate, first)[2] == 0
+    assert gaussian_field.layout(mu, rate, first).panels == 0
     perf = np.empty(200)
     assert gaussian.solve_round(mu, rate, first, False, perf) == -1
     assert np.abs(perf - mu).max() <= POINTS  # ratings are far apart: all results are as expected
