@@ -112,8 +112,10 @@ def _large(system: System) -> None:
     round, outcome = _round(np.arange(n)), Outcome.empty(n)
     prior = outcome.prior
     beliefs.reserve(round.player)
-    if system.compile_last_steps is not None:
-        system.compile_last_steps(params, system.newcomers(params, _FEW))
+    if system.empty_summary is not None:
+        one, nothing, empty = _round(np.arange(1)), Outcome.empty(1), system.empty_summary()
+        system.absorb(params, system.newcomers(params, _FEW), one, nothing.prior, empty, 0, 0, nothing)
+        system.perform(params, empty, 0, 0, nothing.perf)
     system.prior(params, beliefs, round, 0, n, prior)
     prior.mu[:] = _spread_out(prior.mu)
     _last_steps(system, params, beliefs, round, prior, outcome)
@@ -162,7 +164,7 @@ def _pairs(round: Rounds) -> Rounds:
 @contextmanager
 def report_compiled(report: Callable[[str], None]) -> Iterator[None]:
     """Call ``report`` with the name of each kernel that is compiled inside the block."""
-    from .core.compilations import notify  # imports numba
+    from .core.dispatchers import notify  # imports numba
 
     def on_end(function: Any) -> None:
         if function.__module__.startswith(__package__):

@@ -65,7 +65,7 @@ def announce(systems: Sequence[str], kernels: int, total: int) -> None:
 @contextmanager
 def announce_compilation(system: str) -> Iterator[None]:
     """A block that calls a few kernels of a system. Missing ones are compiled here and announced."""
-    from ranklake.rating_kernels.core.compilations import notify  # imports numba
+    from ranklake.rating_kernels.core.dispatchers import notify  # imports numba
 
     announced = False
 
@@ -118,7 +118,7 @@ def compile_parts(parts: Sequence[str], on_compile: CompileCallback = announce, 
     helpful = []
     if workers > len(missing):  # where another process can compile the last steps while one compiles small rounds
         others = [f"{system}.large" for system in systems if f"{system}.small" in missing]
-        others = [part for part in others if SYSTEMS[part.partition(".")[0]].compile_last_steps is not None]
+        others = [part for part in others if SYSTEMS[part.partition(".")[0]].empty_summary is not None]
         helpful = [part for part in others if part not in missing and not is_warm(part)]
     if workers == 1 or len(missing) + len(helpful) == 1:  # the start of a process takes a second
         children.discard()

@@ -64,8 +64,8 @@ def array_system(
             _write(params, beliefs, round, prior, summarise(params, prior, round, serial_map), 0, round.n_rows, part)
 
     return System(
-        name=name, performs=False, params=params, state=lambda params, mu, sigma: {}, sigma_limit=sigma_limit,
-        prior=_read, summarise=summarise, perform=_no_performances, absorb=_write, rate_small=rate_small, small=SMALL,
+        name=name, performs=False, params=params, sigma_limit=sigma_limit,
+        prior=_read, summarise=summarise, absorb=_write, rate_small=rate_small, small=SMALL,
         win_probability=win_probability, summary_ratings=("mu",),
     )  # fmt: skip
 
@@ -74,10 +74,6 @@ def _read(params: Any, beliefs: Beliefs, round: Rounds, start: int, stop: int, p
     rows = round.player[start:stop]
     prior.mu[start:stop], prior.sigma[start:stop] = beliefs.mu[rows], beliefs.sigma[rows]
     prior.n_before[start:stop] = beliefs.n_rounds[rows]
-
-
-def _no_performances(params: Any, summary: _After, start: int, stop: int, perf: Floats) -> None:
-    """No effect."""
 
 
 def _write(

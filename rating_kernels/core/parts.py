@@ -1,4 +1,4 @@
-"""Parts of the columns of rounds inside of kernels, as views."""
+"""What kernels do with the columns of rounds: parts of them as views, and the reading and writing of beliefs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .jit import inner_exact
 from .standings import RoundColumns
 from .system import Outcome, Prior
 
-__all__ = ["prior_of", "rounds_part", "rows_part"]
+__all__ = ["keep_belief", "prior_of", "read_belief", "rounds_part", "rows_part"]
 
 
 @inner_exact
@@ -32,3 +32,18 @@ def rows_part(outcome, i, j):
 def prior_of(rows, beta):
     """The columns of an outcome that the first step writes, with space for ``beta``."""
     return Prior(rows.mu_prior, rows.sigma_prior, beta, rows.n_before)
+
+
+@inner_exact
+def read_belief(i, row, store, prior):
+    """Write the diffused belief in a row of the store to a row of the round."""
+    prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], store.sigma[row], store.n_rounds[row]
+
+
+@inner_exact
+def keep_belief(i, row, mu, sigma, time_seconds, store, outcome):
+    """Write the belief after a round to a row of the store, and to a row of the outcome."""
+    store.mu[row], store.sigma[row] = mu, sigma
+    outcome.mu[i], outcome.sigma[i] = mu, sigma
+    store.n_rounds[row] += 1
+    store.last_time[row] = max(store.last_time[row], time_seconds)

@@ -39,7 +39,6 @@ __all__ = [
     "TeamLaws",
     "check_limits",
     "check_value",
-    "convert_floats",
     "select_rows",
 ]
 
@@ -184,7 +183,7 @@ class Outcome(NamedTuple):
         return Outcome(*(column[start:stop] for column in self))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class System:
     """A rating system by name.
 
@@ -193,15 +192,16 @@ class System:
     params : type
         Frozen dataclass of hyperparameters, validated at construction.
     state : (params, mu, sigma) -> dict
-        State columns of beliefs that are given by ``mu`` and ``sigma``.
+        State columns of beliefs that are given by ``mu`` and ``sigma``; none by default.
     sigma_limit : (params) -> float
-        Limit of sigma after many rounds, rating points. The conservative display rating subtracts nothing there.
+        Limit of sigma after many rounds, rating points. The conservative display rating subtracts nothing there. By
+        default 0: the system has no uncertainty, or its sigma has no limit.
     prior : (params, beliefs, round, start, stop, prior) -> None
         Diffuses the beliefs of participants ``start`` to ``stop - 1`` in place; writes ``prior``.
     summarise : (params, prior, round, map) -> Summary
         Statistics of the field that the following steps need.
     perform : (params, summary, start, stop, perf) -> None
-        Writes the performances of tie groups ``start`` to ``stop - 1``.
+        Writes the performances of tie groups ``start`` to ``stop - 1``; by default none.
     absorb : (params, beliefs, round, prior, summary, start, stop, outcome) -> None
         Updates the beliefs of participants ``start`` to ``stop - 1`` in place; writes ``mu`` and ``sigma``. The
         arguments may have some participants only (:func:`select_rows`).
@@ -244,22 +244,22 @@ class System:
         Whether ratings or performances are whole numbers; advantages then are, too.
     ignores : tuple of str
         The columns ``weight`` and ``perf_ceiling`` of rounds that no rating depends on.
-    compile_last_steps : (params, beliefs) -> None, or None
-        Calls ``absorb`` and then ``perform`` for zero participants. While one process compiles ``rate_small``, which
-        compiles the steps from the first on, another process can begin with the last.
+    empty_summary : () -> Summary, or None
+        A summary with which ``absorb`` and then ``perform`` can be called for zero participants, to compile them: while
+        one process compiles ``rate_small``, whose steps come from the first on, another can begin with the last.
     """
 
     name: str
     params: type[Any]
-    state: Callable[[Any, Floats, Floats], dict[str, Floats]]
-    sigma_limit: Callable[[Any], float]
     prior: Callable[[Any, Beliefs, Rounds, int, int, Prior], None]
     summarise: Callable[[Any, Prior, Rounds, Map], Summary]
-    perform: Callable[[Any, Any, int, int, Floats], None]
     absorb: Callable[[Any, Beliefs, Rounds, Prior, Any, int, int, Outcome], None]
     rate_small: Callable[[Any, Beliefs, Rounds, Outcome], None]
     small: int
     win_probability: Callable[..., Floats]
+    state: Callable[[Any, Floats, Floats], dict[str, Floats]] = lambda params, mu, sigma: {}
+    sigma_limit: Callable[[Any], float] = lambda params: 0.0
+    perform: Callable[[Any, Any, int, int, Floats], None] = lambda params, summary, start, stop, perf: None
     performance_law: Callable[[Any, Any, Any, Prior], PerformanceLaw] | None = None
     sized: bool = False
     performs: bool = True
@@ -275,7 +275,7 @@ class System:
     summary_ratings: tuple[str, ...] = ()
     is_whole: Callable[[Any], bool] | None = None
     ignores: tuple[Literal["weight", "perf_ceiling"], ...] = ()
-    compile_last_steps: Callable[[Any, Beliefs], None] | None = None
+    empty_summary: Callable[[], Summary] | None = None
 
     def violations(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:
         """Number of violations of each invariant; empty if the system declares none."""

@@ -27,7 +27,9 @@ from ..core.standings import Floats
 from .blocks import block_starts
 from .panels import NODES, Plan, level_of, panel_at
 
-__all__ = ["NEAR", "Table", "accumulate", "finish", "read_table", "table_start", "table_sum", "tabulate"]
+__all__ = [
+    "NEAR", "Table", "accumulate", "finish", "read_table", "table_start", "table_sum", "tabulate", "tabulate_small",
+]  # fmt: skip
 
 NEAR = 45.0  # a term below e^-45 of its size is replaced by its limit
 GRID = 256  # cells of the table of first guesses
@@ -184,6 +186,16 @@ def finish(sums, far, plan):
         guesses[i, 0] = side * (2.0 * value - weight)
         guesses[i, 1] = 0.5 * side / slope if slope != 0.0 else 0.0
     return table
+
+
+@inner_exact
+def tabulate_small(mu, rate, weight, plan):
+    """:func:`tabulate` for kernels: one block, in one thread."""
+    levels = len(plan.first)
+    sums = np.zeros((1, plan.offset[-1], 2, NODES // 2))
+    far = np.zeros((1, plan.offset[-1] + levels, 2))
+    accumulate(mu, rate, weight, np.int64(0), len(mu), plan, sums[0], far[0])
+    return finish(sums, far, plan)
 
 
 @inner_exact

@@ -13,9 +13,9 @@ from ..core.jit import exact, inner_exact
 from ..core.standings import Floats, Longs
 from .blocks import BLOCK
 from .direct import DIRECT, direct_sums
-from .field import accumulate, finish, read_table
+from .field import read_table, tabulate_small
 from .field_sums import field_sums
-from .panels import NODES, check_width, extremes, plan
+from .panels import check_width, extremes, plan
 
 __all__ = ["sum_ties", "tied_sums"]
 
@@ -74,7 +74,13 @@ def _tabulate_ties(start, stop, first, mu, rate, weight, tied):
             low, high, middle, top_rate, bottom_rate = extremes(field, rate[a:b], weight[a:b])
             check_width(low, high, top_rate, bottom_rate)
             panels = plan(low, high, middle, top_rate, bottom_rate)
-            sums = np.zeros((1, panels.offset[-1], 2, NODES // 2))
-            far = np.zeros((1, panels.offset[-1] + len(panels.first), 2))
-            accumulate(field, rate[a:b], weight[a:b], zero, b - a, panels, sums[0], far[0])
-            read_table(zero, b - a, field, total, finish(sums, far, panels), tied[a:b], below, slope)
+            read_table(
+                zero,
+                b - a,
+                field,
+                total,
+                tabulate_small(field, rate[a:b], weight[a:b], panels),
+                tied[a:b],
+                below,
+                slope,
+            )

@@ -17,7 +17,7 @@ from ..core.numerics import C3
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map
 from ..fields.direct import DIRECT
-from ..fields.field import Table, accumulate, finish, tabulate
+from ..fields.field import Table, tabulate, tabulate_small
 from ..fields.panels import NODES, Plan, check_width, plan, plan_panels
 from .performance import Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
 
@@ -87,11 +87,7 @@ def solve_round(mu, omega, lo, split, ceiling, result):
     tabulated, table = n > DIRECT, without_table(low, high, middle, top_rate)
     if tabulated:
         check_width(low, high, top_rate, bottom_rate)
-        panels = plan(low, high, middle, top_rate, bottom_rate)
-        sums = np.zeros((1, panels.offset[-1], 2, NODES // 2))
-        far = np.zeros((1, panels.offset[-1] + len(panels.first), 2))
-        accumulate(mu, omega, omega, zero, n, panels, sums[0], far[0])
-        table = finish(sums, far, panels)
+        table = tabulate_small(mu, omega, omega, plan(low, high, middle, top_rate, bottom_rate))
     ranks = Ranks(mu, omega, first, above, below)
     return solve_groups(zero, len(above), ranks, split, ceiling, tabulated, table, result)
 

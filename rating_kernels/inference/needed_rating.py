@@ -30,7 +30,7 @@ import numpy as np
 from ..core.beliefs import Beliefs
 from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.numerics import C3, exp
-from ..core.parts import prior_of
+from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Floats, Ints, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, Prior
 from ..fields.field import table_start, table_sum, tabulate
@@ -125,15 +125,9 @@ def perform(params: Any, summary: Changes, start: int, stop: int, perf: Floats) 
 
 
 def absorb(
-    params: Any,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: Changes,
-    start: int,
-    stop: int,
+    params: Any, beliefs: Beliefs, round: Rounds, prior: Prior, summary: Changes, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4 of these systems: copy the ratings to the store."""
     outcome.mu[start:stop], outcome.sigma[start:stop] = summary.mu[start:stop], prior.sigma[start:stop]
     write_rows(start, stop, round.player, round.time_seconds[0], outcome, beliefs.store)
@@ -316,7 +310,7 @@ def read_rows(begin, end, player, store, prior):
     """Step 1 of systems without drift: read the beliefs."""
     for i in range(begin, end):
         row = player[i]
-        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], store.sigma[row], store.n_rounds[row]
+        read_belief(i, row, store, prior)
 
 
 @exact
@@ -324,9 +318,7 @@ def write_rows(begin, end, player, time_seconds, outcome, store):
     """Step 4 of these systems: write the beliefs."""
     for i in range(begin, end):
         row = player[i]
-        store.mu[row], store.sigma[row] = outcome.mu[i], outcome.sigma[i]
-        store.n_rounds[row] += 1
-        store.last_time[row] = max(store.last_time[row], time_seconds)
+        keep_belief(i, row, outcome.mu[i], outcome.sigma[i], time_seconds, store, outcome)
 
 
 @inner_exact

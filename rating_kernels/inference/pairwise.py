@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..core.beliefs import NEVER, Beliefs, Map
+from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.numerics import C3, exp, exp_in_registers
 from ..core.standings import Floats, Ints, Longs
@@ -32,7 +32,6 @@ __all__ = [
     "SMALL",
     "GameSums",
     "Period",
-    "days_since",
     "gather_games",
     "number_players",
     "pairwise_sums",
@@ -42,7 +41,6 @@ __all__ = [
 ]
 
 SMALL = 256  # participants up to which all pairs are faster than a table
-_DAY = 86400.0
 _MU, _MU_OTHER, _SIGMA, _SIGMA_OTHER, _SCORE = range(5)
 _SURPRISE, _SURPRISE_OTHER, _INFORMATION, _INFORMATION_OTHER, _NUMBERS = range(5, 10)
 
@@ -137,12 +135,6 @@ def _rows(name: str, given: npt.ArrayLike, n_players: int) -> Ints:
     if len(bad):
         raise ValueError(f"game {bad[0]}: {name} must be a row of a store of {n_players} players, got {values[bad[0]]}")
     return np.require(values, np.int32, ["C_CONTIGUOUS", "WRITEABLE"])
-
-
-@inner_exact
-def days_since(last_time, time_seconds):
-    """Days from the last contest to this one; 0 if there was none or it ended later."""
-    return max(time_seconds - last_time, 0) / _DAY if last_time != NEVER else 0.0
 
 
 @inner_exact

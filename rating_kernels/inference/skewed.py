@@ -26,6 +26,7 @@ import numpy as np
 
 from ..core.jit import exact, inner_exact
 from ..core.numerics import C3, exp
+from ..core.parts import keep_belief, read_belief
 from .diffusion import elapsed_days, practice_gain
 
 __all__ = [
@@ -98,7 +99,8 @@ def diffuse_rows(begin, end, player, time_seconds, weight, tau, law, growth, sto
             mu[row] += tau * practice_gain(n, growth.practice, growth.practice_rounds)
             days = elapsed_days(time_seconds, store.last_time[row])
             sigma[row] = math.sqrt(sigma[row] * sigma[row] + gamma * gamma * weight + growth.drift_per_day * days)
-        prior.mu[i], prior.sigma[i], prior.beta[i], prior.n_before[i] = mu[row], sigma[row], deviation, n
+        prior.beta[i] = deviation
+        read_belief(i, row, store, prior)
 
 
 @inner_exact
@@ -190,9 +192,7 @@ def absorb_rows(
             change = -variance * (linear * 2.0 * scale * u + tau * (1.0 - e) / (1.0 + e) / scale)
         if not math.isfinite(change):
             return i
-        store.mu[row] = prior.mu[i] + change
-        store.sigma[row] = noise[i] * math.sqrt(variance / (variance + noise[i] * noise[i]))
-        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
-        store.n_rounds[row] += 1
-        store.last_time[row] = max(store.last_time[row], time_seconds)
+        mu = prior.mu[i] + change
+        sigma = noise[i] * math.sqrt(variance / (variance + noise[i] * noise[i]))
+        keep_belief(i, row, mu, sigma, time_seconds, store, outcome)
     return -1

@@ -3,10 +3,16 @@
 Sources: the logistic and the normal curve are those of the systems' own papers; the probability for two logistic
 laws of different scales, which the models of Elo-MMR (arXiv:2101.00400, section 2) and Elo-R need, has no closed form
 and is computed as an integral over the narrower law. All functions take arrays of shapes that broadcast.
+
+Some systems define the chance of one player against another only. With a logistic curve of ``rate`` natural units a
+point, the difference of two performances is logistic of standard deviation pi / (sqrt(3) rate). Each performance is
+taken as logistic with half of this variance: the sum of two such laws has the variance of the curve. Uncertainties of
+skills add to the variance, as in Glicko's factor g.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,10 +21,13 @@ import numpy.typing as npt
 from ..core.jit import exact, kernel
 from ..core.numerics import C3, exp
 from ..core.standings import Floats
-from ..core.system import Prior
+from ..core.system import PerformanceLaw, Prior
 from ..fields.pairs.terms import NORMAL, term
 
-__all__ = ["glicko_win_probability", "logistic", "logistic_win_probability", "normal", "normal_win_probability"]
+__all__ = [
+    "curve_law", "glicko_win_probability", "logistic", "logistic_win_probability", "normal", "normal_win_probability",
+    "one_curve",
+]  # fmt: skip
 
 _STEP = 0.6  # of the trapezoidal rule: leaves exp(-2 pi^2 / step) and some, at most 5e-12
 _NODES: Floats = _STEP * np.arange(-55.0, 56.0)  # beyond them lies less than 1e-14
@@ -66,6 +75,24 @@ def glicko_win_probability(q: Any, one: Prior, other: Prior) -> Floats:
     """
     spread = np.sqrt(1.0 + (q / C3) ** 2 * (one.sigma**2 + other.sigma**2))
     return logistic(q * (one.mu - other.mu) / spread)
+
+
+def curve_law(rate: Any, prior: Prior, uncertain: bool = False) -> PerformanceLaw:
+    """Half of the variance of a logistic curve, and if ``uncertain`` the prior variance of the skill."""
+    variance = np.broadcast_to(0.5 * (C3 / np.asarray(rate)) ** 2, prior.mu.shape)
+    return PerformanceLaw("logistic", prior.mu, np.sqrt(variance + prior.sigma**2 if uncertain else variance))
+
+
+def one_curve(rate: float) -> tuple[Callable[..., Floats], Callable[..., PerformanceLaw]]:
+    """``win_probability`` and ``performance_law`` of a system with one logistic curve of the difference of ratings."""
+
+    def win_probability(params: Any, weight: Any, one: Prior, other: Prior) -> Floats:
+        return logistic(rate * (one.mu - other.mu))
+
+    def performance_law(params: Any, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
+        return curve_law(rate, prior)
+
+    return win_probability, performance_law
 
 
 @exact

@@ -27,7 +27,7 @@ from ..core.numerics import C3, exp
 from ..core.standings import Floats
 from ..core.system import PerformanceLaw
 from ..fields.density_field import FINER, accumulate_densities, integrate
-from ..fields.field import accumulate, finish, table_start
+from ..fields.field import finish, table_start, tabulate_small
 from ..fields.panels import HALF_WIDTH, NODES, PANELS, RATES, extremes, panel_at, plan
 from ..inference.performance import TOLERANCE
 from .metrics import Kept
@@ -123,16 +123,14 @@ def _inform(hi, mu, deviation, normal, value, level):
 
 @inner_exact
 def _tabulate(mu, rate, normal, panels):
-    """:func:`.field.finish` of a field on these panels."""
-    n, zero, levels = len(mu), np.int64(0), len(panels.first)
-    sums = np.zeros((1, panels.offset[-1], 2, NODES // 2))
-    far = np.zeros((1, panels.offset[-1] + levels, 2))
-    if normal:
-        ends = np.zeros((levels, 2))
-        accumulate_densities(mu, rate, panels, sums[0], ends)
-        integrate(sums[0], ends, panels)
-    else:
-        accumulate(mu, rate, np.ones(n), zero, n, panels, sums[0], far[0])
+    """The table of a field on these panels."""
+    if not normal:
+        return tabulate_small(mu, rate, np.ones(len(mu)), panels)
+    levels = len(panels.first)
+    sums, far = np.zeros((1, panels.offset[-1], 2, NODES // 2)), np.zeros((1, panels.offset[-1] + levels, 2))
+    ends = np.zeros((levels, 2))
+    accumulate_densities(mu, rate, panels, sums[0], ends)
+    integrate(sums[0], ends, panels)
     return finish(sums, far, panels)
 
 

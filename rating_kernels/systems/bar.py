@@ -31,10 +31,11 @@ from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
 from ..core.numerics import C3
-from ..core.parts import prior_of, rows_part
+from ..core.parts import keep_belief, prior_of, read_belief, rows_part
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, TeamLaws, check_limits
-from ..fields.pairs.pair_field import KINDS, direct_sums, pair_sums
+from ..fields.pairs.pair_field import pair_sums
+from ..fields.pairs.terms import LOGISTIC, SPREAD2, SPREAD3, direct_sums
 from ..fields.rank_scan import direct_worse_sums, worse_sums
 from ..inference.performance import group_starts
 from ..inference.teams.laws import add_skills
@@ -49,7 +50,6 @@ DEFAULTS = {
     "allpairs_mean": {"beta": C3 * 400.0 / math.log(10.0), "sig_drift": 35.0, "mu_init": 1500.0, "sigma_init": 350.0},
     "btfull": {"beta": 25.0 / 6.0, "sig_drift": 0.0, "mu_init": 25.0, "sigma_init": 25.0 / 3.0},
 }
-LOGISTIC, SPREAD2, SPREAD3 = KINDS["logistic"], KINDS["spread2"], KINDS["spread3"]
 GAMMAS = ("sigma_over_c", "one_over_teams", "one")
 
 
@@ -98,11 +98,6 @@ class BAR:
             object.__setattr__(self, name, value)
         if self.variant == "allpairs_mean" and self.gamma != GAMMAS[0]:
             raise ValueError(f"gamma goes with the variant btfull, not {self.variant}; got {self.gamma!r}")
-
-
-def state(params: BAR, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """No state besides ``mu`` and ``sigma``."""
-    return {}
 
 
 def sigma_limit(params: BAR) -> float:
@@ -167,20 +162,10 @@ def summarise(params: BAR, prior: Prior, round: Rounds, map: Map) -> PairSums:
     return PairSums(first, worse_sums(first, variance, map), sums[0], sums[-1])
 
 
-def perform(params: BAR, summary: PairSums, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: no effect; the system has no performances."""
-
-
 def absorb(
-    params: BAR,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: PairSums,
-    start: int,
-    stop: int,
+    params: BAR, beliefs: Beliefs, round: Rounds, prior: Prior, summary: PairSums, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4: Omega and Delta of Algorithm 1, or the engine's mean and its shrinking of sigma."""
     sums = Sums(summary.won, summary.lost, summary.info)
     _absorb_rows(
@@ -259,7 +244,7 @@ def _diffuse_rows(begin, end, player, drift, store, prior):
     for i in range(begin, end):
         row = player[i]
         sigma[row] = math.sqrt(sigma[row] * sigma[row] + drift * drift)
-        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], sigma[row], store.n_rounds[row]
+        read_belief(i, row, store, prior)
 
 
 @exact
@@ -287,11 +272,9 @@ def _absorb_rows(begin, end, n, player, time_seconds, rules, prior, sums, store,
             else:
                 known = variance * prior.sigma[i] * (info[i] - 0.25 / (own * math.sqrt(own)))
             known = known / n if per_team else known
-        store.mu[row] = prior.mu[i] + step
-        store.sigma[row] = prior.sigma[i] * math.sqrt(max(1.0 - known, kappa))
-        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
-        store.n_rounds[row] += 1
-        store.last_time[row] = max(store.last_time[row], time_seconds)
+        mu = prior.mu[i] + step
+        sigma = prior.sigma[i] * math.sqrt(max(1.0 - known, kappa))
+        keep_belief(i, row, mu, sigma, time_seconds, store, outcome)
 
 
 @exact
@@ -316,11 +299,9 @@ def _absorb_members(start, stop, n, bounds, player, time_seconds, rules, prior, 
                 else:
                     known = part * laws.sigma[t] * (info[t] - 0.25 / (own * math.sqrt(own)))
                 known = known / n if per_team else known
-            store.mu[row] = prior.mu[k] + weight[k] * step
-            store.sigma[row] = prior.sigma[k] * math.sqrt(max(1.0 - weight[k] * weight[k] * known, kappa))
-            outcome.mu[k], outcome.sigma[k] = store.mu[row], store.sigma[row]
-            store.n_rounds[row] += 1
-            store.last_time[row] = max(store.last_time[row], time_seconds)
+            mu = prior.mu[k] + weight[k] * step
+            sigma = prior.sigma[k] * math.sqrt(max(1.0 - weight[k] * weight[k] * known, kappa))
+            keep_belief(k, row, mu, sigma, time_seconds, store, outcome)
 
 
 @exact
@@ -352,8 +333,8 @@ def _rate_small(rounds, teams, drift, rules, store, outcome):
 
 
 SYSTEM = System(
-    name="bar", performs=False, params=BAR, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    name="bar", performs=False, params=BAR, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=add_skills,
     win_probability=win_probability, performance_law=performance_law,
     ignores=("perf_ceiling",),

@@ -33,8 +33,7 @@ from ..inference.needed_rating import (
     prior,
 )
 from ..inference.performance import group_starts
-from ..inference.performance_law import curve_law
-from ..inference.win_probability import logistic
+from ..inference.win_probability import curve_law, logistic
 
 __all__ = ["SYSTEM", "CFGeneral"]
 
@@ -67,11 +66,6 @@ class CFGeneral:
 
     def __post_init__(self) -> None:
         check_limits(self)
-
-
-def state(params: CFGeneral, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """No state besides ``mu`` and ``sigma``."""
-    return {}
 
 
 def sigma_limit(params: CFGeneral) -> float:
@@ -129,7 +123,7 @@ def _rate_small(rounds, beta, own_weight, store, outcome):
 
 
 SYSTEM = System(
-    name="cf-general", params=CFGeneral, state=state, sigma_limit=sigma_limit,
+    name="cf-general", params=CFGeneral, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     summary_ratings=("mu",),
     win_probability=win_probability, performance_law=performance_law,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, switch
 from ..core.parts import rows_part
 from ..core.standings import Floats, Ints, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 from ..inference.needed_rating import (
     HIGHEST_NEED,
     TIE_SHARE,
@@ -34,8 +34,7 @@ from ..inference.needed_rating import (
 )
 from ..inference.needed_rating import prior as read_prior
 from ..inference.performance import group_starts
-from ..inference.performance_law import curve_law
-from ..inference.win_probability import logistic
+from ..inference.win_probability import one_curve
 from ..metrics.invariants import invariant_violations
 
 __all__ = ["SYSTEM", "Codeforces"]
@@ -106,30 +105,13 @@ class Codeforces:
         return Convention(TIE_SHARE[self.tie_rank], RATE, _BASE, own, self.whole)
 
 
-def state(params: Codeforces, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """No state besides ``mu``."""
-    return {}
-
-
-def sigma_limit(params: Codeforces) -> float:
-    """0: the system has no uncertainty."""
-    return 0.0
-
-
 def offset(params: Codeforces, mu: Floats, n_rounds: Ints) -> Floats:
     """Addend of the displayed rating: with ``display_2020`` -1400 at first, 0 from the sixth round on."""
     missing: Floats = (_SHOWN - _SHOWN[-1])[np.minimum(n_rounds, len(_SHOWN) - 1)]
     return missing if params.display_2020 else np.zeros_like(missing)
 
 
-def win_probability(params: Codeforces, weight: Any, one: Prior, other: Prior) -> Floats:
-    """The curve of the text: 400 points are odds of 10 to 1."""
-    return logistic(RATE * (one.mu - other.mu))
-
-
-def performance_law(params: Codeforces, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
-    """Logistic, of the variance of the curve."""
-    return curve_law(RATE, prior)
+win_probability, performance_law = one_curve(RATE)  # the curve of the text: 400 points are odds of 10 to 1
 
 
 def prior(params: Codeforces, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -251,7 +233,7 @@ def _rate_small(rounds, convention, rule, literal, store, outcome):
 
 
 SYSTEM = System(
-    name="codeforces", params=Codeforces, state=state, sigma_limit=sigma_limit,
+    name="codeforces", params=Codeforces,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     summary_ratings=("mu",), is_whole=lambda params: params.whole,
     win_probability=win_probability, performance_law=performance_law,

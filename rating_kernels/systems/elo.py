@@ -28,15 +28,14 @@ from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_lim
 from ..fields.advantages import restore_ratings, to_strengths
 from ..fields.direct import direct_sums
 from ..fields.field_sums import field_sums
-from ..fields.pairs.pair_field import KINDS, pair_sums
-from ..fields.pairs.pair_field import direct_sums as pair_sums_direct
+from ..fields.pairs.pair_field import pair_sums
+from ..fields.pairs.terms import NORMAL
+from ..fields.pairs.terms import direct_sums as pair_sums_direct
 from ..inference.performance import group_starts
-from ..inference.performance_law import curve_law
-from ..inference.win_probability import logistic, normal
+from ..inference.win_probability import curve_law, logistic, normal
 
 __all__ = ["SYSTEM", "Elo", "curve", "expected_score", "factor_of", "move", "rule", "store", "surplus_of"]
 
-NORMAL = KINDS["normal"]
 SMALL = 256  # participants up to which summing term by term beats a table
 
 _DEFAULT_K = 32.0
@@ -101,11 +100,6 @@ def state(params: Elo, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     return {"k": np.full_like(mu, np.nan), "games": np.zeros_like(mu), "peak": mu.copy()}
 
 
-def sigma_limit(params: Elo) -> float:
-    """0: the system has no uncertainty."""
-    return 0.0
-
-
 def win_probability(params: Elo, weight: Any, one: Prior, other: Prior) -> Floats:
     """The curve of expected scores; a tie is half a win."""
     rate, is_normal = curve(params)
@@ -145,20 +139,10 @@ def summarise(params: Elo, prior: Prior, round: Rounds, map: Map) -> Expectation
     return Expectations(group_starts(round.lo), above - 0.5, below - 0.5)  # without the term against oneself
 
 
-def perform(params: Elo, summary: Expectations, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: no effect; the system has no performances."""
-
-
 def absorb(
-    params: Elo,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: Expectations,
-    start: int,
-    stop: int,
+    params: Elo, beliefs: Beliefs, round: Rounds, prior: Prior, summary: Expectations, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4: K times the score beyond expectation."""
     _move_rows(
         start,
@@ -333,8 +317,8 @@ def _rate_small(rounds, rate, normal, rule, store, outcome):
 
 
 SYSTEM = System(
-    name="elo", performs=False, params=Elo, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    name="elo", performs=False, params=Elo, state=state,
+    prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True,
     ignores=("perf_ceiling",),
 )  # fmt: skip

@@ -85,15 +85,9 @@ def perform(params: EloMMR, summary: FieldSummary, start: int, stop: int, perf: 
 
 
 def absorb(
-    params: EloMMR,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: FieldSummary,
-    start: int,
-    stop: int,
+    params: EloMMR, beliefs: Beliefs, round: Rounds, prior: Prior, summary: FieldSummary, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4: append the performance, merge the oldest factors, find the mode (section 3.2)."""
     failed = absorb_rows(
         start, stop, round.n_rows, round.columns, params.history_len or 0, beliefs.allocate(start, stop, round.player),
@@ -116,18 +110,6 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
         if needed < 0:
             raise ConvergenceError("no performance or no rating found")
         beliefs.history.reserve(needed)
-
-
-def rate_teams(params: EloMMR, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
-    """All four steps for a round of teams, which are the rows of the field."""
-    rate_team_round(SYSTEM, params, beliefs, round, map, outcome)
-
-
-def compile_last_steps(params: EloMMR, beliefs: Beliefs) -> None:
-    """Steps 4 and 3 for zero participants."""
-    round, outcome, summary = Rounds.from_columns([0, 1], [0], [0], [0]), Outcome.empty(1), empty_field()
-    absorb(params, beliefs, round, outcome.prior, summary, 0, 0, outcome)
-    perform(params, summary, 0, 0, outcome.perf)
 
 
 def _factors(beliefs: Beliefs) -> Factors:
@@ -191,8 +173,8 @@ def _rate_small(
 SYSTEM = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    rate_teams=rate_teams, team_laws=weigh_members,
+    rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
     win_probability=win_probability, performance_law=performance_law, advantages=True,
     history=("perf", "force", "inverse_width"), skips_all_tied=True,
-    compile_last_steps=compile_last_steps,
+    empty_summary=empty_field,
 )  # fmt: skip

@@ -98,11 +98,6 @@ class EloMMS:
         check_limits(self)
 
 
-def state(params: EloMMS, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """No state besides ``mu`` and ``sigma``."""
-    return {}
-
-
 def sigma_limit(params: EloMMS) -> float:
     """Limit of sigma after many large rounds of weight 1 without idle time."""
     gamma2, noise = params.gamma**2, noise_variance(1.0, params.beta, params.skew, 1.0)
@@ -147,15 +142,9 @@ def perform(params: EloMMS, summary: FieldSummary, start: int, stop: int, perf: 
 
 
 def absorb(
-    params: EloMMS,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: FieldSummary,
-    start: int,
-    stop: int,
+    params: EloMMS, beliefs: Beliefs, round: Rounds, prior: Prior, summary: FieldSummary, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4: the mode of the belief times the law of the performance."""
     tau = skew_share(round.participants[0])
     failed = absorb_rows(
@@ -174,18 +163,6 @@ def rate_small(params: EloMMS, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no performance or no rating found")
-
-
-def rate_teams(params: EloMMS, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
-    """All four steps for a round of teams, which are the rows of the field."""
-    rate_team_round(SYSTEM, params, beliefs, round, map, outcome)
-
-
-def compile_last_steps(params: EloMMS, beliefs: Beliefs) -> None:
-    """Steps 4 and 3 for zero participants."""
-    round, outcome, summary = Rounds.from_columns([0, 1], [0], [0], [0]), Outcome.empty(1), empty_field()
-    absorb(params, beliefs, round, outcome.prior, summary, 0, 0, outcome)
-    perform(params, summary, 0, 0, outcome.perf)
 
 
 def _law(params: EloMMS) -> Law:
@@ -260,9 +237,9 @@ def _rate_small(rounds, teams, team_rules, law, growth, split, store, outcome):
 
 
 SYSTEM = System(
-    name="elo-mms", params=EloMMS, state=state, sigma_limit=sigma_limit,
+    name="elo-mms", params=EloMMS, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    rate_teams=rate_teams, team_laws=weigh_members,
+    rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
     win_probability=win_probability, sized=True, performance_law=performance_law, advantages=True,
-    compile_last_steps=compile_last_steps,
+    empty_summary=empty_field,
 )  # fmt: skip

@@ -17,7 +17,7 @@ import numpy as np
 from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.limits import switch
-from ..core.parts import prior_of, rows_part
+from ..core.parts import keep_belief, prior_of, read_belief, rows_part
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
 from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
@@ -46,11 +46,6 @@ class EloMMX(EloMMParams):
     """
 
     ceiling_gaussian: bool = field(default=False, metadata=switch())
-
-
-def state(params: EloMMX, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """No state besides ``mu`` and ``sigma``."""
-    return {}
 
 
 def win_probability(params: EloMMX, weight: Any, one: Prior, other: Prior) -> Floats:
@@ -93,15 +88,9 @@ def perform(params: EloMMX, summary: Performances, start: int, stop: int, perf: 
 
 
 def absorb(
-    params: EloMMX,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: Performances,
-    start: int,
-    stop: int,
+    params: EloMMX, beliefs: Beliefs, round: Rounds, prior: Prior, summary: Performances, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4: the mean of belief and performance, weighted by their precisions (section 3.2)."""
     _absorb_rows(start, stop, round.player, round.time_seconds[0], prior, beliefs.store, outcome)
 
@@ -114,11 +103,6 @@ def rate_small(params: EloMMX, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no performance found")
-
-
-def rate_teams(params: EloMMX, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
-    """All four steps for a round of teams, which are the rows of the field."""
-    rate_team_round(SYSTEM, params, beliefs, round, map, outcome)
 
 
 @exact
@@ -136,7 +120,7 @@ def _diffuse_rows(begin, end, player, time_seconds, weight, rates, store, prior)
         row = player[i]
         gamma2, prior.beta[i] = drift(row, time_seconds, weight, rates, store)
         store.sigma[row] = math.sqrt(store.sigma[row] * store.sigma[row] + gamma2)
-        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], store.sigma[row], store.n_rounds[row]
+        read_belief(i, row, store, prior)
 
 
 @exact
@@ -154,11 +138,9 @@ def _absorb_rows(begin, end, player, time_seconds, prior, store, outcome):
         row = player[i]
         variance = prior.sigma[i] * prior.sigma[i]
         gain = variance / (variance + beta[i] * beta[i])
-        store.mu[row] = prior.mu[i] + gain * (outcome.perf[i] - prior.mu[i])
-        store.sigma[row] = beta[i] * math.sqrt(gain)
-        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
-        store.n_rounds[row] += 1
-        store.last_time[row] = max(store.last_time[row], time_seconds)
+        mu = prior.mu[i] + gain * (outcome.perf[i] - prior.mu[i])
+        sigma = beta[i] * math.sqrt(gain)
+        keep_belief(i, row, mu, sigma, time_seconds, store, outcome)
 
 
 @exact
@@ -190,9 +172,9 @@ def _rate_small(rounds, teams, team_rules, rates, split, ceiling_gaussian, store
 
 
 SYSTEM = System(
-    name="elo-mmx", params=EloMMX, state=state, sigma_limit=sigma_limit,
+    name="elo-mmx", params=EloMMX, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
-    rate_teams=rate_teams, team_laws=weigh_members,
+    rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
     win_probability=win_probability, performance_law=performance_law, advantages=True, skips_all_tied=True,
     ignores=("perf_ceiling",),
 )  # fmt: skip

@@ -142,7 +142,6 @@ class FieldSummary:
     above: Floats
     below: Floats
     ceiling: float
-    gamma: float
     table: Table
 
 
@@ -156,7 +155,7 @@ def summarise(params: EloR, prior: Prior, round: Rounds, map: Map) -> FieldSumma
     solved = first
     if half:
         solved, above, below = _single_out(omega, first, above, below)
-    return FieldSummary(mu, omega, first, solved, above, below, round.perf_ceiling[0], gamma, table)
+    return FieldSummary(mu, omega, first, solved, above, below, round.perf_ceiling[0], table)
 
 
 def perform(params: EloR, summary: FieldSummary, start: int, stop: int, perf: Floats) -> None:
@@ -171,15 +170,9 @@ def perform(params: EloR, summary: FieldSummary, start: int, stop: int, perf: Fl
 
 
 def absorb(
-    params: EloR,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: FieldSummary,
-    start: int,
-    stop: int,
+    params: EloR, beliefs: Beliefs, round: Rounds, prior: Prior, summary: FieldSummary, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4: append the performance, merge the oldest factors, find the mode."""
     gamma, _ = spread(params, round.weight[0])
     failed = absorb_rows(

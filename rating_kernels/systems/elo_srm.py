@@ -29,14 +29,13 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, switch
 from ..core.parts import prior_of, rows_part
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import Map, Outcome, Prior, System, check_limits
 from ..fields.blocks import BLOCK
 from ..fields.direct import direct_sums
 from ..fields.field_sums import field_sums
 from ..fields.tie_field import sum_ties, tied_sums
 from ..inference.performance import group_starts
-from ..inference.performance_law import curve_law
-from ..inference.win_probability import logistic
+from ..inference.win_probability import one_curve
 
 __all__ = ["K0", "PRESETS", "SYSTEM", "EloSRM", "newcomer"]
 
@@ -115,24 +114,7 @@ def newcomer(params: EloSRM, event: int) -> float:
     return params.mu_init + float(params.n_inflation or 0.0) / 100.0 * event
 
 
-def state(params: EloSRM, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """No state besides the rating and the number of rounds."""
-    return {}
-
-
-def sigma_limit(params: EloSRM) -> float:
-    """0: the system has no uncertainty."""
-    return 0.0
-
-
-def win_probability(params: EloSRM, weight: Any, one: Prior, other: Prior) -> Floats:
-    """The logistic curve, w_j of the document: 400 points are odds of 10 to 1."""
-    return logistic(_RATE * (one.mu - other.mu))
-
-
-def performance_law(params: EloSRM, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
-    """Logistic, of the variance of the curve."""
-    return curve_law(_RATE, prior)
+win_probability, performance_law = one_curve(_RATE)  # w_j of the document: 400 points are odds of 10 to 1
 
 
 def prior(params: EloSRM, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -172,20 +154,10 @@ def summarise(params: EloSRM, prior: Prior, round: Rounds, map: Map) -> Surprise
     return surprises
 
 
-def perform(params: EloSRM, summary: Surprises, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: no effect; the system has no performances."""
-
-
 def absorb(
-    params: EloSRM,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: Surprises,
-    start: int,
-    stop: int,
+    params: EloSRM, beliefs: Beliefs, round: Rounds, prior: Prior, summary: Surprises, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4: change ratings by the bounded surprise."""
     _move_rows(
         start, stop, round.player, round.time_seconds[0], _rule(params), prior, summary.p, summary.p_prime,
@@ -266,8 +238,8 @@ def _rate_small(rounds, mu_init, fresh, rule, store, outcome):
 
 
 SYSTEM = System(
-    name="elo-srm", performs=False, params=EloSRM, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    name="elo-srm", performs=False, params=EloSRM,
+    prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law,
     ignores=("weight", "perf_ceiling"),
 )  # fmt: skip

@@ -24,23 +24,22 @@ import numpy.typing as npt
 from ..core.beliefs import NEVER, Beliefs, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive
-from ..core.parts import prior_of
+from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Floats, Ints, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits, check_value
 from ..fields.advantages import restore_ratings, to_strengths
+from ..inference.diffusion import elapsed_days
 from ..inference.pairwise import (
     SMALL,
     GameSums,
     Period,
-    days_since,
     gather_games,
     pairwise_sums,
     pairwise_sums_directly,
     sum_games,
 )
-from ..inference.performance_law import curve_law
 from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
-from ..inference.win_probability import glicko_win_probability
+from ..inference.win_probability import curve_law, glicko_win_probability
 
 __all__ = [
     "SYSTEM",
@@ -52,11 +51,9 @@ __all__ = [
     "check_time",
     "diffuse_rows",
     "idle_variance",
-    "perform",
     "rate_each",
     "rate_games",
     "sit_out",
-    "state",
 ]
 
 Q = math.log(10.0) / 400.0  # natural units a rating point
@@ -96,16 +93,6 @@ class Glicko:
             raise ValueError(f"sigma_init must be at most max_rd = {self.max_rd} rating points, got {self.sigma_init}")
 
 
-def state(params: Glicko, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """No state besides ``mu`` and ``sigma``."""
-    return {}
-
-
-def sigma_limit(params: Glicko) -> float:
-    """0: the limit of sigma depends on the number of participants."""
-    return 0.0
-
-
 def win_probability(params: Glicko, weight: Any, one: Prior, other: Prior) -> Floats:
     """Expected score of a game with both deviations."""
     return glicko_win_probability(Q, one, other)
@@ -126,20 +113,10 @@ def summarise(params: Glicko, prior: Prior, round: Rounds, map: Map) -> GameSums
     return pairwise_sums(prior.mu, prior.sigma, round.lo, Q, map)
 
 
-def perform(params: Glicko, summary: GameSums, start: int, stop: int, perf: Floats) -> None:
-    """No effect: Glicko has no performances, they stay NaN."""
-
-
 def absorb(
-    params: Glicko,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: GameSums,
-    start: int,
-    stop: int,
+    params: Glicko, beliefs: Beliefs, round: Rounds, prior: Prior, summary: GameSums, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 2: the new rating and its deviation."""
     absorb_rows(
         start, stop, round.player, round.time_seconds[0], Q, prior, summary.surprise, summary.information,
@@ -267,11 +244,11 @@ def diffuse_rows(begin, end, player, time_seconds, idle, store, prior):
     sigma = store.sigma
     for i in range(begin, end):
         row = player[i]
-        grown = idle.daily * days_since(store.last_time[row], time_seconds)
+        grown = idle.daily * elapsed_days(time_seconds, store.last_time[row])
         if idle.newcomers_too or store.n_rounds[row] > 0:
             grown += idle.each
         sigma[row] = min(math.sqrt(sigma[row] * sigma[row] + grown), idle.most)
-        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], sigma[row], store.n_rounds[row]
+        read_belief(i, row, store, prior)
 
 
 @exact
@@ -280,11 +257,9 @@ def absorb_rows(begin, end, player, time_seconds, q, prior, surprise, informatio
     for i in range(begin, end):
         row = player[i]
         variance = 1.0 / (1.0 / (prior.sigma[i] * prior.sigma[i]) + q * q * information[i])
-        store.mu[row] = prior.mu[i] + q * variance * surprise[i]
-        store.sigma[row] = math.sqrt(variance)
-        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
-        store.n_rounds[row] += 1
-        store.last_time[row] = max(store.last_time[row], time_seconds)
+        mu = prior.mu[i] + q * variance * surprise[i]
+        sigma = math.sqrt(variance)
+        keep_belief(i, row, mu, sigma, time_seconds, store, outcome)
 
 
 @exact
@@ -310,8 +285,8 @@ def rate_each(rounds, q, one_game, idle, store, outcome):
 
 
 SYSTEM = System(
-    name="glicko", performs=False, params=Glicko, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    name="glicko", performs=False, params=Glicko,
+    prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True,
     ignores=("weight", "perf_ceiling"),
 )  # fmt: skip

@@ -25,27 +25,26 @@ import numpy.typing as npt
 from ..core.beliefs import Beliefs, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, positive
-from ..core.parts import prior_of
+from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Floats, Ints, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
+from ..inference.diffusion import elapsed_days
 from ..inference.game_performance import end_of_games
 from ..inference.pairwise import (
     SMALL,
     GameSums,
     Period,
-    days_since,
     gather_games,
     pairwise_sums,
     pairwise_sums_directly,
     sum_each_game,
     sum_games,
 )
-from ..inference.performance_law import curve_law
 from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
 from ..inference.volatility import ROWS, new_volatilities
-from ..inference.win_probability import glicko_win_probability
-from .glicko import check_idle, check_time, perform
+from ..inference.win_probability import curve_law, glicko_win_probability
+from .glicko import check_idle, check_time
 
 __all__ = ["SYSTEM", "Glicko2", "rate_games", "sit_out"]
 
@@ -94,11 +93,6 @@ def state(params: Glicko2, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     return {"vol": np.full_like(mu, params.vol_init)}
 
 
-def sigma_limit(params: Glicko2) -> float:
-    """0: the limit of sigma depends on the number of participants and their volatilities."""
-    return 0.0
-
-
 def win_probability(params: Glicko2, weight: Any, one: Prior, other: Prior) -> Floats:
     """Expected score of a game with both deviations, as in Glicko."""
     return glicko_win_probability(1.0 / SCALES[params.scale], one, other)
@@ -123,15 +117,9 @@ def summarise(params: Glicko2, prior: Prior, round: Rounds, map: Map) -> GameSum
 
 
 def absorb(
-    params: Glicko2,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: GameSums,
-    start: int,
-    stop: int,
+    params: Glicko2, beliefs: Beliefs, round: Rounds, prior: Prior, summary: GameSums, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Steps 5 to 8: the new volatility, deviation and rating."""
     failed = _absorb_rows(
         start, stop, round.n_rows, round.player, round.columns.time_seconds, _rule(params), prior, summary.surprise,
@@ -211,10 +199,10 @@ def _diffuse_rows(begin, end, per_round, player, time_seconds, rule, store, vol,
     for i in range(begin, end):
         row = player[i]
         now = time_seconds[(i - begin) // per_round]
-        idle = max(days_since(store.last_time[row], now) * rule.periods_a_day - 1.0, 0.0)
+        idle = max(elapsed_days(now, store.last_time[row]) * rule.periods_a_day - 1.0, 0.0)
         drift = rule.scale * vol[row]
         sigma[row] = math.sqrt(sigma[row] * sigma[row] + drift * drift * idle)
-        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], sigma[row], store.n_rounds[row]
+        read_belief(i, row, store, prior)
 
 
 @exact
@@ -241,11 +229,9 @@ def _absorb_rows(
             row, k = player[i], i - first
             variance = 1.0 / (1.0 / (f2[k] + changed[k] * changed[k]) + information[i])
             vol[row] = changed[k]
-            store.mu[row] = prior.mu[i] + scale * variance * surprise[i]
-            store.sigma[row] = scale * math.sqrt(variance)
-            outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
-            store.n_rounds[row] += 1
-            store.last_time[row] = max(store.last_time[row], time_seconds[(i - begin) // per_round])
+            mu = prior.mu[i] + scale * variance * surprise[i]
+            sigma = scale * math.sqrt(variance)
+            keep_belief(i, row, mu, sigma, time_seconds[(i - begin) // per_round], store, outcome)
         if failed >= 0:
             return failed
     return -1
@@ -282,8 +268,8 @@ def _rate_each(rounds, rule, store, vol, outcome):
 
 
 SYSTEM = System(
-    name="glicko2", performs=False, params=Glicko2, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    name="glicko2", performs=False, params=Glicko2, state=state,
+    prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True,
     ignores=("weight", "perf_ceiling"),
 )  # fmt: skip

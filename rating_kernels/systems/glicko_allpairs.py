@@ -24,9 +24,8 @@ from ..core.numerics import C3
 from ..core.standings import Floats, Rounds
 from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.pairwise import SMALL, GameSums, pairwise_sums
-from ..inference.performance_law import curve_law
-from ..inference.win_probability import glicko_win_probability
-from .glicko import Idle, Q, absorb_rows, diffuse_rows, idle_variance, perform, rate_each, state
+from ..inference.win_probability import curve_law, glicko_win_probability
+from .glicko import Idle, Q, absorb_rows, diffuse_rows, idle_variance, rate_each
 
 __all__ = ["SYSTEM", "GlickoAllPairs"]
 
@@ -91,15 +90,9 @@ def summarise(params: GlickoAllPairs, prior: Prior, round: Rounds, map: Map) -> 
 
 
 def absorb(
-    params: GlickoAllPairs,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: GameSums,
-    start: int,
-    stop: int,
+    params: GlickoAllPairs, beliefs: Beliefs, round: Rounds, prior: Prior, summary: GameSums, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4: the new rating and its deviation."""
     absorb_rows(
         start, stop, round.player, round.time_seconds[0], _natural(params, round), prior, summary.surprise,
@@ -122,8 +115,8 @@ def _idle(params: GlickoAllPairs) -> Idle:
 
 
 SYSTEM = System(
-    name="glicko-allpairs", performs=False, params=GlickoAllPairs, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    name="glicko-allpairs", performs=False, params=GlickoAllPairs, sigma_limit=sigma_limit,
+    prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True,
     ignores=("perf_ceiling",),
 )  # fmt: skip

@@ -22,10 +22,11 @@ from ..core.beliefs import Beliefs
 from ..core.jit import exact, inner_exact, kernel
 from ..core.limits import POINTS, finite, fraction, positive, switch
 from ..core.numerics import normal_quantile
-from ..core.parts import prior_of, rows_part
+from ..core.parts import keep_belief, prior_of, read_belief, rows_part
 from ..core.standings import Floats, Ints, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
-from ..fields.pairs.pair_field import KINDS, direct_sums, pair_sums
+from ..fields.pairs.pair_field import pair_sums
+from ..fields.pairs.terms import NORMAL, direct_sums
 from ..inference.performance import group_starts
 from ..inference.win_probability import normal_win_probability
 
@@ -33,7 +34,6 @@ __all__ = ["SYSTEM", "Field", "TopCoder", "competition_factor", "step_size"]
 
 SMALL = 512  # participants up to which sums term by term are faster than a table
 VETERANS, ALL = 0, 1  # the two fields of a round
-NORMAL = KINDS["normal"]
 LEAST = 1e-300  # variance; below it the win probability against an equal is 0 / 0
 
 
@@ -90,16 +90,6 @@ class TopCoder:
     def published(cls) -> TopCoder:
         """The system as TopCoder publishes it."""
         return cls(vol_after_cap=True, two_phase=True, published_constants=True)
-
-
-def state(params: TopCoder, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """No state besides ``mu`` and ``sigma``."""
-    return {}
-
-
-def sigma_limit(params: TopCoder) -> float:
-    """0: volatility measures how erratic a coder is, not uncertainty. The displayed rating is ``mu``."""
-    return 0.0
 
 
 def win_probability(params: TopCoder, weight: Any, one: Prior, other: Prior) -> Floats:
@@ -172,15 +162,9 @@ def perform(params: TopCoder, summary: Field, start: int, stop: int, perf: Float
 
 
 def absorb(
-    params: TopCoder,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: Field,
-    start: int,
-    stop: int,
+    params: TopCoder, beliefs: Beliefs, round: Rounds, prior: Prior, summary: Field, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4: the capped mean of rating and performance, and the new volatility."""
     _absorb_rows(
         start, stop, round.player, round.time_seconds[0], round.weight[0], _rule(params), prior, beliefs.store, outcome
@@ -219,7 +203,7 @@ def _read_rows(begin, end, player, weight, store, prior):
     """Returns -1, or the first row whose win probabilities are undefined."""
     for i in range(begin, end):
         row = player[i]
-        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], store.sigma[row], store.n_rounds[row]
+        read_belief(i, row, store, prior)
         if not store.sigma[row] * store.sigma[row] / weight > LEAST:
             return i
     return -1
@@ -285,11 +269,9 @@ def _absorb_rows(begin, end, player, time_seconds, contest_weight, rule, prior, 
         step = weight / (1.0 + weight) * (outcome.perf[i] - prior.mu[i])
         capped = min(max(step, -cap), cap)
         moved = capped if vol_after_cap else step
-        store.mu[row] = prior.mu[i] + capped
-        store.sigma[row] = math.sqrt(moved * moved / weight + prior.sigma[i] * prior.sigma[i] / (1.0 + weight))
-        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
-        store.n_rounds[row] += 1
-        store.last_time[row] = max(store.last_time[row], time_seconds)
+        mu = prior.mu[i] + capped
+        sigma = math.sqrt(moved * moved / weight + prior.sigma[i] * prior.sigma[i] / (1.0 + weight))
+        keep_belief(i, row, mu, sigma, time_seconds, store, outcome)
 
 
 @exact
@@ -325,7 +307,7 @@ def _rate_small(rounds, two_phase, rule, store, outcome):
 
 
 SYSTEM = System(
-    name="topcoder", params=TopCoder, state=state, sigma_limit=sigma_limit, deviations=0.0,
+    name="topcoder", params=TopCoder, deviations=0.0,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law,
 )  # fmt: skip

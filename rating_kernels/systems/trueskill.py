@@ -20,7 +20,7 @@ import numpy as np
 from ..core.beliefs import Beliefs
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
-from ..core.parts import prior_of, rows_part
+from ..core.parts import keep_belief, prior_of, read_belief, rows_part
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
@@ -112,16 +112,6 @@ def margin(params: TrueSkill) -> float:
     return x * math.sqrt(2.0) * _given(params.beta)
 
 
-def state(params: TrueSkill, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """No state besides ``mu`` and ``sigma``."""
-    return {}
-
-
-def sigma_limit(params: TrueSkill) -> float:
-    """0: the information of a round depends on its places, so sigma has no limit; displays show mu - 3 sigma."""
-    return 0.0
-
-
 def win_probability(params: TrueSkill, weight: Any, one: Prior, other: Prior) -> Floats:
     """Two normal performances that tie within the margin, twice that in model "place"; a tie is half a win."""
     tie = margin(params) * (2.0 if params.model == "place" else 1.0)
@@ -184,20 +174,10 @@ def _messages(params: TrueSkill, prior: Prior, round: Rounds, bounds: Longs) -> 
     return Messages(first, precision, pull, abs(sweeps))
 
 
-def perform(params: TrueSkill, summary: Messages, start: int, stop: int, perf: Floats) -> None:
-    """Step 3: no effect; places bound performances but give no single number."""
-
-
 def absorb(
-    params: TrueSkill,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: Messages,
-    start: int,
-    stop: int,
+    params: TrueSkill, beliefs: Beliefs, round: Rounds, prior: Prior, summary: Messages, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4: multiply the message to the performance, widened by beta, into the belief about the skill."""
     _absorb_rows(
         start, stop, round.player, round.time_seconds[0], prior, summary.precision, summary.pull, beliefs.store, outcome
@@ -261,7 +241,7 @@ def _diffuse_rows(begin, end, player, weight, tau2, beta, store, prior):
         row = player[i]
         sigma[row] = math.sqrt(sigma[row] * sigma[row] + tau2)
         prior.beta[i] = beta / math.sqrt(weight)
-        prior.mu[i], prior.sigma[i], prior.n_before[i] = store.mu[row], sigma[row], store.n_rounds[row]
+        read_belief(i, row, store, prior)
 
 
 @exact
@@ -310,11 +290,9 @@ def _absorb_rows(begin, end, player, time_seconds, prior, precision, pull, store
         # variance to the skill over variance to the performance
         wider = 1.0 + precision[i] * (prior.beta[i] * prior.beta[i])
         variance /= 1.0 + variance * precision[i] / wider
-        store.mu[row] = prior.mu[i] + variance * pull[i] / wider
-        store.sigma[row] = math.sqrt(variance)
-        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
-        store.n_rounds[row] += 1
-        store.last_time[row] = max(store.last_time[row], time_seconds)
+        mu = prior.mu[i] + variance * pull[i] / wider
+        sigma = math.sqrt(variance)
+        keep_belief(i, row, mu, sigma, time_seconds, store, outcome)
 
 
 @exact
@@ -351,8 +329,8 @@ def _rate_small(rounds, teams, tau2, beta, window, gap, sharpen, store, outcome)
 
 
 SYSTEM = System(
-    name="trueskill", performs=False, params=TrueSkill, state=state, sigma_limit=sigma_limit,
-    prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
+    name="trueskill", performs=False, params=TrueSkill,
+    prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=rate_teams, team_laws=add_members,
     win_probability=win_probability, performance_law=performance_law, advantages=True,
     ignores=("perf_ceiling",),

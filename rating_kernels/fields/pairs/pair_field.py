@@ -27,7 +27,7 @@ from .nodes import Nodes
 from .table import REACH, SPACING, add_limits, add_table
 from .terms import KINDS, LOGISTIC, add_near, direct_sums
 
-__all__ = ["KINDS", "direct_sums", "pair_sums"]
+__all__ = ["pair_sums"]
 
 WIDEST = 128.0  # largest ratio of variances within a single level
 LEVEL_RATIO = 16.0  # otherwise, ratio of variances within a level

@@ -15,10 +15,10 @@ import math
 from ...core.jit import exact, inner_exact, inner_kernel, kernel
 from ...core.numerics import exp, upper_hazard
 
-__all__ = ["KINDS", "LOGISTIC", "NORMAL", "SPREAD3", "add_near", "direct_sums", "limit", "term"]
+__all__ = ["KINDS", "LOGISTIC", "NORMAL", "SPREAD2", "SPREAD3", "add_near", "direct_sums", "limit", "term"]
 
-KINDS = {"normal": 0, "logistic": 1, "spread2": 2, "spread3": 3}
-NORMAL, LOGISTIC, SPREAD3 = 0, 1, 3
+NORMAL, LOGISTIC, SPREAD2, SPREAD3 = range(4)
+KINDS = {"normal": NORMAL, "logistic": LOGISTIC, "spread2": SPREAD2, "spread3": SPREAD3}
 
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the standard normal law at 0
 

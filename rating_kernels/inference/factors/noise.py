@@ -29,6 +29,7 @@ import numpy as np
 from ...core.beliefs import LANES, LINE
 from ...core.jit import exact, inner_exact, inner_kernel
 from ...core.numerics import exp, prefetch
+from ...core.parts import read_belief
 from .product import mode
 
 __all__ = ["noise_rows"]
@@ -76,7 +77,7 @@ def noise_rows(begin, end, player, eta2, simple, store, queue, history, prior):
         if math.isnan(mu[row] + normal_weight[row]):
             return i
         sigma[row] = math.sqrt(variance)
-        prior.mu[i], prior.sigma[i], prior.n_before[i] = mu[row], sigma[row], store.n_rounds[row]
+        read_belief(i, row, store, prior)
     return -1
 
 

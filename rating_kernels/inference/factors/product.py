@@ -15,6 +15,7 @@ import numpy as np
 from ...core.beliefs import LANES, LINE, grow, make_room, prefetch_records
 from ...core.jit import exact, inner_exact, inner_kernel
 from ...core.numerics import C3, bits_of_float, exp, exp_in_registers, float_of_bits, log1p, one_minus_exp, prefetch
+from ...core.parts import keep_belief, read_belief
 from ...core.standings import Floats
 from ..diffusion import elapsed_days
 
@@ -112,11 +113,7 @@ def diffuse_rows(begin, end, per_round, rounds, rates, rho, store, factors, hist
                         pool[k] *= shrink[row]
                     shrink[row] = 1.0
             sigma[row] = math.sqrt(variance[i] + gamma2[i])
-            prior.mu[chunk + i], prior.sigma[chunk + i], prior.n_before[chunk + i] = (
-                mu[row],
-                sigma[row],
-                store.n_rounds[row],
-            )
+            read_belief(chunk + i, row, store, prior)
 
 
 @exact
@@ -198,12 +195,9 @@ def absorb_rows(begin, end, per_round, rounds, history_len, claimed, prior, stor
                 )  # fmt: skip
                 if math.isnan(x):
                     return chunk + i
-            mu[row] = x
             slope[row] = steep[i]
-            store.sigma[row] = deviation[i]
-            outcome.mu[chunk + i], outcome.sigma[chunk + i] = x, deviation[i]
-            store.n_rounds[row] += 1
-            store.last_time[row] = max(store.last_time[row], rounds.time_seconds[(chunk + i) // per_round])
+            time_seconds = rounds.time_seconds[(chunk + i) // per_round]
+            keep_belief(chunk + i, row, x, deviation[i], time_seconds, store, outcome)
     return -1
 
 

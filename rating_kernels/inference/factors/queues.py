@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ...core.beliefs import LINE, grow, make_room
 from ...core.jit import exact, inner_exact
 from ...core.numerics import exp, prefetch
+from ...core.parts import keep_belief
 from ...core.standings import Floats
 from .product import mode
 
@@ -84,10 +85,7 @@ def absorb_rows(
         )  # fmt: skip
         if math.isnan(x):
             return i
-        store.mu[row], store.sigma[row] = x, 1.0 / math.sqrt(precision)
-        outcome.mu[i], outcome.sigma[i] = store.mu[row], store.sigma[row]
-        store.n_rounds[row] += 1
-        store.last_time[row] = max(store.last_time[row], time_seconds)
+        keep_belief(i, row, x, 1.0 / math.sqrt(precision), time_seconds, store, outcome)
     return -1
 
 

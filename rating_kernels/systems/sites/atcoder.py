@@ -30,13 +30,12 @@ from ...core.jit import exact, inner_exact
 from ...core.limits import POINTS, finite, switch
 from ...core.parts import prior_of, rows_part
 from ...core.standings import Floats, Ints, Longs, Rounds
-from ...core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ...core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 from ...fields.field import tabulate
 from ...fields.panels import plan_panels
 from ...inference.logistic_field import solve_round
 from ...inference.performance import Ranks, bracket, group_starts, solve_groups, weigh_groups
-from ...inference.performance_law import curve_law
-from ...inference.win_probability import logistic
+from ...inference.win_probability import one_curve
 
 __all__ = ["SYSTEM", "AtCoder", "displayed", "level"]
 
@@ -100,24 +99,12 @@ def state(params: AtCoder, mu: Floats, sigma: Floats) -> dict[str, Floats]:
     return {"average": np.array(mu, dtype=np.float64)}
 
 
-def sigma_limit(params: AtCoder) -> float:
-    """0: the system has no uncertainty."""
-    return 0.0
-
-
 def offset(params: AtCoder, mu: Floats, n_rounds: Ints) -> Floats:
     """From the level to the displayed rating."""
     return displayed(mu, n_rounds) - mu
 
 
-def win_probability(params: AtCoder, weight: Any, one: Prior, other: Prior) -> Floats:
-    """The curve of the performance, of the levels: 400 points are odds of 6 to 1."""
-    return logistic(RATE * (one.mu - other.mu))
-
-
-def performance_law(params: AtCoder, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
-    """Logistic around the level, of the variance of the curve."""
-    return curve_law(RATE, prior)
+win_probability, performance_law = one_curve(RATE)  # of the levels: 400 points are odds of 6 to 1
 
 
 def prior(params: AtCoder, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
@@ -170,15 +157,9 @@ def perform(params: AtCoder, summary: Performances, start: int, stop: int, perf:
 
 
 def absorb(
-    params: AtCoder,
-    beliefs: Beliefs,
-    round: Rounds,
-    prior: Prior,
-    summary: Performances,
-    start: int,
-    stop: int,
+    params: AtCoder, beliefs: Beliefs, round: Rounds, prior: Prior, summary: Performances, start: int, stop: int,
     outcome: Outcome,
-) -> None:
+) -> None:  # fmt: skip
     """Step 4: the performance joins both means."""
     _absorb_rows(
         start, stop, round.player, round.time_seconds[0], prior, summary.perf, summary.ceiling, beliefs.store,
@@ -245,7 +226,7 @@ def _rate_small(rounds, rounded, store, average, outcome):
 
 
 SYSTEM = System(
-    name="atcoder", params=AtCoder, state=state, sigma_limit=sigma_limit,
+    name="atcoder", params=AtCoder, state=state,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     field_ratings=("beta",), summary_ratings=("perf",), is_whole=lambda params: params.rounded,
     win_probability=win_probability, performance_law=performance_law, deviations=0.0, offset=offset,

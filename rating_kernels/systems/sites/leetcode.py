@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from ...core.beliefs import Beliefs
 from ...core.jit import exact, inner_exact
 from ...core.limits import POINTS, choice, finite
 from ...core.parts import rows_part
-from ...core.standings import Floats, Rounds
-from ...core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ...core.standings import Rounds
+from ...core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
 from ...inference.needed_rating import (
     TIE_SHARE,
     Changes,
@@ -34,8 +34,7 @@ from ...inference.needed_rating import (
     prior,
 )
 from ...inference.performance import group_starts
-from ...inference.performance_law import curve_law
-from ...inference.win_probability import logistic
+from ...inference.win_probability import one_curve
 
 __all__ = ["SYSTEM", "LeetCode"]
 
@@ -66,24 +65,7 @@ class LeetCode:
         check_limits(self)
 
 
-def state(params: LeetCode, mu: Floats, sigma: Floats) -> dict[str, Floats]:
-    """No state besides the rating and the number of rounds."""
-    return {}
-
-
-def sigma_limit(params: LeetCode) -> float:
-    """0: the system has no uncertainty."""
-    return 0.0
-
-
-def win_probability(params: LeetCode, weight: Any, one: Prior, other: Prior) -> Floats:
-    """The curve of the expected place: 400 points are odds of 10 to 1."""
-    return logistic(RATE * (one.mu - other.mu))
-
-
-def performance_law(params: LeetCode, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
-    """Logistic, of the variance of the curve."""
-    return curve_law(RATE, prior)
+win_probability, performance_law = one_curve(RATE)  # the curve of the expected place: 400 points are odds of 10 to 1
 
 
 def summarise(params: LeetCode, prior: Prior, round: Rounds, map: Map) -> Changes:
@@ -132,7 +114,7 @@ def _rate_small(rounds, convention, store, outcome):
 
 
 SYSTEM = System(
-    name="leetcode", params=LeetCode, state=state, sigma_limit=sigma_limit,
+    name="leetcode", params=LeetCode,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     summary_ratings=("mu",),
     win_probability=win_probability, performance_law=performance_law, deviations=0.0,

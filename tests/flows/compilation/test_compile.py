@@ -26,7 +26,7 @@ from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import SYSTEMS, Glicko
 from ranklake.rating_kernels.core import cache_folder
 from ranklake.rating_kernels.core.jit import exact
-from ranklake.rating_kernels.inference.pairwise import days_since
+from ranklake.rating_kernels.inference.diffusion import elapsed_days
 from ranklake.rating_kernels.warm import is_warm
 
 PART = "glicko.small"  # the fastest to compile
@@ -187,14 +187,14 @@ def test_ahead__children_start_once_on_a_cold_machine_and_end_if_unused(
 
 
 def test_ahead__systems_are_those_that_two_processes_compile() -> None:
-    assert tuple(name for name, one in SYSTEMS.items() if one.compile_last_steps is not None) == processes.SHARED
+    assert tuple(name for name, one in SYSTEMS.items() if one.empty_summary is not None) == processes.SHARED
 
 
 def test_announce_compilation__prints_one_line_for_a_block(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    again = exact(days_since.py_func)
+    again = exact(elapsed_days.py_func)
     for said in ["compiling glicko (once per machine)\n", ""]:
         with announce_compilation("glicko"):
-            assert again(0, 86_400) == again(0, 86_400) == 1.0
+            assert again(86_400, 0) == again(86_400, 0) == 1.0
         assert capsys.readouterr().err == said
 
 

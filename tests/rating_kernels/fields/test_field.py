@@ -152,7 +152,7 @@ def test_bracket__holds_the_root_of_every_group(kind: str, split: bool) -> None:
     lo = np.sort(np.random.default_rng(3).integers(0, 20, 60))
     lo = np.searchsorted(lo, lo).astype(np.int32)
     places = groups(lo, rate)
-    low, high, middle, top_rate, bottom_rate = bracket(mu, rate, places.first, places.above, places.below, split)
+    low, high, middle, top_rate, bottom_rate = bracket(mu, rate, places.above, places.below, split)
     assert low <= middle <= high
     assert (top_rate, bottom_rate) == (rate.max(), rate.min())
     for g in range(len(places.above)):

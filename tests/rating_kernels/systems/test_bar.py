@@ -21,7 +21,7 @@ from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import BAR, SYSTEMS, Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.fields import rank_scan
-from ranklake.rating_kernels.fields.pairs import pair_field
+from ranklake.rating_kernels.fields.pairs import terms
 from ranklake.rating_kernels.systems.bar import SMALL
 
 SYSTEM = SYSTEMS["bar"]
@@ -127,7 +127,7 @@ def test_bar__by_table_agrees_with_sums_term_by_term_in_a_round_of_thousands(mon
 def pairs_term_by_term(kinds: Any, mu: Any, variance: Any, map: Any) -> Any:
     sums = np.empty((len(kinds), len(mu)))
     for row, kind in enumerate(kinds):
-        pair_field.direct_sums(pair_field.KINDS[kind], 0, len(mu), mu, variance, np.ones(len(mu)), sums[row])
+        terms.direct_sums(terms.KINDS[kind], 0, len(mu), mu, variance, np.ones(len(mu)), sums[row])
     return sums
 
 

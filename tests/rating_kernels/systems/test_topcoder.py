@@ -20,7 +20,7 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, System, TopCoder
-from ranklake.rating_kernels.fields.pairs import pair_field
+from ranklake.rating_kernels.fields.pairs import terms
 from ranklake.rating_kernels.systems.topcoder import SMALL, step_size
 
 SYSTEM = SYSTEMS["topcoder"]
@@ -138,7 +138,7 @@ def term_by_term(kinds: Any, mu: Any, variance: Any, map: Any, weight: Any = Non
     """What a table must say."""
     sums, weight = np.empty((len(kinds), len(mu))), np.ones(len(mu)) if weight is None else weight
     for row, kind in enumerate(kinds):
-        pair_field.direct_sums(pair_field.KINDS[kind], 0, len(mu), mu, variance, weight, sums[row])
+        terms.direct_sums(terms.KINDS[kind], 0, len(mu), mu, variance, weight, sums[row])
     return sums
 
 

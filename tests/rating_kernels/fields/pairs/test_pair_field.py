@@ -16,8 +16,9 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.rating_kernels.fields.pairs import pair_field
 from ranklake.rating_kernels.fields.pairs.nodes import Nodes
-from ranklake.rating_kernels.fields.pairs.pair_field import KINDS, SETUP, direct_sums, pair_sums
+from ranklake.rating_kernels.fields.pairs.pair_field import SETUP, pair_sums
 from ranklake.rating_kernels.fields.pairs.table import SPACING, _fast_length
+from ranklake.rating_kernels.fields.pairs.terms import KINDS, direct_sums
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Players = tuple[Floats, Floats]
