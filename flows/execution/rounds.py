@@ -186,6 +186,6 @@ def _rate_with_unrated(
     if outside:
         found = Outcome.empty(int(rated.sum()))
         rate(round.select(rated), found)
-        for column, values in zip(outcome, found, strict=True):
-            column[rated] = values
+        for name in Outcome._fields:
+            getattr(outcome, name)[rated] = getattr(found, name)
     outcome.mu[~rated], outcome.sigma[~rated] = beliefs.mu[round.player[~rated]], beliefs.sigma[round.player[~rated]]

@@ -90,8 +90,8 @@ def rate_waves(
             rate(start, stop, beliefs)
     at = np.repeat(2 * waves.order, 2)
     at[1::2] += 1
-    for column, values in zip(outcome, rated, strict=True):
-        column[at] = values
+    for name in Outcome._fields:
+        getattr(outcome, name)[at] = getattr(rated, name)
 
 
 def _calls(bounds: Longs, least: int) -> Iterator[tuple[int, int, bool]]:

@@ -176,11 +176,11 @@ class Outcome(NamedTuple):
 
     def select(self, rows: npt.NDArray[np.bool_]) -> Outcome:
         """The rows of a mask, as copies."""
-        return Outcome(*(column[rows] for column in self))
+        return Outcome._make(column[rows] for column in self)
 
     def part(self, start: int, stop: int) -> Outcome:
         """Rows ``start`` to ``stop - 1``, as views."""
-        return Outcome(*(column[start:stop] for column in self))
+        return Outcome._make(column[start:stop] for column in self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,45 +21,49 @@ from ..fields.field import Table, tabulate, tabulate_small
 from ..fields.panels import NODES, Plan, check_width, plan, plan_panels
 from .performance import Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
 
-__all__ = ["FieldSummary", "empty_field", "solve_field", "solve_round", "solve_small", "summarise_field"]
+__all__ = [
+    "FieldSummary", "empty_field", "solve_field", "solve_round", "solve_small", "summarise_field", "tabulate_field",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class FieldSummary:
-    """The field of one round: prior laws of all performances, weights by rank, and the table."""
+    """The field of one round: laws of all performances and weights by rank, and the table of their sum.
+
+    ``ranks.first`` may divide the tie groups, whose first rows are ``first``: its sets have a common root.
+    """
 
     by_row: ClassVar[tuple[str, ...]] = ()
-    mu: Floats
-    omega: Floats  # 1 / scale of the performance around mu
     first: Longs
-    above: Floats
-    below: Floats
+    ranks: Ranks
     ceiling: float
     table: Table
 
 
 def summarise_field(mu: Floats, sigma: Floats, beta: Floats, round: Rounds, split: bool, map: Map) -> FieldSummary:
-    """Tabulate the sum over all opponents, in fixed blocks of participants."""
-    omega = C3 / np.sqrt(sigma**2 + beta**2)
+    """Tabulate the sum over all opponents."""
+    return tabulate_field(mu, C3 / np.sqrt(sigma**2 + beta**2), round, split, map)
+
+
+def tabulate_field(mu: Floats, omega: Floats, round: Rounds, split: bool, map: Map) -> FieldSummary:
+    """The field of rates ``omega``, tabulated in fixed blocks of participants."""
     first = group_starts(round.lo)
     above, below = weigh_groups(omega, first)
     table = tabulate(mu, omega, omega, plan_panels(*bracket(mu, omega, above, below, split)), map)
-    return FieldSummary(mu, omega, first, above, below, round.perf_ceiling[0], table)
+    return FieldSummary(first, Ranks(mu, omega, first, above, below), round.perf_ceiling[0], table)
 
 
 def solve_field(summary: FieldSummary, split: bool, start: int, stop: int, perf: Floats) -> None:
-    """Write the performances of tie groups ``start`` to ``stop - 1``: one root each.
+    """Write the performances of sets ``start`` to ``stop - 1`` with a common root.
 
     Raises
     ------
     ConvergenceError
-        A root was not found; has the first row of the group.
+        A root was not found; has the first row of the set.
     """
-    s = summary
-    ranks = Ranks(s.mu, s.omega, s.first, s.above, s.below)
-    failed = solve_groups(start, stop, ranks, split, s.ceiling, True, s.table, perf)
+    failed = solve_groups(start, stop, summary.ranks, split, summary.ceiling, True, summary.table, perf)
     if failed >= 0:
-        raise ConvergenceError("no performance found", int(s.first[failed]))
+        raise ConvergenceError("no performance found", int(summary.ranks.first[failed]))
 
 
 def empty_field() -> FieldSummary:
@@ -68,7 +72,8 @@ def empty_field() -> FieldSummary:
     plan = Plan(0.0, 1.0, 0.0, 1.0, one, places, np.zeros(2, dtype=np.int64))
     ceiling = Rounds.from_columns([0, 1], [0], [0], [0]).perf_ceiling[0]
     table = Table(plan, np.zeros((1, NODES)), np.zeros((1, 2)))
-    return FieldSummary(one, one, np.array([0, 1]), one, one, ceiling, table)
+    first = np.array([0, 1])
+    return FieldSummary(first, Ranks(one, one, first, one, one), ceiling, table)
 
 
 @inner_exact

@@ -23,7 +23,7 @@ from ..core.jit import inner_exact
 from ..core.standings import Floats
 from .truncation import beyond, within
 
-__all__ = ["TOLERANCE", "propagate"]
+__all__ = ["propagate"]
 
 TOLERANCE = 1e-12  # largest relative change of a mean or a variance in the last sweep
 _STAGES, _SWEEPS = 6, 32  # sweeps with full steps; each later stage halves the steps and doubles the sweeps

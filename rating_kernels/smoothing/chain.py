@@ -27,7 +27,7 @@ from ..core.jit import exact, inner_exact
 from ..core.numerics import exp
 from .recursion import Observations, Skills, include, smooth_player
 
-__all__ = ["SCRATCH", "force", "smooth_chain"]
+__all__ = ["SCRATCH", "smooth_chain"]
 
 SCRATCH = 7  # rows of work space
 _STEPS = 200

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from .recursion import PlayerRows, Skills
 from .rounds import filter_rounds, measure_moves, solve_rounds, update_means
 from .teams import settle_weights, solve_teams
 
-__all__ = ["MEAN_MOVE", "PERIOD", "SPREAD", "SWEEPS", "Smoothed", "Smoother", "Solve", "solve_performances"]
+__all__ = ["MEAN_MOVE", "PERIOD", "SPREAD", "Smoothed", "Smoother", "solve_performances"]
 
 SWEEPS = 100  # after which a smoothing fails
 MEAN_MOVE = 0.5  # rating points: converged if the mean of no round moves by more in a sweep
@@ -94,7 +95,7 @@ class Smoother:
         )
         self._variance = params.sigma_init**2
         size = np.int32 if rounds.n_rows <= np.iinfo(np.int32).max else np.int64
-        order = np.argsort(rounds.player, kind="stable").astype(size)
+        order: Any = np.argsort(rounds.player, kind="stable").astype(size)
         starts = np.concatenate(([0], np.cumsum(np.bincount(rounds.player, minlength=n_players))))
         round_of = np.repeat(np.arange(len(rounds), dtype=np.int32), np.diff(rounds.offsets))
         self._rows, self._model, self._drift = PlayerRows(starts, order, round_of), model(params, rounds), drift(params)

@@ -43,7 +43,7 @@ from ..inference.teams.members import Members
 from ..inference.teams.rounds import field_of_teams, sum_teams, summed_rows, team_columns, team_space
 from ..inference.win_probability import logistic
 
-__all__ = ["BAR", "DEFAULTS", "SYSTEM", "PairSums"]
+__all__ = ["BAR", "SYSTEM"]
 
 SMALL = 400  # participants up to which sums term by term are faster than a table
 DEFAULTS = {

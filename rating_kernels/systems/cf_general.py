@@ -112,7 +112,7 @@ def _rate_small(rounds, beta, own_weight, store, outcome):
     for r in range(len(rounds.offsets) - 1):
         i, j, weight = rounds.offsets[r], rounds.offsets[r + 1], rounds.weight[r]
         player, rows = rounds.player[i:j], rows_part(outcome, i, j)
-        convention = Convention(_AVERAGE, C3 * math.sqrt(weight) / beta, _BASE, _OWN, whole)
+        convention = Convention(_AVERAGE, C3 * math.sqrt(weight) / beta, _BASE, _OWN, whole)  # type: ignore[arg-type]
         if begin_small(player, rounds.lo[i:j], rounds.hi[i:j], convention, store, rows, seed) >= 0:
             return r
         for k in range(j - i):

@@ -145,16 +145,9 @@ def absorb(
 ) -> None:  # fmt: skip
     """Step 4: K times the score beyond expectation."""
     _move_rows(
-        start,
-        stop,
-        summary.first[-1],
-        round.columns,
-        summary.above,
-        summary.below,
-        rule(params),
-        store(beliefs),
+        start, stop, summary.first[-1], round.columns, summary.above, summary.below, rule(params), store(beliefs),
         outcome,
-    )
+    )  # fmt: skip
 
 
 def rate_small(params: Elo, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
@@ -209,7 +202,8 @@ class EloStore(NamedTuple):
 
 def store(beliefs: Beliefs) -> EloStore:
     """The columns of a store."""
-    return EloStore(beliefs.mu, *(beliefs.state[name] for name in ("k", "games", "peak")), *beliefs.store[2:])
+    state = beliefs.state
+    return EloStore(beliefs.mu, state["k"], state["games"], state["peak"], beliefs.n_rounds, beliefs.last_time)
 
 
 @inner_exact

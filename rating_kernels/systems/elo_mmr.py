@@ -130,12 +130,8 @@ def _rate_small(
     while r < len(rounds.offsets) - 1:
         stop = end_of_games(r, rounds.offsets, rounds.player, teams.first)
         i, j = rounds.offsets[r], rounds.offsets[stop]
-        n, per_round, part, rows = (
-            j - i,
-            rounds.offsets[r + 1] - i,
-            rounds_part(rounds, r, stop),
-            rows_part(outcome, i, j),
-        )
+        n, per_round = j - i, rounds.offsets[r + 1] - i
+        part, rows = rounds_part(rounds, r, stop), rows_part(outcome, i, j)
         needed = places_needed(zero, n, part.player, history, parts)
         if history.used[0] + needed > len(history.pool):
             return r, needed
@@ -170,7 +166,7 @@ def _rate_small(
     return r, 0
 
 
-SYSTEM = System(
+SYSTEM: System = System(
     name="elo-mmr", params=EloMMR, state=state, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,

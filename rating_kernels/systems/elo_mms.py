@@ -185,12 +185,8 @@ def _rate_small(rounds, teams, team_rules, law, growth, split, store, outcome):
     while r < len(offsets) - 1:
         stop = end_of_games(r, offsets, rounds.player, teams.first)
         i, j = offsets[r], offsets[stop]
-        n, m, rows, part = (
-            j - i,
-            teams.first[stop] - teams.first[r],
-            rows_part(outcome, i, j),
-            rounds_part(rounds, r, stop),
-        )
+        n, m = j - i, teams.first[stop] - teams.first[r]
+        part, rows = rounds_part(rounds, r, stop), rows_part(outcome, i, j)
         prior, members = prior_of(rows, noise), Members(rows.mu_prior, rows.sigma_prior, noise)
         prefetch_next(i, j, rounds.player, store.mu, store.n_rounds)
         for one in range(r, stop):
@@ -236,7 +232,7 @@ def _rate_small(rounds, teams, team_rules, law, growth, split, store, outcome):
     return -1
 
 
-SYSTEM = System(
+SYSTEM: System = System(
     name="elo-mms", params=EloMMS, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,

@@ -171,7 +171,7 @@ def _rate_small(rounds, teams, team_rules, rates, split, ceiling_gaussian, store
     return -1
 
 
-SYSTEM = System(
+SYSTEM: System = System(
     name="elo-mmx", params=EloMMX, sigma_limit=sigma_limit,
     prior=prior, summarise=summarise, perform=perform, absorb=absorb, rate_small=rate_small, small=SMALL,
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,

@@ -21,8 +21,8 @@ in rating points.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +31,11 @@ from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import C3
 from ..core.parts import prior_of, rows_part
-from ..core.standings import Floats, Longs, Rounds
+from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
-from ..fields.field import Table, tabulate
-from ..fields.panels import plan_panels
 from ..inference.factors.noise import noise_rows
 from ..inference.factors.queues import QueueFactors, absorb_rows
+from ..inference.logistic_field import FieldSummary, solve_field, tabulate_field
 from ..inference.performance import Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
 from ..inference.win_probability import logistic_win_probability
 
@@ -127,46 +126,19 @@ def prior(params: EloR, beliefs: Beliefs, round: Rounds, start: int, stop: int, 
         raise ConvergenceError("no noise found", int(failed))
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSummary:
-    """The field of one round: prior laws of all performances, weights by rank, and the table.
-
-    ``solved`` has the first row of each set with a common root: tie groups, or single players if ties are half.
-    """
-
-    by_row: ClassVar[tuple[str, ...]] = ()
-    mu: Floats
-    omega: Floats
-    first: Longs
-    solved: Longs
-    above: Floats
-    below: Floats
-    ceiling: float
-    table: Table
-
-
 def summarise(params: EloR, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
-    """Step 2: tabulate the sum over all opponents, in fixed blocks of participants."""
+    """Step 2: tabulate the sum over all opponents. Half ties leave each player with a root of its own."""
     gamma, _ = spread(params, round.weight[0])
-    first, half = group_starts(round.lo), params.tie_mode == "half"
-    mu, omega = prior.mu, _omega(prior.sigma, gamma)
-    above, below = weigh_groups(omega, first)
-    table = tabulate(mu, omega, omega, plan_panels(*bracket(mu, omega, above, below, half)), map)
-    solved = first
-    if half:
-        solved, above, below = _single_out(omega, first, above, below)
-    return FieldSummary(mu, omega, first, solved, above, below, round.perf_ceiling[0], table)
+    half = params.tie_mode == "half"
+    whole = tabulate_field(prior.mu, _omega(prior.sigma, gamma), round, half, map)
+    return replace(whole, ranks=Ranks(*whole.ranks[:2], *_single_out(*whole.ranks[1:]))) if half else whole
 
 
 def perform(params: EloR, summary: FieldSummary, start: int, stop: int, perf: Floats) -> None:
     """Step 3: one root for each player or tie group."""
-    s = summary
     if params.tie_mode == "half":
-        start, stop = s.first[start], s.first[stop]
-    ranks = Ranks(s.mu, s.omega, s.solved, s.above, s.below)
-    failed = solve_groups(start, stop, ranks, False, s.ceiling, True, s.table, perf)
-    if failed >= 0:
-        raise ConvergenceError("no performance found", int(s.solved[failed]))
+        start, stop = summary.first[start], summary.first[stop]
+    solve_field(summary, False, start, stop, perf)
 
 
 def absorb(

@@ -30,7 +30,7 @@ from ..fields.pairs.terms import NORMAL, direct_sums
 from ..inference.performance import group_starts
 from ..inference.win_probability import normal_win_probability
 
-__all__ = ["SYSTEM", "Field", "TopCoder", "competition_factor", "step_size"]
+__all__ = ["SYSTEM", "Field", "TopCoder", "step_size"]
 
 SMALL = 512  # participants up to which sums term by term are faster than a table
 VETERANS, ALL = 0, 1  # the two fields of a round

@@ -19,12 +19,7 @@ from ...core.system import ConvergenceError, Outcome, Prior, System, TeamLaws
 from .members import Members, credit_members, describe_teams, sum_members
 
 __all__ = [
-    "FieldRows",
-    "TeamColumns",
-    "TeamRules",
-    "TeamSpace",
     "credit_round",
-    "cut_teams",
     "field_of_teams",
     "field_rows",
     "rate_team_round",

@@ -20,7 +20,7 @@ below 400 are a matter of display. Weights of rounds have no effect. All ratings
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,10 +31,7 @@ from ...core.limits import POINTS, finite, switch
 from ...core.parts import prior_of, rows_part
 from ...core.standings import Floats, Ints, Longs, Rounds
 from ...core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
-from ...fields.field import tabulate
-from ...fields.panels import plan_panels
-from ...inference.logistic_field import solve_round
-from ...inference.performance import Ranks, bracket, group_starts, solve_groups, weigh_groups
+from ...inference.logistic_field import solve_field, solve_round, tabulate_field
 from ...inference.win_probability import one_curve
 
 __all__ = ["SYSTEM", "AtCoder", "displayed", "level"]
@@ -133,21 +130,17 @@ class Performances:
 
 def summarise(params: AtCoder, prior: Prior, round: Rounds, map: Map) -> Performances:
     """Steps 2 and 3: the sum over all participants, and one root for each tie group."""
-    average, omega, first = prior.beta, np.full(round.n_rows, RATE), group_starts(round.lo)
-    above, below = weigh_groups(omega, first)
-    table = tabulate(average, omega, omega, plan_panels(*bracket(average, omega, above, below, True)), map)
-    rows, perf, ranks = np.empty(round.n_rows), np.empty(len(above)), Ranks(average, omega, first, above, below)
+    levels = replace(tabulate_field(prior.beta, np.full(round.n_rows, RATE), round, True, map), ceiling=math.inf)
+    rows, perf = np.empty(round.n_rows), np.empty(len(levels.first) - 1)
 
     def solve(start: int, stop: int) -> None:
-        failed = solve_groups(start, stop, ranks, True, math.inf, True, table, rows)
-        if failed >= 0:
-            raise ConvergenceError("no performance found", int(first[failed]))
-        perf[start:stop] = rows[first[start:stop]]
+        solve_field(levels, True, start, stop, rows)
+        perf[start:stop] = rows[levels.first[start:stop]]
 
-    map(solve, len(above), perf)
+    map(solve, len(perf), perf)
     if params.rounded:
         perf = np.floor(perf + 0.5)
-    return Performances(first, np.repeat(perf, np.diff(first)), round.perf_ceiling[0])
+    return Performances(levels.first, np.repeat(perf, np.diff(levels.first)), round.perf_ceiling[0])
 
 
 def perform(params: AtCoder, summary: Performances, start: int, stop: int, perf: Floats) -> None:

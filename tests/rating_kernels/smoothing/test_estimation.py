@@ -57,8 +57,8 @@ def steps(rounds: Rounds, n: int, params: Smoothing | None = None, engine=None) 
 
 
 def evidence(rounds: Rounds, perf: np.ndarray) -> Evidence:
-    players = Smoother(Smoothing(), rounds, int(rounds.player.max()) + 1)._players[:6]
-    return Evidence(rounds, players, perf, 20.0, 350.0, Serial().map)
+    smoother = Smoother(Smoothing(), rounds, int(rounds.player.max()) + 1)
+    return Evidence(np.diff(rounds.offsets), smoother._rows, smoother._model, perf, 20.0, 350.0, Serial().map)
 
 
 def assert_near(params: Smoothing, truth: Smoothing, share: float, practice: float) -> None:

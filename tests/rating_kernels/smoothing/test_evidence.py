@@ -31,8 +31,8 @@ PERF = np.random.default_rng(2).normal(0.0, 300.0, ROUNDS.n_rows)
 
 
 def evidence(rounds: Rounds = ROUNDS, perf: np.ndarray = PERF, map: Map = serial_map) -> Evidence:
-    players = Smoother(Smoothing(), rounds, 60)._players[:6]
-    return Evidence(rounds, players, perf, 20.0, SPREAD, map)
+    smoother = Smoother(Smoothing(), rounds, 60)
+    return Evidence(np.diff(rounds.offsets), smoother._rows, smoother._model, perf, 20.0, SPREAD, map)
 
 
 def point(one: Evidence) -> np.ndarray:

@@ -19,10 +19,10 @@ def walk(seed: int, n: int, drift: float = 4000.0, growth: float = 9.0) -> tuple
     return draw.normal(0.0, 300.0, n), draw.uniform(80.0, 300.0, n), draw.random(n) * drift, draw.random(n) * growth
 
 
-def cavities(perf, beta, added, growth) -> tuple[np.ndarray, np.ndarray]:
+def cavities(perf, beta, added, growth, variance: float = SIGMA**2) -> Skills:
     n = len(perf)
     forward, cavity = (Skills(np.empty(n), np.empty(n)) for _ in range(2))
-    smooth_player(n, SIGMA**2, Observations(perf, beta**-2.0, growth, added), forward, cavity)
+    smooth_player(n, variance, Observations(perf, beta**-2.0, growth, added), forward, cavity)
     return cavity
 
 
@@ -69,12 +69,10 @@ def test_recursion__has_no_direction_where_nothing_is_known_at_first(seed: int, 
     perf, beta, added, _ = walk(seed, n)
     added[0] = 0.0
     reverse = np.concatenate(([0.0], added[:0:-1]))
-    out, back = [np.empty(n) for _ in range(4)], [np.empty(n) for _ in range(4)]
-    none = np.zeros(n)
-    smooth_player(n, 1e16, perf, beta**-2.0, none, added, *out)
-    smooth_player(n, 1e16, perf[::-1].copy(), beta[::-1] ** -2.0, none, reverse, *back)
-    np.testing.assert_allclose(back[2][::-1], out[2], rtol=1e-6, atol=1e-4)
-    np.testing.assert_allclose(back[3][::-1], out[3], rtol=1e-6)
+    out = cavities(perf, beta, added, np.zeros(n), 1e16)
+    back = cavities(perf[::-1].copy(), beta[::-1], reverse, np.zeros(n), 1e16)
+    np.testing.assert_allclose(back.mean[::-1], out.mean, rtol=1e-6, atol=1e-4)
+    np.testing.assert_allclose(back.variance[::-1], out.variance, rtol=1e-6)
 
 
 @settings(deadline=None)
