@@ -169,10 +169,12 @@ def test_get__one_document_with_its_redirects_has_a_deadline_too(server: Server)
 
 @pytest.mark.bound("ranklake.flows.http.client.TIMEOUT.connect")
 @pytest.mark.parametrize(
-    ("connect", "message"), [(20.0, "no whole response within 0.1 s"), (0.02, r"no response \(")], ids=["all", "one"]
+    ("connect", "whole", "message"),
+    [(20.0, 0.1, "no whole response within 0.1 s"), (0.02, 60.0, r"no response \(")],
+    ids=["all", "one"],
 )
 def test_get__all_addresses_of_a_host_share_the_deadline(
-    hurried: None, monkeypatch: pytest.MonkeyPatch, connect: float, message: str
+    hurried: None, monkeypatch: pytest.MonkeyPatch, connect: float, whole: float, message: str
 ) -> None:
     """A name with a thousand addresses that do not respond."""
 
@@ -183,6 +185,7 @@ def test_get__all_addresses_of_a_host_share_the_deadline(
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", silent)
     monkeypatch.setattr(module, "TIMEOUT", httpx.Timeout(60.0, connect=connect))
+    monkeypatch.setattr(module, "MAX_SECONDS", whole)
     with (
         Client("site", "https://many.example.org", interval_seconds=0.0, clock=NoSleep()) as client,
         pytest.raises(SourceError, match=f"{message}.* after 2 attempts"),
