@@ -324,7 +324,7 @@ def write_rows(begin, end, player, time_seconds, outcome, store):
 @inner_exact
 def begin_small(player, lo, hi, convention, store, rows, seed):
     """Steps 1 to 3 of one small round: ``rows.perf`` receives the needed ratings; returns as :func:`solve_rows`."""
-    prior = prior_of(rows, np.empty(0))
+    prior = prior_of(rows, seed)  # no step reads or writes its beta
     read_rows(np.int64(0), len(player), player, store, prior)
     return solve_directly(prior.mu, lo, hi, convention, seed, rows.perf)
 

@@ -124,8 +124,8 @@ def bracket(mu, omega, above, below, split):
 @inner_exact
 def without_table(low, high, middle, top_rate):
     """The bounds of a field that is summed term by term."""
-    none = np.empty(0, dtype=np.int64)
-    return Table(Plan(low, high, middle, top_rate, np.empty(0), none, none), np.empty((0, 0)), np.empty((0, 0)))
+    none, no_series = np.empty(0, dtype=np.int64), np.empty((0, 0))
+    return Table(Plan(low, high, middle, top_rate, np.empty(0), none, none), no_series, no_series)
 
 
 @inner_kernel

@@ -316,16 +316,18 @@ def _rate_small(rounds, teams, drift, rules, store, outcome):
         prior, members = prior_of(rows, nothing), Members(rows.mu_prior, rows.sigma_prior, rows.sigma_prior)
         own = BARRules(rules.unit, rules.power, rules.per_team, rules.beta2 / rounds.weight[r], rules.kappa)
         _diffuse_rows(zero, n, player, drift, store, prior)
-        field = summed_rows(teams.first[r], teams.first[r + 1], i, rounds.lo[i:j], teams, members, space)
-        m = len(field.lo)
-        _widen(field.sigma, own.beta2, own.unit, variance)
-        first = group_starts(field.lo)
+        m, mean, width, places = teams.first[r + 1] - teams.first[r], prior.mu, prior.sigma, rounds.lo[i:j]
+        if m < n:
+            field = summed_rows(teams.first[r], teams.first[r + 1], i, places, teams, members, space)
+            mean, width, places = field.mu, field.sigma, field.lo
+        _widen(width, own.beta2, own.unit, variance)
+        first = group_starts(places)
         direct_worse_sums(zero, len(first) - 1, first, variance[:m], won)
-        direct_sums(LOGISTIC, zero, m, field.mu, variance, one, lost)
+        direct_sums(LOGISTIC, zero, m, mean, variance, one, lost)
         if own.power == 2:
-            direct_sums(SPREAD2, zero, m, field.mu, variance, one, info)
+            direct_sums(SPREAD2, zero, m, mean, variance, one, info)
         elif own.power == 3:
-            direct_sums(SPREAD3, zero, m, field.mu, variance, one, info)
+            direct_sums(SPREAD3, zero, m, mean, variance, one, info)
         if m < n:
             _absorb_members(zero, m, m, space.cuts, player, time, own, prior, space.laws, sums, store, rows)
         else:

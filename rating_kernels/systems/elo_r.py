@@ -158,7 +158,8 @@ def absorb(
 def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     assert beliefs.history is not None
-    gamma, eta2 = np.transpose([spread(params, weight) for weight in rounds.weight])
+    # contiguous for any number of rounds: a second compilation would be due for other layouts
+    gamma, eta2 = np.array([spread(params, weight) for weight in rounds.weight]).T.copy()
     done = 0
     while done < len(rounds):
         done, needed = _rate_small(

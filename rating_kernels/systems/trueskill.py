@@ -309,20 +309,22 @@ def _rate_small(rounds, teams, tau2, beta, window, gap, sharpen, store, outcome)
         _diffuse_rows(zero, n, player, rounds.weight[r], tau2, beta, store, prior)
         if len(advantage) > 0:
             to_strengths(i, j, advantage, outcome.mu_prior, rating)
-        field = summed_rows(teams.first[r], teams.first[r + 1], i, rounds.lo[i:j], teams, members, space)
-        m, links, message, tug = len(field.lo), even, precision, pull
+        m, mean, width, wide, places = teams.first[r + 1] - teams.first[r], prior.mu, prior.sigma, noise, rounds.lo[i:j]
+        links, message, tug = even, precision, pull
         if m < n:
+            field = summed_rows(teams.first[r], teams.first[r + 1], i, places, teams, members, space)
+            mean, width, wide, places = field.mu, field.sigma, field.beta, field.lo
             links, message, tug = gaps, team_precision, team_pull
             _widen_gaps(m, space.cuts, window, gap, gaps)
-        first = group_starts(field.lo)
-        sweeps = _infer(field.mu, field.sigma, field.beta, field.lo, first, window, links, sharpen, message, tug)
+        first = group_starts(places)
+        sweeps = _infer(mean, width, wide, places, first, window, links, sharpen, message, tug)
         if len(advantage) > 0:
             restore_ratings(i, j, rating, outcome.mu_prior)
         if sweeps < 0 and sharpen == 1.0:
             return r
         if m < n:
             _share_messages(
-                zero, m, space.cuts, space.laws.weight, prior.sigma, field.beta, message, tug, noise, precision, pull
+                zero, m, space.cuts, space.laws.weight, prior.sigma, wide, message, tug, noise, precision, pull
             )
         _absorb_rows(zero, n, player, rounds.time_seconds[r], prior, precision, pull, store, rows)
     return -1
