@@ -78,7 +78,7 @@ class RootWriter:
             Whether there is an index; False deletes an existing one.
         """
         before, state, facts = self.before, content.state("leaderboard"), content.facts()
-        files = self._index(content, state) if index else {}
+        files = self._index(content, state, facts["source"]) if index else {}
         root = (IndexManifest if index else Root)(
             version=1, content="", time_seconds=time.time(), tables=dict(tables), plain=plain, indexed=index,
             state=state, **files, **facts,
@@ -116,7 +116,7 @@ class RootWriter:
             )
             self.before = root
 
-    def _index(self, content: VersionedContent, state: Mapping[str, Any]) -> dict[str, Any]:
+    def _index(self, content: VersionedContent, state: Mapping[str, Any], source: str) -> dict[str, Any]:
         """Write the files of the index; returns the values that an :class:`IndexManifest` has beyond a root."""
         before = self.before if isinstance(self.before, IndexManifest) else None
         parts = self._parts(content, before)
@@ -137,7 +137,10 @@ class RootWriter:
         rows = content.unrated()
         if rows.num_rows:
             files["unrated"] = self._table("unrated", rows)
-        return {"parts": parts, "pools": content.pools.sizes, **files}
+        # Pools need all rows of the run: an unchanged one keeps the sizes that it has.
+        same = before is not None and (before.source, before.state) == (source, state)
+        pools = before.pools if before is not None and same else None
+        return {"parts": parts, "pools": content.pools.sizes if pools is None else pools, **files}
 
     def _parts(self, content: VersionedContent, before: IndexManifest | None) -> tuple[PartFile, ...]:
         kept, _ = content.kept("leaderboard", None if before is None else before.state)
