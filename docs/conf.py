@@ -56,6 +56,12 @@ html_show_sourcelink = False
 
 
 def setup(app: Sphinx) -> None:
-    """Name the languages of code blocks that Pygments does not know."""
+    """Name the languages of code blocks that Pygments does not know, and leave out fields of named tuples."""
     for language in ("cron", "csv"):
         app.add_lexer(language, TextLexer)
+    app.connect("autodoc-skip-member", _skip_field)
+
+
+def _skip_field(app: Sphinx, what: str, name: str, member: object, skip: bool, options: object) -> bool | None:
+    """The docstring of the class describes the fields; Python's own words are their numbers."""
+    return True if type(member).__name__ == "_tuplegetter" else None

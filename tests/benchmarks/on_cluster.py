@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
-from unittest.mock import patch
 
 import numpy as np
 import psutil
@@ -181,7 +180,9 @@ def _traffic(rounds: Rounds, population: int, opened: Open, numbers: Sequence[in
 
     def rate(engine: Engine, relay_bytes: int) -> Counter[tuple[str, str]]:
         assert isinstance(engine, DistributedEngine)
-        with patch.object(engine, "limits", replace(engine.limits, relay_bytes=relay_bytes)):
+        limits = engine.limits
+        engine.limits = replace(limits, relay_bytes=relay_bytes)  # type: ignore[misc]
+        try:
             rater = PartitionedRater(SYSTEM, SYSTEM.params(), population, engine)
             _walk(rater, rounds)  # now the players differ: newcomers are one number
             assert isinstance(rater._group, DaskActorGroup)
@@ -189,6 +190,8 @@ def _traffic(rounds: Rounds, population: int, opened: Open, numbers: Sequence[in
             traffic = rater._group.traffic
             traffic.clear()
             bits.add(_walk(rater, rounds)[-1].mu.tobytes())
+        finally:
+            engine.limits = limits  # type: ignore[misc]
         rater.close()
         return Counter({key: round(n / rounds.n_rows, 2) for key, n in traffic.items()})
 

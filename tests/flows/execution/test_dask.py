@@ -196,7 +196,7 @@ def test_dask__a_scheduler_started_again_leaves_no_words_of_dask(
     for name in ("distributed", "distributed.client", "tornado", "asyncio"):  # some do not propagate
         monkeypatch.setattr(logging.getLogger(name), "handlers", [handler])
 
-    def replace() -> None:
+    def start_again() -> None:
         for process in (site.scheduler, *site.workers):
             process.kill()
             process.wait()
@@ -205,7 +205,7 @@ def test_dask__a_scheduler_started_again_leaves_no_words_of_dask(
         logging.getLogger("distributed.client").error("words of Dask")
 
     lake = lake_of(tmp_path / "lake", CONTESTS)
-    strike("finish_round", replace)
+    strike("finish_round", start_again)
     with Cluster(site.address, limits=replace(LIMITS, return_seconds=TIMEOUT)) as engine:
         assert rate_run(lake, engine=engine, policy=OFTEN).recoveries >= 1
     assert [record.getMessage() for record in said] == []

@@ -12,7 +12,7 @@ import pytest
 from helpers.documents import ROOT
 
 TESTS = ("frames/test_arguments.py", "ratings/test_input.py", "ratings/test_ratings.py")
-SAME = "not processes and not plots and not lake and not open and not search"  # what pandas has no part in
+SAME = "not processes and not plots and not lake and not open and not search and not tune"  # what pandas has no part in
 
 
 @pytest.mark.slow
@@ -27,6 +27,6 @@ def test_frames__work_with_the_oldest_pandas(tmp_path: Path) -> None:
     found = subprocess.run(version, env=env, capture_output=True, text=True, check=True, timeout=600)
     assert found.stdout.strip() == oldest
     tests = [str(ROOT / "tests" / "flows" / name) for name in TESTS]
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", SAME, *tests]
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", SAME, *tests]
     done = subprocess.run(run, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout
