@@ -159,7 +159,7 @@ def _parts(display: Display, row: dict[str, Any], mu: float, sigma: float) -> di
 
 def _find(run_name: str, chain: Chain, contests: pa.Table, contest: str) -> tuple[int, str]:
     """The round of a contest and its id."""
-    ids = [contest_id for segment in chain.segments for contest_id in segment.contest_ids]
+    ids = chain.contest_ids
     if contest in ids:
         return ids.index(contest), contest
     names = contests.column("name").to_pylist()

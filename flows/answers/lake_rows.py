@@ -107,7 +107,7 @@ class LakeRows:
 
     @cached_property
     def _ids(self) -> pa.StringArray:
-        return pa.array([contest for segment in self._chain.segments for contest in segment.contest_ids], pa.string())
+        return pa.array(self._chain.contest_ids, pa.string())
 
     def _read(self, stop: int | None) -> tuple[LeaderboardBuilder, npt.NDArray[np.int64]]:
         """The states after the rounds before ``stop``, and, if it is given, the latest end of each player's rounds."""

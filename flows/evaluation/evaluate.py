@@ -178,7 +178,7 @@ def evaluate(
             f"run {name} has {count(chain.stop_round, 'round')}, and the first {first_round:,} are skipped: none is "
             "left to score; rate more rounds or skip fewer"
         )
-    contest_ids = [contest_id for segment in chain.segments for contest_id in segment.contest_ids][first_round:]
+    contest_ids = chain.contest_ids[first_round:]
     dataset = Dataset.open(lake, run.config["dataset"])
     places = _places(dataset, contest_ids, name)
     year, division, weight = _contest_facts(dataset, places)

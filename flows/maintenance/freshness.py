@@ -81,7 +81,7 @@ def freshness(run: Run, dataset: Dataset, chain: Chain | None = None) -> Freshne
     n_rounds = chain.stop_round
     if n_rounds and not _same_release(run):
         return Freshness(n_contests, n_rounds, 0, "another release of ranklake rated it")
-    recorded = [digest for segment in chain.segments for digest in segment.digests]
+    recorded = chain.digests
     holds = n_valid(recorded, digests)
     why = first_break(holds, chain, dataset, exclude, exclude) if holds < n_rounds else ""
     return Freshness(n_contests, n_rounds, holds, why)

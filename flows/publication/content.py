@@ -263,7 +263,7 @@ class Content:
 
     @cached_property
     def _ids(self) -> pa.StringArray:
-        return pa.array([contest for segment in self._chain.segments for contest in segment.contest_ids], pa.string())
+        return pa.array(self._chain.contest_ids, pa.string())
 
 
 def _skills(smoothed: pa.Table | None, start: int, n: int) -> dict[str, pa.Array]:

@@ -64,7 +64,7 @@ def first_break(at: int, chain: Chain, dataset: Dataset, before: Collection[str]
         Ids of the contests that the run excluded before, and of those that it excludes now.
     """
     contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
-    rated = [contest_id for segment in chain.segments for contest_id in segment.contest_ids]
+    rated = chain.contest_ids
     contest, now = rated[at], contest_ids[at] if at < len(contest_ids) else None
     if contest == now:
         fate = "changed" if (contest in before) == (contest in exclude) else "is included again"

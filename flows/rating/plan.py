@@ -104,7 +104,7 @@ class Plan:
             return cls(None, None, wanted, config.skipping, digests, excluded, n_rounds, 0, 0, [], "")
 
         chain, why = run.segments(), ""
-        recorded = [digest for segment in chain.segments for digest in segment.digests]
+        recorded = chain.digests
         valid = n_valid(recorded, digests)
         holds = valid if start is None else min(start, valid)
         kept = max((segment.stop_round for segment in chain.segments if segment.stop_round <= holds), default=0)

@@ -95,7 +95,7 @@ class Pools:
 
 def _in_field(dataset: Dataset, chain: Chain) -> npt.NDArray[np.bool_]:
     """Whether the rated participants of each round compete with unrated ones."""
-    ids = pa.array([contest_id for segment in chain.segments for contest_id in segment.contest_ids], pa.string())
+    ids = pa.array(chain.contest_ids, pa.string())
     at = pc.index_in(ids, value_set=dataset.contests.column("contest_id").combine_chunks())
     found = dataset.contests.column("field_includes_unrated").combine_chunks().take(at)
     return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False))

@@ -92,7 +92,7 @@ def rated_contests(chain: Chain, dataset: Dataset) -> pa.Table:
 
     ``n_players`` counts a team as one and no unrated participant, as places do, and is 2 for a period of games.
     """
-    ids = pa.array([contest_id for segment in chain.segments for contest_id in segment.contest_ids], pa.string())
+    ids = pa.array(chain.contest_ids, pa.string())
     contests = dataset.contests.take(pc.index_in(ids, value_set=dataset.contests.column("contest_id").combine_chunks()))
     n_teams, at = contests.column("n_teams"), contests.column_names.index("n_players")
     if any(segment.unrated for segment in chain.segments):

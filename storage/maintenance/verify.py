@@ -52,7 +52,7 @@ def verify_run(run: Run, on_file: Callable[[], None] = lambda: None) -> Iterator
             read_entry_file(run.lake, run.entry_folder, name)
         except LakeError as error:
             yield str(error)
-    digests = [digest for segment in chain.segments for digest in segment.digests]
+    digests = chain.digests
     for last_round in run.snapshots():
         on_file()
         try:

@@ -172,6 +172,16 @@ class Chain:
         """Chain digest of the last committed round; empty if there is none."""
         return self.segments[-1].last_digest if self.segments else ""
 
+    @property
+    def contest_ids(self) -> list[str]:
+        """The contest of each round."""
+        return [contest_id for segment in self.segments for contest_id in segment.contest_ids]
+
+    @property
+    def digests(self) -> list[str]:
+        """The digest of each round."""
+        return [digest for segment in self.segments for digest in segment.digests]
+
 
 def merged_file(first_round: int, last_round: int) -> str:
     """Name of the data of merged segments: differs from all their names, so that both can exist."""

@@ -165,9 +165,7 @@ class StoredRun:
 
     def round_digests(self, chain: Chain) -> list[str]:
         """A digest for each round of all that its ratings depend on, with the recorded ratings at entry."""
-        contest_ids = [contest for segment in chain.segments for contest in segment.contest_ids]
-        digests = [digest for segment in chain.segments for digest in segment.digests]
-        return self.entry_ratings().with_decisions(contest_ids, digests)
+        return self.entry_ratings().with_decisions(chain.contest_ids, chain.digests)
 
     @property
     def entry_folder(self) -> str:

@@ -110,4 +110,4 @@ def _rounds(path: Path) -> dict[str, list[str]]:
         return {}
     lake = Lake.open(path)
     chains = {name: Run.open(lake, name).segments() for name in Run.names(lake)}
-    return {name: [digest for one in chain.segments for digest in one.digests] for name, chain in chains.items()}
+    return {name: chain.digests for name, chain in chains.items()}

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ranklake.flows.rating.chain import first_break, n_valid, round_digests
+from ranklake.storage import Chain
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,8 @@ from ranklake.flows.rating.chain import first_break, n_valid, round_digests
 def test_first_break__says_what_happened_to_the_contest(
     at: int, rated: list[str], present: list[str], before: list[str], exclude: list[str], text: str
 ) -> None:
-    chain: Any = SimpleNamespace(segments=[SimpleNamespace(contest_ids=rated)])
+    segment: Any = SimpleNamespace(contest_ids=rated)
+    chain = Chain((segment,), (), "")
     dataset: Any = SimpleNamespace(contests=pa.table({"contest_id": present}))
     assert first_break(at, chain, dataset, before, exclude) == text
 
