@@ -10,8 +10,6 @@ from importlib import import_module
 
 from .core.system import System
 
-__all__ = ["SYSTEMS"]
-
 
 class _Systems(MutableMapping[str, System]):
     """Systems by name. Those of ``modules``, by name, are the ``SYSTEM`` of a module in :mod:`.systems`."""

@@ -28,8 +28,6 @@ from .core.standings import Floats, Ints, Rounds
 from .core.system import Outcome, PerformanceLaw, Prior, System, select_rows
 from .core.waves import Waves
 
-__all__ = ["PARTS", "SCORES", "SMOOTHING", "is_warm", "report_compiled", "serve", "warm", "warm_part"]
-
 PARTS = ("large", "small")  # of a system
 SCORES = "metrics"  # the kernels of `evaluate` and `search`
 SMOOTHING = "smoothing"  # the kernels of `smooth_history` and `smooth`

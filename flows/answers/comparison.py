@@ -13,8 +13,6 @@ import pyarrow as pa
 
 from .index_rows import IndexRows
 
-__all__ = ["compare"]
-
 _Places = tuple[int, dict[str, int]]  # number of a round, and the places of players
 _Teams = dict[str, str]  # the team of each player
 

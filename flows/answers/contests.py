@@ -16,8 +16,6 @@ from .index_rows import IndexRows
 from .leaderboard import Page
 from .source import HistoryRows
 
-__all__ = ["MOST_GAME_ROWS", "changes", "contest", "contests", "history"]
-
 MOST_GAME_ROWS = 1_000  # of a page of a period of games
 _OF_CONTEST = ("contest_id", "name", "url", "time_seconds", "n_players")
 

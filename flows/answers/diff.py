@@ -14,8 +14,6 @@ from ranklake.storage import LakeError
 
 from ..results.ranks import among
 
-__all__ = ["QUANTILES", "Migration", "compare_boards"]
-
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 _COLUMNS = ("rating", "place", "percentile", "n_rounds")
 

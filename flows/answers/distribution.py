@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 
 from ..results.ranks import active_since as were_active
 
-__all__ = ["MOST_BINS", "Distribution", "distribution", "distribution_of", "nice_width"]
-
 MOST_BINS = 2_000
 _BINS = 50  # at least, by default, before the width is rounded up
 _QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)

@@ -23,8 +23,6 @@ from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
 from ..results.titles import TitlesChoice
 
-__all__ = ["Explanation", "explain"]
-
 
 @dataclass(frozen=True, slots=True)
 class Explanation:

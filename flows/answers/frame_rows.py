@@ -17,8 +17,6 @@ from ..results.display import Display
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import NONE
 
-__all__ = ["FrameRows"]
-
 
 class FrameRows:
     """The rounds of a frame; handles are the texts of the players' names.

@@ -10,8 +10,6 @@ import pyarrow as pa
 from ranklake.storage.datasets.tables.aliases import Alias, turning_point
 from ranklake.storage.names.hints import hint
 
-__all__ = ["Handles", "NoPlayerError"]
-
 
 class NoPlayerError(LookupError):
     """There is no player with a handle.

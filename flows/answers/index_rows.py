@@ -24,9 +24,6 @@ from ..results.titles import Titles
 if TYPE_CHECKING:
     from ..results.display import Display
 
-__all__ = ["IndexRows"]
-
-
 _STATE = {"rating": float, "mu": float, "sigma": float, "n_rounds": np.int32, "max_rating": float}
 
 

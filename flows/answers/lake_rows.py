@@ -24,8 +24,6 @@ from ..results.smoothed import RunSmoothing
 from ..results.states import NO_END, States, board_table, known_ends
 from ..results.titles import TitlesChoice
 
-__all__ = ["LakeRows"]
-
 _OPPONENT = pa.field("opponent", pa.int32())
 
 

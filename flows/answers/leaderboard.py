@@ -22,19 +22,6 @@ from ..results.states import NO_END
 from .kept import Kept
 from .source import Rows
 
-__all__ = [
-    "DEVIATIONS",
-    "MOST_KEPT",
-    "ORDERS",
-    "Group",
-    "Leaderboard",
-    "Page",
-    "all_time_leaderboard",
-    "first_end",
-    "kept_boards",
-    "leaderboard",
-]
-
 MOST_KEPT = 256 << 20  # bytes of what is computed for requests: leaderboards of earlier times, rows of filters
 _OVERHEAD = 4096  # bytes of a key and of the objects
 DEVIATIONS = 2.0  # of all time, by default: a level that the skill reached with a probability of 98 %

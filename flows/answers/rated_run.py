@@ -36,8 +36,6 @@ from .leaderboard import first_end, leaderboard
 if TYPE_CHECKING:  # imports kernels
     from .lake_rows import LakeRows
 
-__all__ = ["RatedRun"]
-
 _HISTORY = [*ROUNDS.names, "name", "time_seconds", "n_players", "rating", "team", "opponent"]
 
 

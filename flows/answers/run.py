@@ -21,12 +21,10 @@ from ..results.states import States
 from . import comparison, contests
 from .contests import changes, history
 from .distribution import distribution_of
-from .handles import Handles, NoPlayerError
+from .handles import Handles
 from .index_rows import IndexRows
 from .kept import Kept
 from .leaderboard import Group, Leaderboard, Page, kept_boards, leaderboard
-
-__all__ = ["NoPlayerError", "PublishedRun", "open_published"]
 
 _HISTORY = (
     "round_index", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before", "rating", "team",

@@ -17,8 +17,6 @@ from ..results.display import Display
 from ..results.player_names import candidate_names
 from .rated_run import RatedRun
 
-__all__ = ["members_of", "predict_run"]
-
 
 def predict_run(
     lake: Lake,

@@ -14,8 +14,6 @@ from ..results.states import States
 if TYPE_CHECKING:  # kernels are imported for computed ratings only
     from ..results.display import Display
 
-__all__ = ["HistoryRows", "Rows"]
-
 
 class Rows(Protocol):
     """The rated rounds of one history, for leaderboards."""

@@ -14,8 +14,6 @@ import click
 from .terminal.output import print_line, write_utf8
 from .terminal.process import escape_logs, interruptible, print_traceback, print_usage
 
-__all__ = ["LazyGroup", "cli", "main"]
-
 # By command: module, attribute, and a line of at most 61 characters.
 SECTIONS = {
     "Ingest and correct": {

@@ -20,17 +20,6 @@ from ranklake.storage.datasets.tables.teams import Teams
 from ranklake.storage.lake.parquet import metadata_of
 from ranklake.storage.lake.schemas import ROUNDS
 
-__all__ = [
-    "HALVES",
-    "ContestFacts",
-    "check_contests",
-    "concat_rounds",
-    "places_among_rated",
-    "refuse_games",
-    "to_ragged",
-    "to_table",
-]
-
 HALVES = (0.5, -0.5)
 """Advantages of both players of a game, in shares of the advantage of the first one."""
 

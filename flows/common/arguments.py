@@ -19,8 +19,6 @@ import numpy as np
 
 from .text import described
 
-__all__ = ["check_names", "checked"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["available_cpus"]
-
 
 def available_cpus() -> int:
     """Processors that this process may run on; where the platform has no affinity (macOS, Windows), all of them."""

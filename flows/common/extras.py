@@ -9,8 +9,6 @@ from types import ModuleType
 
 from ranklake.storage.lake.remedies import install_extra
 
-__all__ = ["MissingExtraError", "need", "panics_as_errors"]
-
 
 class MissingExtraError(ImportError):
     """A package of an extra is not installed; the message has the command that installs it."""

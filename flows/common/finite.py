@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["finite_json", "finite_rows"]
-
 Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 
 

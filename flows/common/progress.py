@@ -9,8 +9,6 @@ import math
 import time
 from collections.abc import Callable
 
-__all__ = ["Pace", "ProgressCallback", "ProgressLog", "in_parts", "not_shown", "time_left"]
-
 ProgressCallback = Callable[[int, int | None, str], None]
 """Called with the finished amount, the total amount (None if unknown), and a message."""
 

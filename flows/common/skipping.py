@@ -22,24 +22,6 @@ from ranklake.storage import Dataset
 from .adapters import ContestFacts
 from .text import count
 
-__all__ = [
-    "ALL_TIED",
-    "ANY_SYSTEM",
-    "IN_COMMAND",
-    "IN_PYTHON",
-    "NOBODY_RATED",
-    "ONE_PARTICIPANT",
-    "REASONS",
-    "TWO_TIED",
-    "Skipping",
-    "count_ignored",
-    "count_reasons",
-    "differ",
-    "ignored_lines",
-    "reasons_of",
-    "skipped_text",
-]
-
 ONE_PARTICIPANT, ALL_TIED, TWO_TIED, NOBODY_RATED = 1, 2, 3, 4
 REASONS = {
     ONE_PARTICIPANT: "one participant only",

@@ -22,25 +22,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Container, Mapping
 
-__all__ = [
-    "LONGEST_CELL",
-    "LONGEST_MESSAGE",
-    "LONGEST_QUOTED",
-    "MAX_MARKS",
-    "byte_size",
-    "cell",
-    "count",
-    "described",
-    "json_visible",
-    "markdown",
-    "message",
-    "quoted",
-    "slug",
-    "spreadsheet",
-    "visible",
-    "with_reasons",
-]
-
 LONGEST_CELL = 200  # terminal columns of a table's cell, also with --wide and on a pipe
 LONGEST_MESSAGE = 4_000  # characters of an error, a note or a line of a log
 LONGEST_QUOTED = 60  # characters of a value inside a message

@@ -19,23 +19,6 @@ if TYPE_CHECKING:  # the options of the command import this module
     import numpy as np
     import numpy.typing as npt
 
-__all__ = [
-    "AGES",
-    "FIRST_SECOND",
-    "LAST_SECOND",
-    "SMALLER_FROM",
-    "TIME_RULE",
-    "NoTimeError",
-    "are_milliseconds",
-    "count_until",
-    "iso_seconds",
-    "parse_span",
-    "parse_time",
-    "span_pattern",
-    "spelled",
-    "utc",
-]
-
 AGES = "dwy"  # units of the time since a contest
 FIRST_SECOND, LAST_SECOND = -62_135_596_800, 7_258_118_399  # numbers are seconds of the years 1 to 2199
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -18,8 +18,6 @@ from typing import Any
 
 from ..common.cpus import available_cpus
 
-__all__ = ["CHILD", "SHARED", "Child", "discard", "end", "started_ahead", "take"]
-
 # The child has the import path of this process, without its working directory.
 CHILD = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from ranklake.rating_kernels.warm import serve; serve()"

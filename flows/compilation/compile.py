@@ -29,16 +29,6 @@ from ..common.cpus import available_cpus
 from ..common.progress import time_left
 from . import child_processes as children
 
-__all__ = [
-    "CompileCallback",
-    "announce",
-    "announce_compilation",
-    "compile_everything",
-    "compile_kernels",
-    "compile_parts",
-    "parts_for",
-]
-
 log = logging.getLogger("ranklake.kernels")
 
 

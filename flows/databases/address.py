@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-__all__ = ["DatabaseAddress", "Kind"]
-
 Kind: TypeAlias = Literal["postgresql", "sqlite", "mariadb"]
 
 _KINDS: dict[str, Kind] = {

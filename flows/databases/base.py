@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from .address import DatabaseAddress, Kind
 
-__all__ = ["NO_QUERY", "Connection"]
-
 NO_QUERY = "the statement is not a query: it returns no rows; the query must not write"
 
 

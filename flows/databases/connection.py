@@ -9,8 +9,6 @@ from .address import DatabaseAddress
 from .base import Connection
 from .errors import DatabaseError
 
-__all__ = ["Connection", "connect", "transaction"]
-
 
 def connect(url: str | DatabaseAddress, *, read_only: bool = False) -> Connection:
     """Open a connection.

@@ -8,8 +8,6 @@ import pyarrow as pa
 
 from .address import Kind
 
-__all__ = ["CONNECT_SECONDS", "DIALECTS", "WAIT_SECONDS", "Columns", "Dialect", "quote", "text"]
-
 CONNECT_SECONDS = 10  # libpq alone waits as long as the system, minutes
 WAIT_SECONDS = 600  # for another publish
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from ..common.text import message
 
-__all__ = ["UNWRITABLE", "DatabaseError", "database_error"]
-
 UNWRITABLE = {"25006": "the database is read-only: give the address of one that can be written"}
 """The remedies of a connection that writes."""
 

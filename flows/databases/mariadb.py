@@ -20,8 +20,6 @@ from .dialects import CONNECT_SECONDS, WAIT_SECONDS
 from .errors import UNWRITABLE, DatabaseError, database_error
 from .row_batches import as_batches, bounded
 
-__all__ = ["MariaDbConnection"]
-
 PASSWORD, FILE = "MYSQL_PWD", "~/.my.cnf"
 _ROWS = 2**16  # of one insert
 _PARAMETERS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verify_identity")

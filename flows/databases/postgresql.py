@@ -16,8 +16,6 @@ from .base import NO_QUERY, Connection
 from .dialects import CONNECT_SECONDS, WAIT_SECONDS
 from .errors import UNWRITABLE, DatabaseError, database_error
 
-__all__ = ["PostgresConnection"]
-
 T = TypeVar("T")
 _POLL_SECONDS = 0.1  # from Ctrl-C until a statement is cancelled, at most
 _SETTINGS = (

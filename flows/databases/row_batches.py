@@ -10,8 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["as_batches", "bounded", "equal_rows", "united"]
-
 ROWS, VALUES, BYTES = 2**16, 2**20, 2**24  # of a batch, at most; one row may have more bytes
 _FEW = 2**10
 _WIDER = (pa.null(), pa.date32(), pa.timestamp("us"), pa.int64(), pa.float64(), pa.string(), pa.binary())

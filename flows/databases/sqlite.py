@@ -20,8 +20,6 @@ from .dialects import WAIT_SECONDS, quote
 from .errors import UNWRITABLE, DatabaseError, database_error
 from .row_batches import as_batches, bounded
 
-__all__ = ["SqliteConnection"]
-
 MAX_VALUE = 2**26  # bytes of one value, or of one row of a table
 _STEPS = 100_000  # of SQLite, some milliseconds: Python looks for Ctrl-C in between
 # Changes of rows are refused by query_only; statements of virtual tables, which are not executed, have them, too.

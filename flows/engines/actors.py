@@ -14,8 +14,6 @@ from .protocols import EngineError, RemoteCall, WorkersLostError
 from .relay import Chunk, Outbox, Relay, cut, nbytes, needs_relay, size, tree
 from .serialization import Frame, Frames, deserialize, embed, serialize
 
-__all__ = ["ClusterHandle", "DaskActorGroup", "WorkerActor", "one_line"]
-
 T = TypeVar("T")
 
 ROW_SECONDS = 1e-4  # added to the timeout for each row

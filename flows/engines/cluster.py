@@ -25,8 +25,6 @@ from .environment import check_environments, environment
 from .limits import ClusterLimits
 from .protocols import EngineError, WorkersLostError
 
-__all__ = ["Cluster"]
-
 T = TypeVar("T")
 
 PENALTY = 1000  # groups that are added to the count of a lost worker

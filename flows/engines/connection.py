@@ -21,8 +21,6 @@ from ..common.extras import need
 from .actors import one_line
 from .protocols import EngineError
 
-__all__ = ["call_with_timeout", "connect", "disconnect", "import_dask"]
-
 T = TypeVar("T")
 
 PROBE_SECONDS = 2.0  # timeout for each answer to the separate connection

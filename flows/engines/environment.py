@@ -11,8 +11,6 @@ from typing import Any
 
 from .protocols import EngineError
 
-__all__ = ["check_environments", "environment", "machine"]
-
 PACKAGES = ("ranklake", "numpy", "numba", "distributed")
 VECTORS = ("avx512f", "avx2", "sve", "neon")  # the widest decides how sums are cut
 

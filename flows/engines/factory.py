@@ -5,8 +5,6 @@ from __future__ import annotations
 from .limits import ClusterLimits
 from .protocols import Engine
 
-__all__ = ["ENGINES", "choose_engine", "open_engine"]
-
 ENGINES = ("serial", "threads", "dask")
 
 

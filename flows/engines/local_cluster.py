@@ -32,8 +32,6 @@ from ..common.extras import need
 from .connection import call_with_timeout
 from .protocols import EngineError
 
-__all__ = ["DASHBOARD", "WORKER_ENVIRON", "LocalCluster"]
-
 DASHBOARD = "RANKLAKE_DASHBOARD"  # environment variable: the dashboard's port; without it there is none
 HOST = "127.0.0.1"
 SCRATCH = "ranklake-dask-"  # prefix of the names of temporary folders

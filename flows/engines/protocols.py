@@ -8,17 +8,6 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 from .limits import ClusterLimits
 
-__all__ = [
-    "ActorGroup",
-    "DistributedEngine",
-    "Engine",
-    "EngineError",
-    "LocalEngine",
-    "RemoteCall",
-    "Work",
-    "WorkersLostError",
-]
-
 Work = Callable[[int, int], None]
 RemoteCall = tuple[str, tuple[Any, ...]]  # a method's name and its arguments
 

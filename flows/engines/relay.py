@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from .serialization import Frame, Frames
 
-__all__ = ["Chunk", "Outbox", "Relay", "cut", "nbytes", "needs_relay", "size", "tree"]
-
 WINDOW = 4  # chunks on their way to one worker
 CHILDREN = 2
 ALIGNMENT = 64  # bytes, of each frame of a message: kernels would be compiled again for arrays that are not aligned

@@ -7,8 +7,6 @@ from typing import Any, Self
 
 from .protocols import Work
 
-__all__ = ["Serial"]
-
 
 class Serial:
     """Runs all work in the calling thread, ``block_size`` items at a time."""

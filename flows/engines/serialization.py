@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Frame", "Frames", "deserialize", "embed", "serialize"]
-
 # Bytes or arrays of bytes. No memory views: the garbage collector may release one while it is still read
 Frame = Any
 Frames = Sequence[Frame]

@@ -10,8 +10,6 @@ from typing import Any, Protocol, Self, TypeVar
 from ..common.cpus import available_cpus
 from .connection import connect, disconnect, import_dask
 
-__all__ = ["TaskPool", "open_task_pool"]
-
 T = TypeVar("T")
 TIMEOUT_SECONDS = 10.0  # for the connection to a scheduler
 RETRIES = 3  # of a task whose worker died

@@ -9,8 +9,6 @@ from typing import Any, Self
 from ..common.cpus import available_cpus
 from .protocols import Work
 
-__all__ = ["Threads"]
-
 _PIECES = 2  # for each worker; more pieces would balance the work better, but each has a cost
 
 

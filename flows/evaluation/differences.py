@@ -15,8 +15,6 @@ from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 from .evaluate import Evaluation
 from .scores import METRICS, RoundScores
 
-__all__ = ["CONFIDENCE", "LEAST_ROUNDS", "Difference", "best_run", "differences", "half_width", "student_quantile"]
-
 CONFIDENCE = 0.95  # coverage of the intervals
 LEAST_ROUNDS = 3  # minimum for an interval; the quantile is then exact to 1 %
 

@@ -20,8 +20,6 @@ from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter
 from ..execution.team_laws import team_laws
 from .scores import RoundScores, score_rounds
 
-__all__ = ["Entrants", "laws_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Entrants:

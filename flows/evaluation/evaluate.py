@@ -31,8 +31,6 @@ from .games import GameFacts, summary
 from .pieces import PieceScorer, split
 from .scores import METRICS, RoundScores
 
-__all__ = ["SIZES", "Evaluation", "division_of", "evaluate", "rounds_to_skip"]
-
 SIZES = {"2-16": 2, "17-99": 17, "100-199": 100, "200-399": 200, "400-599": 400, "600-799": 600, "800+": 800}
 _PIECE_ROWS = 60_000  # rows of consecutive segments that are scored together
 _DIVISION = re.compile(r"\bdiv(?:ision)?\.?\s*([12])\b", re.IGNORECASE)

@@ -23,8 +23,6 @@ from .differences import CONFIDENCE, differences
 from .evaluate import Evaluation, evaluate, rounds_to_skip
 from .scores import METRICS, is_better
 
-__all__ = ["Evaluations", "WinRate", "check_comparable", "evaluate_runs", "win_rates"]
-
 
 class WinRate(NamedTuple):
     """Percent of some rounds that the first run predicted strictly better; equal rounds count half."""

@@ -21,8 +21,6 @@ from ..compilation.compile import compile_parts
 from ..frames.kinds import to_pandas
 from .entrants import Entrants
 
-__all__ = ["evaluate_history"]
-
 _COLUMNS = ("round_index", "lo", "mu_prior", "n_before")
 
 

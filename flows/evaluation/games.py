@@ -20,8 +20,6 @@ from ranklake.storage import Dataset, LakeError
 from ..common.adapters import HALVES
 from .entrants import Entrants
 
-__all__ = ["LEAST_BEFORE", "GameFacts", "score_games", "summary"]
-
 LEAST_BEFORE = {"everyone": 1, "experienced": 5}
 """Games that both players have played before, at least, by the name of the filter."""
 

@@ -21,8 +21,6 @@ from .entrants import Entrants
 from .games import GameFacts, score_games
 from .scores import RoundScores
 
-__all__ = ["Piece", "PieceScorer", "split"]
-
 _COLUMNS = ("lo", "mu_prior", "sigma_prior", "mu", "n_before")
 
 

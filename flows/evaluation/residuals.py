@@ -23,8 +23,6 @@ from ranklake.rating_kernels.metrics.rank_information import rank_levels
 
 from .entrants import laws_of
 
-__all__ = ["CLASSES", "BinSummary", "Surprises", "breakdowns", "contest_classes", "surprises"]
-
 CLASSES = r"educational|global|div(?:ision)?\.?\s*1\s*\+\s*div(?:ision)?\.?\s*2|div(?:ision)?\.?\s*[1-4]"
 """The words for a contest's class in the names of Codeforces and TopCoder."""
 

@@ -24,8 +24,6 @@ from ranklake.rating_kernels.metrics.metrics import (
 )
 from ranklake.rating_kernels.metrics.rank_information import rank_information
 
-__all__ = ["EXPERIENCE", "METRICS", "SUMMED", "RoundScores", "is_better", "score_rounds"]
-
 PER_ROUND = ("kendall_tau_b", "spearman_rho")
 SUMMED = (*PER_ROW, "rank_information")  # NaN in rounds and for systems without rank information
 METRICS = (*PER_ROW, *PER_ROUND, "rank_information")

@@ -16,8 +16,6 @@ from ranklake.rating_kernels.core.standings import Ints
 from .partition_worker import RoundMetadata, unpack
 from .partitioning import Partitioning
 
-__all__ = ["Batch", "Stage"]
-
 
 class Stage(Enum):
     """How far the driver has come with a batch. A batch of small rounds is never sent."""

@@ -10,8 +10,6 @@ from ..engines.protocols import DistributedEngine, Engine, LocalEngine
 from .local import LocalRater
 from .rater import Rater
 
-__all__ = ["open_rater"]
-
 
 def open_rater(system: System, params: Any, n_players: int, engine: Engine) -> Rater:
     """A rater of newcomers.

@@ -13,8 +13,6 @@ from ..engines.protocols import LocalEngine
 from .rater import BeliefColumns, HandOver
 from .rounds import rate_rounds
 
-__all__ = ["LocalRater"]
-
 T = TypeVar("T")
 
 

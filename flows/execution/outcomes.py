@@ -23,8 +23,6 @@ import numpy as np
 from ranklake.rating_kernels import ConvergenceError, Outcome, Rounds, System
 from ranklake.rating_kernels.core.limits import LARGEST
 
-__all__ = ["RoundError", "check_outcome", "named_error"]
-
 _SHOWN = {
     "mu_prior": "comes with mu",
     "sigma_prior": "comes with sigma",

@@ -28,8 +28,6 @@ from ..engines.protocols import RemoteCall
 from .partitioning import Partition
 from .rater import HandOver
 
-__all__ = ["ActorState", "PartitionWorker", "RoundMetadata", "diffuse", "pack", "unpack", "writable"]
-
 Arrays = list[npt.NDArray[Any]]
 RoundMetadata = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight, perf_ceiling, event, participants
 

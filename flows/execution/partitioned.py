@@ -28,8 +28,6 @@ from .partitioning import Partition, Partitioning, positions
 from .rater import BeliefColumns, HandOver
 from .rounds import check_advantages, check_teams, rate_few, split_batches
 
-__all__ = ["PartitionedRater"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

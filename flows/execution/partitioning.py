@@ -14,8 +14,6 @@ from ranklake.rating_kernels.core.standings import Ints, Longs
 
 from .rater import BeliefColumns
 
-__all__ = ["Partition", "Partitioning", "positions"]
-
 SHARDS_PER_WORKER = 16  # players with neighbouring numbers, who often meet, are spread over all workers
 
 

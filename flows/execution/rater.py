@@ -12,8 +12,6 @@ from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.rating_kernels.core.beliefs import Column
 from ranklake.rating_kernels.core.ragged import Ragged
 
-__all__ = ["BeliefColumns", "HandOver", "Rater"]
-
 T = TypeVar("T")
 
 BeliefColumns = dict[str, Column | Ragged]

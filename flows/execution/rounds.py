@@ -16,8 +16,6 @@ from ..engines.protocols import LocalEngine
 from .outcomes import check_outcome
 from .waves import LEAST_GAMES, are_games, rate_waves
 
-__all__ = ["check_advantages", "check_team_rule", "check_teams", "rate_few", "rate_rounds", "split_batches"]
-
 
 def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: LocalEngine) -> Outcome:
     """Rate consecutive rounds in order; ``beliefs`` is written in place.

@@ -12,8 +12,6 @@ from ranklake.rating_kernels.core.ragged import Ragged
 
 from .rater import BeliefColumns
 
-__all__ = ["select_beliefs"]
-
 
 def select_beliefs(system: System, params: Any, columns: BeliefColumns, rows: npt.NDArray[np.int64]) -> BeliefColumns:
     """The beliefs in some rows of the columns; row -1, and any beyond the last, is a newcomer."""

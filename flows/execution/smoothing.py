@@ -25,8 +25,6 @@ from ranklake.rating_kernels.warm import SMOOTHING, warm_part
 from ..engines.protocols import ActorGroup, DistributedEngine, Engine, EngineError, LocalEngine, WorkersLostError
 from .partition_worker import ActorState, writable
 
-__all__ = ["Checkpoint", "RoundsWorker", "smooth_rounds"]
-
 RECOVERIES = 5  # of one sweep
 
 Checkpoint = tuple[int, Floats]  # number of sweeps, and the means there (`Smoother.mean`)

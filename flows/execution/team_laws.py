@@ -12,8 +12,6 @@ from ranklake.rating_kernels.core.standings import Floats
 from ranklake.rating_kernels.core.system import TeamLaws
 from ranklake.rating_kernels.inference.teams.laws import mean_of_members
 
-__all__ = ["noise_of", "team_laws", "team_prior"]
-
 
 def team_laws(system: System | None, params: Any, teams: Ragged, mu: Floats, sigma: Floats, beta: Floats) -> TeamLaws:
     """The law of each team, given those of the members; a team of one has the law of its member, to the bit.

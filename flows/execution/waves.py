@@ -19,8 +19,6 @@ from ranklake.rating_kernels.core.waves import Waves
 
 from .outcomes import RoundError, check_outcome
 
-__all__ = ["LEAST_GAMES", "are_games", "rate_waves"]
-
 WIDE_SHARE = 0.5  # of the games in wide waves, at least; below it one call is faster than sorting the games
 LEAST_GAMES = 4_000  # games in a wave that threads divide; narrower waves that follow each other are one call
 

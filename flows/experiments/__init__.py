@@ -6,8 +6,6 @@ from importlib import import_module
 
 from .base import Experiment
 
-__all__ = ["EXPERIMENTS", "find_experiment"]
-
 _PACKAGES = {
     "datasets": "papers",
     "accuracy": "papers",

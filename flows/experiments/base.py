@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from .data import History
     from .published import Contender
 
-__all__ = ["Experiment", "ExperimentContext", "Part", "Picture", "Report", "Table", "of_each"]
-
 
 @dataclass(frozen=True, slots=True)
 class ExperimentContext:

@@ -31,18 +31,6 @@ from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
 from ..sources.synthetic import PRESETS, generate
 
-__all__ = [
-    "History",
-    "RatedHistory",
-    "from_file",
-    "from_lake",
-    "name_of",
-    "rate_history",
-    "score_history",
-    "synthetic",
-    "warm",
-]
-
 _COLUMNS = {"tennis_atp.parquet": ("contest=contest_id", "player=player_id", "time=time")}
 _ENDINGS = (
     ".tar", ".tgz", ".txz", ".zip", ".gz", ".bz2", ".zst", ".xz",

@@ -15,19 +15,6 @@ from ranklake.rating_kernels import SYSTEMS
 
 from ..common.configuration.settings import build_params, find_system, parse_settings
 
-__all__ = [
-    "LIKE",
-    "NAMES",
-    "PRINTED",
-    "PRINTED_CONTESTS",
-    "SECONDS",
-    "SHAPES",
-    "TUNED",
-    "Contender",
-    "contenders",
-    "parse_contender",
-]
-
 NAMES = {
     "cf-general": "Codeforces", "topcoder": "TopCoder", "trueskill": "TrueSkill", "elo-mmx": "Elo-MMχ",
     "elo-mmr": "Elo-MMR",

@@ -15,8 +15,6 @@ from ..common.extras import need
 from ..common.text import visible
 from .base import Experiment, Picture, Report, Table
 
-__all__ = ["to_html", "write_report"]
-
 _HUGE = 1e9  # larger numbers are shown in powers of ten
 
 

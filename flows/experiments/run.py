@@ -19,8 +19,6 @@ from .data import History, from_file, from_lake, name_of, synthetic
 from .published import Contender, parse_contender
 from .render import write_report
 
-__all__ = ["ExperimentRequest"]
-
 _SYNTHETIC = "paper"  # the preset for experiments without data
 
 

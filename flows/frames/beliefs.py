@@ -20,8 +20,6 @@ from ..execution.rater import BeliefColumns
 from .kinds import to_pandas
 from .notebook import warn_user
 
-__all__ = ["HasBeliefs", "InitialBeliefs", "PlayerBeliefs", "report_no_common_player"]
-
 _DEFAULT = "elo-mmr"
 
 

@@ -13,8 +13,6 @@ import pyarrow as pa
 from ..common.text import quoted
 from ..sources.columns import plain_column
 
-__all__ = ["arrow_as_pandas", "column_as_arrow", "polars_as_arrow"]
-
 
 def arrow_as_pandas(table: pa.Table) -> pd.DataFrame:
     """A pandas frame with all columns. Nested ones, and those that pandas cannot hold, stay Arrow's."""

@@ -15,8 +15,6 @@ from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 
 from ..execution.team_laws import team_laws
 
-__all__ = ["Entrants", "members_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entrants:

@@ -17,8 +17,6 @@ from .beliefs import HasBeliefs
 from .rating import rate_results
 from .results import Reading, named_columns
 
-__all__ = ["rate_history"]
-
 
 @overload
 def rate_history(

@@ -19,8 +19,6 @@ from ..common.text import described
 from ..sources.columns import plain
 from .conversions import arrow_as_pandas, column_as_arrow, polars_as_arrow
 
-__all__ = ["SUFFIX", "ArrowFrame", "Frame", "PandasFrame", "as_kind", "concat", "free_name", "open_frame", "to_pandas"]
-
 SUFFIX = "_results"  # of a column whose name a new column has
 Rows = npt.NDArray[np.integer]
 

@@ -10,8 +10,6 @@ import pandas as pd
 
 from ..common.text import visible
 
-__all__ = ["titled_table", "warn_user"]
-
 
 def titled_table(title: str, table: pd.DataFrame, decimals: int) -> str:
     """A title and a table with a column ``player`` as HTML; names cannot break it."""

@@ -27,8 +27,6 @@ from .entrants import members_of
 from .notebook import warn_user
 from .prediction import Prediction
 
-__all__ = ["predict", "team_rating"]
-
 
 @checked
 def predict(

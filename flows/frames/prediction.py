@@ -36,8 +36,6 @@ from ..results.titles import NONE
 from .entrants import Entrants
 from .notebook import titled_table
 
-__all__ = ["Prediction"]
-
 MAX_SHOWN = 100  # entrants in a cell of a notebook
 _PAIRS = 1 << 20  # pairs whose chances are in memory at a time
 

@@ -34,8 +34,6 @@ from .beliefs import HasBeliefs, InitialBeliefs, PlayerBeliefs
 from .notebook import warn_user
 from .results import NO_TIMES, Results
 
-__all__ = ["RatedResults", "open_given_engine", "rate_results"]
-
 _VALUES = ("perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
 RECOVERIES = 5  # from the start: a history in memory has no snapshots
 

@@ -26,8 +26,6 @@ from .kinds import Frame, open_frame
 from .notebook import warn_user
 from .winners import OF_WINNERS, double_winners
 
-__all__ = ["NO_TIMES", "Reading", "Results", "find_times", "named_columns"]
-
 NO_TIMES = "the results have no times: name their column, as by time='day', or give no such hyperparameter"
 _ABOUT_RATED = ("rated", "rated_above", "rated_below")
 _READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling", *_ABOUT_RATED)

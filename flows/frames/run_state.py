@@ -19,8 +19,6 @@ from ..execution.rater import BeliefColumns
 from ..rating.chain import required_digests
 from ..results.rated_rounds import check_rated, rated_contests
 
-__all__ = ["RunState"]
-
 
 @dataclass(frozen=True, slots=True)
 class RunState:

@@ -27,8 +27,6 @@ from ..sources.options import Duplicates
 from .rating import open_given_engine
 from .results import NO_TIMES, Reading, Results, named_columns
 
-__all__ = ["SmoothedResults", "smooth_history", "smooth_results"]
-
 _NUMBERS = ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
 
 

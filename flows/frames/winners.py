@@ -13,8 +13,6 @@ from ..sources.base import SourceError
 from ..sources.columns import as_flags, is_blank
 from .kinds import Frame, free_name
 
-__all__ = ["OF_WINNERS", "double_winners"]
-
 OF_WINNERS = ("winner", "loser", "draw")
 """The keys of the columns of such a frame."""
 

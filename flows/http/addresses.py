@@ -5,8 +5,6 @@ from __future__ import annotations
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
-__all__ = ["is_loopback", "same_host", "split_url"]
-
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 

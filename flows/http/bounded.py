@@ -15,8 +15,6 @@ from typing import Any
 import anyio
 import httpcore
 
-__all__ = ["ByteLimitError", "CountedBackend"]
-
 
 class ByteLimitError(Exception):
     """An exchange received more bytes than its limit."""

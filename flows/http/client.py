@@ -18,8 +18,6 @@ from .pace import Clock, Pace
 from .redaction import Secret
 from .transport import ExchangeError, Part, Transport, TransportResponse
 
-__all__ = ["Client", "Clock", "Pace"]
-
 ATTEMPTS = 6  # about a minute of back-off in all; longer faults are left to the next run
 LONGEST_WAIT = 300.0  # seconds; a longer pause is left to the next run
 MAX_BYTES = 2**28

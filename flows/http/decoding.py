@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import zlib
 
-__all__ = ["ACCEPTED", "BodyTooLongError", "CodingError", "Decoder", "DecoderError"]
-
 ACCEPTED = "gzip"  # what a request offers; `identity` needs no offer
 _GZIP = frozenset({"gzip", "x-gzip"})
 _AUTO = 16 + zlib.MAX_WBITS  # the wrapper of gzip, not that of zlib

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 import time
 
-__all__ = ["Clock", "Pace"]
-
 
 class Clock:
     """Time and sleep; tests use their own."""

@@ -12,8 +12,6 @@ import logging
 import re
 from weakref import WeakSet
 
-__all__ = ["Secret"]
-
 REDACTED = "[access token]"
 LEAST_CHARACTERS = 8  # a shorter token would match unrelated text
 _LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy", "httpcore.socks")

@@ -18,8 +18,6 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from .bounded import ByteLimitError, CountedBackend
 from .decoding import ACCEPTED, BodyTooLongError, CodingError, Decoder, DecoderError
 
-__all__ = ["ExchangeError", "Part", "Transport", "TransportResponse"]
-
 KEEP_ALIVE_SECONDS = 5.0
 BEGINNING_BYTES = 1 << 16  # of a body that is only shown in a message
 FRAMING_BYTES = 1 << 20  # headers and the like; beside twice the longest body, for chunks of a few bytes

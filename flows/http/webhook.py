@@ -26,8 +26,6 @@ from .pace import Clock
 from .redaction import Secret
 from .transport import ExchangeError, Transport
 
-__all__ = ["SECRET", "Webhook", "WebhookError", "sign"]
-
 SECRET = "RANKLAKE_WEBHOOK_SECRET"  # environment variable
 ATTEMPTS = 4
 SECONDS = 10.0  # of an attempt, from the connection to the status of the response

@@ -29,8 +29,6 @@ from ..sources.files.text_head import HEAD_BYTES, Head
 from ..sources.lake_tables import DeltaRows, is_delta
 from ..sources.limits import check_width
 
-__all__ = ["AttributesReport", "record_attributes"]
-
 HANDLE = "handle"
 
 _BATCH_ROWS = 2**14

@@ -21,8 +21,6 @@ from ..sources.databases.query import Watermark, read_query
 from .files import ReadContests, check_options, count_contests, ingest_contests
 from .report import FilesReport
 
-__all__ = ["SQL", "QueryReport", "check_query", "ingest_sql"]
-
 SQL = "sql"  # the name of the source
 _OF_FILES = ("input_format", "delimiter", "encoding")
 _FORMAT = 1  # increased by a release that reads the same rows as other contests; all are then read again

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..common.progress import ProgressCallback
-from ..http.client import Client, Clock
+from ..http.client import Client
+from ..http.pace import Clock
 from ..sources.base import SourceError
 from ..sources.limits import MAX_CONTEST_ID, check_length
 from ..sources.sites.documents import Document, Key, Response
 from ..sources.sites.site import DocumentRequest, Site
 from .response_archive import ArchiveEntry, ResponseArchive
-
-__all__ = ["Fetcher", "FolderClient", "fetch"]
 
 T = TypeVar("T")
 SETTLED_SECONDS = 30 * 86_400  # older contests are no longer corrected; only `again` requests them

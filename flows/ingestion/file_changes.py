@@ -23,8 +23,6 @@ from ranklake.storage.lake.errors import MissingError
 from ..sources.base import SourceError
 from ..sources.lake_tables import is_leftover, kind_of, walk
 
-__all__ = ["FileState", "PathChanges", "watch"]
-
 SETTLED_SECONDS = 2.0  # a file that was written to more recently may be half copied; FAT counts time in 2 s
 _NS = 10**9
 

@@ -22,17 +22,6 @@ from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
 from .report import FilesReport
 
-__all__ = [
-    "FILES",
-    "ReadContests",
-    "check_options",
-    "count_contests",
-    "ingest_contests",
-    "ingest_files",
-    "non_default",
-    "read_files",
-]
-
 FILES = "files"  # the name of the source
 # The options of `follow` for files, as in `ingest files`.
 DEFAULTS: dict[str, Any] = {

@@ -21,8 +21,6 @@ from ..sources.games.reading import GamesOptions, read_periods
 from ..sources.games.synthetic import GamesPreset, generate_games
 from .report import SourceReport, counted
 
-__all__ = ["GamesIngested", "ingest_games", "ingest_synthetic_games"]
-
 _NAME = "games"
 
 

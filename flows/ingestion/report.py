@@ -9,8 +9,6 @@ from typing import Literal
 from ..common.text import count
 from ..sources.base import IngestReport, SourceError
 
-__all__ = ["FilesReport", "SourceReport", "counted"]
-
 
 @dataclass
 class SourceReport:

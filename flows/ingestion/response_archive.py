@@ -20,8 +20,6 @@ from ranklake.storage.leases.lease import Lease
 
 from ..sources.sites.documents import Document, Key, Response
 
-__all__ = ["ArchiveEntry", "ResponseArchive"]
-
 _AHEAD = 8  # responses that are prefetched; in a store each takes a round trip
 _BROKEN = "broken"
 _CODEC = "zstd"

@@ -25,8 +25,6 @@ from .report import SourceReport
 from .response_archive import ResponseArchive
 from .update import update_dataset
 
-__all__ = ["KAGGLE", "ingest_kaggle", "ingest_source", "normalise_source", "open_client"]
-
 KAGGLE = "kaggle"
 
 

@@ -20,8 +20,6 @@ from .files import FILES, check_options, count_contests, ingest_files
 from .report import FilesReport, SourceReport
 from .sites import KAGGLE, ingest_kaggle, ingest_source, open_client
 
-__all__ = ["SOURCES", "SourceRequest", "has_contests", "update"]
-
 SOURCES = (*SITES, KAGGLE, FILES, SQL)
 
 

@@ -24,8 +24,6 @@ from ..sources.sites.site import Site
 from .report import SourceReport
 from .response_archive import ResponseArchive
 
-__all__ = ["PlayerNames", "update_dataset"]
-
 
 class _DocumentRecord(msgspec.Struct):
     """The contests that a data set has from one document, and the fingerprint of this document."""

@@ -18,8 +18,6 @@ from ranklake.storage.maintenance.compact import ROWS, compact_dataset, compact_
 
 from ..common.progress import ProgressCallback, not_shown
 
-__all__ = ["Compaction", "OnWait", "compact", "hold_for_maintenance"]
-
 
 @dataclass(frozen=True, slots=True)
 class Compaction:

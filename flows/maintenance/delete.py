@@ -21,8 +21,6 @@ from ..common.text import byte_size, count
 from ..publication.root import delete_published
 from .compact import OnWait, hold_for_maintenance
 
-__all__ = ["Deletion", "delete_dataset", "delete_run", "describe_run"]
-
 
 @dataclass(frozen=True)
 class Deletion:

@@ -17,8 +17,6 @@ from ranklake.storage.leases.holder import lease_holder
 from ..common.text import count
 from ..rating.chain import NUMERICS, first_break, n_valid, required_digests
 
-__all__ = ["Freshness", "freshness", "note", "update_command"]
-
 
 @dataclass(frozen=True, slots=True)
 class Freshness:

@@ -16,8 +16,6 @@ from ..common.text import count
 from ..results.smoothed import RunSmoothing
 from .freshness import Freshness, freshness
 
-__all__ = ["DatasetStatus", "LakeStatus", "RunStatus", "status"]
-
 
 @dataclass(frozen=True, slots=True)
 class DatasetStatus:

@@ -24,8 +24,6 @@ from .freshness import Freshness, update_command
 if TYPE_CHECKING:
     from ..compilation.compile import CompileCallback
 
-__all__ = ["Verifier", "replay"]
-
 _NUMBERS = ("perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
 
 

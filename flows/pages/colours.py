@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 from ..results.titles import Titles
 
-__all__ = ["CONTRAST", "contrast", "legible", "steps", "title_class", "title_styles"]
-
 CONTRAST = 4.5
 LIGHT, DARK = "#f3f4f6", "#1d2129"  # the least favourable background of each theme; site.css has both
 _FIRST_DEPTH, _NEXT_DEPTH = 0.15, 0.07

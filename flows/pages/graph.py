@@ -12,8 +12,6 @@ from ..results.rating_format import RatingFormat
 from .histogram import multiples
 from .names import short
 
-__all__ = ["Player", "history_graph"]
-
 _WIDTH, _HEIGHT = 960, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 10, 28
 _MARGIN = 0.06  # of the range of ratings, above and below

@@ -13,8 +13,6 @@ from ..results.rating_format import RatingFormat
 from ..results.titles import Titles
 from .colours import steps, title_class
 
-__all__ = ["histogram_graph", "multiples", "title_counts"]
-
 _TICKS, _LEVELS = 12, 4
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 960, 320, 8, 32, 34
 

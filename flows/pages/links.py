@@ -14,8 +14,6 @@ from zlib import crc32
 
 from ..common.text import slug
 
-__all__ = ["Links", "ServerLinks", "SiteLinks"]
-
 
 @dataclass(frozen=True, slots=True)
 class SiteLinks:

@@ -7,8 +7,6 @@ from functools import lru_cache
 from ..common.text import visible
 from ..common.times import utc
 
-__all__ = ["LONGEST_NAME", "chance", "day", "short"]
-
 LONGEST_NAME = 80  # characters of a handle or of a contest's name on a page; data.js has the same
 MOST_DAYS = 1 << 16  # in memory as texts: 180 years
 _DAY = 86_400

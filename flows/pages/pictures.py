@@ -12,8 +12,6 @@ from .graph import Player, history_graph
 from .names import short
 from .render import RunFacts, Templates
 
-__all__ = ["badge", "graph", "style_policy"]
-
 _LABEL_COLUMNS = 24  # of the name of a run on a badge
 _PADDING, _COLUMN = 12, 7  # pixels around a text, and of a character of usual width
 _PLAIN = "#2b5797"  # of a badge without a title

@@ -23,8 +23,6 @@ from .links import Links
 from .names import chance, day, short
 from .rows import board_rows, preview_rows, standing_rows
 
-__all__ = ["POLICY", "RunFacts", "Templates", "static_files", "template_files"]
-
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "manifest-src 'self'; base-uri 'self'; form-action 'self'"

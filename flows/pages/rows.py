@@ -19,8 +19,6 @@ from .colours import steps
 from .links import Links
 from .names import chance, day, short
 
-__all__ = ["board_rows", "first_rows", "preview_rows", "standing_rows", "whole_teams"]
-
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]{1,80}").fullmatch  # needs no escape, in HTML and in addresses
 
 Columns = Mapping[str, Sequence[Any]]

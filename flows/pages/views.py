@@ -23,25 +23,6 @@ from .pictures import badge, graph
 from .render import RunFacts
 from .rows import first_rows, whole_teams
 
-__all__ = [
-    "ACTIVE",
-    "BOARD_ROWS",
-    "MOST_GROUPS",
-    "board",
-    "compare",
-    "contest",
-    "contests",
-    "distribution",
-    "facts",
-    "groups",
-    "ladder",
-    "leaderboard",
-    "list_of_contests",
-    "picture",
-    "player",
-    "standings",
-]
-
 BOARD_ROWS = 200  # of a page of the leaderboard
 MOST_CONTESTS = 20_000  # listed, the latest ones
 MOST_GROUPS = 300  # of an attribute on the page of groups

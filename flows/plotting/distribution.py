@@ -22,8 +22,6 @@ from .plots import dates, histogram, is_dated
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["MOMENTS", "QUANTILES", "distribution", "distribution_figure"]
-
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 MOMENTS = 120  # points in time
 YEAR = 365 * 86_400

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from ..results.titles import Titles
 
-__all__ = ["FORMATS", "SERIES", "check_path", "drawing", "encode", "legible", "log_scale", "new_figure", "title_bands"]
-
 FORMATS = ("png", "svg", "pdf")
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555", "#8c564b", "#7f7fff", "#bcbd22")
 """Colours of lines, suitable for colour-blind readers (Okabe and Ito)."""

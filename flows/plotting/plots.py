@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from ..answers.diff import Migration
 
-__all__ = ["MOST_PLAYERS", "comparison_figure", "dates", "histogram", "is_dated", "players_figure"]
-
 MOST_PLAYERS = len(SERIES)
 
 _SIGMAS = 2.0  # of the band around mu

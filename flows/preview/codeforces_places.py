@@ -20,8 +20,6 @@ from ranklake.rating_kernels.inference.win_probability import logistic
 from ..results.display import Display
 from .lattice import Lattice
 
-__all__ = ["codeforces_places"]
-
 _ROUNDING = 1e-6  # of a place: the error of the sums
 
 

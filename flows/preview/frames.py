@@ -35,8 +35,6 @@ from .preview import Preview, Rules, preview_round
 from .run_preview import RunPreview
 from .standings import Standings
 
-__all__ = ["preview"]
-
 
 @checked
 def preview(

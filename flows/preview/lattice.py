@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels import Prior
 
-__all__ = ["Lattice"]
-
 Floats = npt.NDArray[np.float64]
 
 _POINTS = 8  # ratings over which a participant is distributed

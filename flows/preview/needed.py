@@ -27,8 +27,6 @@ from ..execution.rounds import rate_rounds
 from ..execution.selection import select_beliefs
 from ..results.display import Display
 
-__all__ = ["EXACT", "UNKNOWN", "places_needed"]
-
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 

@@ -32,8 +32,6 @@ from ranklake.rating_kernels.inference.win_probability import logistic, normal
 
 from .lattice import Lattice
 
-__all__ = ["PlaceModel"]
-
 Floats = npt.NDArray[np.float64]
 
 _PAIRS = 1 << 20  # pairs whose chances are in memory at a time

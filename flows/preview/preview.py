@@ -31,8 +31,6 @@ from .needed import places_needed
 from .places import PlaceModel
 from .standings import Standings
 
-__all__ = ["COLUMNS", "Preview", "Rules", "preview_round"]
-
 COLUMNS = (
     "place", "handle", "perf", "mu_prior", "sigma_prior", "mu", "sigma", "rating_before", "rating", "change",
     "expected_place", "next_title", "next_title_chance", "next_title_place",

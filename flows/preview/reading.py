@@ -16,8 +16,6 @@ from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
 from .standings import Standings
 
-__all__ = ["standings_from_file"]
-
 _SHOWN = 3  # contests named in an error
 
 

@@ -29,8 +29,6 @@ from ..results.titles import TitlesChoice
 from .preview import Preview, Rules, preview_round
 from .standings import Standings
 
-__all__ = ["RunPreview"]
-
 Longs = npt.NDArray[np.int64]
 
 _NONE = -1

@@ -13,8 +13,6 @@ from ranklake.rating_kernels.core.limits import Limits
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import ROUND_LIMITS, check_places, close_up
 
-__all__ = ["Standings"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standings:

@@ -30,8 +30,6 @@ from ..results.titles import TitlesChoice
 from .index_parts import UNRATED
 from .root import source_digest
 
-__all__ = ["Content"]
-
 _RATED = [name for name in ROUNDS.names if name != "contest_id"]  # taken by round number, for speed
 ALIASES = pa.schema([("handle", pa.string()), ("new", pa.string()), ("since_seconds", pa.int64())])
 _YEARS = (1, 9999)  # of the calendar

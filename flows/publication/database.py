@@ -30,8 +30,6 @@ from .publish import PublishReport
 from .states import State, VersionedContent
 from .updates import update
 
-__all__ = ["publish_to_database"]
-
 _RUN = "run"  # the state with the name of the run
 
 

@@ -17,12 +17,11 @@ import pyarrow.compute as pc
 
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
-from ..databases.connection import Connection, transaction
+from ..databases.base import Connection
+from ..databases.connection import transaction
 from ..databases.dialects import DIALECTS, Columns, quote
 from ..databases.errors import DatabaseError
 from ..databases.row_batches import equal_rows, united
-
-__all__ = ["STATE", "DatabaseTables"]
 
 STATE = "ranklake_state"
 _STAGING = "ranklake_new"

@@ -12,8 +12,6 @@ from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake.errors import UnreachableError
 from ranklake.storage.leases.lease import Lease
 
-__all__ = ["check_clock", "check_lake", "check_store", "describe", "newest_version", "roll_back", "store_options"]
-
 _RETRY_SECONDS = 60  # limit of one request to a store; the default of the library is 180
 _REFUSED = set("#?%[]^|\\") | {chr(code) for code in range(32)}  # the library fails or loses files below such names
 

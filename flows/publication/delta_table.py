@@ -36,8 +36,6 @@ from ranklake.storage.leases.reserve import affordable
 from ..common.extras import panics_as_errors
 from .delta_store import check_clock, check_store, describe, store_options
 
-__all__ = ["PublishedTable"]
-
 _STATE = "ranklake"  # our key in the metadata of a commit
 _KEPT_HOURS = 7 * 24  # retention of older versions
 _UNCHANGED = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})  # operations that do not change the rows

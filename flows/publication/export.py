@@ -28,8 +28,6 @@ from ..common.text import json_visible, spreadsheet, visible
 from ..results.titles import TitlesChoice
 from .content import Content
 
-__all__ = ["FORMATS", "TABLES", "atomic_file", "change_texts", "export_rows", "write_export"]
-
 FORMATS = ("csv", "parquet", "jsonl")
 TABLES = ("ratings", "leaderboard")
 _CHUNK_ROWS = 1 << 16  # rows in memory at a time, and in a row group of Parquet

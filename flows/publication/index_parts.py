@@ -21,8 +21,6 @@ from ranklake.storage.lake.schemas import ROUNDS
 
 from .root import IndexFile
 
-__all__ = ["PART_ROWS", "UNRATED", "Part", "cut", "encode_part", "encode_table", "integers", "read_mapped"]
-
 PART_ROWS = 1 << 20
 _GROWTH = 4  # a part is merged with later rounds as long as it is at most so many times as large
 _COLUMNS = (*(name for name in ROUNDS.names if name != "contest_id"), "rating")

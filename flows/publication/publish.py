@@ -43,8 +43,6 @@ from .updates import update
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
 
-__all__ = ["PublishReport", "publish"]
-
 log = logging.getLogger("ranklake.publish")
 
 

@@ -21,25 +21,6 @@ from ranklake.storage.lake.schemas import FORMAT_VERSION, PUBLISHED
 from ranklake.storage.leases.lease import Lease
 from ranklake.storage.runs.entry_ratings import entry_files
 
-__all__ = [
-    "FOLDER",
-    "INDEX",
-    "LATEST",
-    "LATEST_OF",
-    "OF_EARLIER_RELEASES",
-    "PLAIN",
-    "IndexFile",
-    "IndexManifest",
-    "PartFile",
-    "Root",
-    "delete_published",
-    "index_path",
-    "read_manifest",
-    "read_root",
-    "source_digest",
-    "was_cut_off",
-]
-
 INDEX = "index.json"
 FOLDER = "index"  # of the files of the index, below the published folder of the run
 PLAIN = "latest-"  # the first characters of the names of plain leaderboards, beside the root

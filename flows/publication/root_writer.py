@@ -32,8 +32,6 @@ from .root import (
 )
 from .states import VersionedContent
 
-__all__ = ["RootWriter"]
-
 
 class RootWriter:
     """Writes the plain leaderboard, the index, and the root that names them.

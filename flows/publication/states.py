@@ -23,8 +23,6 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 from ..results.titles import CODEFORCES
 from .content import Content
 
-__all__ = ["PrefixDigests", "State", "VersionedContent", "as_bytes", "digest_of_rows"]
-
 _MEANING = 1  # increased by a release with other rows for the same rounds; all are then published again
 _UNKNOWN = np.iinfo(np.int64).min
 _LISTS = ("players", "contests")

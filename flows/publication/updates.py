@@ -15,8 +15,6 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from .states import State, VersionedContent
 
-__all__ = ["Changes", "Target", "update"]
-
 
 class Target(Protocol):
     """Tables of one run, each with the state that was stored with its rows."""

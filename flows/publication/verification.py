@@ -22,8 +22,6 @@ from .states import VersionedContent
 if TYPE_CHECKING:
     from .delta_table import PublishedTable
 
-__all__ = ["verify_published"]
-
 
 def verify_published(
     lake: Lake, run_name: str, notes: list[str], on_file: Callable[[], None] = lambda: None

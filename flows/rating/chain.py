@@ -11,8 +11,6 @@ from typing import Any
 
 from ranklake.storage import Chain, Dataset
 
-__all__ = ["BESIDE", "NUMERICS", "config_digest", "first_break", "n_valid", "required_digests", "round_digests"]
-
 NUMERICS = 2  # increased by a release that changes the bits of any rating; every run is then rated again
 
 BESIDE = ("exclude", "titles", "display", "accept_rounding")  # keys of run.json outside the configuration digest

@@ -19,8 +19,6 @@ from ..common.skipping import Skipping
 from ..results.titles import TitlesChoice
 from .chain import NUMERICS, config_digest
 
-__all__ = ["RunConfig", "check_dataset_times", "default_run"]
-
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:

@@ -13,8 +13,6 @@ from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 
 from ..results.display import Display
 
-__all__ = ["CurrentRatings", "cut_at"]
-
 
 class CurrentRatings:
     """Follows the outcomes of all rounds.

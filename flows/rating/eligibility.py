@@ -23,8 +23,6 @@ from ranklake.storage.lake.schemas import ENTRY
 from ..results.display import Display
 from .current_ratings import CurrentRatings, cut_at
 
-__all__ = ["Decided", "Eligibility", "Undecided"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -17,8 +17,6 @@ from .rate import rate
 from .report import Progress, RateReport
 from .run_worker import rate_on_worker
 
-__all__ = ["ManyProgress", "rate_many"]
-
 log = logging.getLogger("ranklake.rate")
 
 MAX_PLAYERS = 2_000_000  # maximum number of players whose state one worker may hold (a few GB)

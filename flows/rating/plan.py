@@ -18,8 +18,6 @@ from ..results.titles import Titles
 from .chain import BESIDE, first_break, n_valid, round_digests
 from .config import RunConfig
 
-__all__ = ["Plan"]
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -31,8 +31,6 @@ from .rating_pass import RatingPass
 from .replay import Difference, largest
 from .report import Progress, RateReport
 
-__all__ = ["PlanRunner", "given_up"]
-
 RECOVERIES = 5  # maximum number of consecutive recoveries without a committed round
 
 log = logging.getLogger("ranklake.rate")

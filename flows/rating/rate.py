@@ -33,8 +33,6 @@ from .plan_runner import PlanRunner
 from .report import Progress, RateReport
 from .resolve import refuse_other
 
-__all__ = ["rate"]
-
 
 def rate(
     lake: Lake,

@@ -29,8 +29,6 @@ from .commits.rated_batch import RatedBatch
 from .eligibility import Decided, Eligibility, Undecided
 from .replay import Difference, largest_difference, machines_elsewhere
 
-__all__ = ["RatingPass"]
-
 T = TypeVar("T")
 _Part = tuple[Decided, npt.NDArray[np.uint8], npt.NDArray[np.bool_], Rounds]  # the items of _parts
 

@@ -13,8 +13,6 @@ from ranklake.storage.lake.remedies import remedy_for
 
 from ..engines.environment import machine
 
-__all__ = ["ROUNDING", "Difference", "largest", "largest_difference", "machines_elsewhere"]
-
 ROUNDING = 1e-6  # rating points: far above what rounding adds up to, far below what a person or a title can notice
 
 

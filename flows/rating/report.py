@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from ..common.skipping import skipped_text
 from ..common.text import count, with_reasons
 
-__all__ = ["Progress", "RateReport"]
-
 
 @dataclass(frozen=True, slots=True)
 class Progress:

@@ -18,8 +18,6 @@ from ..common.configuration.presets import Preset, choose_preset, find_preset
 from ..common.configuration.settings import build_params, convert_fields, find_system, parse_settings
 from .config import RunConfig, default_run
 
-__all__ = ["DEFAULT_SYSTEM", "refuse_other", "resolve_runs"]
-
 DEFAULT_SYSTEM = "elo-mmr"
 
 

@@ -29,8 +29,6 @@ from .plan_runner import RECOVERIES, given_up
 from .rate import rate
 from .report import Progress, RateReport
 
-__all__ = ["RunWorker", "rate_on_worker"]
-
 ASK_SECONDS = 0.05  # between two questions of the driver
 ALONE_SECONDS = 10.0  # without a question, after which a worker stops
 

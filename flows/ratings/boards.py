@@ -17,8 +17,6 @@ from ..results.groups import rated_groups
 from ..results.ranks import active_since, places
 from ..results.ranks import among as among_each_other
 
-__all__ = ["groups_of", "leaderboard_of"]
-
 _COLUMNS = ("rating", "mu", "sigma", "n_rounds", "last_time_seconds", "percentile")
 
 

@@ -13,8 +13,6 @@ from ..common.arguments import checked
 from ..frames.kinds import to_pandas
 from .ratings import Ratings
 
-__all__ = ["compare"]
-
 
 @checked
 def compare(

@@ -20,8 +20,6 @@ from ..results.titles import NONE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["distribution_of", "players_of"]
-
 _COLUMNS = ("round_index", "time_seconds", "perf", "mu", "sigma", "rating")
 
 

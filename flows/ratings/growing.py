@@ -22,8 +22,6 @@ from ..execution.rater import BeliefColumns
 from ..frames.beliefs import PlayerBeliefs, report_no_common_player
 from ..frames.kinds import as_kind, concat, open_frame, to_pandas
 
-__all__ = ["GrowingBeliefs", "GrowingHistory"]
-
 T = TypeVar("T")
 Longs = npt.NDArray[np.int64]
 

@@ -21,8 +21,6 @@ from ..results.display import Display
 from ..smoothing.params import params_of
 from ..sources.column_names import Columns
 
-__all__ = ["history_of", "scored_columns", "smoothed_history"]
-
 _REPLACED = ("contest", "player", "lo", "hi", "time", "team")  # keys of results whose values a history has itself
 _OWN = (
     "round_index", "contest", "player", "time_seconds", "lo", "hi", "perf", "mu_prior", "sigma_prior", "mu", "sigma",

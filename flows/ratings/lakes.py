@@ -16,8 +16,6 @@ from ..common.arguments import checked
 from ..results.attributes import player_attributes
 from .ratings import Ratings
 
-__all__ = ["Lake", "Run"]
-
 
 class Lake(StoredLake):
     """The lake at a path or at any address that fsspec knows; see :class:`ranklake.storage.Lake`.

@@ -38,8 +38,6 @@ else:
 
     FrameT = TypeVar("FrameT")  # the type of the frames; Python has defaults from 3.13 on
 
-__all__ = ["FrameT", "PlayerRatings"]
-
 
 class PlayerRatings(Generic[FrameT]):
     """The ratings of all players at one time.

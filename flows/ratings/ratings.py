@@ -39,8 +39,6 @@ from .runs import RunHistory, run_beliefs
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LastRound", "Ratings"]
-
 
 class LastRound(NamedTuple):
     """The last contest that was rated: its round, its name, and its end in UTC seconds (0 if unknown)."""

@@ -19,8 +19,6 @@ from ..results.display import Display
 from ..results.pools import Pools
 from ..results.rated_rounds import rated_contests
 
-__all__ = ["RunHistory", "run_beliefs"]
-
 _FIRST = ("round_index", "contest", "player", "time_seconds")
 _OF_CONTEST = {"time_seconds": 0, "weight": 1.0, "perf_ceiling": math.inf}  # values of a removed contest, or of none
 

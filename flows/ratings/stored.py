@@ -25,8 +25,6 @@ from ..common.configuration.settings import build_params, find_system, params_to
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, open_frame
 
-__all__ = ["FORMAT", "read", "write"]
-
 FORMAT = 1
 _KEY = b"ranklake.ratings"
 _ROUNDS, _ORDER = "rounds", "order"

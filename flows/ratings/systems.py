@@ -11,8 +11,6 @@ from ..common.configuration.hyperparameters import describe
 from ..common.configuration.presets import PRESETS, PresetName
 from ..common.configuration.settings import SystemName, build_params, find_system
 
-__all__ = ["systems"]
-
 
 @checked
 def systems(name: SystemName | PresetName | None = None) -> pd.DataFrame:

@@ -29,8 +29,6 @@ from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 
-__all__ = ["tune"]
-
 
 @checked
 def tune(

@@ -10,8 +10,6 @@ from ranklake.storage import Dataset
 from ranklake.storage.datasets.tables.aliases import NEVER, canonical
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES
 
-__all__ = ["COUNTRY", "attribute_names", "player_attributes", "values_of"]
-
 COUNTRY = "country"  # the attribute that pages show beside the name
 
 

@@ -17,8 +17,6 @@ from ranklake.storage.lake.layout import run_file
 
 from ..common.configuration.settings import build_params, find_system
 
-__all__ = ["Display"]
-
 _DEVIATIONS = finite()["limits"]
 _DIGITS = 3  # significant digits of sigma_init that a displayed rating has
 

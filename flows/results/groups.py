@@ -21,19 +21,6 @@ from ..common.text import quoted
 from .attributes import attribute_names, player_attributes, values_of
 from .ranks import places
 
-__all__ = [
-    "SCALE",
-    "board_values",
-    "check_value",
-    "group_level",
-    "group_rating",
-    "group_ratings",
-    "group_table",
-    "groups_of",
-    "has_value",
-    "rated_groups",
-]
-
 SCALE = 400.0  # rating points between odds of ten to one
 _HALVINGS = 80  # of a bracket of less than 1e5 points: to the last bit
 

@@ -14,8 +14,6 @@ from ranklake.rating_kernels.core.system import check_value
 from ..compilation.compile import announce_compilation
 from .display import Display
 
-__all__ = ["idle_rating"]
-
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 

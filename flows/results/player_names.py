@@ -15,8 +15,6 @@ from ranklake.storage.names.search import Search
 from ..common.times import spelled
 from .rating_format import RatingFormat
 
-__all__ = ["PlayerHistory", "alias_note", "candidate_names", "new_names"]
-
 
 @dataclass(frozen=True, slots=True)
 class PlayerHistory:

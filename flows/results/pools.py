@@ -16,8 +16,6 @@ from ranklake.storage.datasets.tables.games import GAMES_KIND
 
 from ..common.text import count
 
-__all__ = ["Pools", "pools_line"]
-
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 _MOST_SHOWN = 3  # sizes of pools in a line

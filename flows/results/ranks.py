@@ -8,8 +8,6 @@ import pyarrow as pa
 
 from ranklake.storage import LakeError
 
-__all__ = ["active", "active_since", "among", "are_active", "last_end", "percentiles", "places"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -24,8 +24,6 @@ from .titles import Titles
 if TYPE_CHECKING:
     from .display import Display
 
-__all__ = ["LeaderboardBuilder", "check_rated", "iter_shown", "open_rated", "rated_contests"]
-
 
 class LeaderboardBuilder:
     """The state of each player after the rounds of a run, updated with one batch of rounds after the other.

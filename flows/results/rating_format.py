@@ -8,8 +8,6 @@ import numpy as np
 
 from .titles import Titles
 
-__all__ = ["RatingFormat"]
-
 _LARGE = 1e9  # rating points; data.js has the same
 
 

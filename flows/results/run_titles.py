@@ -13,8 +13,6 @@ from ranklake.storage.lake.layout import run_file
 
 from .titles import CODEFORCES, NONE, Titles, TitlesChoice
 
-__all__ = ["default_titles", "titles_of"]
-
 _HOST = "codeforces.com"
 _SCALE = (1000.0, 2000.0)  # mu of a newcomer, rating points; Codeforces' thresholds fit these scales
 

@@ -12,8 +12,6 @@ from ranklake.storage.lake.access.lake import digest_of_facts
 from ranklake.storage.lake.layout import smoothing_folder
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
-__all__ = ["SKILLS", "RunSmoothing", "smoothing_digest"]
-
 SKILLS = ("smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
 NUMERICS = 1  # raise it when a release changes the bits of any smoothing
 

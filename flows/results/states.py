@@ -15,8 +15,6 @@ from ranklake.storage.lake.schemas import PUBLISHED
 from .ranks import percentiles, places
 from .titles import Titles
 
-__all__ = ["NO_END", "States", "board_table", "known_ends"]
-
 NO_END = int(np.iinfo(np.int64).min)  # a latest end that is unknown: times before 1970 are negative
 
 

@@ -16,8 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["AUTO", "BUILT_IN", "CODEFORCES", "COLUMNS", "NONE", "Title", "Titles", "TitlesChoice", "parse_titles"]
-
 AUTO: Literal["auto"] = "auto"  # titles by the default rule
 COLUMNS = ("name", "minimum", "colour")  # of a file of titles
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")

@@ -18,19 +18,19 @@ from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 
-from ..common.progress import ProgressLog
+from ..common.progress import ProgressCallback, ProgressLog
 from ..common.text import markdown, message
 from ..engines.factory import choose_engine, open_engine
 from ..http.webhook import Webhook
 from ..ingestion.report import SourceReport
-from ..ingestion.source_update import SourceRequest
+from ..ingestion.source_update import SourceRequest, has_contests
 from ..ingestion.source_update import update as bring_in
 from ..publication.publish import PublishReport
 from ..rating.config import RunConfig
 from ..rating.report import RateReport
 from ..rating.resolve import resolve_runs
 from .flow_errors import plain_errors, reschedules
-from .follow import Followed, ProgressCallback, has_contests, has_ratings, publish_rated, rate_shown
+from .follow import Followed, has_ratings, publish_rated, rate_shown
 from .notices import Notice, Notifier, notice_of
 from .pages import best, ingested_page, run_page
 from .parameters import (

@@ -9,8 +9,6 @@ from ..databases.errors import DatabaseError
 from ..engines.protocols import EngineError
 from ..sources.base import SourceError
 
-__all__ = ["expected"]
-
 
 def expected(error: Exception) -> bool:
     """Whether an error has a message for users; any other error is a bug."""

@@ -28,8 +28,6 @@ from ..databases.errors import DatabaseError
 from ..sources.base import SourceError
 from .expected_errors import expected
 
-__all__ = ["RETRY_SECONDS", "Rescheduled", "plain_errors", "reschedules"]
-
 RETRY_SECONDS = [60.0, 300.0, 900.0]  # the HTTP client has already retried for a minute
 RETRYABLE = (SourceError, DatabaseError, LeaseHeldError)  # a site recovers, a file is repaired, another writer ends
 _LOGGED = "_ranklake_logged"  # attribute of an error that is in the log of the run

@@ -28,19 +28,6 @@ from ..rating.config import RunConfig
 from ..rating.rate import rate
 from ..rating.report import RateReport
 
-__all__ = [
-    "FollowReport",
-    "Followed",
-    "ProgressCallback",
-    "Show",
-    "catch_up",
-    "follow",
-    "has_contests",
-    "has_ratings",
-    "publish_rated",
-    "rate_shown",
-]
-
 Show = Callable[[str, str], AbstractContextManager[ProgressCallback]]  # the work, and the units of its progress
 
 

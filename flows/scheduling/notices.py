@@ -19,8 +19,6 @@ from ..ingestion.report import FilesReport, SourceReport
 from ..publication.root import read_manifest
 from .follow import Followed
 
-__all__ = ["KIND", "CommandError", "Notice", "Notifier", "notice_of"]
-
 KIND = "ratings.changed"
 COMMAND_SECONDS = 600.0
 _MOST_PENDING = 1000  # undelivered notices that are kept

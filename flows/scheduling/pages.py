@@ -17,8 +17,6 @@ from ..common.text import markdown as escape
 from ..ingestion.report import SourceReport
 from ..publication.root import LATEST
 
-__all__ = ["best", "ingested_page", "run_page"]
-
 MOST = 50  # rejected contests that are listed
 
 

@@ -21,23 +21,6 @@ from ..engines.factory import ENGINES
 from ..http.webhook import Webhook
 from ..ingestion.source_update import SOURCES, SourceRequest
 
-__all__ = [
-    "Database",
-    "DatasetName",
-    "Engine",
-    "FileOptions",
-    "FilePath",
-    "LakeUrl",
-    "OnChange",
-    "RunName",
-    "Source",
-    "Target",
-    "Workers",
-    "check_target",
-    "open_lake",
-    "source_request",
-]
-
 _OF_DATABASE, _OF_TARGET = ("url", "query", "watermark"), ("url", "schema", "prefix")
 
 

@@ -19,7 +19,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 
-from ..answers.run import NoPlayerError, PublishedRun
+from ..answers.handles import NoPlayerError
+from ..answers.run import PublishedRun
 from ..common.text import quoted
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
 from .messages.data_files import data_file
@@ -36,8 +37,6 @@ from .state.events import Listeners
 from .state.metrics import Metrics
 from .state.served_runs import ServedRuns
 from .state.workers import Workers
-
-__all__ = ["create_app"]
 
 _LOG = logging.getLogger(__name__)
 _API = "/api/v1/runs"

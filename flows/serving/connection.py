@@ -16,8 +16,6 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from .messages.problems import Problem
 
-__all__ = ["BOUNDS", "Bounds", "Connection", "connection_type"]
-
 _HEAD, _BODY = "head", "body"
 _LINGER_SECONDS = 2.0  # in which the rest of a refused request is discarded, as a reset would discard the answer
 _LOOKS = 4  # at a connection, within the shortest time

@@ -7,24 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ..answers.handles import NoPlayerError
 from ..answers.leaderboard import ORDERS, Group, Page
-from ..answers.run import NoPlayerError, PublishedRun
+from ..answers.run import PublishedRun
 from .messages.parameters import Parameter
 from .messages.problems import Problem
 from .messages.rendering import FORMATS, Rows
-
-__all__ = [
-    "ENDPOINTS",
-    "MOST_COMPARED",
-    "MOST_HANDLES",
-    "MOST_ROWS",
-    "MOST_SEARCHED",
-    "Endpoint",
-    "Moved",
-    "group_of",
-    "many_players",
-    "no_contest",
-]
 
 MOST_HANDLES = 200
 MOST_COMPARED = 20

@@ -8,8 +8,6 @@ from typing import Any
 
 from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint
 
-__all__ = ["openapi"]
-
 _PROBLEM = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],

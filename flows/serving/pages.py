@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from ..answers.run import NoPlayerError, PublishedRun
+from ..answers.handles import NoPlayerError
+from ..answers.run import PublishedRun
 from ..pages import views
 from ..pages.colours import title_styles
 from ..pages.links import ServerLinks
@@ -27,8 +28,6 @@ from .messages.requests import TEXT, run_of
 from .messages.responses import NOT_KEPT, respond, respond_if_changed
 from .previews import MOST_STANDINGS
 from .state.served_runs import ServedRuns
-
-__all__ = ["PARAMETERS", "ServerPages"]
 
 _HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",

@@ -22,8 +22,6 @@ from .previews import MOST_PREVIEWED, Placed, Previews, standings_of
 if TYPE_CHECKING:
     from ..preview.standings import Standings
 
-__all__ = ["FORM", "changes", "read_form", "read_standings"]
-
 _MOST_FIELDS = 10
 _PARTS = re.compile(rb"(?s)(?:%[0-9A-Fa-f]{2}|.){1,65536}")  # no escape is cut
 _PLACED = re.compile(r"(?:=|[Tt]-?)?(\d{1,9})(?:[.):=]|st|nd|rd|th)?\s+(\S.*)").fullmatch

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..preview.run_preview import RunPreview
     from ..preview.standings import Standings
 
-__all__ = ["MOST_CACHED", "MOST_PREVIEWED", "MOST_STANDINGS", "Placed", "Previews", "standings_of"]
-
 MOST_CACHED = 64 << 20  # bytes of previews
 MOST_PREVIEWED = 50_000  # participants
 MOST_STANDINGS = 8 << 20  # bytes of a request

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from .connection import Bounds
 
-__all__ = ["http_server", "serve"]
-
 _GRACE_SECONDS = 5  # for requests under way when the server is stopped
 # uvloop accepts one connection of a socket between two rounds of requests, so that under load new clients of one socket
 # waited for seconds.

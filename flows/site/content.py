@@ -18,8 +18,6 @@ from ..publication.content import Content
 from ..publication.states import digest_of_rows
 from ..results.attributes import COUNTRY, attribute_names, values_of
 
-__all__ = ["SiteContent", "digest"]
-
 _MEANING = 1  # increased by a release with other data for the same rounds; all are then written again
 _DIGEST_BYTES = 10  # of a file's name
 _ABOUT = ("contest_id", "name", "url", "time_seconds", "n_players")

@@ -36,8 +36,6 @@ from .shards import (
 )
 from .writer import SiteFiles, compress
 
-__all__ = ["SiteParts"]
-
 FIRST_ROWS = 100  # of the leaderboard on the first page of the site
 PACKED_PAGES = 50  # of the leaderboard that are also written compressed
 CONTEST_ROWS = 50  # of the standings on a contest's page; a script adds the others

@@ -20,8 +20,6 @@ from .parts import SiteParts
 from .shards import encode
 from .writer import SiteFiles
 
-__all__ = ["SiteReport", "publish_site"]
-
 FORMAT = 1
 MAX_ROUNDS = 200_000
 

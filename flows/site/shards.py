@@ -19,21 +19,6 @@ import pyarrow as pa
 
 from .content import Round, SiteContent
 
-__all__ = [
-    "HISTORY",
-    "PAGE_ROWS",
-    "board_pages",
-    "contest_rows",
-    "encode",
-    "fold",
-    "history_shards",
-    "levels",
-    "numbers",
-    "search_buckets",
-    "search_lists",
-    "shard_count",
-]
-
 HISTORY = ("contest", "place", "perf", "sigma", "change", "margin")  # columns of a player; also "team", with teams
 PAGE_ROWS = 1_000  # of a page of the leaderboard
 _SHARD_ROWS = 4_096  # participations in a file of histories, about

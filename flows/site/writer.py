@@ -24,8 +24,6 @@ import pyarrow as pa
 
 from ranklake.storage import Lake, LakeError, MissingError
 
-__all__ = ["SiteFiles", "compress"]
-
 MARKER = "ranklake-site.json"  # written first: the folder is a site
 SWITCH = "index.html"
 SHARED = ("data", "contests", "static")  # folders of files whose names have digests

@@ -13,8 +13,6 @@ from ranklake.rating_kernels.systems.elo_mms import EloMMS
 
 from ..common.configuration.settings import convert_fields
 
-__all__ = ["estimated_of", "params_of", "settings_of"]
-
 _SHARED = (
     "tie_mode", "mu_init", "sigma_init", "practice", "practice_rounds", "team", "team_noise", "credit",
 )  # fmt: skip

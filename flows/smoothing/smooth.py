@@ -33,8 +33,6 @@ from ..results.rated_rounds import check_rated
 from ..results.smoothed import smoothing_digest
 from .params import params_of
 
-__all__ = ["SmoothReport", "smooth_run"]
-
 OnSweep = Callable[[int, float, float], None]
 """Called after a sweep with its number and its largest changes: of a round's mean, of two players' difference."""
 

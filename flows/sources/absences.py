@@ -19,16 +19,6 @@ import pyarrow.compute as pc
 from ..common.text import quoted
 from .columns import Bools, Longs, as_numbers, decoded, is_blank, is_text
 
-__all__ = [
-    "Absent",
-    "absences_in_words",
-    "as_places",
-    "counted_from_zero",
-    "counts_from_zero",
-    "is_absence",
-    "remedy_for",
-]
-
 Absent = Literal["error", "last", "drop", "none"]
 
 # Words of result lists: of motor and other races, athletics, swimming, golf; missing values of programs.

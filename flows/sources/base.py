@@ -12,19 +12,6 @@ from ranklake.storage.datasets.tables.contests import Contest
 
 from ..common.text import count, message, quoted
 
-__all__ = [
-    "LONGEST_PLACE",
-    "Duplicate",
-    "EmptyContestError",
-    "IngestReport",
-    "LeftOut",
-    "OnError",
-    "Order",
-    "SourceError",
-    "contest_number",
-    "filter_contests",
-]
-
 _LABELS = 5  # labels of rows in an error
 LONGEST_PLACE = 300  # characters of the id of a contest, and of an address or a member, in an error
 

@@ -11,8 +11,6 @@ from typing import Any
 from ..common.text import quoted
 from .base import SourceError
 
-__all__ = ["KEYS", "OTHER_KEYS", "Columns", "near_column", "plain_name"]
-
 MAX_LISTED = 12  # ignored columns in one line
 OTHER_KEYS = {"time_seconds": "time", "contest_name": "name"}  # other names of keys
 OWN = {"time": ("time",), "name": ("name",)}  # further names of a key beside its default

@@ -12,24 +12,6 @@ import pyarrow.compute as pc
 
 from .base import SourceError
 
-__all__ = [
-    "Bools",
-    "Longs",
-    "as_flags",
-    "as_names",
-    "as_numbers",
-    "check_text",
-    "decoded",
-    "is_blank",
-    "is_text",
-    "kind_in_words",
-    "numbers_from_text",
-    "plain",
-    "plain_column",
-    "plain_types",
-    "without_invalid",
-]
-
 Bools = npt.NDArray[np.bool_]
 Longs = npt.NDArray[np.int64]
 

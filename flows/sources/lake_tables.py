@@ -25,8 +25,6 @@ from .limits import check_width
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-__all__ = ["DeltaRows", "LakeTable", "is_delta", "is_leftover", "kind_of", "lake_table_of", "walk"]
-
 Kind = Literal["delta", "iceberg", "hudi", "spark", "ranklake"]
 
 _TITLES: dict[Kind, str] = {

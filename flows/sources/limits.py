@@ -16,18 +16,6 @@ from ranklake.storage.datasets.tables.contests import Contest
 
 from .base import SourceError
 
-__all__ = [
-    "BoundedReader",
-    "Limits",
-    "are_short",
-    "byte_count",
-    "check_contest",
-    "check_length",
-    "check_participants",
-    "check_width",
-    "rule_of_rated",
-]
-
 # Limits of stored texts. The longest real handle has 128 characters, the longest real name of a contest 111.
 MAX_HANDLE = MAX_CONTEST_ID = 1_024
 MAX_NAME = 4_096

@@ -13,8 +13,6 @@ from .column_names import Columns
 from .limits import Limits
 from .time_columns import check_time_format
 
-__all__ = ["FORMATS", "Duplicates", "ReadOptions", "check_delimiter", "check_encoding"]
-
 Duplicates = Literal["error", "best", "last"]
 FORMATS = ("csv", "tsv", "jsonl", "json", "parquet")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}

@@ -11,8 +11,6 @@ from ranklake.rating_kernels.core.standings import StandingsError, check_places
 
 from .columns import Bools, Longs
 
-__all__ = ["WITHOUT_PLACE", "Ints", "check_standings", "dropped_rows", "places_of", "ranks_of_scores", "repeated_rows"]
-
 WITHOUT_PLACE = "a participant without a place shares the last places, or has no row"
 
 Ints = npt.NDArray[np.int32]

@@ -14,8 +14,6 @@ from .columns import Bools, Longs
 from .places import ranks_of_scores
 from .result_table import ResultTable
 
-__all__ = ["Ranks", "ranks_of"]
-
 _NOUNS = {"rank": "place", "score": "score"}
 _LOOKED_AT = 100  # rows whose values a message may name
 

@@ -23,8 +23,6 @@ from .options import ReadOptions
 from .places import WITHOUT_PLACE, Ints, check_standings, dropped_rows, places_of, repeated_rows
 from .time_columns import as_seconds
 
-__all__ = ["ResultTable", "encode"]
-
 INT32 = np.iinfo(np.int32)
 _SIDES = (("above", -math.inf), ("below", math.inf))  # sides of a range of ratings, and the value for none
 

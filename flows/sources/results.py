@@ -27,8 +27,6 @@ from .ranks import Ranks, ranks_of
 from .result_table import ResultTable, encode
 from .teams import Teams
 
-__all__ = ["ResultRounds", "contests_from_results", "rounds_from_results", "with_contest"]
-
 CHUNK_ROWS = 2**16  # rows whose names are gathered at a time: this bounds the memory and the cost of a small contest
 
 

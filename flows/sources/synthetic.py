@@ -26,8 +26,6 @@ import pyarrow as pa
 from ranklake.rating_kernels.core.standings import places_from_ranks
 from ranklake.storage.datasets.tables.contests import Contest
 
-__all__ = ["PRESETS", "Preset", "check_count", "generate", "is_number", "performances", "random_generator"]
-
 Floats = npt.NDArray[np.float64]
 Players = npt.NDArray[np.int64]
 

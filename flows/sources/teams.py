@@ -20,8 +20,6 @@ from .columns import Bools, Longs, as_names, as_numbers
 from .places import Ints, places_of
 from .result_table import ResultTable, encode
 
-__all__ = ["Teams"]
-
 
 class Teams:
     """The teams of all contests of a table.

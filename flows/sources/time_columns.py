@@ -22,8 +22,6 @@ from ..common.times import FIRST_SECOND, LAST_SECOND, SMALLER_FROM, iso_seconds
 from .base import SourceError
 from .columns import Bools, Longs, as_names, as_numbers, check_text, decoded, is_blank, is_text, numbers_from_text
 
-__all__ = ["TIME_FORMATS", "Seconds", "as_seconds", "check_time_format"]
-
 TIME_FORMATS = ("auto", "unix", "unix-ms", "unix-us", "unix-ns", "iso", "yyyymmdd")
 RULE = "a time must be a whole number of UTC seconds, a date such as 2024-01-31 or a timestamp"
 MIXED = "the column mixes numbers and dates; most of its times are"

@@ -12,8 +12,6 @@ from .beliefs import Beliefs, Map, serial_map
 from .standings import Floats, Longs, Rounds
 from .system import Outcome, Prior, System
 
-__all__ = ["Update", "array_system"]
-
 SMALL = 256  # rounds of up to this many participants are rated one after the other in one call
 
 Update: TypeAlias = Callable[[Any, Prior, Rounds], tuple[Any, Any]]

@@ -19,8 +19,6 @@ from .numerics import prefetch
 from .ragged import Ragged
 from .standings import Floats, Ints, Longs
 
-__all__ = ["LANES", "LINE", "NEVER", "Beliefs", "Column", "History", "Map", "Segments", "Store", "serial_map"]
-
 Column = npt.NDArray[Any]
 
 LANES = 4  # factors a vector register

@@ -24,8 +24,6 @@ from uuid import uuid4
 from . import private_files
 from .private_files import is_private
 
-__all__ = ["folders", "is_warm", "mark_warm", "prune", "read", "release", "sources_digest", "write"]
-
 KEPT = 4  # unused subfolders that are not deleted
 UNUSED_SECONDS = 30 * 86400.0  # after which an unused subfolder is deleted
 _DAY = 86400.0

@@ -26,8 +26,6 @@ from numba.extending import intrinsic
 
 from . import cache_folder
 
-__all__ = ["dispatcher", "intrinsic_type", "notify"]
-
 Callback = Callable[[Any], None]  # takes the function in Python
 
 

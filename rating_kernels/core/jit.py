@@ -24,8 +24,6 @@ from collections.abc import Callable
 from functools import cached_property, partial, update_wrapper
 from typing import Any
 
-__all__ = ["Kernel", "exact", "inner_exact", "inner_kernel", "inner_strict", "intrinsic", "kernel"]
-
 
 class Kernel:
     """A declared function. A call compiles it, or loads it from the cache, if the types of its arguments are new.

@@ -15,27 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "ADVANTAGE",
-    "LARGEST",
-    "PERF_CEILING",
-    "POINTS",
-    "SHARE",
-    "TIME_SECONDS",
-    "WEIGHT",
-    "Limits",
-    "at_least",
-    "choice",
-    "finite",
-    "fraction",
-    "later",
-    "limits_of",
-    "non_negative",
-    "positive",
-    "switch",
-    "whole",
-]
-
 POINTS = "rating points"
 
 # Usual deviations are between 0.08 (the drift of TrueSkill) and 600 points, usual ratings are below 10,000. Scales from

@@ -13,22 +13,6 @@ import numpy as np
 
 from .jit import inner_exact, intrinsic
 
-__all__ = [
-    "C3",
-    "bits_of_float",
-    "exp",
-    "exp_in_registers",
-    "float_of_bits",
-    "fused",
-    "hazard",
-    "hazards",
-    "log1p",
-    "normal_quantile",
-    "one_minus_exp",
-    "prefetch",
-    "upper_hazard",
-]
-
 C3 = math.pi / math.sqrt(3.0)  # a logistic law of standard deviation s has scale s / C3
 
 _LOG2_E = 1.0 / math.log(2.0)

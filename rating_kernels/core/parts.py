@@ -6,8 +6,6 @@ from .jit import inner_exact
 from .standings import RoundColumns
 from .system import Outcome, Prior
 
-__all__ = ["keep_belief", "prior_of", "read_belief", "rounds_part", "rows_part"]
-
 
 @inner_exact
 def rounds_part(rounds, r, stop):

@@ -13,8 +13,6 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["is_private", "read"]
-
 _POSIX = hasattr(os, "geteuid")
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link; a pipe does not wait
 _FOLDER = getattr(os, "O_DIRECTORY", 0)

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Ragged", "from_stored"]
-
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 

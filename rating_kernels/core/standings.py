@@ -21,23 +21,6 @@ import numpy.typing as npt
 from .limits import ADVANTAGE, PERF_CEILING, SHARE, TIME_SECONDS, WEIGHT, Limits
 from .ragged import Ragged
 
-__all__ = [
-    "IN_FIELD",
-    "OUTSIDE",
-    "RATED",
-    "ROUND_LIMITS",
-    "Floats",
-    "Ints",
-    "RoundColumns",
-    "Rounds",
-    "StandingsError",
-    "check_distinct",
-    "check_places",
-    "close_up",
-    "count_events",
-    "places_from_ranks",
-]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

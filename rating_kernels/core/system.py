@@ -28,20 +28,6 @@ from .limits import Limits, limits_of
 from .ragged import Ragged
 from .standings import Floats, Ints, Longs, Rounds
 
-__all__ = [
-    "ConvergenceError",
-    "Map",
-    "Outcome",
-    "PerformanceLaw",
-    "Prior",
-    "Summary",
-    "System",
-    "TeamLaws",
-    "check_limits",
-    "check_value",
-    "select_rows",
-]
-
 
 class ConvergenceError(ArithmeticError):
     """A root was not found to its tolerance, or a result is not finite: the input exceeds double precision.

@@ -17,8 +17,6 @@ import numpy as np
 from .jit import exact
 from .standings import Ints, Longs
 
-__all__ = ["Waves"]
-
 
 @dataclass(frozen=True, slots=True)
 class Waves:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from ..core.jit import inner_exact
 
-__all__ = ["perform_in_rating", "restore_ratings", "to_strengths"]
-
 
 @inner_exact
 def to_strengths(begin, end, advantage, mu, rating):

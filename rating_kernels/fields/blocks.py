@@ -6,8 +6,6 @@ import numpy as np
 
 from ..core.standings import Longs
 
-__all__ = ["BLOCK", "BLOCKS", "block_starts"]
-
 BLOCK, BLOCKS = 2048, 64  # minimum number of terms a partial sum; maximum number of partial sums a round
 
 

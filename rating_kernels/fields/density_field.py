@@ -21,8 +21,6 @@ from ..core.numerics import exp, upper_hazard
 from ..core.standings import Floats
 from .panels import NODES, level_of
 
-__all__ = ["FINER", "accumulate_densities", "integrate"]
-
 FINER = 1.25  # panels are narrower than a logistic sum's by this factor: 32 nodes leave rounding only
 TAIL = 9.5  # deviations beyond which a density is 0: 1e-20
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ..core.jit import exact, inner_kernel
 from ..core.numerics import exp
 
-__all__ = ["DIRECT", "direct_sum", "direct_sums"]
-
 DIRECT = 96  # terms up to which summing them one by one is faster than a table
 
 

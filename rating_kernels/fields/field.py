@@ -27,10 +27,6 @@ from ..core.standings import Floats
 from .blocks import block_starts
 from .panels import NODES, Plan, level_of, panel_at
 
-__all__ = [
-    "NEAR", "Table", "accumulate", "finish", "read_table", "table_start", "table_sum", "tabulate", "tabulate_small",
-]  # fmt: skip
-
 NEAR = 45.0  # a term below e^-45 of its size is replaced by its limit
 GRID = 256  # cells of the table of first guesses
 

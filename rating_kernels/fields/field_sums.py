@@ -20,8 +20,6 @@ from .direct import DIRECT, direct_sums
 from .field import NEAR, read_table, tabulate
 from .panels import HALF_WIDTH, LEVEL_RATIO, extremes, plan_panels
 
-__all__ = ["field_sums", "is_scattered", "scattered_sums"]
-
 FEW = 24  # terms up to which a level has no table
 _PANEL = 400  # terms that can be read in the time of building one panel
 _REACH = NEAR + 4.0 * HALF_WIDTH  # scales: at this distance every panel has the limit of a term

@@ -28,22 +28,6 @@ from ..core.jit import exact, inner_exact, inner_kernel, kernel
 from ..core.numerics import exp, hazard, hazards, upper_hazard
 from ..core.standings import Floats, Longs
 
-__all__ = [
-    "LANES",
-    "NODES",
-    "STRIP",
-    "GaussianField",
-    "Spans",
-    "edge_sums",
-    "layout",
-    "locate",
-    "node_sums",
-    "scan",
-    "series_sum",
-    "spans",
-    "to_series",
-]
-
 DIRECT = 64  # participants up to which sums term by term are faster than a table
 BLOCK = 16  # rows whose terms a root search sums one by one
 NODES = 32  # a panel

@@ -14,11 +14,6 @@ import numpy as np
 from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.standings import Floats, Longs
 
-__all__ = [
-    "HALF_WIDTH", "LEVEL_RATIO", "NODES", "Plan", "check_width", "extremes", "level_of", "panel_at",
-    "plan", "plan_panels",
-]  # fmt: skip
-
 NODES = 32  # of a panel
 HALF_WIDTH = 0.9 * math.pi  # of a panel, over the level's largest rate: the series' error is below 1e-13
 LEVEL_RATIO = 4.0  # largest ratio of rates within one level

@@ -12,13 +12,10 @@ import math
 
 import numpy as np
 
-from ..core.beliefs import serial_map
+from ..core.beliefs import Map, serial_map
 from ..core.jit import exact, kernel
 from ..core.standings import Floats, Longs
-from ..core.system import Map
 from .blocks import BLOCK, block_starts
-
-__all__ = ["direct_worse_sums", "worse_sums"]
 
 DIRECT = 200  # players up to which sums term by term are faster than the scan
 NODES = 20  # of a panel: the interpolation error is below 1e-12 of the sum

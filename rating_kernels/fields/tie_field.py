@@ -17,8 +17,6 @@ from .field import read_table, tabulate_small
 from .field_sums import field_sums
 from .panels import check_width, extremes, plan
 
-__all__ = ["sum_ties", "tied_sums"]
-
 
 def tied_sums(mu: Floats, rate: Floats, weight: Floats, first: Longs, map: Map) -> Floats:
     """``S`` (:func:`.field_sums.field_sums`) over each player's own tie group, including the player.

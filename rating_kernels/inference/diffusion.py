@@ -5,8 +5,6 @@ from __future__ import annotations
 from ..core.beliefs import NEVER
 from ..core.jit import inner_exact
 
-__all__ = ["elapsed_days", "practice_gain"]
-
 _DAY = 86400.0
 
 

@@ -16,8 +16,6 @@ from ..core.limits import POINTS, choice, finite, later, non_negative, positive
 from ..core.standings import Floats
 from ..core.system import Prior, check_limits
 
-__all__ = ["EloMMParams", "Rates", "delta", "rates", "sigma_limit"]
-
 
 @dataclass(frozen=True, slots=True)
 class EloMMParams:

@@ -18,8 +18,6 @@ from ..core.jit import exact, inner_exact, inner_strict
 from ..core.numerics import C3, exp_in_registers, fused
 from .performance import MARGIN, STEPS, TOLERANCE
 
-__all__ = ["GAMES", "end_of_games", "solve_games"]
-
 GAMES = 8  # always complete, so that a game takes the vector path regardless of the others
 _MU, _MU_OTHER, _OMEGA, _OMEGA_OTHER, _DRAWN, _LOW, _HIGH, _ROOT, _LOWER, _UPPER, _LAST, _FOUND, _ROWS = range(13)
 

@@ -18,10 +18,11 @@ import math
 
 import numpy as np
 
+from ..core.beliefs import Map
 from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.numerics import hazards
 from ..core.standings import Floats, Longs
-from ..core.system import ConvergenceError, Map
+from ..core.system import ConvergenceError
 from ..fields.gaussian_field import (
     LANES,
     NODES,
@@ -37,8 +38,6 @@ from ..fields.gaussian_field import (
     spans,
     to_series,
 )
-
-__all__ = ["performances", "solve", "solve_round"]
 
 SLAB = 32  # edges summed at a time: limits memory
 PARTS, PART_PANELS = 64, 4096  # maximum number of partial sums a round, alone and times panels

@@ -12,18 +12,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..core.beliefs import Map
 from ..core.jit import inner_exact
 from ..core.numerics import C3
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import ConvergenceError, Map
+from ..core.system import ConvergenceError
 from ..fields.direct import DIRECT
 from ..fields.field import Table, tabulate, tabulate_small
 from ..fields.panels import NODES, Plan, check_width, plan, plan_panels
 from .performance import Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
-
-__all__ = [
-    "FieldSummary", "empty_field", "solve_field", "solve_round", "solve_small", "summarise_field", "tabulate_field",
-]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,6 @@ from ..core.jit import inner_exact
 from ..core.standings import Floats
 from .truncation import beyond, within
 
-__all__ = ["propagate"]
-
 TOLERANCE = 1e-12  # largest relative change of a mean or a variance in the last sweep
 _STAGES, _SWEEPS = 6, 32  # sweeps with full steps; each later stage halves the steps and doubles the sweeps
 _CREEPING = 512  # sweeps, all with full steps, if truncated laws are sharpened

@@ -27,29 +27,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.beliefs import Beliefs
+from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.numerics import C3, exp
 from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Floats, Ints, Longs, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, Prior
+from ..core.system import ConvergenceError, Outcome, Prior
 from ..fields.field import table_start, table_sum, tabulate
 from ..fields.panels import HALF_WIDTH, plan_panels
 from .performance import TOLERANCE, without_table
-
-__all__ = [
-    "HIGHEST_NEED",
-    "TIE_SHARE",
-    "Changes",
-    "Convention",
-    "absorb",
-    "begin_small",
-    "end_small",
-    "needed_ratings",
-    "perform",
-    "prior",
-    "solve_directly",
-]
 
 TIE_SHARE = {"max": 1.0, "avg": 0.5, "min": 0.0}  # place of a tie group between its first and its last position
 EQUAL = 1e-12  # of a sum: smaller differences are rounding

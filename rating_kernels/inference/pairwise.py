@@ -28,18 +28,6 @@ from ..fields.field_sums import field_sums
 from .game_performance import GAMES
 from .performance import group_starts, weigh_groups
 
-__all__ = [
-    "SMALL",
-    "GameSums",
-    "Period",
-    "gather_games",
-    "number_players",
-    "pairwise_sums",
-    "pairwise_sums_directly",
-    "sum_each_game",
-    "sum_games",
-]
-
 SMALL = 256  # participants up to which all pairs are faster than a table
 _MU, _MU_OTHER, _SIGMA, _SIGMA_OTHER, _SCORE = range(5)
 _SURPRISE, _SURPRISE_OTHER, _INFORMATION, _INFORMATION_OTHER, _NUMBERS = range(5, 10)

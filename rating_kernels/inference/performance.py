@@ -25,10 +25,6 @@ from ..fields.direct import direct_sum
 from ..fields.field import Table, table_start, table_sum
 from ..fields.panels import Plan
 
-__all__ = [
-    "MARGIN", "STEPS", "TOLERANCE", "Ranks", "bracket", "group_starts", "solve_groups", "weigh_groups", "without_table",
-]  # fmt: skip
-
 TOLERANCE = 3e-7  # of a scale: Newton's next error is at most the square of its last step, 1e-13 of a scale
 MARGIN = 0.01  # scales: keeps roots off the edges of the bracket
 STEPS = 200

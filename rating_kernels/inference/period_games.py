@@ -13,8 +13,6 @@ from ..core.standings import Floats, Ints, Rounds
 from ..core.system import Outcome
 from .pairwise import Period, number_players
 
-__all__ = ["SEQUENTIAL", "SIMULTANEOUS", "RatePeriod", "are_simultaneous", "rate_periods"]
-
 SEQUENTIAL, SIMULTANEOUS = "sequential", "simultaneous"
 
 RatePeriod = Callable[[Period, Ints, Ints, Floats, Floats, int, Outcome], None]

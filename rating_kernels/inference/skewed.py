@@ -29,20 +29,6 @@ from ..core.numerics import C3, exp
 from ..core.parts import keep_belief, read_belief
 from .diffusion import elapsed_days, practice_gain
 
-__all__ = [
-    "Growth",
-    "Law",
-    "absorb_rows",
-    "change_of_mean",
-    "diffuse_rows",
-    "mean_shift",
-    "noise_variance",
-    "share_of_skew",
-    "shift_of_mean",
-    "sides",
-    "skew_share",
-]
-
 _STEPS = 200
 _CONVERGED = 1e-8  # of max(1, u): Newton's next error is at most the square of its last step
 

@@ -14,8 +14,6 @@ import numpy as np
 from ..core.jit import inner_exact, inner_kernel
 from ..core.numerics import exp, hazard
 
-__all__ = ["beyond", "tail", "within"]
-
 _TILT, _WIDTH = 3.0, 1.2  # limits up to which the quadrature of a window is exact to rounding
 _HALF = 6
 _RIGHT, _MASS = (rule[_HALF:] for rule in np.polynomial.legendre.leggauss(2 * _HALF))

@@ -15,8 +15,6 @@ import numpy as np
 from ..core.jit import exact, inner_exact
 from ..core.numerics import exp, exp_in_registers
 
-__all__ = ["ROWS", "new_volatilities"]
-
 ROWS = 16  # always complete, so that a row takes the vector path regardless of the others
 
 _PRECISION = 1e-12  # of ln s'^2: after a last step of this size the error is below 1e-15 or rounding

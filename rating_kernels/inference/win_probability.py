@@ -24,11 +24,6 @@ from ..core.standings import Floats
 from ..core.system import PerformanceLaw, Prior
 from ..fields.pairs.terms import NORMAL, term
 
-__all__ = [
-    "curve_law", "glicko_win_probability", "logistic", "logistic_win_probability", "normal", "normal_win_probability",
-    "one_curve",
-]  # fmt: skip
-
 _STEP = 0.6  # of the trapezoidal rule: leaves exp(-2 pi^2 / step) and some, at most 5e-12
 _NODES: Floats = _STEP * np.arange(-55.0, 56.0)  # beyond them lies less than 1e-14
 _WEIGHTS: Floats = np.exp(-np.abs(_NODES)) / (1.0 + np.exp(-np.abs(_NODES))) ** 2

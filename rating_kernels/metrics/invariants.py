@@ -16,8 +16,6 @@ from ..core.jit import exact, inner_exact
 from ..core.standings import Rounds
 from ..core.system import Outcome
 
-__all__ = ["invariant_violations"]
-
 ROUNDING = 1e-9  # rating points: smaller differences are no violation
 
 

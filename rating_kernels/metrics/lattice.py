@@ -14,8 +14,6 @@ import numpy as np
 
 from ..core.jit import inner_exact, inner_kernel
 
-__all__ = ["sum_opponents"]
-
 _STEP = 0.2  # units of the logistic law
 _POINTS = 16  # over which a row is distributed
 _FEW = 16  # rows up to which all pairs are faster than a lattice

@@ -23,8 +23,6 @@ from ..core.jit import exact, inner_exact
 from ..core.standings import Floats, Ints, Longs
 from .lattice import sum_opponents
 
-__all__ = ["FILTERS", "HIGHER_IS_BETTER", "PER_ROW", "Filter", "Kept", "Scores", "keep", "score"]
-
 PER_ROW = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation", "log2_rank_error", "cross_entropy")
 HIGHER_IS_BETTER = frozenset(
     {"pair_inversion", "pair_inversion_equal_half", "kendall_tau_b", "spearman_rho", "rank_information"}

@@ -13,8 +13,6 @@ import numpy as np
 from ..core.standings import Floats, Ints, Longs
 from .metrics import Kept
 
-__all__ = ["RANK_ERROR_ROWS", "RankErrors", "rank_errors", "total"]
-
 _EXPERIENCE = {
     "first": (1, 1),
     "2-7": (2, 7),

@@ -32,8 +32,6 @@ from ..fields.panels import HALF_WIDTH, NODES, PANELS, RATES, extremes, panel_at
 from ..inference.performance import TOLERANCE
 from .metrics import Kept
 
-__all__ = ["LEAST", "PARTS", "rank_information", "rank_levels"]
-
 LEAST = 30  # participants of a round with a value: of fewer ranks F^-1 is too coarse
 PARTS = 16  # of a tie group's interval of places
 _STEPS = 200

@@ -27,8 +27,6 @@ from ..core.jit import exact, inner_exact
 from ..core.numerics import exp
 from .recursion import Observations, Skills, include, smooth_player
 
-__all__ = ["SCRATCH", "smooth_chain"]
-
 SCRATCH = 7  # rows of work space
 _STEPS = 200
 _CONVERGED = 1e-9  # of beta and of the skill: the next error is about the square of the last step

@@ -23,8 +23,6 @@ from ..core.standings import Floats, Longs
 from .players import ShownWeights
 from .recursion import Drift, PlayerRows, RoundModel, step
 
-__all__ = ["CommonLevel", "between_nodes"]
-
 NODES = 16
 _BLOCKS = 64  # of players, whose sums are added in order: bits do not depend on the number of workers
 

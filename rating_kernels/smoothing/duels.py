@@ -21,8 +21,6 @@ import numpy as np
 from ..core.jit import exact, inner_exact
 from ..core.numerics import C3, exp, log1p
 
-__all__ = ["DUELS", "add_duel", "duel_space", "solve_duels"]
-
 DUELS = 8  # solved at a time
 _LANES = 2 * DUELS  # roots
 _ROWS = 12

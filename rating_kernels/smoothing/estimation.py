@@ -26,8 +26,6 @@ from ..core.system import ConvergenceError
 from .evidence import BETA2, DRIFT, GAMMA2, LEVELS, PRACTICE, SIGMA2, Evidence, Slope
 from .params import Smoothing
 
-__all__ = ["ESTIMATED", "estimate"]
-
 Bools = npt.NDArray[np.bool_]
 
 ESTIMATED = ("beta", "gamma", "drift_per_day", "practice")

@@ -30,8 +30,6 @@ from ..inference.diffusion import elapsed_days, practice_gain
 from .common_level import between_nodes
 from .recursion import PlayerRows, RoundModel
 
-__all__ = ["BETA2", "DRIFT", "GAMMA2", "LEAST", "LEVELS", "PRACTICE", "SIGMA2", "Evidence", "Slope"]
-
 BETA2, GAMMA2, DRIFT, SIGMA2, PRACTICE = range(5)  # places in the vector of hyperparameters; levels follow
 LEVELS = 5
 LEAST = 30  # participants of a round: in smaller ones a performance depends too much on single opponents

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from ..core.standings import Floats
 
-__all__ = ["Mixing"]
-
 DEPTH = 5  # differences of past iterates; in single precision, since they affect only the next step
 _SINGULAR = 1e-12  # of the largest singular value: such combinations of differences are not used
 

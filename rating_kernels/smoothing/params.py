@@ -16,8 +16,6 @@ from ..inference.skewed import Law, mean_shift, noise_variance, skew_share
 from .recursion import Drift, RoundModel
 from .rounds import RoundNoise
 
-__all__ = ["Smoothing", "drift", "model", "noise"]
-
 
 @dataclass(frozen=True, slots=True)
 class Smoothing:

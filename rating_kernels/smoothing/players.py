@@ -13,8 +13,6 @@ from ..inference.skewed import sides
 from .chain import SCRATCH, smooth_chain
 from .recursion import Observations, Skills, step
 
-__all__ = ["ShownWeights", "smooth_players"]
-
 
 class ShownWeights(NamedTuple):
     """The weight of each performance: one a round, or with ``members`` of teams one a row."""

@@ -21,8 +21,6 @@ from ..core.jit import exact, inner_exact
 from ..core.standings import Floats, Ints, Longs
 from ..inference.diffusion import elapsed_days, practice_gain
 
-__all__ = ["Drift", "Observations", "PlayerRows", "RoundModel", "Skills", "include", "smooth_player", "step"]
-
 
 class PlayerRows(NamedTuple):
     """The rows of each player in time order: ``order[starts[i]:starts[i + 1]]``; and the round of each row."""

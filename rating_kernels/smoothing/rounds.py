@@ -24,8 +24,6 @@ from ..inference.skewed import change_of_mean, sides
 from .duels import DUELS, add_duel, duel_space, solve_duels
 from .recursion import include, step
 
-__all__ = ["RoundNoise", "filter_rounds", "measure_moves", "solve_rounds", "update_means"]
-
 
 class RoundNoise(NamedTuple):
     """Of the performances of each round: the variance, and the distance of the mean below the skill."""

@@ -30,8 +30,6 @@ from .recursion import PlayerRows, Skills
 from .rounds import filter_rounds, measure_moves, solve_rounds, update_means
 from .teams import settle_weights, solve_teams
 
-__all__ = ["MEAN_MOVE", "PERIOD", "SPREAD", "Smoothed", "Smoother", "solve_performances"]
-
 SWEEPS = 100  # after which a smoothing fails
 MEAN_MOVE = 0.5  # rating points: converged if the mean of no round moves by more in a sweep
 SPREAD = 1.0  # rating points: and no difference between two players of a round

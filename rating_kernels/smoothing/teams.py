@@ -27,8 +27,6 @@ from ..inference.teams.members import Members, credit_members, describe_teams
 from .params import Smoothing, noise
 from .rounds import solve_rounds
 
-__all__ = ["settle_weights", "solve_teams"]
-
 _SETTLED = 1e-10  # of a variance
 _STEPS = 1000
 

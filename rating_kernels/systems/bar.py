@@ -27,13 +27,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.beliefs import Beliefs
+from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
 from ..core.numerics import C3
 from ..core.parts import keep_belief, prior_of, read_belief, rows_part
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, TeamLaws, check_limits
+from ..core.system import Outcome, PerformanceLaw, Prior, System, TeamLaws, check_limits
 from ..fields.pairs.pair_field import pair_sums
 from ..fields.pairs.terms import LOGISTIC, SPREAD2, SPREAD3, direct_sums
 from ..fields.rank_scan import direct_worse_sums, worse_sums
@@ -42,8 +42,6 @@ from ..inference.teams.laws import add_skills
 from ..inference.teams.members import Members
 from ..inference.teams.rounds import field_of_teams, sum_teams, summed_rows, team_columns, team_space
 from ..inference.win_probability import logistic
-
-__all__ = ["BAR", "SYSTEM"]
 
 SMALL = 400  # participants up to which sums term by term are faster than a table
 DEFAULTS = {

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.beliefs import Beliefs
+from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.numerics import C3
 from ..core.parts import rows_part
 from ..core.standings import Floats, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.needed_rating import (
     TIE_SHARE,
     Changes,
@@ -34,8 +34,6 @@ from ..inference.needed_rating import (
 )
 from ..inference.performance import group_starts
 from ..inference.win_probability import curve_law, logistic
-
-__all__ = ["SYSTEM", "CFGeneral"]
 
 SMALL = 160  # participants up to which sums term by term are faster than a table
 _AVERAGE = TIE_SHARE["avg"]

@@ -15,12 +15,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..core.beliefs import Beliefs
+from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, switch
 from ..core.parts import rows_part
 from ..core.standings import Floats, Ints, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ..core.system import ConvergenceError, Outcome, Prior, System, check_limits
 from ..inference.needed_rating import (
     HIGHEST_NEED,
     TIE_SHARE,
@@ -36,8 +36,6 @@ from ..inference.needed_rating import prior as read_prior
 from ..inference.performance import group_starts
 from ..inference.win_probability import one_curve
 from ..metrics.invariants import invariant_violations
-
-__all__ = ["SYSTEM", "Codeforces"]
 
 SMALL = 160  # participants up to which sums term by term are faster than a table
 RATE = math.log(10.0) / 400.0  # 400 points are odds of 10 to 1

@@ -18,13 +18,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.beliefs import Beliefs, prefetch_next
+from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import exp
 from ..core.parts import prior_of, rounds_part, rows_part
 from ..core.standings import Floats, Ints, Longs, Rounds
-from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
 from ..fields.direct import direct_sums
 from ..fields.field_sums import field_sums
@@ -33,8 +33,6 @@ from ..fields.pairs.terms import NORMAL
 from ..fields.pairs.terms import direct_sums as pair_sums_direct
 from ..inference.performance import group_starts
 from ..inference.win_probability import curve_law, logistic, normal
-
-__all__ = ["SYSTEM", "Elo", "curve", "expected_score", "factor_of", "move", "rule", "store", "surplus_of"]
 
 SMALL = 256  # participants up to which summing term by term beats a table
 

@@ -20,8 +20,6 @@ from ..core.limits import POINTS, non_negative
 from ..core.standings import Floats
 from .elo import Elo, curve, expected_score, factor_of, move, rule, store, surplus_of
 
-__all__ = ["IMPORTANCE", "Games", "rate_games"]
-
 IMPORTANCE: Mapping[str, float] = MappingProxyType(
     {
         "world cup finals": 60.0,

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.beliefs import Beliefs, prefetch_next
+from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
 from ..core.parts import prior_of, rounds_part, rows_part
 from ..core.standings import Floats, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import perform_in_rating
 from ..inference.game_performance import end_of_games, solve_games
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
@@ -38,8 +38,6 @@ from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import Members
 from ..inference.teams.rounds import credit_round, field_rows, rate_team_round, team_columns, team_rules, team_space
 from ..inference.win_probability import normal_win_probability
-
-__all__ = ["SYSTEM", "EloMMS"]
 
 SMALL = 1024  # participants up to which one thread is faster
 

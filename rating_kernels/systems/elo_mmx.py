@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.beliefs import Beliefs
+from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import switch
 from ..core.parts import keep_belief, prior_of, read_belief, rows_part
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System
+from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System
 from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import drift
@@ -29,8 +29,6 @@ from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import Members
 from ..inference.teams.rounds import credit_round, field_rows, rate_team_round, team_columns, team_rules, team_space
 from ..inference.win_probability import normal_win_probability
-
-__all__ = ["SYSTEM", "EloMMX"]
 
 SMALL = 1024  # participants up to which one thread is faster
 

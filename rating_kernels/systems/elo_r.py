@@ -26,20 +26,18 @@ from typing import Any
 
 import numpy as np
 
-from ..core.beliefs import Beliefs, places_needed
+from ..core.beliefs import Beliefs, Map, places_needed
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import C3
 from ..core.parts import prior_of, rows_part
 from ..core.standings import Floats, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.factors.noise import noise_rows
 from ..inference.factors.queues import QueueFactors, absorb_rows
 from ..inference.logistic_field import FieldSummary, solve_field, tabulate_field
 from ..inference.performance import Ranks, bracket, group_starts, solve_groups, weigh_groups, without_table
 from ..inference.win_probability import logistic_win_probability
-
-__all__ = ["SYSTEM", "EloR"]
 
 SMALL = 192  # participants up to which one thread without a table is faster
 

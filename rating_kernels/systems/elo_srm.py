@@ -24,20 +24,18 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.beliefs import Beliefs, serial_map
+from ..core.beliefs import Beliefs, Map, serial_map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, switch
 from ..core.parts import prior_of, rows_part
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import Map, Outcome, Prior, System, check_limits
+from ..core.system import Outcome, Prior, System, check_limits
 from ..fields.blocks import BLOCK
 from ..fields.direct import direct_sums
 from ..fields.field_sums import field_sums
 from ..fields.tie_field import sum_ties, tied_sums
 from ..inference.performance import group_starts
 from ..inference.win_probability import one_curve
-
-__all__ = ["K0", "PRESETS", "SYSTEM", "EloSRM", "newcomer"]
 
 SMALL = 256  # participants up to which one thread is faster
 

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.beliefs import NEVER, Beliefs, prefetch_next
+from ..core.beliefs import NEVER, Beliefs, Map, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, non_negative, positive
 from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Floats, Ints, Rounds
-from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits, check_value
+from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits, check_value
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.diffusion import elapsed_days
 from ..inference.pairwise import (
@@ -40,21 +40,6 @@ from ..inference.pairwise import (
 )
 from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
 from ..inference.win_probability import curve_law, glicko_win_probability
-
-__all__ = [
-    "SYSTEM",
-    "Glicko",
-    "Idle",
-    "Q",
-    "absorb_rows",
-    "check_idle",
-    "check_time",
-    "diffuse_rows",
-    "idle_variance",
-    "rate_each",
-    "rate_games",
-    "sit_out",
-]
 
 Q = math.log(10.0) / 400.0  # natural units a rating point
 

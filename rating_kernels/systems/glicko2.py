@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..core.beliefs import Beliefs, prefetch_next
+from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, later, positive
 from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Floats, Ints, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.diffusion import elapsed_days
 from ..inference.game_performance import end_of_games
@@ -45,8 +45,6 @@ from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous,
 from ..inference.volatility import ROWS, new_volatilities
 from ..inference.win_probability import curve_law, glicko_win_probability
 from .glicko import check_idle, check_time
-
-__all__ = ["SYSTEM", "Glicko2", "rate_games", "sit_out"]
 
 SCALES = {"printed": 173.7178, "exact": 400.0 / math.log(10.0)}  # rating points a unit of the Glicko-2 scale
 

@@ -18,16 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core.beliefs import Beliefs
+from ..core.beliefs import Beliefs, Map
 from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.numerics import C3
 from ..core.standings import Floats, Rounds
-from ..core.system import Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.pairwise import SMALL, GameSums, pairwise_sums
 from ..inference.win_probability import curve_law, glicko_win_probability
 from .glicko import Idle, Q, absorb_rows, diffuse_rows, idle_variance, rate_each
-
-__all__ = ["SYSTEM", "GlickoAllPairs"]
 
 EVEN = 0.25  # information of a game at even odds against an opponent with sigma 0
 

@@ -18,19 +18,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..core.beliefs import Beliefs
+from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact, inner_exact, kernel
 from ..core.limits import POINTS, finite, fraction, positive, switch
 from ..core.numerics import normal_quantile
 from ..core.parts import keep_belief, prior_of, read_belief, rows_part
 from ..core.standings import Floats, Ints, Longs, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.pairs.pair_field import pair_sums
 from ..fields.pairs.terms import NORMAL, direct_sums
 from ..inference.performance import group_starts
 from ..inference.win_probability import normal_win_probability
-
-__all__ = ["SYSTEM", "Field", "TopCoder", "step_size"]
 
 SMALL = 512  # participants up to which sums term by term are faster than a table
 VETERANS, ALL = 0, 1  # the two fields of a round

@@ -17,12 +17,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.beliefs import Beliefs
+from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
 from ..core.parts import keep_belief, prior_of, read_belief, rows_part
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import ConvergenceError, Map, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.message_chain import propagate
 from ..inference.performance import group_starts
@@ -30,8 +30,6 @@ from ..inference.teams.laws import add_members
 from ..inference.teams.members import Members, write_noises
 from ..inference.teams.rounds import field_of_teams, sum_teams, summed_rows, team_columns, team_space
 from ..inference.win_probability import normal
-
-__all__ = ["SYSTEM", "TrueSkill"]
 
 _LEAST_BETA = 1e-9  # the range of a deviation begins here
 SMALL = 1024  # participants up to which one thread is faster

@@ -17,8 +17,6 @@ from .tables.player_index import PlayerIndex
 from .tables.rows import Row, table_of
 from .tables.standings import StoredStandings
 
-__all__ = ["CorrectionEditor"]
-
 
 class CorrectionEditor:
     """Corrections during an ingest: manual ones, and new names of players that sources report.

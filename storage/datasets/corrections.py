@@ -16,8 +16,6 @@ from .tables.log import Log
 from .tables.standings import StandingsPart
 from .tables.teams import Teams
 
-__all__ = ["Corrections", "among_rated", "participated"]
-
 Players = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 

@@ -32,8 +32,6 @@ from .tables.shards import read_contests
 from .tables.standings import StandingsPart, StoredStandings
 from .tables.stored_games import StoredGames
 
-__all__ = ["Dataset"]
-
 
 class Dataset:
     """A data set at the time it was opened. Made by ``Dataset.open``; changed by ``Dataset.ingest``.

@@ -18,9 +18,6 @@ from .tables.rows import Row
 from .tables.standings import StoredStandings
 from .tables.stored_games import StoredGames
 
-__all__ = ["GamesIngest"]
-
-
 _FILE_GAMES = 250_000  # short periods share a file until it has this many games
 
 

@@ -14,17 +14,6 @@ from ..lake.parquet import metadata_of
 from ..leases.lease import Lease
 from .tables.shards import read_contests, shards_of
 
-__all__ = [
-    "METADATA_KEYS",
-    "collect_garbage",
-    "commit",
-    "discard",
-    "n_replaced",
-    "referenced",
-    "replaced",
-    "unreferenced",
-]
-
 METADATA_KEYS = (
     "player_parts",
     "n_players",

@@ -29,8 +29,6 @@ from .tables.shards import write_shards
 from .tables.standings import standings_name
 from .tables.teams import Teams
 
-__all__ = ["Ingest", "IngestOrder"]
-
 IngestOrder: TypeAlias = Literal["source", "time"]
 
 # Consecutive contests share a standings file until it has this many rows, so that a million small games need few files.

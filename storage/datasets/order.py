@@ -5,8 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-__all__ = ["merge_order", "n_moved"]
-
 
 def merge_order(known: Sequence[str], source: Sequence[str]) -> list[str]:
     """Merge the contests of a ``source`` into the ``known`` ones, which are in rated order.

@@ -16,8 +16,6 @@ from .dataset import Dataset
 from .tables.aliases import canonical
 from .tables.standings import StandingsPart
 
-__all__ = ["RatingLimits", "in_range"]
-
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 

@@ -18,8 +18,6 @@ from .tables.log import Log
 from .tables.rows import Row
 from .tables.standings import StandingsPart, StoredStandings
 
-__all__ = ["contests_at", "contests_with", "recompute", "renamed"]
-
 _FEW = 32  # up to this many contests are read one by one, more in one range
 
 

@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 from .dataset import Dataset
 from .tables.teams import Teams
 
-__all__ = ["RoundTeams"]
-
 Ints = npt.NDArray[np.int32]
 
 

@@ -2,20 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "AddressError",
-    "ConflictError",
-    "DamagedError",
-    "FencedError",
-    "FormatError",
-    "LakeError",
-    "LeaseHeldError",
-    "MissingError",
-    "NameRefusedError",
-    "NoSpaceError",
-    "UnreachableError",
-]
-
 
 class LakeError(Exception):
     """A file or folder of a lake is not as it must be.

@@ -9,8 +9,6 @@ import msgspec
 from .remedies import damaged
 from .schemas import check_format
 
-__all__ = ["decode"]
-
 T = TypeVar("T")
 
 _UNDECODED = (msgspec.MsgspecError, ValueError, RecursionError)

@@ -11,8 +11,6 @@ import pyarrow.parquet as pq
 from .remedies import damaged
 from .schemas import FORMAT_VERSION, OPTIONAL, SHARDED_FORMAT, TABLES, check_format, conform
 
-__all__ = ["SHARDS", "arrow_buffer", "decode", "encode", "encode_plain", "metadata_of"]
-
 _PREFIX = "ranklake."
 SHARDS = "shards"  # metadata of a table that is the rest beside these files
 

@@ -13,8 +13,6 @@ from .layout import PUBLISHED, RAW, RUNS, raw_index, sources_folder
 if TYPE_CHECKING:
     from .access.files import LakeFiles
 
-__all__ = ["damaged", "install_extra", "remedies_for_sources", "remedy_for", "with_remedies"]
-
 _RESTORE = "restore it or make it again"
 _OF_SITES = ("standings", "contests", "players", "log")  # folders that can be rebuilt from a site's responses
 

@@ -7,27 +7,6 @@ import pyarrow as pa
 from .errors import FormatError
 from .remedies import damaged, remedy_for
 
-__all__ = [
-    "ATTRIBUTES",
-    "CHECKPOINT",
-    "CONTESTS",
-    "ENTRY",
-    "FORMAT_VERSION",
-    "GAMES",
-    "LOG",
-    "OF_ATTRIBUTES",
-    "OPTIONAL",
-    "PLAYERS",
-    "PUBLISHED",
-    "ROUNDS",
-    "SHARDED_FORMAT",
-    "SMOOTHED",
-    "STANDINGS",
-    "TABLES",
-    "check_format",
-    "conform",
-]
-
 FORMAT_VERSION = 1
 SHARDED_FORMAT = 2  # of a table beside shards only: releases before them would take its rows for all
 

@@ -26,8 +26,6 @@ from .holder import (
 from .lease import Lease
 from .reserve import refill_reserve, with_reserve
 
-__all__ = ["HEARTBEAT_SECONDS", "MISSED_HEARTBEATS", "hold_lease"]
-
 HEARTBEAT_SECONDS = 10.0
 MISSED_HEARTBEATS = 6  # after this many the holder counts as ended
 FORGOTTEN_SECONDS = 30 * 86_400.0  # after this long without a heartbeat a writer does not come back

@@ -16,8 +16,6 @@ from ..lake.access.lake import Lake
 from ..lake.errors import LakeError
 from .holder import read_lease
 
-__all__ = ["Delegate"]
-
 
 @dataclass(frozen=True, slots=True)
 class Delegate:

@@ -38,8 +38,6 @@ import pyarrow as pa
 from ..lake.access.lake import Lake, Written
 from ..lake.layout import fence_folder, fence_number
 
-__all__ = ["Writer", "open_fence"]
-
 
 class Writer(Protocol):
     """The methods that change files: of a lease, or of the lake itself where no other process writes."""

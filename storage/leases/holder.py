@@ -17,19 +17,6 @@ from ..lake.remedies import damaged
 from .identity import author
 from .processes import machine, started, state
 
-__all__ = [
-    "HELD",
-    "LEASE_PREFIX",
-    "LeaseHolder",
-    "encode_lease",
-    "lease_file",
-    "lease_holder",
-    "lease_number",
-    "lease_numbers",
-    "newest_lease",
-    "read_lease",
-]
-
 _BYTES = 512  # a lease is padded to one sector, so that a full disk can take its heartbeats in place
 _BEING_TAKEN = "a process that is just taking the lease"  # of an empty file, see Disk.create
 HELD: set[str] = set()  # tokens of the leases that this process holds

@@ -6,8 +6,6 @@ import getpass
 import os
 import socket
 
-__all__ = ["author"]
-
 
 def author() -> str:
     """The current user and host: user@host."""

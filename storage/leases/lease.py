@@ -24,8 +24,6 @@ from ..lake.layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder
 from .delegate import Delegate
 from .holder import HELD, LeaseHolder, encode_lease, lease_file, newest_lease
 
-__all__ = ["Lease"]
-
 
 class Lease:
     """A lease that is held. Made by :func:`ranklake.storage.leases.acquire.hold_lease`.

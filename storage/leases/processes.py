@@ -9,8 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["machine", "started", "state"]
-
 PROC = Path("/proc")
 WINDOWS = os.name == "nt"
 

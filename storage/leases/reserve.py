@@ -17,8 +17,6 @@ from ..lake.access.lake import Lake
 from ..lake.access.space import free_bytes
 from ..lake.errors import LakeError, NoSpaceError
 
-__all__ = ["PARTS", "PART_BYTES", "RESERVE", "affordable", "refill_reserve", "with_reserve"]
-
 T = TypeVar("T")
 
 RESERVE = ".reserve"  # no data set can have this name

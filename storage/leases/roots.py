@@ -40,8 +40,6 @@ from ..lake.access.lake import Lake
 from ..lake.errors import MissingError
 from .lease import Lease
 
-__all__ = ["begin_epoch", "delete_root", "epoch_of", "has_root", "names_with_root", "read_root"]
-
 _TOMBSTONE = b'{"deleted_by_lease": '
 _TOMBSTONE_BYTES = 64  # at most; no root is so small
 

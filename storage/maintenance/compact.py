@@ -29,8 +29,6 @@ from ..leases.roots import begin_epoch, epoch_of
 from ..runs.run import Run
 from .games import digest_problems
 
-__all__ = ["ROWS", "compact_dataset", "compact_run", "remove_unusable_snapshots"]
-
 T = TypeVar("T")
 
 ROWS = 200_000  # participations a file: a few megabytes, and a tenth of a second to rate again if its end is cut off

@@ -12,8 +12,6 @@ from ..datasets.tables.rows import Row
 from ..datasets.tables.standings import StandingsPart
 from ..datasets.tables.stored_games import part_of_games
 
-__all__ = ["counted_games", "digest_problems", "games_problems"]
-
 
 def games_problems(rows: pa.Table, members: Sequence[Row], handles: pa.StringArray | None) -> Iterator[str]:
     """Faults of the games of some periods, given the rows of their file.

@@ -25,8 +25,6 @@ from ..runs.run import Run
 from ..runs.segments import Segment
 from .games import counted_games, games_problems
 
-__all__ = ["verify_dataset", "verify_rows", "verify_run"]
-
 
 def verify_run(run: Run, on_file: Callable[[], None] = lambda: None) -> Iterator[str]:
     """Problems of a run, one line each with the file and its remedy; empty if there are none.

@@ -10,8 +10,6 @@ import numpy as np
 
 from .search import Search, are_alike
 
-__all__ = ["alike_lines", "alike_note", "hint", "near_names", "unknown_names"]
-
 _MOST_SHOWN = 3  # names in a message
 _MOST_LINES = 5
 

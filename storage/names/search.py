@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["Search", "are_alike", "fold"]
-
 _END = b"\n"
 _LONGEST = 100  # characters of a query
 _CANDIDATES = 100  # names with the most common pairs of characters, which are compared in full

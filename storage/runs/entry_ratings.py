@@ -24,15 +24,6 @@ from ..lake.remedies import damaged
 from ..lake.schemas import ENTRY
 from ..leases.fence import Writer
 
-__all__ = [
-    "EntryRatings",
-    "entry_files",
-    "merge_entry_ratings",
-    "read_entry_file",
-    "read_entry_ratings",
-    "write_entry_ratings",
-]
-
 _SUFFIX = ".parquet"
 _READS = 3  # a compaction may delete listed files before they are read
 

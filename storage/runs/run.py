@@ -22,11 +22,10 @@ from ..leases.roots import begin_epoch, delete_root, read_root
 from . import snapshots
 from .entry_ratings import merge_entry_ratings, write_entry_ratings
 from .segments import DATA, MANIFEST, Chain, RoundEntry, Segment, merged_file
-from .snapshots import Column, EncodedPart, Part
+from .snapshot_columns import Column
+from .snapshots import EncodedPart, Part
 from .stored_run import StoredRun
 from .worker_parts import WriteParts, write_parts
-
-__all__ = ["Run", "concatenate_rounds"]
 
 Longs = npt.NDArray[np.int64]
 

@@ -16,8 +16,6 @@ from ..lake.layout import number_of, numbered
 from ..lake.remedies import damaged
 from ..lake.schemas import FORMAT_VERSION
 
-__all__ = ["DATA", "MANIFEST", "Chain", "RoundEntry", "Segment", "merged_file", "read_chain", "read_newest"]
-
 DATA = ".parquet"
 MANIFEST = ".json"
 _AND = " and "  # between the kinds of machine of merged segments

@@ -23,8 +23,6 @@ from ..lake.remedies import damaged
 from ..lake.schemas import FORMAT_VERSION
 from ..leases.lease import Lease
 
-__all__ = ["Kind", "SmoothingManifest", "StoredSmoothing"]
-
 Kind = Literal["smoothed", "checkpoint"]
 KINDS: tuple[Kind, ...] = ("smoothed", "checkpoint")
 

@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["PART_PLAYERS", "Column", "Places", "encode", "gather", "to_table"]
-
 Array: TypeAlias = npt.NDArray[Any]
 Column: TypeAlias = Array | tuple[Array, Array]  # one value a player; or offsets[n + 1] and values, a list a player
 Places: TypeAlias = slice | npt.NDArray[np.int64]  # where the rows of a part are in the whole column

@@ -26,23 +26,6 @@ from ..lake.schemas import FORMAT_VERSION
 from ..leases.fence import Writer
 from .snapshot_columns import PART_PLAYERS, Column, Places, encode, gather, to_table
 
-__all__ = [
-    "PLAYER",
-    "SNAPSHOT_MANIFEST",
-    "Column",
-    "EncodedPart",
-    "Part",
-    "clear_snapshot",
-    "commit_parts",
-    "encode_part",
-    "part_file",
-    "read_digest",
-    "read_snapshot",
-    "snapshots_to_remove",
-    "write_encoded",
-    "write_snapshot",
-]
-
 SNAPSHOT_MANIFEST = "manifest.json"
 PARTITIONED_FORMAT = 2  # releases before it would take the rows of the parts for players in order
 PLAYER = "player"  # the column of players' numbers

@@ -20,9 +20,8 @@ from ..leases.roots import names_with_root, read_root
 from . import snapshots
 from .entry_ratings import EntryRatings, read_entry_ratings
 from .segments import MANIFEST, Chain, Segment, read_chain, read_newest
-from .snapshots import SNAPSHOT_MANIFEST, Column
-
-__all__ = ["StoredRun"]
+from .snapshot_columns import Column
+from .snapshots import SNAPSHOT_MANIFEST
 
 
 class StoredRun:

@@ -21,8 +21,6 @@ from ..leases.lease import Lease
 from .snapshot_columns import PART_PLAYERS, encode, to_table
 from .snapshots import PLAYER, Part, clear_snapshot, part_file
 
-__all__ = ["PartWriter", "WriteParts", "look", "write_parts"]
-
 LOOK_SECONDS = 5.0  # timeout of a process that looks for the lake
 
 

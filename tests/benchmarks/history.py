@@ -15,7 +15,8 @@ from timing import SkippedRow
 
 from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.sources.files.contests import Columns, read_contests
+from ranklake.flows.sources.column_names import Columns
+from ranklake.flows.sources.files.contests import read_contests
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
 
 PIECE_ROWS = 2_000  # as in the files of `ranklake ingest`

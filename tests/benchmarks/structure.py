@@ -134,14 +134,16 @@ def _lines(path: Path) -> int:
 
 
 def _exported(tree: ast.Module) -> list[str]:
-    """The names in ``__all__``."""
-    return [
-        name.value
+    """The names that a module defines for others: without a leading underscore."""
+    defined = [
+        target.id
         for statement in tree.body
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__"
-        for name in getattr(statement.value, "elts", ())
-        if isinstance(name, ast.Constant)
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        for target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
+        if isinstance(target, ast.Name)
     ]
+    defined += [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    return [name for name in defined if not name.startswith("_")]
 
 
 def _arguments(tree: ast.Module) -> Iterator[int]:

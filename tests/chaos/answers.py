@@ -18,7 +18,8 @@ from chaos.world import World
 from helpers.life import what_counts
 
 import ranklake.flows.http.client
-from ranklake.flows.http.client import Client, Clock
+from ranklake.flows.http.client import Client
+from ranklake.flows.http.pace import Clock
 from ranklake.flows.ingestion.sites import ingest_source
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.sources.base import SourceError

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from ranklake.flows.http.client import Client, Clock
+from ranklake.flows.http.client import Client
+from ranklake.flows.http.pace import Clock
 
 
 class FakeClock(Clock):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from ranklake.flows.http.client import Clock
+from ranklake.flows.http.pace import Clock
 
 Talk = Callable[[bytes], Iterator[bytes]]  # from the head of a request to the pieces that are sent
 PIECE_SECONDS = 0.002  # between two pieces

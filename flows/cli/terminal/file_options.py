@@ -13,18 +13,6 @@ from .options import gathered, usage
 if TYPE_CHECKING:
     from ...sources.options import ReadOptions
 
-__all__ = [
-    "contest_options",
-    "delimiter_option",
-    "encoding_option",
-    "query_options",
-    "query_text",
-    "read_options",
-    "result_options",
-    "table_options",
-    "time_format_option",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 time_format_option = click.option(

@@ -23,16 +23,6 @@ import click
 from ...common.text import message
 from .output import print_line
 
-__all__ = [
-    "GRACE_SECONDS",
-    "escape_logs",
-    "interruptible",
-    "keep_freed_memory",
-    "print_traceback",
-    "print_usage",
-    "without_pandas",
-]
-
 
 class _NoPandas:
     """Finds no pandas; other finders are not asked for it. A base class would import importlib.resources."""

@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     from ...results.player_names import PlayerHistory
     from ...results.rating_format import RatingFormat
 
-__all__ = [
-    "all_time_table",
-    "entrants_table",
-    "groups_table",
-    "leaderboard_table",
-    "log_table",
-    "outcomes_table",
-    "pairs_table",
-    "percent",
-    "player_table",
-    "runs_tables",
-]
-
 _MATRIX_NAME = 10  # width of a name as the heading of a column of chances
 
 

@@ -16,8 +16,6 @@ from ...results.rating_format import RatingFormat
 from .show import percent
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
-__all__ = ["explanation_table", "migration_tables", "preview_table"]
-
 
 def migration_tables(found: Migration, forms: tuple[RatingFormat, RatingFormat], top: int) -> Iterator[Table]:
     """The quantiles of both runs, then the players who gain and lose most places."""

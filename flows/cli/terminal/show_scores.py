@@ -19,16 +19,6 @@ from ...evaluation.scores import METRICS
 from ...evaluation.tuning.tune import TuningReport
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
-__all__ = [
-    "BREAKDOWNS",
-    "breakdown_tables",
-    "comparison_table",
-    "games_table",
-    "scores_table",
-    "tuning_table",
-    "win_table",
-]
-
 BREAKDOWNS = ("era", "size", "experience", "rank-error")
 _NAMES = {
     "pair_inversion": "pair inversion %",

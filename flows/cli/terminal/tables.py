@@ -24,8 +24,6 @@ from rich.text import Text
 
 from ...common.text import cell as bounded
 
-__all__ = ["NAME", "NUMBER", "TEXT", "WHOLE", "new_table", "print_fitted"]
-
 Kind = Mapping[str, Any]
 NUMBER: Kind = {"justify": "right", "no_wrap": True, "overflow": "crop"}
 WHOLE: Kind = {"no_wrap": True, "overflow": "crop"}

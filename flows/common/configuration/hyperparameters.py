@@ -17,8 +17,6 @@ from typing import Any
 from ranklake.rating_kernels import System
 from ranklake.rating_kernels.core.limits import Limits, limits_of
 
-__all__ = ["Description", "Parameter", "describe", "find_named", "near_names", "own_fields_first"]
-
 T = typing.TypeVar("T")
 
 

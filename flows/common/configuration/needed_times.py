@@ -11,8 +11,6 @@ from ranklake.rating_kernels.core.limits import limits_of
 from ..times import spelled
 from .settings import params_to_json
 
-__all__ = ["check_first_times", "check_times", "check_to_come", "chosen_of"]
-
 
 def chosen_of(params: Any, named: Collection[str] = ()) -> dict[str, Any]:
     """The hyperparameters that are ``named`` or differ from their defaults."""

@@ -14,8 +14,6 @@ from typing import Any, Literal
 from .hyperparameters import find_named
 from .settings import build_params, find_system, params_to_json
 
-__all__ = ["PRESETS", "Preset", "PresetName", "choose_preset", "display_of_preset", "find_preset"]
-
 PresetName = Literal["dmoj", "codechef"]
 
 

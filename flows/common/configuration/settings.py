@@ -15,18 +15,6 @@ from ranklake.rating_kernels.inference.period_games import SEQUENTIAL, SIMULTANE
 from ..text import described
 from .hyperparameters import find_named, own_fields_first
 
-__all__ = [
-    "SystemName",
-    "build_contest_params",
-    "build_params",
-    "check_simultaneous",
-    "convert_fields",
-    "find_system",
-    "params_to_json",
-    "parse_settings",
-    "rates_simultaneously",
-]
-
 
 def find_system(name: str) -> System:
     """The system called ``name``; ``ValueError`` lists all names."""

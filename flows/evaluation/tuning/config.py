@@ -12,8 +12,6 @@ from ...common.configuration.settings import find_system
 from ...rating.config import default_run
 from .proposals import Proposals, open_proposals
 
-__all__ = ["METRICS", "TuningConfig", "check_choices"]
-
 METRICS = ("pair_inversion", "rank_deviation", "rank_information")
 
 

@@ -26,8 +26,6 @@ from .published_grids import RANGES, SPACES, published_grid
 from .spaces import Range, Space, as_settings, check_settings, draw, grid, parse_space
 from .trials import History, Trial
 
-__all__ = ["METHODS", "Proposals", "Settings", "open_proposals"]
-
 METHODS = ("grid", "random", "bayes", "em")
 _STEPS = 4  # of em by default; the beginning comes before them
 

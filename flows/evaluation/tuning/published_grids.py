@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-__all__ = ["GRIDS", "RANGES", "SPACES", "published_grid"]
-
 Setting = dict[str, Any]
 
 

@@ -15,8 +15,6 @@ from ...rating.chain import NUMERICS
 from .config import TuningConfig
 from .trials import Trial
 
-__all__ = ["TuningRecord", "settings_key"]
-
 
 class TuningRecord:
     """The stored trials of a search."""

@@ -15,19 +15,6 @@ from ranklake.rating_kernels import System
 
 from ...common.configuration.settings import build_contest_params, convert_fields, parse_settings
 
-__all__ = [
-    "Axis",
-    "Range",
-    "Space",
-    "as_settings",
-    "as_texts",
-    "check_settings",
-    "chosen_in",
-    "draw",
-    "grid",
-    "parse_space",
-]
-
 _CORNERS = 4096  # maximum number of combinations passed to the checks of the system
 
 

@@ -26,8 +26,6 @@ from ...execution.rounds import rate_rounds
 from ..entrants import Entrants
 from ..scores import RoundScores, is_better
 
-__all__ = ["RUNGS", "History", "Trial", "best_first", "held_out_scores", "load_history", "run_trial", "tested"]
-
 RUNGS = 4  # parts of the training rounds after which a trial may be pruned
 
 

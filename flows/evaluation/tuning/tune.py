@@ -33,8 +33,6 @@ from .record import TuningRecord, settings_key
 from .spaces import chosen_in
 from .trials import RUNGS, History, Trial, best_first, load_history, run_trial, tested
 
-__all__ = ["Found", "TuningReport", "tune"]
-
 _SAVE_SECONDS = 5.0  # between writes of an incomplete batch
 _SURVIVORS = 8  # number of complete trials before others may be pruned
 

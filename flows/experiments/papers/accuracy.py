@@ -16,8 +16,6 @@ from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
 from ..data import History, rate_history, score_history
 from ..published import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
 
-__all__ = ["EXPERIMENT"]
-
 _METRICS = ("pair_inversion", "rank_deviation")
 _EQUAL_HALF = ("pair_inversion_equal_half", "rank_deviation")
 _PLAIN: dict[str, Any] = {"skew": 1.0, "lower": "normal"}

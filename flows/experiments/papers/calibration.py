@@ -17,8 +17,6 @@ from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
 from ..data import History, rate_history
 from ..published import LIKE, TUNED, contenders
 
-__all__ = ["EXPERIMENT", "Calibration", "calibrate", "draw_pairs"]
-
 Floats = npt.NDArray[np.float64]
 
 BINS = np.linspace(0.5, 1.0, 11)

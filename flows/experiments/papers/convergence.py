@@ -15,8 +15,6 @@ from ...execution.rounds import rate_rounds
 from ...plotting.figures import SERIES, log_scale, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
 
-__all__ = ["EXPERIMENT", "league"]
-
 Floats = npt.NDArray[np.float64]
 
 PLAYERS, ROUNDS = 2_500, 50

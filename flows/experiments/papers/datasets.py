@@ -8,8 +8,6 @@ from ...plotting.figures import SERIES, legible, log_scale, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from ..published import LIKE, PRINTED_CONTESTS, SHAPES
 
-__all__ = ["EXPERIMENT"]
-
 
 def _run(context: ExperimentContext) -> Report:
     histories = list(context.histories)

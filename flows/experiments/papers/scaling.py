@@ -15,8 +15,6 @@ from ...execution.rounds import rate_rounds
 from ...plotting.figures import SERIES, log_scale, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 
-__all__ = ["EXPERIMENT"]
-
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 _SETTINGS = {"codeforces": {"arithmetic": "real"}}  # the simulated ratings are not integers
 _SHOWN = ("elo-mmr", "elo-mmx", "elo-mms", "codeforces", "topcoder", "trueskill", "glicko", "elo-r", "bar")

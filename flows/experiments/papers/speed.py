@@ -15,8 +15,6 @@ from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
 from ..data import rate_history, score_history, warm
 from ..published import LIKE, NAMES, SECONDS, contenders
 
-__all__ = ["EXPERIMENT"]
-
 
 def _run(context: ExperimentContext) -> Report:
     parts: list[Part] = [

@@ -16,8 +16,6 @@ from ...plotting.figures import SERIES, legible, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
 from ..data import History, rate_history
 
-__all__ = ["EXPERIMENT"]
-
 _PRINTED = {  # Table 5: error, mean gain, its sd, largest gain; rating of a newcomer, median and highest at the end
     "SRM": (0.8301, -20.8, 130.0, 900.0, 1200.0, 1043.0, 3923.0),
     "initial": (0.7908, 22.2, 142.0, 1202.0, 1200.0, 1301.0, 4663.0),

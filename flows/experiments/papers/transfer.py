@@ -9,8 +9,6 @@ from ...plotting.figures import SERIES, legible, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from ..data import rate_history, score_history
 
-__all__ = ["EXPERIMENT"]
-
 RHOS = (0.0, 0.04, 0.2, 1.0, 5.0, math.inf)
 
 

@@ -17,8 +17,6 @@ from ranklake.rating_kernels.core.standings import Floats, Longs
 from ...engines.serial import Serial
 from ...execution.rounds import rate_rounds
 
-__all__ = ["Stand", "move", "other_self"]
-
 Stand = Callable[[int, Rounds, float], Rounds]
 """``(n, round, mu)``: the ``n``-th round with counterfactual places; ``mu`` is the first player's rating before it."""
 

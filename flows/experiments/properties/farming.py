@@ -17,8 +17,6 @@ from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
 from ..data import History, rate_history
 from .counterfactual import move, other_self
 
-__all__ = ["EXPERIMENT", "attack", "farm"]
-
 Floats = npt.NDArray[np.float64]
 
 PHASES = (128 / 462, 346 / 462)  # shares of the rounds at which farming begins and ends, as in the engine

@@ -19,8 +19,6 @@ from ..base import Experiment, ExperimentContext, Report, Table
 from ..data import History, rate_history, score_history
 from ..published import Contender
 
-__all__ = ["EXPERIMENT"]
-
 _SYSTEMS = (Contender("elo-mmr", "elo-mmr", {}), Contender("elo-mms", "elo-mms", {}))
 _GROUPS = ("experienced", "everyone")
 _METRICS = {"pair inversion, %": "pair_inversion", "rank deviation, %": "rank_deviation"}

@@ -12,8 +12,6 @@ from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from .counterfactual import move, other_self
 
-__all__ = ["EXPERIMENT", "league", "losses"]
-
 PLAYERS, ROUNDS, TRIALS = 24, 30, 40
 TOLERANCE = 1e-7  # rating points, for rounding errors
 

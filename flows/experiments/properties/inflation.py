@@ -13,8 +13,6 @@ from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
 from ..data import History, rate_history
 
-__all__ = ["EXPERIMENT"]
-
 _SHOWN = ("elo-mmr", "elo-mmx", "elo-mms", "elo-r", "codeforces", "cf-general", "topcoder", "elo-srm", "elo", "bar")
 _PIECES = 40
 

@@ -16,8 +16,6 @@ from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 from .robustness import show
 
-__all__ = ["EXPERIMENT"]
-
 CONSISTENT, ROUNDS = 1500.0, 60
 FAR = 1e7  # rating points; stands for an infinite performance
 SURPRISES = np.linspace(-1500.0, 1500.0, 121)

@@ -16,8 +16,6 @@ from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
 from ..data import History, rate_history
 from ..published import parse_contender
 
-__all__ = ["EXPERIMENT"]
-
 _COMPARED = ("elo-mmr", "elo-mms")
 _LEAST = 30  # participations of a point in a picture
 _AXES = {

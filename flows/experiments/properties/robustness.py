@@ -17,8 +17,6 @@ from ...common.configuration.settings import build_params, find_system
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Picture, Report, Table
 
-__all__ = ["EXPERIMENT", "show", "walk"]
-
 CONSISTENT, SURPRISING = 1000.0, 3000.0
 PARTICIPANTS = 1_000  # of each round; it matters to Elo-MMS
 BEFORE, SHOWN = 40, 12  # rounds at the old level, until the belief is stationary; rounds at the new level

@@ -20,8 +20,6 @@ from ...smoothing.params import params_of
 from ..base import Experiment, ExperimentContext, Report, Table
 from .counterfactual import other_self
 
-__all__ = ["EXPERIMENT", "later_losses", "league"]
-
 Floats = npt.NDArray[np.float64]
 
 PLAYERS, TRIALS, FEW = 300, 20, 48  # players of the two tables

@@ -11,8 +11,6 @@ from ranklake.storage.runs.snapshots import EncodedPart, Part, encode_part
 from ...common.text import with_reasons
 from ...execution.rater import BeliefColumns, Rater
 
-__all__ = ["WorkerSnapshots", "encode_beliefs"]
-
 log = logging.getLogger("ranklake.rate")
 
 

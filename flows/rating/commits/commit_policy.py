@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from ranklake.storage.runs.snapshot_columns import PART_PLAYERS
 
-__all__ = ["DEFAULT", "CommitPolicy"]
-
 
 @dataclass(frozen=True, slots=True)
 class CommitPolicy:

@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels import Outcome, Rounds
 
-__all__ = ["LARGEST_DRIFT", "LEAST_YEARS", "Level"]
-
 LARGEST_DRIFT = 10.0  # maximum drift without a warning, points a year, for a sigma_init of 350
 LEAST_YEARS = 3
 _YEAR = 31_556_952  # seconds

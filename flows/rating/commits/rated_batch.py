@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from ranklake.rating_kernels import Outcome, Rounds
 
-__all__ = ["RatedBatch"]
-
 
 @dataclass(frozen=True, slots=True)
 class RatedBatch:

@@ -24,8 +24,6 @@ from .commit_policy import CommitPolicy
 from .rated_batch import RatedBatch
 from .snapshot_schedule import SnapshotSchedule
 
-__all__ = ["SegmentWriter"]
-
 _WAITING = 8  # longest queue of writes: bounds memory
 
 

@@ -7,8 +7,6 @@ import pyarrow as pa
 
 from .commit_policy import CommitPolicy
 
-__all__ = ["SnapshotSchedule"]
-
 _STOPS = 6  # possible places of a snapshot between two others
 
 

@@ -17,8 +17,6 @@ from ...publication.root import LATEST
 from .problems import Problem
 from .responses import is_unchanged
 
-__all__ = ["data_file"]
-
 _TABLES = (*PUBLISHED, *OF_ATTRIBUTES)
 MOST_RANGES = 16  # of a request; each is a part of the answer
 _RANGE = re.compile("([0-9]{1,18})-([0-9]{0,18})|-[0-9]{1,18}")

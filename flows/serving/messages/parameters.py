@@ -11,8 +11,6 @@ from typing import Any, Literal
 from ...common.times import AGES, TIME_RULE, NoTimeError, parse_span, parse_time, span_pattern
 from .problems import Problem
 
-__all__ = ["Parameter", "parse", "parse_form"]
-
 LONGEST = 4_000  # characters of any value
 # Python reads more as a number: blanks, underscores, other digits, and "nan".
 _INTEGER = re.compile("[+-]?[0-9]{1,18}")

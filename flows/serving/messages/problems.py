@@ -6,8 +6,6 @@ from typing import Any
 
 from ranklake.storage.names.hints import hint
 
-__all__ = ["Problem"]
-
 _TITLES = {
     400: "Bad request",
     404: "Not found",

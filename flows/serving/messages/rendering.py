@@ -15,8 +15,6 @@ from ...answers.kept import Kept
 from ...common.finite import finite_json, finite_rows
 from ...publication.export import change_texts
 
-__all__ = ["FORMATS", "Body", "Rows", "encoding_for", "kept_bodies", "render"]
-
 _TYPES = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",

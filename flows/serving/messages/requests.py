@@ -8,10 +8,9 @@ from contextlib import asynccontextmanager
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import ClientDisconnect, Request
 
-from ...answers.run import NoPlayerError, PublishedRun
+from ...answers.handles import NoPlayerError
+from ...answers.run import PublishedRun
 from .problems import Problem
-
-__all__ = ["MOST_BODIES", "TEXT", "Bodies", "missing_player", "path_of", "prefers_html", "query_of", "run_of"]
 
 MOST_BODIES = 64 << 20  # bytes of all requests together
 TEXT = "text"

@@ -10,8 +10,6 @@ from starlette.responses import Response
 
 from .rendering import Body, encoding_for
 
-__all__ = ["NOT_KEPT", "SAFE", "is_unchanged", "respond", "respond_if_changed", "validators"]
-
 _MAX_AGE = 5  # seconds for which a cache may use an answer without asking
 SAFE = {"x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
 NOT_KEPT = {"cache-control": "no-store", "vary": "Accept-Encoding"}  # answers to POST

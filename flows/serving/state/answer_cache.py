@@ -21,8 +21,6 @@ from ..messages.responses import is_unchanged
 from .metrics import Metrics
 from .served_runs import ServedRuns
 
-__all__ = ["ENDPOINT", "MOST_CACHED", "AnswerCache"]
-
 MOST_CACHED = 64 << 20  # bytes of answers
 _LONGEST = 1_000  # characters of an address whose answer is kept
 MOST_ENCODINGS = 256  # values of Accept-Encoding in memory

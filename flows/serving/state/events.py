@@ -13,8 +13,6 @@ from starlette.types import Receive, Scope, Send
 from ...answers.run import PublishedRun
 from ..messages.problems import Problem
 
-__all__ = ["MOST_LISTENERS", "Listeners"]
-
 MOST_LISTENERS = 1_000
 _LOOK_SECONDS = 0.5
 _ALIVE_SECONDS = 15.0  # between comments, which keep proxies from closing the connection

@@ -21,8 +21,6 @@ from prometheus_client.registry import Collector
 from ...answers.kept import Kept
 from .served_runs import ServedRuns
 
-__all__ = ["Metrics"]
-
 _BOUNDS = (0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 1.0, 2.5, 10.0)  # seconds
 
 

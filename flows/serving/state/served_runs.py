@@ -15,8 +15,6 @@ from ...answers.leaderboard import kept_boards
 from ...answers.run import PublishedRun, open_published
 from ...publication.root import read_manifest
 
-__all__ = ["ServedRuns"]
-
 _LOG = logging.getLogger(__name__)
 
 

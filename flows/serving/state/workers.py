@@ -11,8 +11,6 @@ from starlette.concurrency import run_in_threadpool
 
 from ..messages.problems import Problem
 
-__all__ = ["MOST_WAITING", "Workers"]
-
 MOST_WAITING = 100
 
 T = TypeVar("T")

@@ -23,8 +23,6 @@ from ..limits import BoundedReader, Limits
 from .members import CHUNK_BYTES, Member, Members, Spool, damage_in_words, read_all
 from .zips import open_zip
 
-__all__ = ["ARCHIVES", "Member", "open_members"]
-
 MAX_HEADER_BYTES = 2**20  # of a long name, or of the attributes of one member of a tar
 
 _TARS: dict[str, Callable[[IO[bytes]], Any]] = {

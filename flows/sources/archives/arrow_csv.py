@@ -19,8 +19,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-__all__ = ["CsvBatches"]
-
 PIECE_BYTES = 2**20  # read at a time; a closed reader waits for one
 _CLOSING_SECONDS = 60.0
 

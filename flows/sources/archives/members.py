@@ -22,8 +22,6 @@ import pyarrow as pa
 from ..base import IngestReport, SourceError, contest_number
 from ..limits import Limits, byte_count
 
-__all__ = ["CHUNK_BYTES", "Member", "Members", "Spool", "contest_named", "damage_in_words", "read_all"]
-
 CHUNK_BYTES = 2**20
 
 # Errors of the standard library's readers for damaged archives; zipfile raises RuntimeError for an encrypted member.

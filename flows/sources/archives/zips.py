@@ -20,8 +20,6 @@ from ..base import IngestReport, SourceError
 from ..limits import Limits, byte_count
 from .members import CHUNK_BYTES, Member, Members, damage_in_words, read_all
 
-__all__ = ["open_zip", "unpacked"]
-
 MAX_DIRECTORY_BYTES = 2**29  # of the list of members: that of a million has 100 MB
 _ENTRY = b"PK\x01\x02"  # begins each entry of that list
 # Compressed bytes that zipfile decompresses at once, if it has no limit for the result: at most 28 MB with LZMA.

@@ -21,7 +21,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 
 from ...common.text import quoted
 from ...databases.address import Kind
-from ...databases.connection import Connection
+from ...databases.base import Connection
 from ...databases.dialects import quote
 from ...databases.row_batches import united
 from ..base import IngestReport, SourceError, filter_contests
@@ -30,8 +30,6 @@ from ..files.parts import Reading
 from ..limits import check_width
 from ..options import ReadOptions
 from ..results import contests_from_results
-
-__all__ = ["OVERLAP_SECONDS", "QueryResult", "Watermark", "read_query", "watermark_of"]
 
 _NAMED = 3  # players in a message
 

@@ -16,15 +16,14 @@ from ..absences import Absent
 from ..archives.archive import ARCHIVES, open_members
 from ..archives.members import Member
 from ..base import IngestReport, OnError, Order, SourceError, filter_contests
+from ..column_names import Columns
 from ..lake_tables import is_delta
 from ..options import ReadOptions
 from .inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
 from .json_tables import contests_in
 from .reference import parse_reference, reference_time
 from .scoreboards import as_reference
-from .tables import Columns, read_tables
-
-__all__ = ["Columns", "ReadOptions", "read_contests"]
+from .tables import read_tables
 
 
 def read_contests(

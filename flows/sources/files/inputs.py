@@ -25,18 +25,6 @@ from ..base import IngestReport, SourceError
 from ..lake_tables import is_delta, is_leftover, kind_of, walk
 from ..limits import MOST_EXPANDED, BoundedReader, Limits, byte_count
 
-__all__ = [
-    "STDIN",
-    "TABLES",
-    "Input",
-    "check_address",
-    "damage_of",
-    "files_of",
-    "format_of",
-    "standard_input",
-    "tables_in",
-]
-
 STDIN = "-"
 TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 _ENDINGS = {

@@ -17,8 +17,6 @@ from ..options import ReadOptions
 from .inputs import Input, damage_of
 from .parts import Reading
 
-__all__ = ["fault_of", "items_of", "place_of"]
-
 MAX_AT_ONCE = 10**7  # commas in an array that is decoded at once; each may separate two items of 60 bytes of memory
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 # Finds where an item ends; numbers stay text, which is faster and has no bound on digits.

@@ -19,8 +19,6 @@ from .json_items import fault_of, items_of, place_of
 from .parts import Reading, TablePart
 from .scoreboards import as_reference, events_of_year, refuse_other
 
-__all__ = ["contests_in", "read_json"]
-
 MAX_KEYS = 2_000_000  # of a record with all that it holds, and values of a row; each takes up to 240 bytes
 CHUNK_ROWS = 2**16  # rows whose values are Python objects at a time
 EXACT_FLOAT = 2**53

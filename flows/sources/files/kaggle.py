@@ -20,8 +20,6 @@ from ...common.text import quoted
 from ..base import SourceError
 from ..results import contests_from_results
 
-__all__ = ["read_meta_kaggle"]
-
 FILES = {
     "Competitions.csv": ("Id", "Slug", "Title", "DeadlineDate"),
     "Teams.csv": ("Id", "CompetitionId", "TeamName", "PrivateLeaderboardRank"),

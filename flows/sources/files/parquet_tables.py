@@ -17,8 +17,6 @@ from ..limits import MAX_TEXT, byte_count, check_width
 from .inputs import Input
 from .parts import Reading, TablePart
 
-__all__ = ["open_parquet", "read_delta", "read_parquet"]
-
 BATCH_ROWS = 2**16
 MAX_FOOTER_BYTES = 2**25  # Arrow takes 17 times as much
 

@@ -13,8 +13,6 @@ from ..limits import Limits, byte_count
 from ..options import ReadOptions
 from .inputs import Input
 
-__all__ = ["Reading", "TablePart"]
-
 
 @dataclass
 class TablePart:

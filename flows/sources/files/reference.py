@@ -23,8 +23,6 @@ from ..base import EmptyContestError, SourceError
 from ..limits import Limits, check_contest, check_participants
 from ..places import check_standings
 
-__all__ = ["Rosters", "parse_reference", "reference_time"]
-
 INT32_MAX = 2**31 - 1
 
 

@@ -17,8 +17,6 @@ import msgspec
 from ..absences import Absent, absences_in_words, remedy_for
 from ..base import SourceError
 
-__all__ = ["as_reference", "events_of_year", "refuse_other"]
-
 _MARKS = (b'"rows"', b'"scores"', b'"pos"')  # one is in every scoreboard
 _EVENT_URL = "https://ctftime.org/event/"
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 from ranklake.storage.datasets.tables.contests import Contest
 
 from ..base import IngestReport, Order, SourceError
-from ..column_names import Columns
 from ..columns import decoded, is_text
 from ..options import ReadOptions
 from ..results import contests_from_results, with_contest
@@ -22,8 +21,6 @@ from .json_tables import read_json
 from .parquet_tables import read_delta, read_parquet
 from .parts import Reading, TablePart
 from .text_tables import read_text
-
-__all__ = ["Columns", "read_tables", "with_common_types"]
 
 
 def read_tables(

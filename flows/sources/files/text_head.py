@@ -18,18 +18,6 @@ from ..base import SourceError
 from ..limits import MAX_COLUMNS, byte_count, check_width
 from .inputs import Input
 
-__all__ = [
-    "HEAD_BYTES",
-    "MARKING",
-    "Head",
-    "encoding_remedy",
-    "has_marks",
-    "is_utf8",
-    "read_head",
-    "undecodable",
-    "without_marks",
-]
-
 HEAD_BYTES = 2**20  # the header must fit
 _SEARCHED = 2**16  # characters that determine the delimiter
 _LONG_HEADER = (

@@ -21,8 +21,6 @@ from .inputs import Input
 from .parts import Reading, TablePart
 from .text_head import MARKING, encoding_remedy, is_utf8, read_head, undecodable, without_marks
 
-__all__ = ["Lines", "TextTable", "error_of", "read_text"]
-
 BLOCK_BYTES = 2**24  # a row must fit
 WORDS = {"\t": "tab"}
 _EMPTY = "the file is empty, or has a header alone"

@@ -16,8 +16,6 @@ from ..base import SourceError
 from ..columns import as_numbers, is_blank
 from .batch import Verdicts
 
-__all__ = ["GAME_ADVANTAGE", "check_advantage", "check_single", "judge_advantages"]
-
 GAME_ADVANTAGE = replace(ADVANTAGE, low=2.0 * ADVANTAGE.low, high=2.0 * ADVANTAGE.high)
 """Permitted advantages of a first player: each of the two players has half of one, with opposite signs."""
 

@@ -16,8 +16,6 @@ from ..base import OnError, SourceError
 from ..columns import Bools
 from ..limits import MAX_HANDLE
 
-__all__ = ["LONG_NAME", "SCHEMA", "GamesReport", "Named", "Verdicts", "check_games"]
-
 SCHEMA = pa.schema(
     [
         ("white", pa.string()),

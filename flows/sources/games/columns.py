@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from ...common.text import quoted
 from ..base import SourceError
 
-__all__ = ["KEYS", "find_columns", "parse_columns"]
-
 KEYS = {
     "white": ("white", "player", "player1"),
     "black": ("black", "opponent", "player2"),

@@ -19,8 +19,6 @@ from ..files.text_tables import BLOCK_BYTES, Lines, TextTable, error_of
 from .batch import GamesReport
 from .columns import KEYS
 
-__all__ = ["SEPARATOR", "CsvGames", "Rows", "faults_of_text"]
-
 _HEADERS = {name for names in KEYS.values() for name in names}
 
 

@@ -11,8 +11,6 @@ import pyarrow as pa
 
 from ..columns import Bools, Longs
 
-__all__ = ["NO_DATE", "days_of", "iso_or_null"]
-
 NO_DATE = "without a full date"
 
 _DAY = re.compile(r"\s*(\d{4})([./-])(\d{1,2})\2(\d{1,2})(?!\d)(.*?)\s*")

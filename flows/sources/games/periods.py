@@ -14,8 +14,6 @@ from ranklake.storage.datasets.tables.games import Games, Period
 
 from ..base import SourceError
 
-__all__ = ["MAX_PERIODS", "PERIODS", "Spool", "number_of_period", "period_name"]
-
 PERIODS = ("hour", "day", "week", "month", "year")
 
 _UNITS = {"hour": "h", "day": "D", "week": "D", "month": "M", "year": "Y"}

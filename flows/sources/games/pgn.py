@@ -29,8 +29,6 @@ from .dates import NO_DATE, days_of
 from .pgn_lines import PgnLines, Tags
 from .scores import judge_results
 
-__all__ = ["read_pgn"]
-
 _READ = (b"White", b"Black", b"Result", b"Date", b"UTCDate", b"UTCTime")
 _ROSTER = (*_READ[:4], b"Event", b"Site", b"Round")  # every game has these
 _NAMES = (*_READ, b"Event", b"Site", b"Round")

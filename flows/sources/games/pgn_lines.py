@@ -21,8 +21,6 @@ from ...common.text import quoted
 from ..columns import Bools, Longs
 from .batch import GamesReport
 
-__all__ = ["PgnLines", "Scanned", "TagPair", "Tags", "scan_line"]
-
 _TAG = r'^\[(?P<name>\w+)[ \t]+"(?P<value>[^"\\]*)"\s*\]\s*$'
 _UNPLAIN = r"(?:^|\})[^{]*(?:\[(?:[^%]|$)|;)"  # a bracket or a semicolon that may be outside of a comment
 _WITHOUT_BRACKET = r'^\s*"?\w+\s+"[^"]*"\s*\]\s*$'

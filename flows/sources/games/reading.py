@@ -25,8 +25,6 @@ from .periods import PERIODS, Spool
 from .pgn import read_pgn
 from .tables import read_table
 
-__all__ = ["GamesOptions", "check_paths", "read_periods"]
-
 _FORMS = ("csv", "tsv", "parquet")
 _COMPRESSED = ("", ".gz", ".bz2", ".zst", ".xz")
 _RULE = "games are read from .parquet, .csv, .tsv and .pgn files, the texts also as .gz .bz2 .zst .xz, and from .zip"

@@ -17,8 +17,6 @@ from ranklake.rating_kernels.core.standings import Floats
 from ...common.text import quoted
 from .batch import MOST_REASONS, Verdicts
 
-__all__ = ["judge_results"]
-
 _DASHES = re.compile(r"[‐‑‒–—―−﹣－:]")
 _HALVES = re.compile(r"½|(?<!\d)0?[.,]50*(?!\d)")
 _SCORES = {

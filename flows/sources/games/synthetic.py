@@ -26,8 +26,6 @@ from ..synthetic import check_count, is_number, random_generator
 from .advantages import GAME_ADVANTAGE
 from .periods import number_of_period, period_name
 
-__all__ = ["GAMES_PRESETS", "GamesPreset", "generate_games", "write_games"]
-
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 

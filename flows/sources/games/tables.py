@@ -27,8 +27,6 @@ from .csv_tables import CsvGames, Rows
 from .dates import NO_DATE, iso_or_null
 from .scores import judge_results
 
-__all__ = ["read_table"]
-
 _BATCH_ROWS = 2**18
 _CLOCK = "a clock must be a time of day such as 13:45:10"
 

@@ -17,8 +17,6 @@ from ..base import SourceError
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
 
-__all__ = ["AtCoder"]
-
 HOME = "https://atcoder.jp/"
 LIST_HOST = "https://kenkoooo.com/"
 LIST_PATH = "atcoder/resources/contests.json"

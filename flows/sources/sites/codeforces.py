@@ -18,8 +18,6 @@ from ..base import SourceError
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
 
-__all__ = ["HOME", "TEAM_ROUNDS", "Codeforces", "Failed"]
-
 # Rounds of teams: their rating changes do not name the teams, see codeforces_teams.
 TEAM_ROUNDS = frozenset(
     {524, 532, 541, 562, 566, 639, 641, 643, 695, 771, 772, 773, 823, 923, 924, 925, 951}

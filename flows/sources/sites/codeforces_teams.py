@@ -17,8 +17,6 @@ from .codeforces import HOME, TEAM_ROUNDS, Codeforces, Failed
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, contest_of, decode
 
-__all__ = ["CodeforcesTeams"]
-
 STANDINGS = "standings"
 
 

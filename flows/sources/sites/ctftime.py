@@ -19,8 +19,6 @@ from ..limits import MAX_HANDLE
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Responses, Site, contest_of, decode
 
-__all__ = ["CTFtime"]
-
 HOME = "https://ctftime.org/"
 FIRST_YEAR = 2011
 PAGE = 300  # teams; the largest page

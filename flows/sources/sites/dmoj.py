@@ -22,8 +22,6 @@ from ..base import SourceError
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
 
-__all__ = ["DMOJ"]
-
 HOME = "https://dmoj.ca/"
 MAX_PAGES = 1000  # of the list; a page has a hundred contests, and the site some thousand in all
 

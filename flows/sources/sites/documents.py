@@ -7,8 +7,6 @@ from typing import Any
 
 from ...common.text import LONGEST_QUOTED, visible
 
-__all__ = ["Document", "Key", "Response"]
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key:

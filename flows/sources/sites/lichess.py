@@ -19,8 +19,6 @@ from ..base import SourceError
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
 
-__all__ = ["Lichess"]
-
 HOME = "https://lichess.org/"
 FINISHED = 30  # the status of an arena that is over
 

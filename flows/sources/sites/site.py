@@ -23,18 +23,6 @@ from ..base import SourceError
 from ..limits import check_contest
 from .documents import Document, Key
 
-__all__ = [
-    "SITES",
-    "DocumentRequest",
-    "ListFetcher",
-    "Responses",
-    "Site",
-    "contest_of",
-    "decode",
-    "describe_mismatch",
-    "find_site",
-]
-
 SITES = {
     "codeforces": "Codeforces",
     "codeforces-teams": "CodeforcesTeams",

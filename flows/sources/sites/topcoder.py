@@ -22,8 +22,6 @@ from ..limits import MAX_HANDLE
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, Site, contest_of, describe_mismatch
 
-__all__ = ["TopCoder"]
-
 T = TypeVar("T")
 
 

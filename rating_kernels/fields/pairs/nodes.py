@@ -16,8 +16,6 @@ import numpy as np
 from ...core.jit import inner_exact
 from ...core.standings import Floats, Longs
 
-__all__ = ["Bands", "Nodes", "degrees"]
-
 _STRIP = (1.8, 3.1, 3.1, 3.1)  # of ln v, where terms are bounded: about pi/2 for Phi, else up to the poles
 _POWER = (0.0, 0.5, 1.0, 1.5)  # terms are at most v^-power
 _DIGITS = 24.0  # e^-24 of a term is the remainder of series in the variance

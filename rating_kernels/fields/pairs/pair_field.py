@@ -19,15 +19,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...core.beliefs import serial_map
+from ...core.beliefs import Map, serial_map
 from ...core.standings import Floats, Longs
-from ...core.system import Map
 from ..blocks import BLOCK
 from .nodes import Nodes
 from .table import REACH, SPACING, add_limits, add_table
 from .terms import KINDS, LOGISTIC, add_near, direct_sums
-
-__all__ = ["pair_sums"]
 
 WIDEST = 128.0  # largest ratio of variances within a single level
 LEVEL_RATIO = 16.0  # otherwise, ratio of variances within a level

@@ -13,14 +13,12 @@ import math
 
 import numpy as np
 
+from ...core.beliefs import Map
 from ...core.jit import exact, inner_exact, kernel
 from ...core.standings import Floats, Longs
-from ...core.system import Map
 from ..blocks import block_starts
 from .nodes import Nodes, degrees
 from .terms import LOGISTIC, NORMAL, limit, term
-
-__all__ = ["REACH", "SPACING", "add_limits", "add_table"]
 
 REACH = (8.0, 32.0, 32.0, 32.0)  # sqrt(v) beyond which a kind's terms are at their limit up to 1e-14 of their size
 

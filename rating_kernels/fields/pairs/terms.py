@@ -15,8 +15,6 @@ import math
 from ...core.jit import exact, inner_exact, inner_kernel, kernel
 from ...core.numerics import exp, upper_hazard
 
-__all__ = ["KINDS", "LOGISTIC", "NORMAL", "SPREAD2", "SPREAD3", "add_near", "direct_sums", "limit", "term"]
-
 NORMAL, LOGISTIC, SPREAD2, SPREAD3 = range(4)
 KINDS = {"normal": NORMAL, "logistic": LOGISTIC, "spread2": SPREAD2, "spread3": SPREAD3}
 

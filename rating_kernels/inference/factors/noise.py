@@ -32,8 +32,6 @@ from ...core.numerics import exp, prefetch
 from ...core.parts import read_belief
 from .product import mode
 
-__all__ = ["noise_rows"]
-
 _GUESSES = 3  # Newton steps on the cubic of the first guess
 _CONVERGED = 1e-5  # of x: Halley's next error is at most a quarter of the cube of its last step
 _STEPS = 200

@@ -19,8 +19,6 @@ from ...core.parts import keep_belief, read_belief
 from ...core.standings import Floats
 from ..diffusion import elapsed_days
 
-__all__ = ["CHUNK", "Factors", "absorb_rows", "diffuse_rows", "drift", "mode", "prefetch_histories"]
-
 CHUNK = 16  # rows: always complete, so that each row takes the vector path regardless of the block
 _NEGLIGIBLE = 2.0**-53  # share of the total weight below which an old factor is lost in rounding
 _SMALL_SHRINK = 1e-100  # the common factor is multiplied into the history before it underflows

@@ -21,8 +21,6 @@ from ...core.parts import keep_belief
 from ...core.standings import Floats
 from .product import mode
 
-__all__ = ["QueueFactors", "absorb_rows"]
-
 _GUESSES = 3  # Newton steps on the model of the first guess
 _SMALL_SHARE = 2.0**-30  # of the weight: within 64 sigma such a factor is normal up to 1e-12 sigma of the mode
 _SMALL_ANGLE = 2.0**-9  # a / tau of such a factor with its centre within these 64 sigma

@@ -11,8 +11,6 @@ from ...core.standings import Floats
 from ...core.system import TeamLaws
 from .members import Members, describe_teams, sum_members
 
-__all__ = ["add_members", "add_skills", "mean_of_members", "weigh_members"]
-
 
 def weigh_members(params: Any, teams: Ragged, mu: Floats, sigma: Floats, beta: Floats) -> TeamLaws:
     """The weighted mean of the members, by the hyperparameters ``team`` and ``team_noise``."""

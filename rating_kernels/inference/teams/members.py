@@ -32,8 +32,6 @@ from ...core.jit import exact, inner_exact
 from ...core.numerics import exp, log1p
 from ...core.standings import Floats
 
-__all__ = ["Members", "credit_members", "describe_teams", "sum_members", "write_noises"]
-
 _LEAST = 2.0**-60  # weight of a member: below it a result moves the member by less than rounding
 _RATE = math.log(10.0) / 400.0
 _CONVERGED = 1e-8  # of 1 / _RATE: Newton's next error is at most the square of its last step

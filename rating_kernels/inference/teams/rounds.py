@@ -18,18 +18,6 @@ from ...core.standings import Floats, Ints, Longs, Rounds
 from ...core.system import ConvergenceError, Outcome, Prior, System, TeamLaws
 from .members import Members, credit_members, describe_teams, sum_members
 
-__all__ = [
-    "credit_round",
-    "field_of_teams",
-    "field_rows",
-    "rate_team_round",
-    "sum_teams",
-    "summed_rows",
-    "team_columns",
-    "team_rules",
-    "team_space",
-]
-
 
 def rate_team_round(system: System, params: Any, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
     """All four steps for one round of teams, from those that the system has for players.

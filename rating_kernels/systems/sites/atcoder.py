@@ -25,16 +25,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.beliefs import Beliefs
+from ...core.beliefs import Beliefs, Map
 from ...core.jit import exact, inner_exact
 from ...core.limits import POINTS, finite, switch
 from ...core.parts import prior_of, rows_part
 from ...core.standings import Floats, Ints, Longs, Rounds
-from ...core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ...core.system import ConvergenceError, Outcome, Prior, System, check_limits
 from ...inference.logistic_field import solve_field, solve_round, tabulate_field
 from ...inference.win_probability import one_curve
-
-__all__ = ["SYSTEM", "AtCoder", "displayed", "level"]
 
 SMALL = 1024  # participants up to which one thread is faster
 RATE = math.log(6.0) / 400.0  # 400 points are odds of 6 to 1

@@ -16,12 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...core.beliefs import Beliefs
+from ...core.beliefs import Beliefs, Map
 from ...core.jit import exact, inner_exact
 from ...core.limits import POINTS, choice, finite
 from ...core.parts import rows_part
 from ...core.standings import Rounds
-from ...core.system import ConvergenceError, Map, Outcome, Prior, System, check_limits
+from ...core.system import ConvergenceError, Outcome, Prior, System, check_limits
 from ...inference.needed_rating import (
     TIE_SHARE,
     Changes,
@@ -35,8 +35,6 @@ from ...inference.needed_rating import (
 )
 from ...inference.performance import group_starts
 from ...inference.win_probability import one_curve
-
-__all__ = ["SYSTEM", "LeetCode"]
 
 SMALL = 160  # participants up to which sums term by term are faster than a table
 RATE = math.log(10.0) / 400.0  # 400 points are odds of 10 to 1

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["NEVER", "Alias", "canonical", "check_alias", "turning_point"]
-
 NEVER = int(np.iinfo(np.int64).max)  # later than any contest
 
 

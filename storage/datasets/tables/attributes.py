@@ -11,8 +11,6 @@ from ...lake.schemas import ATTRIBUTES
 from ...leases.lease import Lease
 from ...leases.roots import read_root
 
-__all__ = ["read_attributes", "write_attributes"]
-
 
 def read_attributes(lake: Lake, dataset: str) -> pa.Table:
     """The attributes of a data set's players; see ``schemas.ATTRIBUTES``. Empty if there are none.

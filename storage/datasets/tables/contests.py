@@ -12,8 +12,6 @@ import pyarrow as pa
 
 from .teams import Teams
 
-__all__ = ["Contest"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contest:

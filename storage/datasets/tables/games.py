@@ -24,8 +24,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["GAMES_KIND", "Games", "Period", "digest_of_games", "rows_of_games"]
-
 GAMES_KIND = "games"
 
 Ints = npt.NDArray[np.int32]

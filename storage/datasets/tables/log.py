@@ -15,8 +15,6 @@ from ...lake.schemas import LOG
 from ...leases.identity import author
 from .aliases import Alias
 
-__all__ = ["Entry", "Kind", "Log"]
-
 Kind: TypeAlias = Literal["remove", "disqualify", "reinstate", "alias", "unalias"]
 
 

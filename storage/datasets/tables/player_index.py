@@ -9,8 +9,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["PlayerIndex"]
-
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 

@@ -11,8 +11,6 @@ from ...lake import layout, parquet
 from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged
 
-__all__ = ["encode_part", "one_handle", "parts_that_stay", "read_handles"]
-
 _PART_PLAYERS = 1 << 16
 
 

@@ -14,8 +14,6 @@ from ...lake.schemas import CONTESTS
 from .contests import Contest
 from .teams import Teams
 
-__all__ = ["Row", "rows_of", "table_of"]
-
 
 class Row(msgspec.Struct, gc=False):  # a million rows would slow down every full garbage collection
     """One row, columns in the order of ``schemas.CONTESTS``."""

@@ -23,8 +23,6 @@ from ...lake.parquet import SHARDS, metadata_of
 from ...lake.remedies import damaged, with_remedies
 from ...leases.roots import read_root
 
-__all__ = ["read_contests", "shards_of", "write_shards"]
-
 # A commit rewrites the contests of the root, one shard at most: 5 MB. Cutting a million contests that have not changed
 # takes 0.03 s, encoding them 0.8 s.
 _LEAST = 1 << 15  # contests of a shard, except for the contests in the root

@@ -18,8 +18,6 @@ from ...lake.remedies import damaged, with_remedies
 from .games import Games
 from .teams import Teams
 
-__all__ = ["StandingsPart", "StoredStandings", "concatenate_ranges", "rated_rows", "standings_name"]
-
 Longs = npt.NDArray[np.int64]
 
 # A corrected contest has a file of its own, and its neighbours share an older file. This many shared files are cached.

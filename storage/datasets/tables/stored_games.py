@@ -9,8 +9,6 @@ import pyarrow as pa
 from .games import GAMES_KIND, Games, rows_of_games
 from .standings import StandingsPart, StoredStandings
 
-__all__ = ["StoredGames", "part_of_games"]
-
 
 class StoredGames(StoredStandings):
     """The files of games behind a table of contests; see :class:`StoredStandings`."""

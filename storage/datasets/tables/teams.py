@@ -10,8 +10,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["Teams"]
-
 Mask = npt.NDArray[np.bool_]
 
 

@@ -7,8 +7,6 @@ import re
 
 from ..errors import AddressError
 
-__all__ = ["ADDRESS_FORMS", "check_address"]
-
 ADDRESS_FORMS = "a lake is at a folder, as data/lake, or in a bucket, as s3://bucket/lake"
 
 _STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "http", "https", "memory")

@@ -15,8 +15,6 @@ import fsspec
 from ..errors import LakeError
 from .object_stores import Conditional, status_of
 
-__all__ = ["CREATE", "REPLACE", "ignored_condition", "ignores_deletion_condition", "unconditional", "unsupported"]
-
 CREATE, REPLACE = "If-None-Match", "If-Match"
 _NO_VERSION = f'"{"0" * 32}"'
 _REFUSED = (HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED)

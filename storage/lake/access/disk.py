@@ -26,8 +26,6 @@ from ..errors import FencedError
 from ..layout import TEMPORARY_PREFIX
 from .unflushed import Unflushed
 
-__all__ = ["Disk", "sync", "too_long"]
-
 T = TypeVar("T")
 
 WINDOWS = os.name == "nt"

@@ -25,8 +25,6 @@ from .conditions import (
 from .disk import Disk, too_long
 from .object_stores import Conditional, bucket_of, connect, lake_errors
 
-__all__ = ["LakeFiles", "find_lake"]
-
 T = TypeVar("T")
 
 _TRIES = 3

@@ -15,8 +15,6 @@ from ..prefetch import prefetch
 from ..remedies import with_remedies
 from .files import LakeFiles
 
-__all__ = ["Lake", "Written", "digest_of", "digest_of_facts"]
-
 _AT_ONCE = 16  # requests to an object store under way at the same time
 
 

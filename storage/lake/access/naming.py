@@ -6,8 +6,6 @@ from .. import layout
 from ..errors import NameRefusedError
 from .lake import Lake
 
-__all__ = ["check_folder"]
-
 
 def check_folder(lake: Lake, folder: str) -> None:
     """Refuse a new folder with a name that some disk cannot have beside the existing ones.

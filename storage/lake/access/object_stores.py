@@ -20,8 +20,6 @@ from ..remedies import install_extra, remedy_for
 from .addresses import ADDRESS_FORMS, check_address
 from .space import HOW_TO_FREE_SPACE, free_space, is_full
 
-__all__ = ["Conditional", "bucket_of", "connect", "lake_errors", "status_of"]
-
 _TRIES = 3
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
 _HOW_TO_GET_RIGHTS = "grant this user the right, or run the command as another user" + (

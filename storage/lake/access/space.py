@@ -7,8 +7,6 @@ import os
 import re
 import shutil
 
-__all__ = ["HOW_TO_FREE_SPACE", "free_bytes", "free_space", "is_full", "no_space_to_merge", "text_means_full"]
-
 # ERROR_DISK_FULL of Windows becomes ENOSPC; a quota is EDQUOT, which not every platform has.
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _TEXT = re.compile(rf"os error ({'|'.join(map(str, sorted(_FULL | {112})))})\b")  # as Rust's libraries write it

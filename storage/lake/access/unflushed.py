@@ -22,8 +22,6 @@ from contextlib import suppress
 from itertools import repeat
 from threading import Lock
 
-__all__ = ["Unflushed"]
-
 _AT_ONCE = 16  # flushes under way at the same time: file systems join them
 _FEW = 3  # not worth threads
 _LOCK = Lock()  # one for all: a lake can be pickled

@@ -15,9 +15,10 @@ from helpers.tables import over_years
 
 from ranklake.flows.answers import run as answers
 from ranklake.flows.answers.distribution import distribution
+from ranklake.flows.answers.handles import NoPlayerError
 from ranklake.flows.answers.index_rows import IndexRows
 from ranklake.flows.answers.leaderboard import ORDERS, kept_boards
-from ranklake.flows.answers.run import NoPlayerError, PublishedRun, open_published
+from ranklake.flows.answers.run import PublishedRun, open_published
 from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import IndexFile, read_manifest

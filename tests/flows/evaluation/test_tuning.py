@@ -196,7 +196,7 @@ def test_tune__reports_failed_trials(lake: Lake, monkeypatch: pytest.MonkeyPatch
             raise ArithmeticError("ratings diverged")
         return rate_rounds(*arguments)
 
-    from ranklake.flows.evaluation.tuning.trials import rate_rounds
+    from ranklake.flows.execution.rounds import rate_rounds
 
     monkeypatch.setattr("ranklake.flows.evaluation.tuning.trials.rate_rounds", diverge)
     for method in ("grid", "bayes"):

@@ -11,7 +11,8 @@ from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run
 
 import ranklake
-from ranklake.flows.answers.run import NoPlayerError, open_published
+from ranklake.flows.answers.handles import NoPlayerError
+from ranklake.flows.answers.run import open_published
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Dataset, Lake
 

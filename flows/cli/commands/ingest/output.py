@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ....ingestion.report import SourceReport
     from ....ingestion.source_update import SourceRequest
 
-__all__ = ["ingest_checked", "ingest_requested", "print_report"]
-
 
 def print_report(report: SourceReport) -> None:
     """Print the counts of an ingestion; remarks go to standard error."""

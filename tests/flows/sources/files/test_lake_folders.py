@@ -16,7 +16,8 @@ from helpers.delta_tables import delete_row, write_delta
 from ranklake.flows.common.extras import MissingExtraError
 from ranklake.flows.ingestion.file_changes import watch
 from ranklake.flows.sources.base import IngestReport, SourceError
-from ranklake.flows.sources.files.contests import ReadOptions, read_contests
+from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.options import ReadOptions
 from ranklake.storage import Lake
 
 DAYS = [datetime(2024, 1, day, tzinfo=UTC) for day in (1, 2, 3, 4)]

@@ -27,7 +27,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklake.flows.sources.base import IngestReport, SourceError
-from ranklake.flows.sources.files.contests import ReadOptions, read_contests
+from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.options import ReadOptions
 
 Row = tuple[str, str, int, str]  # contest, player, rank, day
 Read = dict[str, tuple[int, list[tuple[str, int, int]]]]

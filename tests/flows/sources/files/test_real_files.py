@@ -8,7 +8,8 @@ import pytest
 from helpers.data import sample, shared
 
 from ranklake.flows.sources.base import Duplicate, IngestReport
-from ranklake.flows.sources.files.contests import Columns, read_contests
+from ranklake.flows.sources.column_names import Columns
+from ranklake.flows.sources.files.contests import read_contests
 
 
 @pytest.mark.slow

@@ -10,7 +10,8 @@ import pytest
 from helpers.data import shared
 
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.files.contests import ReadOptions, read_contests
+from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.options import ReadOptions
 
 BOARD = {
     "time": "2024-06-25T14:13:07.832+01", "contest_time": "4:13:07.832",

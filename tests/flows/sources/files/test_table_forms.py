@@ -21,7 +21,9 @@ from helpers.commands import Command
 
 from ranklake import rate_history
 from ranklake.flows.sources.base import IngestReport, SourceError
-from ranklake.flows.sources.files.contests import Columns, ReadOptions, read_contests
+from ranklake.flows.sources.column_names import Columns
+from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.options import ReadOptions
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.datasets.tables.contests import Contest
 

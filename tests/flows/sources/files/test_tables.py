@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranklake.flows.sources.base import IngestReport, SourceError
-from ranklake.flows.sources.files.contests import Columns, read_contests
+from ranklake.flows.sources.column_names import Columns
+from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.options import ReadOptions
 from ranklake.flows.sources.results import contests_from_results
 from ranklake.rating_kernels.core.standings import places_from_ranks
