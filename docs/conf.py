@@ -18,14 +18,7 @@ root_doc = "docs/index"
 include_patterns = ["docs/**", "deploy/*.md", "CONTRIBUTING.md", "SECURITY.md"]
 exclude_patterns = ["docs/_*", ".*", "build", "dist", "flows", "rating_kernels", "storage", "ranklake*", "tests"]
 
-extensions = [
-    "myst_nb",
-    "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
-    "click_help",
-    "mathml",
-    "hyperparameters",
-]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "click_help", "mathml", "hyperparameters"]
 source_suffix = {".md": "myst-nb"}
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 4

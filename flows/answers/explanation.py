@@ -87,12 +87,7 @@ class Explanation:
 
 
 def explain(
-    lake: Lake,
-    run_name: str,
-    handle: str,
-    contest: str,
-    deviations: float | None = None,
-    titles: TitlesChoice = None,
+    lake: Lake, run_name: str, handle: str, contest: str, deviations: float | None = None, titles: TitlesChoice = None
 ) -> tuple[Explanation, RatingFormat]:
     """Explain the change of a player's rating in a contest, and the format of the ratings.
 

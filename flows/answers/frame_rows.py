@@ -27,11 +27,7 @@ class FrameRows:
     """
 
     def __init__(
-        self,
-        players: Sequence[Any],
-        beliefs: Mapping[str, Any],
-        display: Display,
-        history: Callable[[], pd.DataFrame],
+        self, players: Sequence[Any], beliefs: Mapping[str, Any], display: Display, history: Callable[[], pd.DataFrame]
     ) -> None:
         self.players, self._beliefs, self.display, self._read = pd.Index(players), beliefs, display, history
 

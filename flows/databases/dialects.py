@@ -134,12 +134,7 @@ class _MariaDb(Dialect):
     late_keys = False
     updatable = ""
     joins_by_hash = False
-    types = _TYPES | {
-        pa.int32(): "int",
-        pa.float64(): "double",
-        pa.string(): "longtext",
-        pa.bool_(): "tinyint",
-    }
+    types = _TYPES | {pa.int32(): "int", pa.float64(): "double", pa.string(): "longtext", pa.bool_(): "tinyint"}
 
     def lock(self, place: str) -> str:
         return f"select get_lock(sha1({text(place)}), {WAIT_SECONDS}) as locked"  # until the connection is closed

@@ -44,12 +44,7 @@ class PartitionedRater:
     """
 
     def __init__(
-        self,
-        system: System,
-        params: Any,
-        n_players: int,
-        engine: DistributedEngine,
-        shards: int | None = None,
+        self, system: System, params: Any, n_players: int, engine: DistributedEngine, shards: int | None = None
     ) -> None:
         self._system, self._params, self._n_players = system, params, n_players
         self._shared_summary_rows = engine.limits.shared_summary_rows

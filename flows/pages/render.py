@@ -75,13 +75,7 @@ class Templates:
             lstrip_blocks=True,
             loader=jinja2.FunctionLoader(_template),
         )
-        self._environment.filters |= {
-            "day": day,
-            "count": _count,
-            "short": short,
-            "share": _share,
-            "chance": chance,
-        }
+        self._environment.filters |= {"day": day, "count": _count, "short": short, "share": _share, "chance": chance}
         self._environment.filters["verbatim"] = self._markup.escape
         self._environment.globals |= {"POLICY": POLICY}
 

@@ -54,13 +54,7 @@ def export_rows(
     return _chunks(content.ratings(0))
 
 
-def write_export(
-    rows: Iterable[pa.RecordBatch],
-    what: str,
-    form: str,
-    sink: IO[bytes],
-    safe: bool = False,
-) -> int:
+def write_export(rows: Iterable[pa.RecordBatch], what: str, form: str, sink: IO[bytes], safe: bool = False) -> int:
     """Write rows of ``PUBLISHED[what]`` to an open file in one of ``FORMATS``; returns their number.
 
     Parameters

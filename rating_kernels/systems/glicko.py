@@ -29,15 +29,7 @@ from ..core.standings import Floats, Ints, Rounds
 from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits, check_value
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.diffusion import elapsed_days
-from ..inference.pairwise import (
-    SMALL,
-    GameSums,
-    Period,
-    gather_games,
-    pairwise_sums,
-    pairwise_sums_directly,
-    sum_games,
-)
+from ..inference.pairwise import SMALL, GameSums, Period, gather_games, pairwise_sums, pairwise_sums_directly, sum_games
 from ..inference.period_games import SEQUENTIAL, SIMULTANEOUS, are_simultaneous, rate_periods
 from ..inference.win_probability import curve_law, glicko_win_probability
 

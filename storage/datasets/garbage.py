@@ -44,12 +44,7 @@ def n_replaced(metadata: Mapping[str, str]) -> int:
 
 
 def commit(
-    lake: Lake,
-    name: str,
-    contests: pa.Table,
-    metadata: Mapping[str, str],
-    lease: Lease | None,
-    version: str,
+    lake: Lake, name: str, contests: pa.Table, metadata: Mapping[str, str], lease: Lease | None, version: str
 ) -> None:
     """Replace the ``version`` of the root by these ``contests``; the files that they name are written.
 

@@ -13,16 +13,7 @@ from ..lake.errors import DamagedError, LakeError, LeaseHeldError, MissingError
 from ..lake.layout import fence_number, number_of, numbered
 from ..lake.remedies import remedy_for
 from .fence import open_fence
-from .holder import (
-    HELD,
-    LeaseHolder,
-    encode_lease,
-    lease_file,
-    lease_number,
-    lease_numbers,
-    newest_lease,
-    read_lease,
-)
+from .holder import HELD, LeaseHolder, encode_lease, lease_file, lease_number, lease_numbers, newest_lease, read_lease
 from .lease import Lease
 from .reserve import refill_reserve, with_reserve
 

@@ -75,12 +75,7 @@ class _Manifest(msgspec.Struct, frozen=True):
 
 
 def write_snapshot(
-    lake: Lake,
-    folder: str,
-    last_round: int,
-    columns: Mapping[str, Column],
-    digest: str,
-    writer: Writer | None = None,
+    lake: Lake, folder: str, last_round: int, columns: Mapping[str, Column], digest: str, writer: Writer | None = None
 ) -> None:
     """Write every player's belief after ``last_round``: parts first, manifest last.
 

@@ -67,7 +67,7 @@ def _result(name: str, sizes: Sequence[int], commands: Sequence[Command]) -> Res
     )
     targets = {
         f"below {MEMORY / 1e9:g} GB, at most {GROWTH:g}x that of {sizes[-2]:,}: {last.peak_bytes / 1e9:.2f} GB, "
-        f"{memory:.2f}x": last.peak_bytes < MEMORY and memory <= GROWTH,
+        f"{memory:.2f}x": last.peak_bytes < MEMORY and memory <= GROWTH
     }
     figures = {"seconds_a_game": game, "cpu_seconds_a_game": cpu}
     figures |= {"cpu_seconds": last.cpu_seconds, "peak_bytes": last.peak_bytes}

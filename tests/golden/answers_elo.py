@@ -33,11 +33,7 @@ def twin(vector: Vector) -> Answers:
     one = Twin(**vector["params"])
     return [
         {
-            at: {
-                "a": a,
-                "b": b,
-                **{name: getattr(game, name) for name in ("expected_a", "expected_b", "mu_a", "mu_b")},
-            }
+            at: {"a": a, "b": b, **{name: getattr(game, name) for name in ("expected_a", "expected_b", "mu_a", "mu_b")}}
             for at, (a, b, game) in enumerate((a, b, one.play(a, b, score, k=k)) for a, b, score, k in _games(contest))
         }
         for contest in vector["contests"]

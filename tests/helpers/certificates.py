@@ -23,10 +23,7 @@ class Certificates:
     def security(self) -> distributed.Security:
         ca, certificate, key = map(str, (self.ca, self.certificate, self.key))
         return distributed.Security(
-            require_encryption=True,
-            tls_ca_file=ca,
-            tls_client_cert=certificate,
-            tls_client_key=key,
+            require_encryption=True, tls_ca_file=ca, tls_client_cert=certificate, tls_client_key=key
         )
 
     def options(self) -> list[str]:

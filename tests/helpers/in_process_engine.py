@@ -64,11 +64,7 @@ class InProcessEngine:
     on_this_machine = False  # the kernels of this process are compiled when they are called
 
     def __init__(
-        self,
-        workers: int,
-        losses: Container[int] = (),
-        then: Sequence[int] = (),
-        limits: ClusterLimits | None = None,
+        self, workers: int, losses: Container[int] = (), then: Sequence[int] = (), limits: ClusterLimits | None = None
     ) -> None:
         self.limits = limits or ClusterLimits()
         self.workers, self.losses, self._then = workers, losses, list(then)

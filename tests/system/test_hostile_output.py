@@ -170,9 +170,7 @@ def test_errors__of_the_program_have_a_traceback_without_control_characters(
     assert violation(printed.err) is None
 
 
-def test_logs__without_a_handler_are_escaped(
-    made: HostileLake,
-) -> None:
+def test_logs__without_a_handler_are_escaped(made: HostileLake) -> None:
     assert command("runs", lake=made.lake, terminal=False).code == 0
     assert logging.lastResort is not None
     try:

@@ -166,10 +166,7 @@ def test_rate__killed_at_any_time_after_its_start_ends_as_if_undisturbed(lake: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("write", "how"),
-    [(0, "done"), (1, "halfway"), (2, "halfway"), (2, "done"), (57, "halfway")],
-)
+@pytest.mark.parametrize(("write", "how"), [(0, "done"), (1, "halfway"), (2, "halfway"), (2, "done"), (57, "halfway")])
 def test_rate__killed_at_a_given_write_ends_as_if_undisturbed(
     lake: Path, undisturbed: Path, write: int, how: str
 ) -> None:

@@ -33,11 +33,7 @@ from ranklake.flows.rating.rate import rate
 from ranklake.rating_kernels import ConvergenceError, Elo, Outcome, Rounds
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
-ENGINES = {
-    "serial": Serial,
-    "threads": lambda: Threads(2),
-    "partitioned": lambda: InProcessEngine(2),
-}
+ENGINES = {"serial": Serial, "threads": lambda: Threads(2), "partitioned": lambda: InProcessEngine(2)}
 GAMES = [contest(name, "ada", "grace", "alan", time_seconds=day * 86_400) for day, name in enumerate("abcde")]
 LARGE = synthetic(1, size=40, spice=False, large=0)
 

@@ -9,14 +9,7 @@ import pytest
 from helpers.builders import content, expected
 from helpers.command_server import CommandServer, Ended, RunningCommand
 from helpers.lakes import synthetic
-from helpers.life import (
-    CONTESTS,
-    Step,
-    assert_as_after,
-    assert_finishes,
-    put,
-    write_source,
-)
+from helpers.life import CONTESTS, Step, assert_as_after, assert_finishes, put, write_source
 
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Dataset, Lake

@@ -42,10 +42,7 @@ FILTERS = ("everyone", "experienced", "top100")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
               help="json has all values in full precision.")  # fmt: skip
 @click.option(
-    "--output",
-    metavar="FILE.parquet",
-    type=click.Path(dir_okay=False),
-    help="Write the scores of every round.",
+    "--output", metavar="FILE.parquet", type=click.Path(dir_okay=False), help="Write the scores of every round."
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
 @wide_option

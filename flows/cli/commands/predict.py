@@ -33,9 +33,7 @@ _LADDER = 25  # maximum number of places in a table
 @click.argument("handles", nargs=-1, metavar="[HANDLE]...")
 @run_option
 @click.option(
-    "--field",
-    type=click.File(encoding="utf-8"),
-    help="File of further entrants, one handle a line; - is stdin.",
+    "--field", type=click.File(encoding="utf-8"), help="File of further entrants, one handle a line; - is stdin."
 )
 @click.option(
     "--newcomers", type=click.IntRange(0, 10_000), default=0, help="Number of further entrants without a rating."

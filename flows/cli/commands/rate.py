@@ -128,13 +128,7 @@ def rate(
 @engine_options
 @steal_option
 @lake_option
-def smooth(
-    run: str,
-    settings: tuple[str, ...],
-    engine: EngineChoice,
-    steal: bool,
-    lake: LakeAddress,
-) -> None:
+def smooth(run: str, settings: tuple[str, ...], engine: EngineChoice, steal: bool, lake: LakeAddress) -> None:
     """Smooth a run: every skill at every round, given all rounds before and after. Its ratings stay as they are.
 
     The result is the table runs/RUN/smoothing/smoothed-*.parquet of the lake. The same command continues after an

@@ -173,10 +173,7 @@ def _from_members(
 
 
 def _read_reference(
-    opening: Callable[[], AbstractContextManager[list[Member]]],
-    source: str,
-    options: ReadOptions,
-    report: IngestReport,
+    opening: Callable[[], AbstractContextManager[list[Member]]], source: str, options: ReadOptions, report: IngestReport
 ) -> Iterator[Contest | SourceError]:
     order = options.order or "number"
     with opening() as members:

@@ -40,14 +40,7 @@ class Row(msgspec.Struct, gc=False):  # a million rows would slow down every ful
         """A contest as its source gives it, not in a file yet."""
         n = len(contest)
         ceiling = None if contest.perf_ceiling == math.inf else contest.perf_ceiling
-        values = (
-            contest.contest_id,
-            contest.name,
-            contest.url or None,
-            contest.time_seconds,
-            contest.weight,
-            ceiling,
-        )
+        values = (contest.contest_id, contest.name, contest.url or None, contest.time_seconds, contest.weight, ceiling)
         above = None if contest.rated_above == -math.inf else contest.rated_above
         below = None if contest.rated_below == math.inf else contest.rated_below
         later = contest.n_teams, contest.field_includes_unrated or None, above, below

@@ -68,11 +68,7 @@ def shards_of(metadata: Mapping[str, str]) -> list[str]:
 
 
 def write_shards(
-    dataset: str,
-    contests: pa.Table,
-    before: pa.Table | None,
-    epoch: int,
-    write: Callable[[str, pa.Buffer], None],
+    dataset: str, contests: pa.Table, before: pa.Table | None, epoch: int, write: Callable[[str, pa.Buffer], None]
 ) -> tuple[pa.Table, dict[str, str]]:
     """Cut a table of contests, and write the shards that do not exist yet.
 

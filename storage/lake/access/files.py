@@ -14,14 +14,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ..errors import AddressError, ConflictError, MissingError, NoSpaceError
 from ..remedies import with_remedies
-from .conditions import (
-    CREATE,
-    REPLACE,
-    ignored_condition,
-    ignores_deletion_condition,
-    unconditional,
-    unsupported,
-)
+from .conditions import CREATE, REPLACE, ignored_condition, ignores_deletion_condition, unconditional, unsupported
 from .disk import Disk, too_long
 from .object_stores import Conditional, bucket_of, connect, lake_errors
 

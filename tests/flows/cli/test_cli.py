@@ -167,10 +167,7 @@ def test_usage__without_a_command_shows_help_and_ends_with_2(invoke: Command, gr
         (["rate", "--dataset", "games", "--max-rounds", "-1"], "-1 is not in the range x>=0"),
         (["rate", "--dataset", "games", "--fast"], "No such option"),
         (["rate"], "give --dataset, or the --run of an existing run"),
-        (
-            ["rate", "--run", "run", "--system", "elo"],
-            "run run exists with system elo-mmr; requested was system elo.",
-        ),
+        (["rate", "--run", "run", "--system", "elo"], "run run exists with system elo-mmr; requested was system elo."),
         (["rate", "--run", "new", "--system", "elo"], "no run 'new' in the lake; there are: run; give --dataset"),
         (["leaderboard"], "Missing option '--run'"),
         (["leaderboard", "--run", "run", "--top", "0"], "0 is not in the range 1<=x<=2147483648"),

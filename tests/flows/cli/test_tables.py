@@ -198,10 +198,7 @@ def _heading(column: object) -> list[str]:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (
-            ("leaderboard", "--run", "run", "--active", "1d", "--at", "2090-01-01"),
-            "a contest in the time of --active",
-        ),
+        (("leaderboard", "--run", "run", "--active", "1d", "--at", "2090-01-01"), "a contest in the time of --active"),
         (("log", "--dataset", "games"), "data set games has no manual corrections"),
         (("alias", "--list", "--dataset", "games"), "data set games has no aliases"),
     ],

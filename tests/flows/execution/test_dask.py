@@ -155,10 +155,7 @@ def test_dask__names_the_committed_rounds_when_no_worker_is_left(
     lake = lake_of(tmp_path / "lake", CONTESTS)
     dead = site.workers if who == "all workers" else [site.scheduler]
     strike("resume_summary", lambda: [process.kill() for process in dead])
-    with (
-        Cluster(site.address, limits=LIMITS) as engine,
-        pytest.raises(EngineError, match=r"[\d,]+ rounds committed"),
-    ):
+    with Cluster(site.address, limits=LIMITS) as engine, pytest.raises(EngineError, match=r"[\d,]+ rounds committed"):
         rate_run(lake, engine=engine, policy=OFTEN)
     rate_run(lake, engine=Serial(), policy=OFTEN)
     assert same_tables(rated(lake), rated(expected("elo-mmr")))

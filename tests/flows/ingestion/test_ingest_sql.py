@@ -123,11 +123,7 @@ def test_fault__names_the_contest_and_the_player(judge: Judge, lake: Lake) -> No
 
 @pytest.mark.parametrize(
     ("query", "words"),
-    [
-        ("select * from nosuch", "nosuch"),
-        ("selec", "syntax"),
-        ("delete from results", "the query must not write"),
-    ],
+    [("select * from nosuch", "nosuch"), ("selec", "syntax"), ("delete from results", "the query must not write")],
 )
 def test_query__that_fails_is_one_line_with_the_address(judge: Judge, lake: Lake, query: str, words: str) -> None:
     with pytest.raises(DatabaseError) as raised:

@@ -219,10 +219,7 @@ def test_publish__into_an_unreachable_store_is_no_damage(
     lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
 ) -> None:
     opened = Lake.open(lake)
-    with (
-        store_at(lake, closed_port, monkeypatch),
-        pytest.raises(UnreachableError, match="the store does not work"),
-    ):
+    with store_at(lake, closed_port, monkeypatch), pytest.raises(UnreachableError, match="the store does not work"):
         publish(opened, "run")
 
 

@@ -35,14 +35,7 @@ def recorded(lake: Lake) -> RunConfig:
 
 
 @pytest.mark.parametrize(
-    "more",
-    [
-        "--dataset games",
-        "",
-        "--system elo",
-        "--dataset games --system elo --set k=16",
-        "--set k=16.0",
-    ],
+    "more", ["--dataset games", "", "--system elo", "--dataset games --system elo --set k=16", "--set k=16.0"]
 )
 def test_rate__of_an_existing_run_keeps_its_configuration(lake: Lake, invoke: Command, more: str) -> None:
     before = files(Path(lake.url))

@@ -399,11 +399,7 @@ def of_run(lake: Lake) -> tuple[str, ...]:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_commands__errors_are_one_line_and_leave_the_lake_unchanged(
-    invoke: Command,
-    lake: Lake,
-    arguments: tuple[str, ...],
-    said: str,
-    code: int,
+    invoke: Command, lake: Lake, arguments: tuple[str, ...], said: str, code: int
 ) -> None:
     before = files(Path(lake.url))
     assert said in invoke.refuses(*arguments, "--dataset", "games", "--lake", lake.url, code=code)

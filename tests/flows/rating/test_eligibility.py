@@ -253,11 +253,7 @@ def test_new_run__of_the_same_name_decides_anew(lake: Lake) -> None:
     assert flags_of(lake) == flags_of(anew)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [lambda: Threads(3), lambda: InProcessEngine(2)],
-    ids=["threads", "workers"],
-)
+@pytest.mark.parametrize("make", [lambda: Threads(3), lambda: InProcessEngine(2)], ids=["threads", "workers"])
 def test_engines__decide_and_record_the_same(rated_once: Lake, tmp_path: Path, make: object) -> None:
     engine: Engine = make()  # type: ignore[operator]
     lake = lake_of(tmp_path / "lake", CONTESTS)

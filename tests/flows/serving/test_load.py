@@ -21,10 +21,7 @@ from ranklake.storage import Lake
 
 pytest.importorskip("uvicorn")
 WRK = shutil.which("wrk")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(WRK is None, reason="no wrk on this machine: apt-get install wrk"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(WRK is None, reason="no wrk on this machine: apt-get install wrk")]
 
 CONTESTS = synthetic(40)
 STOPS = (20, 30, 40)  # rounds of each version

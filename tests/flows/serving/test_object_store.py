@@ -57,10 +57,7 @@ def test_serve__from_an_object_store_answers_as_from_a_disk(tmp_path: Path, clie
     served = [_published(lake) for lake in lakes]
     for stop in (22, 24):
         before = versions(client)
-        with (
-            TestClient(create_app(served[0], 0)) as remote,
-            TestClient(create_app(served[1], 0)) as local,
-        ):
+        with TestClient(create_app(served[0], 0)) as remote, TestClient(create_app(served[1], 0)) as local:
             assert answers(remote) == answers(local)
         assert versions(client) == before
         for lake, one in zip(lakes, served, strict=True):

@@ -60,11 +60,7 @@ def pipe(path: Path) -> None:
 
 
 ATTACKS = {"given away": given_away, "group": opened_to(0o770), "all": opened_to(0o777), "sticky": opened_to(0o1777)}
-LEVELS = {
-    "base": ATTACKS,
-    "release": ATTACKS | {"link": linked},
-    "file": ATTACKS | {"link": linked, "pipe": pipe},
-}
+LEVELS = {"base": ATTACKS, "release": ATTACKS | {"link": linked}, "file": ATTACKS | {"link": linked, "pipe": pipe}}
 
 
 @pytest.mark.parametrize(("level", "attack"), [(level, attack) for level in LEVELS for attack in LEVELS[level]])

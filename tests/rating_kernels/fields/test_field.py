@@ -20,8 +20,7 @@ OF_VALUE = 2e-12  # a sum falls to e^-1.8pi of its size across a panel, at most
 @pytest.mark.quick("97-*")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("n", "rate_ratio"),
-    [(97, 1.0), (97, 3.9), (97, 1000.0), (300, 4.0), (300, 30.0), (5000, 10.0)],
+    ("n", "rate_ratio"), [(97, 1.0), (97, 3.9), (97, 1000.0), (300, 4.0), (300, 30.0), (5000, 10.0)]
 )
 def test_table__holds_the_sum_from_end_to_end(kind: str, n: int, rate_ratio: float) -> None:
     mu, rate = field(kind, n, rate_ratio)

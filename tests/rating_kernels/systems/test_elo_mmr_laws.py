@@ -220,12 +220,7 @@ def moved_up(rows: list[tuple[Any, int, int]], row: int) -> list[tuple[Any, int,
 
 
 @pytest.mark.slow
-@given(
-    st.lists(ratings(), min_size=1, max_size=12),
-    st.data(),
-    st.sampled_from(RHOS),
-    st.sampled_from([None, 1, 3]),
-)
+@given(st.lists(ratings(), min_size=1, max_size=12), st.data(), st.sampled_from(RHOS), st.sampled_from([None, 1, 3]))
 @repeatable(100)
 def test_rating__rises_with_every_past_performance(shown, data, rho, history_len) -> None:
     at = data.draw(st.integers(0, len(shown) - 1))

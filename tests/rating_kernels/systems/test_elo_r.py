@@ -404,11 +404,7 @@ def test_bounded_queue__keeps_the_mode_and_the_bound(performances, max_len) -> N
 
 # --- engines ---
 
-CHOICES = [
-    EloR(),
-    EloR(noise="simple", tie_mode="full"),
-    EloR(max_len=3, gamma=120.0),
-]
+CHOICES = [EloR(), EloR(noise="simple", tie_mode="full"), EloR(max_len=3, gamma=120.0)]
 
 
 def season() -> Rounds:

@@ -145,9 +145,7 @@ def test_author__without_a_user_name_is_a_number_or_unknown(
     assert author() == f"unknown@{socket.gethostname()}"
 
 
-def test_machine__without_boot_and_namespace_has_its_network_address(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_machine__without_boot_and_namespace_has_its_network_address(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two Macs may have one host name."""
     monkeypatch.setattr(processes, "PROC", Path("/nowhere"))
     machine = processes.machine()

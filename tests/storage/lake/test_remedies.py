@@ -25,14 +25,8 @@ REBUILD = (
         ("d/contests/contests.parquet", REBUILD),
         ("d/players/000000-ab.parquet", REBUILD),
         ("d/log/ab.parquet", REBUILD),
-        (
-            "d/standings/ab.parquet",
-            "restore it, or ingest d again with --rewrite",
-        ),
-        (
-            "published/x/latest.parquet",
-            "delete it if it exists, and `ranklake publish --run x` makes it again",
-        ),
+        ("d/standings/ab.parquet", "restore it, or ingest d again with --rewrite"),
+        ("published/x/latest.parquet", "delete it if it exists, and `ranklake publish --run x` makes it again"),
         ("published/x/ratings", "`ranklake publish --run x --afresh` makes it again"),
         (
             "raw/site/round/1.0.zst",

@@ -6,13 +6,7 @@ from typing import Any
 
 import click
 
-from ...terminal.file_options import (
-    contest_options,
-    query_options,
-    query_text,
-    result_options,
-    table_options,
-)
+from ...terminal.file_options import contest_options, query_options, query_text, result_options, table_options
 from ...terminal.options import LakeAddress, dataset_option, lake_option, rewrite_option, steal_option, usage
 from .output import ingest_checked, ingest_requested
 
@@ -26,12 +20,7 @@ from .output import ingest_checked, ingest_requested
 @rewrite_option
 @steal_option
 def ingest_files(
-    paths: tuple[str, ...],
-    dataset: str,
-    lake: LakeAddress,
-    rewrite: bool,
-    steal: bool,
-    **choices: Any,
+    paths: tuple[str, ...], dataset: str, lake: LakeAddress, rewrite: bool, steal: bool, **choices: Any
 ) -> None:
     """Ingest contests from PATH, which is one of
 
@@ -81,12 +70,7 @@ def ingest_files(
 @rewrite_option
 @steal_option
 def ingest_database(
-    database: dict[str, Any],
-    dataset: str,
-    lake: LakeAddress,
-    rewrite: bool,
-    steal: bool,
-    **choices: Any,
+    database: dict[str, Any], dataset: str, lake: LakeAddress, rewrite: bool, steal: bool, **choices: Any
 ) -> None:
     """Ingest contests from a query of PostgreSQL, MariaDB, MySQL or SQLite.
 

@@ -101,9 +101,7 @@ def test_rate__removed_last_contests_remove_their_rounds(tmp_path: Path, undistu
     assert same_tables(rated(undisturbed), rated(fresh(tmp_path, CONTESTS_MADE[:31])))
 
 
-def test_rate__rounds_with_other_player_numbers_are_not_kept(
-    tmp_path: Path,
-) -> None:
+def test_rate__rounds_with_other_player_numbers_are_not_kept(tmp_path: Path) -> None:
     lake = lake_of(tmp_path / "lake", [contest("0", "ann", "bob")], "one")
     ingest(lake, [contest("0", "zoe", "ann")], "other")
     ingest(lake, [contest("0", "ann", "bob")], "other")  # the same content, but zoe has number 0

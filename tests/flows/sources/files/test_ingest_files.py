@@ -168,11 +168,7 @@ RULES = {
     "negative lo": ({"standings": [["a", -1, 0]]}, "lo = -1 is outside the field", [0]),
     "lo beyond int32": ({"standings": [["a", 0, 0], ["b", 2**32, 1]]}, "lo = 4294967296, hi = 1 do not fit", [1]),
     "hi beyond int64": ({"standings": [["a", 0, 2**70]]}, "hi = 1180591620717411303424 do not fit an int32", [0]),
-    "a player twice": (
-        {"standings": [["a", 0, 0], ["b", 1, 1], ["a", 2, 2]]},
-        "player 'a' is listed twice",
-        [0, 2],
-    ),
+    "a player twice": ({"standings": [["a", 0, 0], ["b", 1, 1], ["a", 2, 2]]}, "player 'a' is listed twice", [0, 2]),
     "a player without name": ({"standings": [["a", 0, 0], ["", 1, 1]]}, "a player needs a name", [1]),
     "no standings": ({"standings": ...}, "missing required field standings", []),
     "null standings": ({"standings": None}, "Expected array, got null - at standings", []),

@@ -433,11 +433,7 @@ def test_a_row_without_an_end_is_an_error(tmp_path: Path, monkeypatch: Any) -> N
 
 @pytest.mark.parametrize(
     ("raw", "rule"),
-    [
-        (b"{", "it is being written: it had"),
-        (b" " * 99, "it is being written"),
-        (None, "it disappeared after"),
-    ],
+    [(b"{", "it is being written: it had"), (b" " * 99, "it is being written"), (None, "it disappeared after")],
 )
 def test_a_file_of_a_folder_that_is_replaced_after_the_listing_is_no_damaged_archive(
     tmp_path: Path, raw: bytes | None, rule: str

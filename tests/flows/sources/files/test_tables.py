@@ -270,13 +270,7 @@ RULES: dict[str, tuple[Table, str, list[Any], str, list[int]]] = {
     "missing weight": (GOOD, "weight", [1, 1, None], "a weight must be within 1e-09..1e+09", [4]),
     "infinite weight": (GOOD, "weight", [math.inf] * 3, "a weight must be within 1e-09..1e+09", [2]),
     "two weights": (GOOD, "weight", [1.0, 2.0, 1.0], "weight differs inside the contest: ", [2, 3]),
-    "NaN ceiling": (
-        GOOD,
-        "perf_ceiling",
-        [math.nan] * 3,
-        "a ceiling must be within -1e+12..1e+12 rating",
-        [2],
-    ),
+    "NaN ceiling": (GOOD, "perf_ceiling", [math.nan] * 3, "a ceiling must be within -1e+12..1e+12 rating", [2]),
     "two ceilings": (GOOD, "perf_ceiling", [1e3, None, 1e3], "perf_ceiling differs inside the contest", [2, 3]),
 }
 
@@ -473,11 +467,7 @@ def test_a_truncated_parquet_file_always_stops(tmp_path: Path, cut: int) -> None
 TYPES = {
     "fractional player": ({"player": pa.array([1.0, 2.5])}, "player 2.5 is not a whole number", [2]),
     "player of bools": ({"player": pa.array([True, False])}, "the player column holds true and false", []),
-    "contest of times": (
-        {"contest": pa.array([datetime(2021, 1, 1)] * 2)},
-        "contest column holds dates or times",
-        [],
-    ),
+    "contest of times": ({"contest": pa.array([datetime(2021, 1, 1)] * 2)}, "contest column holds dates or times", []),
     "rank of bools": ({"rank": pa.array([True, False])}, "the rank column holds true and false", []),
     "rank of times": ({"rank": pa.array([datetime(2021, 1, 1)] * 2)}, "the rank column holds dates or times", []),
     "time of bools": ({"time_seconds": pa.array([True, True])}, "the time column holds true and false", []),

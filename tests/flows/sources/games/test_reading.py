@@ -183,8 +183,7 @@ def test_advantage__is_one_for_all_games_of_any_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
-    [(np.nan, "nan"), (np.inf, "inf"), (-np.inf, "-inf"), (20_000.5, "20000.5"), ("much", "much")],
+    ("value", "shown"), [(np.nan, "nan"), (np.inf, "inf"), (-np.inf, "-inf"), (20_000.5, "20000.5"), ("much", "much")]
 )
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_advantages__that_are_no_number_in_the_range_are_faults(

@@ -405,16 +405,7 @@ def test_ingest__a_contest_with_a_fault_is_left_out_and_reported(lake: Lake, sit
     assert standings(lake, "codeforces")["3"] == [("a", 0, 0), ("b", 1, 1)]
 
 
-HOSTILE = [
-    "../../etc/passwd",
-    "a/b\\c",
-    "\x1b[31mred\x07",
-    "x" * 1_024,
-    "\u202egnp.exe",
-    " \u00a0",
-    "nul\x00l",
-    "=1+1",
-]
+HOSTILE = ["../../etc/passwd", "a/b\\c", "\x1b[31mred\x07", "x" * 1_024, "\u202egnp.exe", " \u00a0", "nul\x00l", "=1+1"]
 
 
 def test_ingest__hostile_names_are_stored_unchanged(lake: Lake, site: FakeCodeforces, tmp_path: Path) -> None:

@@ -193,10 +193,7 @@ def test_dmoj__the_response_for_another_contest_is_a_fault() -> None:
 # lichess
 
 
-@pytest.mark.parametrize(
-    ("kind", "first"),
-    [("tournament", "GGbers"), ("swiss", "MorphyTal2018")],
-)
+@pytest.mark.parametrize(("kind", "first"), [("tournament", "GGbers"), ("swiss", "MorphyTal2018")])
 def test_lichess__recorded_results(kind: str, first: str) -> None:
     body = sample(f"lichess/{kind}.ndjson").read_bytes()
     (contest,) = parse("lichess", Key(kind, "ID"), body, {"name": "n", "time_seconds": 1_500_000_000})
