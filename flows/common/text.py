@@ -137,8 +137,6 @@ def json_visible(text: str) -> str:
 def spreadsheet(text: str) -> str:
     """A cell of CSV that no spreadsheet treats as a formula: an apostrophe is put before the start of a formula.
 
-    Notes
-    -----
     Formulas begin with ``= + - @`` or their full-width forms, a tab or a line break (OWASP, "CSV Injection"). In some
     locales a formula may also begin after a semicolon, a tab or a line break inside the cell.
     """

@@ -25,19 +25,13 @@ _SECRET = ("password", "passwd", "sslpassword")
 class DatabaseAddress:
     """The address of a database.
 
-    Attributes
-    ----------
-    kind : str
-        ``postgresql``, ``sqlite`` or ``mariadb``; MySQL has the kind ``mariadb``.
-    shown : str
-        For messages and records: without password and parameters.
-    url : str
-        As given; not in the ``repr``.
-    user, password, host, path : str
-        Parts, decoded; empty if missing. ``path`` is the file of SQLite, else the name of the database.
-    port : int or None
-    parameters : dict of str
-        Those after the question mark.
+    ``kind``: ``postgresql``, ``sqlite`` or ``mariadb``; MySQL has the kind ``mariadb``.
+    ``shown``: for messages and records: without password and parameters.
+    ``url``: as given; not in the ``repr``.
+    ``user``, ``password``, ``host``, ``path``: parts, decoded; empty if missing. ``path`` is the file of SQLite, else
+    the name of the database.
+    ``port``.
+    ``parameters``: those after the question mark.
     """
 
     kind: Kind
@@ -61,10 +55,7 @@ class DatabaseAddress:
     def parse(cls, url: str) -> DatabaseAddress:
         """The parts of an address.
 
-        Raises
-        ------
-        ValueError
-            Another form or kind. The message shows no part of the address behind its kind.
+        Raises ValueError: another form or kind. The message shows no part of the address behind its kind.
         """
         scheme, colon, rest = url.partition("://")
         kind = _KINDS.get(scheme.lower())

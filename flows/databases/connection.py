@@ -13,23 +13,13 @@ from .errors import DatabaseError
 def connect(url: str | DatabaseAddress, *, read_only: bool = False) -> Connection:
     """Open a connection.
 
-    Parameters
-    ----------
-    url
-        ``postgresql://USER@HOST/DATABASE``, ``mariadb://USER@HOST/DATABASE`` or ``sqlite:///FILE``. A password is taken
-        from ``PGPASSWORD`` or ``~/.pgpass``, as by every program of PostgreSQL; for MariaDB from ``MYSQL_PWD`` or
-        ``~/.my.cnf``.
-    read_only
-        The database refuses all statements that write.
-
-    Raises
-    ------
-    ValueError
-        The address is invalid.
-    MissingExtraError
-        The driver is not installed.
-    DatabaseError
-        The database cannot be reached, or refuses the user.
+    ``url``: ``postgresql://USER@HOST/DATABASE``, ``mariadb://USER@HOST/DATABASE`` or ``sqlite:///FILE``. A password is
+    taken from ``PGPASSWORD`` or ``~/.pgpass``, as by every program of PostgreSQL; for MariaDB from ``MYSQL_PWD`` or
+    ``~/.my.cnf``.
+    ``read_only``: the database refuses all statements that write.
+    Raises ValueError: the address is invalid.
+    Raises MissingExtraError: the driver is not installed.
+    Raises DatabaseError: the database cannot be reached, or refuses the user.
     """
     address = DatabaseAddress.parse(url) if isinstance(url, str) else url
     if address.kind == "mariadb":

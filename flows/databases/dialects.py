@@ -25,20 +25,12 @@ _TYPES = {
 class Dialect:
     """Statements of PostgreSQL, and what the other dialects share with it.
 
-    Attributes
-    ----------
-    begin : str
-        Begins a transaction.
-    rolls_back_tables : bool
-        Whether a transaction includes the creation of tables; else ``create table`` commits.
-    late_indices : bool
-        Whether indices are made when the rows are there, which is faster.
-    late_keys : bool
-        Whether keys are, too.
-    updatable : str
-        The option of a table most of whose rows are updated at once.
-    joins_by_hash : bool
-        Whether a temporary table needs no key for a fast join.
+    ``begin``: begins a transaction.
+    ``rolls_back_tables``: whether a transaction includes the creation of tables; else ``create table`` commits.
+    ``late_indices``: whether indices are made when the rows are there, which is faster.
+    ``late_keys``: whether keys are, too.
+    ``updatable``: the option of a table most of whose rows are updated at once.
+    ``joins_by_hash``: whether a temporary table needs no key for a fast join.
     """
 
     kind: Kind = "postgresql"
@@ -69,10 +61,7 @@ class Dialect:
     def create(self, table: str, columns: Columns, key: Sequence[str] = (), *, updated: bool = False) -> str:
         """The statement that creates a table, with a primary key if one is given.
 
-        Parameters
-        ----------
-        updated
-            Most rows will be updated at once.
+        ``updated``: most rows will be updated at once.
         """
         return self._create("table", table, columns, key) + (self.updatable if updated else "")
 

@@ -48,14 +48,9 @@ _PREFIXES = re.compile(
 class DatabaseError(Exception):
     """A database refused a statement, or cannot be reached.
 
-    Attributes
-    ----------
-    database
-        Its address, without a password.
-    reason
-        The cause, and the remedy if one is known.
-    state
-        The SQLSTATE; empty if unknown.
+    ``database``: its address, without a password.
+    ``reason``: the cause, and the remedy if one is known.
+    ``state``: the SQLSTATE; empty if unknown.
     """
 
     def __init__(self, database: str, reason: str, state: str = "") -> None:
@@ -76,18 +71,11 @@ def database_error(
 ) -> DatabaseError:
     """The error of a driver as one for people.
 
-    Parameters
-    ----------
-    database
-        The address to show.
-    secrets
-        Texts that the message must not repeat.
-    text, state
-        The message of the driver, and the SQLSTATE or nothing.
-    primary
-        The message of the server alone, if the driver has it.
-    remedies
-        Remedies by the beginning of SQLSTATE that differ from those of PostgreSQL.
+    ``database``: the address to show.
+    ``secrets``: texts that the message must not repeat.
+    ``text``, ``state``: the message of the driver, and the SQLSTATE or nothing.
+    ``primary``: the message of the server alone, if the driver has it.
+    ``remedies``: remedies by the beginning of SQLSTATE that differ from those of PostgreSQL.
     """
     reason = primary or _PREFIXES.sub("", text, count=1).strip().partition("\n")[0]
     for secret in filter(None, secrets):

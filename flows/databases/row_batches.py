@@ -52,10 +52,7 @@ def as_batches(
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """The schema of the first part of :func:`bounded`, and a batch of each part with rows.
 
-    Parameters
-    ----------
-    make
-        A batch from the values of each column.
+    ``make``: a batch from the values of each column.
     """
     batches = map(make, parts)
     first = next(batches)
@@ -65,15 +62,8 @@ def as_batches(
 def united(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> pa.Table:
     """One table; a column whose batches have several types has the widest one.
 
-    Parameters
-    ----------
-    schema
-        The names of the columns, and the types if there are no batches.
-
-    Raises
-    ------
-    ArrowException
-        A number is not exact in the type of its column.
+    ``schema``: the names of the columns, and the types if there are no batches.
+    Raises ArrowException: a number is not exact in the type of its column.
     """
     fields = []
     for at, field in enumerate(schema):
@@ -86,18 +76,10 @@ def united(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> pa.Table:
 def equal_rows(rows: pa.Table, stored: pa.Table, at: pa.ChunkedArray, names: Sequence[str]) -> pa.ChunkedArray:
     """Whether each row is stored with the same values; nulls are equal, and so are the bits of numbers.
 
-    Parameters
-    ----------
-    rows, stored
-        New rows, and those of the database; columns of the same types.
-    at : int64[n]
-        The position of each of the ``n`` rows in ``stored``; null if it is not there.
-    names
-        The columns to compare.
-
-    Returns
-    -------
-    bool[n], without nulls
+    ``rows``, ``stored``: new rows, and those of the database; columns of the same types.
+    ``at`` (int64[n]): the position of each of the ``n`` rows in ``stored``; null if it is not there.
+    ``names``: the columns to compare.
+    Returns bool[n], without nulls.
     """
     same = pc.is_valid(at)
     for name in names:

@@ -57,10 +57,8 @@ class WorkerActor:
     def do(self, *frames: Frame) -> Frames:
         """Make calls on the state. The message has a sequence number, calls for all workers, and calls for this one.
 
-        Returns
-        -------
-        list of bytes
-            The replies, or the exception that a call raised. Any other exception means that the worker is lost.
+        Returns list of bytes: the replies, or the exception that a call raised. Any other exception means that the
+        worker is lost.
         """
         sequence, to_all, own = deserialize(frames)
         return self._do(sequence, to_all, own)
@@ -103,10 +101,7 @@ class WorkerActor:
 class DaskActorGroup:
     """One actor on each of some workers.
 
-    Attributes
-    ----------
-    traffic : Counter of (str, str)
-        Bytes through the driver, by "sent" or "received" and the name of the first call of a message.
+    ``traffic``: bytes through the driver, by "sent" or "received" and the name of the first call of a message.
     """
 
     def __init__(
@@ -168,10 +163,7 @@ class DaskActorGroup:
     ) -> list[Any]:
         """Call a method of all actors concurrently, and send chunks to be relayed; returns their results.
 
-        Raises
-        ------
-        WorkersLostError
-            A worker did not answer.
+        Raises WorkersLostError: a worker did not answer.
         """
         failed: list[str] = []
         silent = list(self._actors)

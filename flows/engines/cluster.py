@@ -37,19 +37,10 @@ log = logging.getLogger("ranklake.cluster")
 class Cluster:
     """The workers of a scheduler.
 
-    Parameters
-    ----------
-    address
-        Address of the scheduler, as ``tcp://host:8786`` or ``tls://host:8786``.
-    security
-        A ``distributed.Security``; by default that of Dask's settings.
-
-    Raises
-    ------
-    MissingExtraError
-        Dask is not installed.
-    EngineError
-        No scheduler answers, or the certificate of one side is refused (:func:`.connection.connect`).
+    ``address``: address of the scheduler, as ``tcp://host:8786`` or ``tls://host:8786``.
+    ``security``: a ``distributed.Security``; by default that of Dask's settings.
+    Raises MissingExtraError: Dask is not installed.
+    Raises EngineError: no scheduler answers, or the certificate of one side is refused (:func:`.connection.connect`).
     """
 
     def __init__(self, address: str, security: Any = None, limits: ClusterLimits | None = None) -> None:

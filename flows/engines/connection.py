@@ -35,22 +35,12 @@ log = logging.getLogger("ranklake.cluster")
 def connect(address: str, seconds: float, security: Any = None, **options: Any) -> Any:
     """A Dask client of the scheduler at ``address``.
 
-    Parameters
-    ----------
-    seconds
-        Timeout for the scheduler's answer.
-    security
-        A ``distributed.Security``; by default that of Dask's settings (``distributed.comm.tls``).
-    options
-        Other options of ``distributed.Client``.
-
-    Raises
-    ------
-    MissingExtraError
-        Dask is not installed.
-    EngineError
-        The address is invalid, no scheduler answers, one side refuses the other's certificate, or only one side
-        uses TLS.
+    ``seconds``: timeout for the scheduler's answer.
+    ``security``: a ``distributed.Security``; by default that of Dask's settings (``distributed.comm.tls``).
+    ``options``: other options of ``distributed.Client``.
+    Raises MissingExtraError: Dask is not installed.
+    Raises EngineError: the address is invalid, no scheduler answers, one side refuses the other's certificate, or only
+    one side uses TLS.
     """
     distributed = import_dask("a Dask cluster")
     if "://" not in address:
@@ -112,12 +102,8 @@ def _is_of_others(record: logging.LogRecord) -> bool:
 def import_dask(purpose: str) -> ModuleType:
     """Import the package ``distributed``, which then reads the user's settings.
 
-    Raises
-    ------
-    MissingExtraError
-        It is not installed.
-    EngineError
-        Its settings cannot be read.
+    Raises MissingExtraError: it is not installed.
+    Raises EngineError: its settings cannot be read.
     """
     try:
         return need("distributed", "cluster", purpose)
@@ -128,16 +114,9 @@ def import_dask(purpose: str) -> ModuleType:
 def call_with_timeout(seconds: float | None, call: Callable[[], T], to_its_end: bool = False) -> T:
     """The result of a call that has no timeout of its own.
 
-    Parameters
-    ----------
-    to_its_end
-        After an interrupt, the call is waited for before the interrupt is raised. A cluster that is started or closed
-        halfway fails at the end of the process, where Dask closes it again.
-
-    Raises
-    ------
-    TimeoutError
-        The call takes longer. Its thread then stays in the background until the process ends.
+    ``to_its_end``: after an interrupt, the call is waited for before the interrupt is raised. A cluster that is started
+    or closed halfway fails at the end of the process, where Dask closes it again.
+    Raises TimeoutError: the call takes longer. Its thread then stays in the background until the process ends.
     """
     done: list[T] = []
     failed: list[Exception] = []
@@ -181,10 +160,7 @@ def _security_of_settings(distributed: Any, address: str) -> Any:
 def _place(address: str) -> tuple[str, int] | None:
     """Host and port; None for addresses without them: clusters in this process and other transports.
 
-    Raises
-    ------
-    EngineError
-        Host or port is missing.
+    Raises EngineError: host or port is missing.
     """
     scheme, _, rest = address.partition("://")
     if scheme not in ("tcp", "tls"):

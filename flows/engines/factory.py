@@ -11,10 +11,7 @@ ENGINES = ("serial", "threads", "dask")
 def choose_engine(name: str | None = None, workers: int | None = None, scheduler: str | None = None) -> str:
     """The name of the engine; by default ``dask`` if a scheduler is given, else ``threads``.
 
-    Raises
-    ------
-    ValueError
-        For an unknown name, fewer than one worker, or a scheduler with another engine or with workers.
+    Raises ValueError: for an unknown name, fewer than one worker, or a scheduler with another engine or with workers.
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers must be >= 1, got {workers}")
@@ -36,19 +33,10 @@ def open_engine(
 ) -> Engine:
     """An engine; ``workers`` defaults to the machine's cores.
 
-    Parameters
-    ----------
-    scheduler
-        Address of a Dask cluster; without it ``dask`` starts one on this machine.
-    limits
-        Of a cluster.
-
-    Raises
-    ------
-    ValueError
-        As :func:`choose_engine`.
-    EngineError
-        The scheduler does not answer.
+    ``scheduler``: address of a Dask cluster; without it ``dask`` starts one on this machine.
+    ``limits``: of a cluster.
+    Raises ValueError: as :func:`choose_engine`.
+    Raises EngineError: the scheduler does not answer.
     """
     name = choose_engine(name, workers, scheduler)
     if name == "serial":

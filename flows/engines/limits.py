@@ -9,26 +9,16 @@ from dataclasses import dataclass
 class ClusterLimits:
     """Limits of one cluster; local engines have none.
 
-    Attributes
-    ----------
-    connect_seconds, workers_seconds : float
-        For the scheduler's first answer, and for the first worker.
-    link_seconds : float
-        For the answer of one worker to another.
-    return_seconds : float
-        For the return of a lost scheduler or lost workers.
-    compile_seconds : float
-        For the kernels of new actors.
-    reply_seconds : float
-        For a reply; more for many rows.
-    relay_bytes : int
-        Bytes of all copies of a message beyond the first, from which workers pass it on.
-    chunk_bytes : int
-        Of each part of a message that is passed on.
-    shared_summary_rows : int
-        Participants from which sharing the summary of a round is worth two more trips to each worker.
-    overlap_rows : int
-        Participants from which a thread pays for the driver's own work.
+    ``connect_seconds``, ``workers_seconds``: for the scheduler's first answer, and for the first worker.
+    ``link_seconds``: for the answer of one worker to another.
+    ``return_seconds``: for the return of a lost scheduler or lost workers.
+    ``compile_seconds``: for the kernels of new actors.
+    ``reply_seconds``: for a reply; more for many rows.
+    ``relay_bytes``: bytes of all copies of a message beyond the first, from which workers pass it on.
+    ``chunk_bytes``: of each part of a message that is passed on.
+    ``shared_summary_rows``: participants from which sharing the summary of a round is worth two more trips to each
+    worker.
+    ``overlap_rows``: participants from which a thread pays for the driver's own work.
     """
 
     connect_seconds: float = 6.0

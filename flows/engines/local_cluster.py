@@ -67,19 +67,10 @@ class Worker(_WithoutHttp, distributed.Worker):
 class LocalCluster:
     """A scheduler and ``workers`` workers of one thread.
 
-    Attributes
-    ----------
-    address : str
-        Address of the scheduler: ``tls://127.0.0.1:`` and a free port.
-    security : distributed.Security
-        The certificate that every client needs.
-
-    Raises
-    ------
-    MissingExtraError
-        The package ``cryptography`` is not installed.
-    EngineError
-        Processes or ports are not available, or ``RANKLAKE_DASHBOARD`` is not a port.
+    ``address``: address of the scheduler: ``tls://127.0.0.1:`` and a free port.
+    ``security``: the certificate that every client needs.
+    Raises MissingExtraError: the package ``cryptography`` is not installed.
+    Raises EngineError: processes or ports are not available, or ``RANKLAKE_DASHBOARD`` is not a port.
     """
 
     _cluster: Any = None

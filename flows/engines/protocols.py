@@ -23,12 +23,8 @@ class WorkersLostError(EngineError):
 class Engine(Protocol):
     """An engine runs work inside a ``with`` block.
 
-    Attributes
-    ----------
-    workers : int
-        Number of threads or processes that work at the same time.
-    on_this_machine : bool
-        Whether the workers use this machine's cache of compiled kernels.
+    ``workers``: number of threads or processes that work at the same time.
+    ``on_this_machine``: whether the workers use this machine's cache of compiled kernels.
     """
 
     @property
@@ -59,9 +55,7 @@ class LocalEngine(Engine, Protocol):
 class DistributedEngine(Engine, Protocol):
     """Workers in other processes, each with a state of its own.
 
-    Attributes
-    ----------
-    limits : ClusterLimits
+    ``limits``.
     """
 
     @property
@@ -75,30 +69,18 @@ class DistributedEngine(Engine, Protocol):
     ) -> ActorGroup:
         """Start the actor ``make(*init_args(i, size))`` on each worker ``i`` of ``size``.
 
-        Parameters
-        ----------
-        max_workers
-            Use at most that many workers, those with the fewest actors; None for all.
-
-        Raises
-        ------
-        EngineError
-            There are no workers, or they run other code.
-        WorkersLostError
-            Workers were lost during the start.
+        ``max_workers``: use at most that many workers, those with the fewest actors; None for all.
+        Raises EngineError: there are no workers, or they run other code.
+        Raises WorkersLostError: workers were lost during the start.
         """
 
 
 class ActorGroup(Protocol):
     """The actors of one :meth:`DistributedEngine.start_actors`, one on each worker.
 
-    Attributes
-    ----------
-    size : int
-    addresses : list of str
-        The worker of each actor, as messages name it.
-    left_out : dict of str to str
-        Workers on which no actor was started, each with the reason.
+    ``size``.
+    ``addresses``: the worker of each actor, as messages name it.
+    ``left_out``: workers on which no actor was started, each with the reason.
     """
 
     @property
@@ -115,17 +97,9 @@ class ActorGroup(Protocol):
     ) -> list[list[Any]]:
         """Make calls on each actor, in order: first those for all, then its own; returns the replies to each.
 
-        Parameters
-        ----------
-        rows
-            Number of rows of the largest call; the timeout grows with it.
-        to_all
-            Calls that are the same for all actors; they are serialised once.
-
-        Raises
-        ------
-        WorkersLostError
-            A worker died or did not reply in time. The whole group is then useless.
+        ``rows``: number of rows of the largest call; the timeout grows with it.
+        ``to_all``: calls that are the same for all actors; they are serialised once.
+        Raises WorkersLostError: a worker died or did not reply in time. The whole group is then useless.
         """
 
     def close(self) -> None:

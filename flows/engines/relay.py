@@ -25,15 +25,10 @@ ALIGNMENT = 64  # bytes, of each frame of a message: kernels would be compiled a
 class Chunk(NamedTuple):
     """A part of a message.
 
-    Attributes
-    ----------
-    number : int
-        Of the message.
-    total : int
-        Bytes of the message.
-    offset : int
-        First byte of the chunk in the message.
-    data : bytes or array of bytes
+    ``number``: of the message.
+    ``total``: bytes of the message.
+    ``offset``: first byte of the chunk in the message.
+    ``data``.
     """
 
     number: int
@@ -74,10 +69,7 @@ def cut(number: int, frames: Frames, chunk_bytes: int) -> Iterator[Chunk]:
 class Outbox:
     """Chunks on their way to one worker.
 
-    Parameters
-    ----------
-    send
-        Sends one chunk; returns when the worker has it.
+    ``send``: sends one chunk; returns when the worker has it.
     """
 
     def __init__(self, send: Callable[[Chunk], Awaitable[Any]]) -> None:

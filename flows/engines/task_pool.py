@@ -31,14 +31,9 @@ class TaskPool(Protocol):
 def open_task_pool(workers: int | None = None, scheduler: str | None = None) -> TaskPool:
     """Threads, one for each core by default, or the cluster at an address.
 
-    Raises
-    ------
-    ValueError
-        Both are given.
-    MissingExtraError
-        Dask's distributed is not installed.
-    EngineError
-        No scheduler answers (:func:`.connection.connect`).
+    Raises ValueError: both are given.
+    Raises MissingExtraError: dask's distributed is not installed.
+    Raises EngineError: no scheduler answers (:func:`.connection.connect`).
     """
     if scheduler is None:
         return _Threads(workers or available_cpus())

@@ -15,12 +15,8 @@ _PIECES = 2  # for each worker; more pieces would balance the work better, but e
 class Threads:
     """A pool of ``workers`` threads, one of which is the calling thread.
 
-    Parameters
-    ----------
-    workers
-        By default the number of cores that this process may use.
-    block_size
-        Items per piece; by default a few pieces per worker, as some take longer than others.
+    ``workers``: by default the number of cores that this process may use.
+    ``block_size``: items per piece; by default a few pieces per worker, as some take longer than others.
     """
 
     on_this_machine = True

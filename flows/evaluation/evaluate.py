@@ -43,23 +43,16 @@ class Evaluation:
 
     A round that is a period of games has the sums over its games.
 
-    Attributes
-    ----------
-    run, system : str
-        Names of the run and of its rating system.
-    contest_ids : list of str
-        Ids of the contests.
-    n_players, year, division : int[r]
-        Participants, of which a team is one, and 2 for a period of games; year of the contest's end, 0 if unknown;
-        division 1 or 2 from the contest's name, 0 without one.
-    filters : dict of str to RoundScores
-        Scores under each filter.
-    errors : float64[r, rows, 4]
-        Log2 rank errors; see :func:`ranklake.rating_kernels.metrics.rank_errors.rank_errors`.
-    games : float64[r, filters, 4] or None
-        Sums over the games of each period; see :func:`.game_scores.score_games`. None for a run over contests.
-    damage : str
-        Reason why later rounds in the lake are not valid rounds of the run; empty if all are.
+    ``run``, ``system``: names of the run and of its rating system.
+    ``contest_ids``: ids of the contests.
+    ``n_players``, ``year``, ``division`` (int[r]): participants, of which a team is one, and 2 for a period of games;
+    year of the contest's end, 0 if unknown; division 1 or 2 from the contest's name, 0 without one.
+    ``filters``: scores under each filter.
+    ``errors`` (float64[r, rows, 4]): log2 rank errors; see
+    :func:`ranklake.rating_kernels.metrics.rank_errors.rank_errors`.
+    ``games`` (float64[r, filters, 4] or None): sums over the games of each period; see
+    :func:`.game_scores.score_games`. None for a run over contests.
+    ``damage``: reason why later rounds in the lake are not valid rounds of the run; empty if all are.
     """
 
     run: str

@@ -29,27 +29,18 @@ class Stage(Enum):
 class Batch:
     """One large round, or consecutive small ones, and where its players are held.
 
-    Attributes
-    ----------
-    start : int
-        Number of its first round in the rounds it was cut from.
-    players : int[]
-        The players whose beliefs are needed: row by row of a large round, else ascending and each once.
-    numbered : Rounds
-        The same rounds. Players of small rounds are positions in ``players``.
-    places, rows : list of int32[]
-        For each worker, the positions in ``players`` that it holds, and their rows in its store.
-    ranks : int32[]
-        For each of ``players``, its position in all ``places``, one after the other.
-    outcome : Outcome
-        Of ``rounds``, to be filled.
-    completes : Outcome or None
-        Of all the rounds it was cut from, if it is their last batch.
-    prior : Prior
-        Of a large round, in standings order; a part of ``outcome``.
-    carried : int[]
-        Positions of a large round's players that also play in the batch of small rounds before it. Their priors come
-        from there, not from the workers.
+    ``start``: number of its first round in the rounds it was cut from.
+    ``players`` (int[]): the players whose beliefs are needed: row by row of a large round, else ascending and each
+    once.
+    ``numbered``: the same rounds. Players of small rounds are positions in ``players``.
+    ``places``, ``rows`` (list of int32[]): for each worker, the positions in ``players`` that it holds, and their rows
+    in its store.
+    ``ranks`` (int32[]): for each of ``players``, its position in all ``places``, one after the other.
+    ``outcome``: of ``rounds``, to be filled.
+    ``completes``: of all the rounds it was cut from, if it is their last batch.
+    ``prior``: of a large round, in standings order; a part of ``outcome``.
+    ``carried`` (int[]): positions of a large round's players that also play in the batch of small rounds before it.
+    Their priors come from there, not from the workers.
     """
 
     start: int

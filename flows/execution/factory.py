@@ -14,10 +14,7 @@ from .rater import Rater
 def open_rater(system: System, params: Any, n_players: int, engine: Engine) -> Rater:
     """A rater of newcomers.
 
-    Raises
-    ------
-    EngineError
-        As :meth:`.engines.protocols.DistributedEngine.start_actors`.
+    Raises EngineError: as :meth:`.engines.protocols.DistributedEngine.start_actors`.
     """
     if isinstance(engine, LocalEngine):
         return LocalRater(system, params, n_players, engine)

@@ -38,12 +38,8 @@ _LEAST = math.ulp(0.0)  # the smallest number > 0
 class RoundError(ConvergenceError):
     """A round that cannot be rated: a root was not found, or a rating is no number.
 
-    Attributes
-    ----------
-    round : int
-        Number of the round among the given ones, from 0.
-    player : int or None
-        The participant's number, where one is known.
+    ``round``: number of the round among the given ones, from 0.
+    ``player``: the participant's number, where one is known.
     """
 
     def __init__(self, rule: str, row: int | None, round: int, player: int | None) -> None:
@@ -61,20 +57,11 @@ class RoundError(ConvergenceError):
 def check_outcome(system: System, params: Any, rounds: Rounds, outcome: Outcome, first: int = 0) -> Iterator[None]:
     """Check the ratings that the block writes, and locate the round of any arithmetic error.
 
-    Parameters
-    ----------
-    outcome
-        Of ``rounds``, NaN before the block.
-    first
-        Number of the first round.
+    ``outcome``: of ``rounds``, NaN before the block.
+    ``first``: number of the first round.
+    Raises RoundError: a root was not found, or a number is not one that :mod:`ranklake.flows.execution.outcomes`
+    allows.
 
-    Raises
-    ------
-    RoundError
-        A root was not found, or a number is not one that :mod:`ranklake.flows.execution.outcomes` allows.
-
-    Notes
-    -----
     Two passes over each column, 2 ns a row: 0.3 % of the time that a large round of Elo-MMR takes.
     """
     try:
@@ -98,16 +85,10 @@ def named_error(
 ) -> ConvergenceError:
     """The error with the names of contest and player.
 
-    Parameters
-    ----------
-    rounds
-        The rounds for which the error was raised.
-    contest, index
-        Name of the contest, and number of its round.
-    player
-        The participant's name.
-    remedy
-        What to do: the end of the message.
+    ``rounds``: the rounds for which the error was raised.
+    ``contest``, ``index``: name of the contest, and number of its round.
+    ``player``: the participant's name.
+    ``remedy``: what to do: the end of the message.
     """
     at = error.round
     fault = f"player {player!r} {error.rule}" if player is not None else error.rule

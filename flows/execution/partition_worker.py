@@ -61,14 +61,9 @@ class ActorState:
 class PartitionWorker(ActorState):
     """One partition of a run.
 
-    Parameters
-    ----------
-    system, params
-        A key of ``SYSTEMS`` and its hyperparameters.
-    n_rows
-        Number of players in the partition.
-    index, size
-        Number of this worker, and of all workers.
+    ``system``, ``params``: a key of ``SYSTEMS`` and its hyperparameters.
+    ``n_rows``: number of players in the partition.
+    ``index``, ``size``: number of this worker, and of all workers.
     """
 
     def __init__(self, system: str, params: Any, n_rows: int, index: int, size: int) -> None:
@@ -100,12 +95,8 @@ class PartitionWorker(ActorState):
     def receive_priors(self, metadata: RoundMetadata, n: int, ties: Ints | None, prior: Sequence[Any]) -> None:
         """Receive the priors of all participants of the round of the last :meth:`prior`, in standings order.
 
-        Parameters
-        ----------
-        n
-            Participants.
-        ties
-            The place of each row (``lo``); None without ties.
+        ``n``: participants.
+        ``ties``: the place of each row (``lo``); None without ties.
         """
         lo = np.arange(n, dtype=np.int32) if ties is None else writable(ties)
         starts = np.append(np.flatnonzero(np.diff(lo, prepend=-1)), n)
@@ -117,10 +108,7 @@ class PartitionWorker(ActorState):
     def finish_round(self, places: Ints, wide: bool) -> Any:
         """Finish the round whose priors were received, or begin its summary if that is shared.
 
-        Parameters
-        ----------
-        places
-            Positions of this partition's players in the standings, ascending.
+        ``places``: positions of this partition's players in the standings, ascending.
         """
         self._current().places = places
         return self.resume_summary() if wide else self._finish(self._summarise(serial_map))
@@ -132,10 +120,8 @@ class PartitionWorker(ActorState):
     def resume_summary(self) -> tuple[str, Any]:
         """Begin or resume a shared summary.
 
-        Returns
-        -------
-        ("filled", arrays) or ("perf", performances)
-            The ranges that a map has filled here; or, of a complete summary, the performances of a range of places.
+        Returns ("filled", arrays) or ("perf", performances): the ranges that a map has filled here; or, of a complete
+        summary, the performances of a range of places.
         """
         here = self._current()
         try:

@@ -37,10 +37,7 @@ _NO_ROWS = np.empty(0, dtype=np.int64)
 class PartitionedRater:
     """A rater whose beliefs are held by all workers of an engine.
 
-    Parameters
-    ----------
-    shards
-        Number of shards; by default a few for each worker.
+    ``shards``: number of shards; by default a few for each worker.
     """
 
     def __init__(

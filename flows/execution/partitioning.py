@@ -66,12 +66,9 @@ class Partitioning:
     def locate(self, players: npt.NDArray[np.integer]) -> tuple[list[Ints], list[Ints], Ints]:
         """Where each player is held.
 
-        Returns
-        -------
-        places, rows : list of int32[]
-            For each partition, the positions in ``players`` that it holds, ascending, and their rows in its store.
-        ranks : int32[]
-            For each player, its position in all ``places``, one after the other.
+        Returns places, rows : list of int32[]: for each partition, the positions in ``players`` that it holds,
+        ascending, and their rows in its store.
+        Returns ranks : int32[]: for each player, its position in all ``places``, one after the other.
         """
         holder = self._holder[players % len(self._holder)]
         order = np.argsort(holder, kind="stable").astype(np.int32)

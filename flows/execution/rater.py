@@ -21,14 +21,9 @@ HandOver = Callable[[npt.NDArray[np.int64], BeliefColumns], Any]  # players and 
 class Rater(Protocol):
     """Holds the beliefs about all players, and rates rounds.
 
-    Attributes
-    ----------
-    phases : dict of str to (float, int)
-        Seconds and number of times, by phase; empty where they are not measured.
-    workers : list of str
-        Workers that hold the beliefs; empty if this process does.
-    left_out : dict of str to str
-        Workers that were asked to hold some and do not, each with the reason.
+    ``phases``: seconds and number of times, by phase; empty where they are not measured.
+    ``workers``: workers that hold the beliefs; empty if this process does.
+    ``left_out``: workers that were asked to hold some and do not, each with the reason.
     """
 
     @property
@@ -46,10 +41,7 @@ class Rater(Protocol):
         A rater may read some batches in advance, and begin to rate them. Between the first outcome and the last one,
         no other method but :meth:`close` may be called.
 
-        Raises
-        ------
-        RoundError
-            A round of the batch after the last outcome cannot be rated.
+        Raises RoundError: a round of the batch after the last outcome cannot be rated.
         """
 
     def columns(self) -> BeliefColumns:

@@ -24,23 +24,12 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     stores histories and the engine has several workers. A large round goes through the four steps of :mod:`.system`,
     each spread over the engine's workers; so does a small one with advantages, unless the system rates these together.
 
-    Parameters
-    ----------
-    beliefs
-        A store with a row for every player of ``rounds``.
-
-    Returns
-    -------
-    Outcome
-        One entry a row of ``rounds``.
-
-    Raises
-    ------
-    ValueError
-        A player of the rounds has no row in the store, or the system has no rule for teams or for some advantages.
-    RoundError
-        A round cannot be rated, or a rating is no number; what was rated before it stays in ``beliefs``. Beliefs about
-        its players, and about those of a few games after it, may be diffused.
+    ``beliefs``: a store with a row for every player of ``rounds``.
+    Returns Outcome: one entry a row of ``rounds``.
+    Raises ValueError: a player of the rounds has no row in the store, or the system has no rule for teams or for some
+    advantages.
+    Raises RoundError: a round cannot be rated, or a rating is no number; what was rated before it stays in ``beliefs``.
+    Beliefs about its players, and about those of a few games after it, may be diffused.
     """
     if rounds.n_rows and rounds.player.max() >= len(beliefs):
         raise ValueError(f"player {rounds.player.max()} has no row in a store of {len(beliefs)} players")
@@ -158,20 +147,13 @@ def _rate_with_unrated(
 ) -> None:
     """Rate one round with unrated participants.
 
-    Parameters
-    ----------
-    beliefs
-        Written in place; those about unrated participants keep their bits, with their times and numbers of rounds.
-    round
-        Its unrated participants are all ``OUTSIDE`` or all ``IN_FIELD``.
-    rate
-        Rates a round without roles, in these beliefs.
-    outcome
-        Of all rows. For unrated ones, the performance is that in a round of all participants, and ``mu`` and ``sigma``
-        are those before the diffusion.
+    ``beliefs``: written in place; those about unrated participants keep their bits, with their times and numbers of
+    rounds.
+    ``round``: its unrated participants are all ``OUTSIDE`` or all ``IN_FIELD``.
+    ``rate``: rates a round without roles, in these beliefs.
+    ``outcome``: of all rows. For unrated ones, the performance is that in a round of all participants, and ``mu`` and
+    ``sigma`` are those before the diffusion.
 
-    Notes
-    -----
     If the unrated participants are in the field, one round of all is rated, and their beliefs are restored. Otherwise
     the beliefs about all are restored, and the rated participants are rated again without them: to the bit as if the
     others had not taken part.

@@ -42,21 +42,12 @@ def smooth_rounds(
 ) -> Smoother:
     """Sweep over a history until it converges.
 
-    Parameters
-    ----------
-    rounds
-        At least two participants each.
-    checkpoint
-        Where an earlier call was interrupted; the result has the same bits.
-    on_sweep
-        Called after each sweep.
-
-    Raises
-    ------
-    ConvergenceError
-        The sweeps do not converge, or a performance cannot be found in double precision (names the row).
-    EngineError
-        There are no workers, or they were lost too often.
+    ``rounds``: at least two participants each.
+    ``checkpoint``: where an earlier call was interrupted; the result has the same bits.
+    ``on_sweep``: called after each sweep.
+    Raises ConvergenceError: the sweeps do not converge, or a performance cannot be found in double precision (names the
+    row).
+    Raises EngineError: there are no workers, or they were lost too often.
     """
     local = isinstance(engine, LocalEngine)
     solving: AbstractContextManager[Any] = nullcontext()

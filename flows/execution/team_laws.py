@@ -16,12 +16,9 @@ from ranklake.rating_kernels.inference.teams.laws import mean_of_members
 def team_laws(system: System | None, params: Any, teams: Ragged, mu: Floats, sigma: Floats, beta: Floats) -> TeamLaws:
     """The law of each team, given those of the members; a team of one has the law of its member, to the bit.
 
-    Parameters
-    ----------
-    system, params
-        Without a system, or with one without a rule for teams, a team has the mean of its members' skills.
-    mu, sigma, beta : float64[members]
-        Belief about each member, and the deviation of its performances.
+    ``system``, ``params``: without a system, or with one without a rule for teams, a team has the mean of its members'
+    skills.
+    ``mu``, ``sigma``, ``beta`` (float64[members]): belief about each member, and the deviation of its performances.
     """
     if system is None or system.team_laws is None:
         return mean_of_members(teams, mu, sigma, beta)

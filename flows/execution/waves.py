@@ -40,21 +40,12 @@ def rate_waves(
 ) -> None:
     """Rate games in sequence by ``system.rate_small``, wave by wave; the result is that of one call.
 
-    Parameters
-    ----------
-    rounds
-        Games of two (:func:`are_games`).
-    first
-        Number of the first game, for errors.
-    least
-        Waves of at least this many games are divided by the map; too few games in such waves are rated in one call.
-
-    Raises
-    ------
-    ConvergenceError
-        As ``system.rate_small``.
-    RoundError
-        A game cannot be rated. Games after it may have been rated; ``beliefs`` cannot be used further.
+    ``rounds``: games of two (:func:`are_games`).
+    ``first``: number of the first game, for errors.
+    ``least``: waves of at least this many games are divided by the map; too few games in such waves are rated in one
+    call.
+    Raises ConvergenceError: as ``system.rate_small``.
+    Raises RoundError: a game cannot be rated. Games after it may have been rated; ``beliefs`` cannot be used further.
     """
     waves = Waves.of(rounds.player, len(beliefs))
     sizes = np.diff(waves.bounds)

@@ -43,28 +43,14 @@ _PAIRS = 1 << 20  # pairs whose chances are in memory at a time
 class Prediction:
     """A round that has not been played.
 
-    Parameters
-    ----------
-    display
-        The system, its parameters, and how it shows ratings.
-    players
-        The entrants' names, all different; a list is a team of these players.
-    columns
-        Beliefs about each player, the members of teams one after the other, as from ``Beliefs.columns``.
-    time_seconds, event, weight, perf_ceiling
-        Properties of the round.
-    notes
-        What to know about the players.
-
-    Attributes
-    ----------
-    notes : tuple of str
-        As given, and the properties of the round that the system ignores.
-
-    Raises
-    ------
-    ValueError
-        Fewer than two players, a player twice, an invalid weight, or teams for a system without a rule for them.
+    ``display``: the system, its parameters, and how it shows ratings.
+    ``players``: the entrants' names, all different; a list is a team of these players.
+    ``columns``: beliefs about each player, the members of teams one after the other, as from ``Beliefs.columns``.
+    ``time_seconds``, ``event``, ``weight``, ``perf_ceiling``: properties of the round.
+    ``notes``: what to know about the players.
+    ``notes``: as given, and the properties of the round that the system ignores.
+    Raises ValueError: fewer than two players, a player twice, an invalid weight, or teams for a system without a rule
+    for them.
     """
 
     def __init__(
@@ -153,15 +139,8 @@ class Prediction:
     def outcomes(self, player: Any, places: Sequence[int] | None = None) -> pd.DataFrame:
         """The rating of a player after each place, for a member of a team after each place of the team.
 
-        Parameters
-        ----------
-        places
-            Places from 1 to n; default: all. Each place rates one round.
-
-        Returns
-        -------
-        pd.DataFrame
-            ``place, mu, sigma, rating, change``: the display rating after the round and its change.
+        ``places``: places from 1 to n; default: all. Each place rates one round.
+        Returns pd.DataFrame: ``place, mu, sigma, rating, change``: the display rating after the round and its change.
         """
         check_names([player])
         if player not in self._member:

@@ -23,10 +23,7 @@ class ByteLimitError(Exception):
 class CountedBackend(httpcore.AnyIOBackend):
     """Opens connections that count what they receive.
 
-    Attributes
-    ----------
-    n_bytes : int
-        Bytes received since :meth:`start`.
+    ``n_bytes``: bytes received since :meth:`start`.
     """
 
     def __init__(self) -> None:

@@ -41,31 +41,17 @@ class _TransientError(Exception):
 class Client:
     """Requests documents of one site, one at a time.
 
-    Parameters
-    ----------
-    source
-        Name of the site, for messages.
-    base_url
-        Address that paths are relative to.
-    interval_seconds
-        Minimum time between the starts of two requests to the same host.
-    token
-        Bearer token for the host of ``base_url`` only. It is never stored: a response that repeats it is an error, and
-        so is plain HTTP to another machine.
-    contact
-        Contact address in the user agent.
-    pause_seconds
-        Minimum pause after a 429.
-    max_bytes
-        Limit of a decoded response.
-    on_retry
-        Called with the reason and the length of each pause before a retry.
-
-    Raises
-    ------
-    ValueError
-        The base URL is invalid, or holds a password, which would get into files and messages; or the token is invalid,
-        or would be sent unencrypted.
+    ``source``: name of the site, for messages.
+    ``base_url``: address that paths are relative to.
+    ``interval_seconds``: minimum time between the starts of two requests to the same host.
+    ``token``: bearer token for the host of ``base_url`` only. It is never stored: a response that repeats it is an
+    error, and so is plain HTTP to another machine.
+    ``contact``: contact address in the user agent.
+    ``pause_seconds``: minimum pause after a 429.
+    ``max_bytes``: limit of a decoded response.
+    ``on_retry``: called with the reason and the length of each pause before a retry.
+    Raises ValueError: the base URL is invalid, or holds a password, which would get into files and messages; or the
+    token is invalid, or would be sent unencrypted.
     """
 
     def __init__(
@@ -115,18 +101,11 @@ class Client:
     ) -> Response:
         """The response at a path below the base URL, or at a full URL.
 
-        Parameters
-        ----------
-        etag, last_modified
-            Validators of the stored response: the new one may then be a 304.
-        accept
-            HTTP statuses that are not errors.
-
-        Raises
-        ------
-        SourceError
-            Any other status, no response after several attempts or within half an hour, or a response that is too long,
-            redirects to another host, repeats the token or has a coding that was not offered; names the URL.
+        ``etag``, ``last_modified``: validators of the stored response: the new one may then be a 304.
+        ``accept``: HTTP statuses that are not errors.
+        Raises SourceError: any other status, no response after several attempts or within half an hour, or a response
+        that is too long, redirects to another host, repeats the token or has a coding that was not offered; names the
+        URL.
         """
         url = urljoin(self._base, path)
         headers = {"If-None-Match": etag} if etag else {}

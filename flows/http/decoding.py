@@ -24,18 +24,10 @@ class BodyTooLongError(Exception):
 class Decoder:
     """Collects a body.
 
-    Parameters
-    ----------
-    codings
-        Value of Content-Encoding. One layer of gzip at most: each layer multiplies the size by up to a thousand, and a
-        limit on the output of the last layer would not bound the layers below.
-    max_bytes
-        Limit of the decoded body.
-
-    Raises
-    ------
-    CodingError
-        Several layers, or another coding.
+    ``codings``: value of Content-Encoding. One layer of gzip at most: each layer multiplies the size by up to a
+    thousand, and a limit on the output of the last layer would not bound the layers below.
+    ``max_bytes``: limit of the decoded body.
+    Raises CodingError: several layers, or another coding.
     """
 
     def __init__(self, codings: str, max_bytes: int) -> None:
@@ -54,12 +46,8 @@ class Decoder:
     def feed(self, data: bytes) -> None:
         """Decode the next piece.
 
-        Raises
-        ------
-        BodyTooLongError
-            The body is longer than ``max_bytes``; no more than one byte beyond was decoded.
-        DecoderError
-            The piece cannot be decoded.
+        Raises BodyTooLongError: the body is longer than ``max_bytes``; no more than one byte beyond was decoded.
+        Raises DecoderError: the piece cannot be decoded.
         """
         if self._zlib is None:
             self._add(data)
@@ -79,10 +67,7 @@ class Decoder:
     def body(self) -> bytes:
         """The whole body.
 
-        Raises
-        ------
-        DecoderError
-            The compressed data end early.
+        Raises DecoderError: the compressed data end early.
         """
         if self._zlib is not None and self._begun and not self._zlib.eof:
             raise DecoderError("the compressed data end early")

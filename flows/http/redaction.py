@@ -20,10 +20,7 @@ _LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy", "httpcor
 class Secret:
     """An access token; empty means none.
 
-    Raises
-    ------
-    ValueError
-        The token is shorter than eight characters, or not visible ASCII. The message does not show it.
+    Raises ValueError: the token is shorter than eight characters, or not visible ASCII. The message does not show it.
     """
 
     def __init__(self, value: str, name: str = "the access token") -> None:

@@ -28,10 +28,7 @@ Part = Literal["whole", "beginning", "none"]
 class ExchangeError(Exception):
     """There is no usable response.
 
-    Attributes
-    ----------
-    transient : bool
-        Whether another attempt may succeed.
+    ``transient``: whether another attempt may succeed.
     """
 
     def __init__(self, rule: str, *, transient: bool) -> None:
@@ -51,16 +48,10 @@ class TransportResponse:
 class Transport:
     """Connections to sites, direct or through the proxies of the environment.
 
-    Parameters
-    ----------
-    headers
-        Sent with every request.
-    max_bytes
-        Limit of a decoded body.
-    timeout
-        To connect, and of each read and write.
-    monotonic
-        A monotonic clock for deadlines, seconds.
+    ``headers``: sent with every request.
+    ``max_bytes``: limit of a decoded body.
+    ``timeout``: to connect, and of each read and write.
+    ``monotonic``: a monotonic clock for deadlines, seconds.
     """
 
     def __init__(
@@ -99,19 +90,11 @@ class Transport:
     ) -> TransportResponse:
         """Send a request, and return the response.
 
-        Parameters
-        ----------
-        seconds
-            Time for the whole exchange, from the connection to the last byte.
-        part
-            The part of the body to read, by status. The connection is closed if the rest is not read.
-        content
-            Body of the request.
-
-        Raises
-        ------
-        ExchangeError
-            There is no response, it takes too long, is too long, or has a coding that was not offered.
+        ``seconds``: time for the whole exchange, from the connection to the last byte.
+        ``part``: the part of the body to read, by status. The connection is closed if the rest is not read.
+        ``content``: body of the request.
+        Raises ExchangeError: there is no response, it takes too long, is too long, or has a coding that was not
+        offered.
         """
         try:
             to = httpx.URL(url)

@@ -44,17 +44,9 @@ class _TransientError(WebhookError):
 class Webhook:
     """Posts notices to one address.
 
-    Parameters
-    ----------
-    url
-        http or https, without user and password.
-    secret
-        Key of the signature; empty for none. After ``whsec_`` it is base64, as Standard Webhooks writes keys.
-
-    Raises
-    ------
-    ValueError
-        The address or the secret is invalid; neither is shown in full.
+    ``url``: http or https, without user and password.
+    ``secret``: key of the signature; empty for none. After ``whsec_`` it is base64, as Standard Webhooks writes keys.
+    Raises ValueError: the address or the secret is invalid; neither is shown in full.
     """
 
     def __init__(self, url: str, secret: str = "", clock: Clock | None = None) -> None:
@@ -76,10 +68,7 @@ class Webhook:
     def post(self, kind: str, data: Mapping[str, Any]) -> None:
         """Post a notice; transient errors are tried again, with the same id.
 
-        Raises
-        ------
-        WebhookError
-            The receiver did not answer with a status from 200 to 299.
+        Raises WebhookError: the receiver did not answer with a status from 200 to 299.
         """
         time = self._clock.now()
         stamp = utc(int(time)).isoformat().replace("+00:00", "Z")
@@ -123,10 +112,7 @@ def sign(key: bytes, notice_id: str, seconds: int, body: bytes) -> str:
 def _key_of(secret: str) -> bytes:
     """The bytes of a secret: base64 after ``whsec_``, otherwise the text.
 
-    Raises
-    ------
-    ValueError
-        What follows ``whsec_`` is not base64. The message does not show it.
+    Raises ValueError: what follows ``whsec_`` is not base64. The message does not show it.
     """
     if not secret.startswith(_PREFIX):
         return secret.encode()

@@ -47,12 +47,8 @@ class _PathRecord(msgspec.Struct):
 class PathChanges(msgspec.Struct):
     """A path, compared with the record of its last ingestion.
 
-    Attributes
-    ----------
-    n_files, n_changed : int
-        Number of files, and number of files that are new, missing or changed.
-    changed : bool
-        Whether the path must be read: a file or the options changed.
+    ``n_files``, ``n_changed``: number of files, and number of files that are new, missing or changed.
+    ``changed``: whether the path must be read: a file or the options changed.
     """
 
     path: str

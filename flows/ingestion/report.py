@@ -14,24 +14,15 @@ from ..sources.base import IngestReport, SourceError
 class SourceReport:
     """Counts of an ingestion from a source.
 
-    Attributes
-    ----------
-    source, dataset : str
-        Names of the source and of the data set.
-    new, corrected, removed, unchanged : int
-        Numbers of contests; ``removed`` are those that the source no longer has.
-    renamed : int
-        Contests whose players have a new name; ratings do not change.
-    absent : int
-        Contests in the list of the site whose response is a 403 or 404.
-    rejected : list of (contest_id, reason)
-        Contests with a fault and unreadable responses, from this ingestion or an earlier one.
-    alike : str
-        A line about new players with names nearly equal to those of others; empty without any.
-    requests : int
-        Requests to the site.
-    seconds : float
-        Duration.
+    ``source``, ``dataset``: names of the source and of the data set.
+    ``new``, ``corrected``, ``removed``, ``unchanged``: numbers of contests; ``removed`` are those that the source no
+    longer has.
+    ``renamed``: contests whose players have a new name; ratings do not change.
+    ``absent``: contests in the list of the site whose response is a 403 or 404.
+    ``rejected``: contests with a fault and unreadable responses, from this ingestion or an earlier one.
+    ``alike``: a line about new players with names nearly equal to those of others; empty without any.
+    ``requests``: requests to the site.
+    ``seconds``: duration.
     """
 
     source: str

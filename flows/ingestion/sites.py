@@ -47,40 +47,22 @@ def ingest_source(
 
     Stored responses are not requested again: an interrupted run continues where it stopped.
 
-    Parameters
-    ----------
-    source
-        Name of the site, a key of ``ranklake.flows.sources.sites.site.SITES``; or ``kaggle``, whose files are read
-        in the folder ``base_url`` and not stored in the lake.
-    dataset
-        Name of the data set, created if missing; by default that of the site.
-    since
-        Request only contests that ended then or later: a date, a time or UTC seconds. Earlier ones are kept.
-    base_url
-        Address of the site, by default its own.
-    again
-        Request stored documents again, too. Otherwise a contest is requested again, in its first thirty days,
-        whenever its age has doubled.
-    on_progress
-        Called with the number of documents that are done, their number, and a message.
-    client
-        Client of the site, closed at the end. The default has the access token in ``RANKLAKE_<SOURCE>_TOKEN`` and
-        the address in ``RANKLAKE_CONTACT`` in its user agent.
-    on_retry
-        Called with the reason and the length of the pause before a request is repeated.
-    steal, on_wait
-        As for ``Dataset.ingest``, also for the lease on the responses of the site.
-    choices
-        Further settings of a site, see its class in ``ranklake.flows.sources.sites``.
-
-    Raises
-    ------
-    ValueError
-        A name, a time or an address is invalid.
-    SourceError
-        The site cannot be reached, or its list is invalid; earlier responses are kept.
-    LakeError
-        The lake is damaged, or another process holds a lease for longer than ten minutes.
+    ``source``: name of the site, a key of ``ranklake.flows.sources.sites.site.SITES``; or ``kaggle``, whose files are
+    read in the folder ``base_url`` and not stored in the lake.
+    ``dataset``: name of the data set, created if missing; by default that of the site.
+    ``since``: request only contests that ended then or later: a date, a time or UTC seconds. Earlier ones are kept.
+    ``base_url``: address of the site, by default its own.
+    ``again``: request stored documents again, too. Otherwise a contest is requested again, in its first thirty days,
+    whenever its age has doubled.
+    ``on_progress``: called with the number of documents that are done, their number, and a message.
+    ``client``: client of the site, closed at the end. The default has the access token in ``RANKLAKE_<SOURCE>_TOKEN``
+    and the address in ``RANKLAKE_CONTACT`` in its user agent.
+    ``on_retry``: called with the reason and the length of the pause before a request is repeated.
+    ``steal``, ``on_wait``: as for ``Dataset.ingest``, also for the lease on the responses of the site.
+    ``choices``: further settings of a site, see its class in ``ranklake.flows.sources.sites``.
+    Raises ValueError: a name, a time or an address is invalid.
+    Raises SourceError: the site cannot be reached, or its list is invalid; earlier responses are kept.
+    Raises LakeError: the lake is damaged, or another process holds a lease for longer than ten minutes.
     """
     began = time.monotonic()
     if source == KAGGLE:

@@ -27,26 +27,16 @@ SOURCES = (*SITES, KAGGLE, FILES, SQL)
 class SourceRequest:
     """A source to bring into a data set, where it is and how it is read; checked when it is made.
 
-    Parameters
-    ----------
-    source
-        One of :data:`SOURCES`.
-    dataset
-        Name of the data set; by default that of the source.
-    since, base_url, again, choices
-        Of sites, as for :func:`ranklake.flows.ingestion.sites.ingest_source`.
-    path
-        Of ``files``, as for :func:`ranklake.flows.ingestion.files.ingest_files`; of ``kaggle``, the folder.
-    file_options
-        Of ``files`` and ``sql``, the options of ``ingest_files``.
-    database
-        Of ``sql``: ``url``, ``query`` and ``watermark`` of :func:`ranklake.flows.ingestion.databases.ingest_sql`.
-
-    Raises
-    ------
-    ValueError
-        The source, the time, the address or an option of files is invalid, or the path or the query is missing or not
-        allowed.
+    ``source``: one of :data:`SOURCES`.
+    ``dataset``: name of the data set; by default that of the source.
+    ``since``, ``base_url``, ``again``, ``choices``: of sites, as for
+    :func:`ranklake.flows.ingestion.sites.ingest_source`.
+    ``path``: of ``files``, as for :func:`ranklake.flows.ingestion.files.ingest_files`; of ``kaggle``, the folder.
+    ``file_options``: of ``files`` and ``sql``, the options of ``ingest_files``.
+    ``database``: of ``sql``: ``url``, ``query`` and ``watermark`` of
+    :func:`ranklake.flows.ingestion.databases.ingest_sql`.
+    Raises ValueError: the source, the time, the address or an option of files is invalid, or the path or the query is
+    missing or not allowed.
     """
 
     source: str

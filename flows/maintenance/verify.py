@@ -31,13 +31,9 @@ _NUMBERS = ("perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
 class Verifier:
     """Verifies data sets and runs of a lake, and counts what it has read.
 
-    Attributes
-    ----------
-    on_progress
-        Called with the number of files that are read, of all, and what they belong to. The files of a run's segments
-        count twice: they are compared with the run, and with its data set.
-    notes : list of str
-        Remarks that are not faults.
+    ``on_progress``: called with the number of files that are read, of all, and what they belong to. The files of a
+    run's segments count twice: they are compared with the run, and with its data set.
+    ``notes``: remarks that are not faults.
     """
 
     lake: Lake

@@ -91,20 +91,11 @@ class RunPreview:
     def preview(self, standings: Standings, engine: LocalEngine | None = None) -> Preview:
         """The contest as the next one of the run. A pure function, safe in several threads.
 
-        Parameters
-        ----------
-        standings
-            Names of the data set, old ones too; other players are newcomers. Without a time, the contest ends with the
-            latest round.
-        engine
-            Default: one thread. No bit depends on it.
-
-        Raises
-        ------
-        ValueError
-            Two names are those of one player, or the run does not rate such a contest.
-        ConvergenceError
-            The contest cannot be rated.
+        ``standings``: names of the data set, old ones too; other players are newcomers. Without a time, the contest
+        ends with the latest round.
+        ``engine``: default: one thread. No bit depends on it.
+        Raises ValueError: two names are those of one player, or the run does not rate such a contest.
+        Raises ConvergenceError: the contest cannot be rated.
         """
         time = self.latest if standings.time_seconds is None else standings.time_seconds
         check_to_come(self.rules.display.params, time, self.last_time, self.latest)

@@ -39,28 +39,13 @@ _UNKNOWN = np.iinfo(np.int64).min
 class Content:
     """The current state of a run as tables for consumers; see ``PUBLISHED`` for their columns.
 
-    Parameters
-    ----------
-    deviations, titles
-        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
-    on_progress
-        Called with the participations that are read, of all of the run for each part of ``shown``.
-    shown
-        What all rounds are read for, in this order.
-
-    Attributes
-    ----------
-    run, system, dataset : str
-        Names of the run, of its system and of its data set.
-    display, format : Display, RatingFormat
-        The display rating and its format.
-    n_rounds : int
-        Rounds of the run, including skipped ones.
-
-    Raises
-    ------
-    LakeError
-        The run does not exist or has no ratings.
+    ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
+    ``on_progress``: called with the participations that are read, of all of the run for each part of ``shown``.
+    ``shown``: what all rounds are read for, in this order.
+    ``run``, ``system``, ``dataset``: names of the run, of its system and of its data set.
+    ``display``, ``format``: the display rating and its format.
+    ``n_rounds``: rounds of the run, including skipped ones.
+    Raises LakeError: the run does not exist or has no ratings.
     """
 
     def __init__(

@@ -48,29 +48,16 @@ def publish_to_database(
 ) -> PublishReport:
     """Publish the current state of a run into a database.
 
-    Parameters
-    ----------
-    url
-        As for :func:`ranklake.flows.databases.connection.connect`. The user may create tables.
-    schema, prefix
-        As for :class:`ranklake.flows.publication.database_tables.DatabaseTables`.
-    deviations, titles
-        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
-    steal
-        Take the lease over from a writer that is certainly dead.
-    rebuild
-        First drop the tables of an earlier publish.
-    on_progress
-        As for :class:`ranklake.flows.publication.content.Content`.
-
-    Raises
-    ------
-    ValueError
-        The address is invalid, or a schema is given for SQLite.
-    LakeError
-        The run does not exist or has no ratings, or another writer holds its lease.
-    DatabaseError
-        The database cannot be reached or refuses a statement, or the tables have other columns or another run.
+    ``url``: as for :func:`ranklake.flows.databases.connection.connect`. The user may create tables.
+    ``schema``, ``prefix``: as for :class:`ranklake.flows.publication.database_tables.DatabaseTables`.
+    ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
+    ``steal``: take the lease over from a writer that is certainly dead.
+    ``rebuild``: first drop the tables of an earlier publish.
+    ``on_progress``: as for :class:`ranklake.flows.publication.content.Content`.
+    Raises ValueError: the address is invalid, or a schema is given for SQLite.
+    Raises LakeError: the run does not exist or has no ratings, or another writer holds its lease.
+    Raises DatabaseError: the database cannot be reached or refuses a statement, or the tables have other columns or
+    another run.
     """
     began, address = time.perf_counter(), DatabaseAddress.parse(url)
     dataset = Dataset.open(lake, Run.open(lake, run_name).config["dataset"])

@@ -49,12 +49,9 @@ _MOVING = {"leaderboard": ("place", "percentile")}  # changed by the rounds of o
 class DatabaseTables:
     """The tables of one run. All other methods belong into :meth:`publishing`.
 
-    Parameters
-    ----------
-    schema
-        Schema of PostgreSQL or database of MariaDB, which must exist; by default the current one. SQLite has none.
-    prefix
-        Put before the name of every table.
+    ``schema``: schema of PostgreSQL or database of MariaDB, which must exist; by default the current one. SQLite has
+    none.
+    ``prefix``: put before the name of every table.
     """
 
     def __init__(self, connection: Connection, schema: str | None = None, prefix: str = "") -> None:
@@ -72,18 +69,11 @@ class DatabaseTables:
 
         Where ``create table`` commits, missing tables are made before the transaction, and are empty if it fails.
 
-        Parameters
-        ----------
-        rebuild
-            First empty the tables of an earlier publish.
-        attributes
-            Also use the tables ``OF_ATTRIBUTES``. They are used in any case if an earlier publish has used them.
-
-        Raises
-        ------
-        DatabaseError
-            A table of this name exists and has other columns or rows that no publish wrote, or the statements of the
-            block fail.
+        ``rebuild``: first empty the tables of an earlier publish.
+        ``attributes``: also use the tables ``OF_ATTRIBUTES``. They are used in any case if an earlier publish has used
+        them.
+        Raises DatabaseError: a table of this name exists and has other columns or rows that no publish wrote, or the
+        statements of the block fail.
         """
         if self._dialect.rolls_back_tables:
             with transaction(self._connection, self._dialect.begin):
@@ -211,10 +201,7 @@ class DatabaseTables:
 
         Rows that differ in the places only are updated.
 
-        Parameters
-        ----------
-        stored
-            The rows of the table, if they were read already.
+        ``stored``: the rows of the table, if they were read already.
         """
         (key,) = _KEYS[name]
         moving = _MOVING.get(name, ())

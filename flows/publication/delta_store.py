@@ -25,10 +25,7 @@ _STORE_FAULT = re.compile(
 def check_lake(lake: Lake) -> None:
     """Refuse a lake whose address the Delta library cannot write to.
 
-    Raises
-    ------
-    LakeError
-        The address has unsupported characters; the message names them.
+    Raises LakeError: the address has unsupported characters; the message names them.
     """
     if odd := sorted(_REFUSED.intersection(lake.uri(""))):
         named = " or ".join(map(repr, odd))

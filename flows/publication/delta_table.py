@@ -48,30 +48,14 @@ _KEEP_LOG = PostCommitHookProperties(cleanup_expired_logs=False)  # a root may s
 class PublishedTable:
     """A table of a run for consumers, in one folder of the lake. Older versions are readable for a week.
 
-    Parameters
-    ----------
-    folder
-        Path in the lake.
-    schema
-        Columns; see ``ranklake.storage.lake.schemas.PUBLISHED``.
-    partitions
-        Partition columns.
-    lease
-        The lease on the run; required to change the table.
-    version
-        The version that is read; by default the newest one, which can be changed.
-
-    Attributes
-    ----------
-    state : dict or None
-        The state recorded with the newest version; None if there is no table, or another program wrote to it.
-
-    Raises
-    ------
-    UnreachableError
-        The store does not answer, or refuses access.
-    DamagedError
-        The table cannot be read, or files are missing or truncated.
+    ``folder``: path in the lake.
+    ``schema``: columns; see ``ranklake.storage.lake.schemas.PUBLISHED``.
+    ``partitions``: partition columns.
+    ``lease``: the lease on the run; required to change the table.
+    ``version``: the version that is read; by default the newest one, which can be changed.
+    ``state``: the state recorded with the newest version; None if there is no table, or another program wrote to it.
+    Raises UnreachableError: the store does not answer, or refuses access.
+    Raises DamagedError: the table cannot be read, or files are missing or truncated.
     """
 
     def __init__(
@@ -160,10 +144,7 @@ class PublishedTable:
     def merge_files(self) -> int:
         """Merge small files; returns their number. They stay for a week, for readers of earlier versions.
 
-        Raises
-        ------
-        NoSpaceError
-            The disk has no space for the merged files; nothing has changed.
+        Raises NoSpaceError: the disk has no space for the merged files; nothing has changed.
         """
         assert self._table is not None
         needed = self._small_bytes()

@@ -43,10 +43,7 @@ def export_rows(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a published table of a run: ratings in order of rounds, the leaderboard best first.
 
-    Raises
-    ------
-    LakeError
-        The run does not exist or has no ratings.
+    Raises LakeError: the run does not exist or has no ratings.
     """
     content = Content(lake, run, deviations, titles, on_progress, [what])
     if what == "leaderboard":
@@ -57,13 +54,8 @@ def export_rows(
 def write_export(rows: Iterable[pa.RecordBatch], what: str, form: str, sink: IO[bytes], safe: bool = False) -> int:
     """Write rows of ``PUBLISHED[what]`` to an open file in one of ``FORMATS``; returns their number.
 
-    Parameters
-    ----------
-    safe
-        Escape the cells of CSV that a spreadsheet would read as formulas.
+    ``safe``: escape the cells of CSV that a spreadsheet would read as formulas.
 
-    Notes
-    -----
     Floats have the fewest digits that give the same bits. JSON Lines has one object per line. A float that is not
     finite is null, in CSV empty. On a terminal, control characters are escaped.
     """
@@ -81,10 +73,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
     The target of a link is replaced. Named pipes and devices are written directly.
 
-    Raises
-    ------
-    OSError
-        The file cannot be written; the message names the path.
+    Raises OSError: the file cannot be written; the message names the path.
     """
     if path.exists() and not path.is_file():
         with path.open("wb") as file:

@@ -157,10 +157,7 @@ def encode_table(table: pa.Table) -> pa.Buffer:
 def read_mapped(lake: Lake, path: str, file: IndexFile) -> pa.RecordBatch:
     """The batch of a file of the index; on a disk it is mapped into memory, elsewhere it is read as a whole.
 
-    Raises
-    ------
-    MissingError, DamagedError
-        The file does not exist; it has another size, or cannot be read.
+    Raises MissingError, DamagedError: the file does not exist; it has another size, or cannot be read.
     """
     size = lake.size(path)
     try:
@@ -187,20 +184,10 @@ def integers(column: pa.Int32Array | pa.ChunkedArray) -> npt.NDArray[np.int32]:
 def cut(parts: Sequence[tuple[int, int, int]], rows: Sequence[int]) -> tuple[int, list[tuple[int, int]]]:
     """The parts that stay, and the rounds of the new parts.
 
-    Parameters
-    ----------
-    parts
-        Start, stop and number of rows of each existing part whose rounds are unchanged.
-    rows
-        Number of rows of each round.
+    ``parts``: start, stop and number of rows of each existing part whose rounds are unchanged.
+    ``rows``: number of rows of each round.
+    Returns int, list of tuple: number of the parts that stay; start and stop of each new part.
 
-    Returns
-    -------
-    int, list of tuple
-        Number of the parts that stay; start and stop of each new part.
-
-    Notes
-    -----
     A part is merged with the rows after it only if it is not much larger. So one more round rewrites few rows, and the
     number of small parts is logarithmic.
     """

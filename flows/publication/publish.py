@@ -50,18 +50,11 @@ log = logging.getLogger("ranklake.publish")
 class PublishReport:
     """The report of a publish.
 
-    Attributes
-    ----------
-    rounds : int
-        Number of published rounds.
-    kept, added : int
-        Rounds whose ratings were already published; written rows of ratings.
-    tables : tuple of str
-        Tables that have a new version.
-    merged, removed : int
-        Number of merged small files; number of removed unreferenced files.
-    stale_smoothing : str
-        Why a smoothing was not published, and the remedy; empty if it was, or if there is none.
+    ``rounds``: number of published rounds.
+    ``kept``, ``added``: rounds whose ratings were already published; written rows of ratings.
+    ``tables``: tables that have a new version.
+    ``merged``, ``removed``: number of merged small files; number of removed unreferenced files.
+    ``stale_smoothing``: why a smoothing was not published, and the remedy; empty if it was, or if there is none.
     """
 
     rounds: int
@@ -99,28 +92,16 @@ def publish(
 ) -> PublishReport:
     """Publish the current state of a run.
 
-    Parameters
-    ----------
-    deviations, titles
-        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
-    maintain
-        Also merge small files, and remove files that no version of the last week refers to.
-    steal
-        Take the lease over from a writer that is certainly dead.
-    rebuild
-        First delete the published tables with their older versions; repairs damaged tables.
-    index
-        Also write the index for commands and the server; see ``ranklake.flows.publication.root``. False
-        deletes an existing one.
-    on_progress
-        As for :class:`ranklake.flows.publication.content.Content`.
-
-    Raises
-    ------
-    LakeError
-        The run does not exist or has no ratings, another writer holds its lease, or a published table is damaged.
-    MissingExtraError
-        The package deltalake is not installed.
+    ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
+    ``maintain``: also merge small files, and remove files that no version of the last week refers to.
+    ``steal``: take the lease over from a writer that is certainly dead.
+    ``rebuild``: first delete the published tables with their older versions; repairs damaged tables.
+    ``index``: also write the index for commands and the server; see ``ranklake.flows.publication.root``. False deletes
+    an existing one.
+    ``on_progress``: as for :class:`ranklake.flows.publication.content.Content`.
+    Raises LakeError: the run does not exist or has no ratings, another writer holds its lease, or a published table is
+    damaged.
+    Raises MissingExtraError: the package deltalake is not installed.
     """
     need("deltalake", "publish", "publishing")
     check_lake(lake)

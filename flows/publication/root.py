@@ -42,12 +42,8 @@ class IndexFile(msgspec.Struct, frozen=True):
 class PartFile(IndexFile, frozen=True):
     """A file with all rows of the rounds from ``start`` to ``stop``, sorted by player.
 
-    Attributes
-    ----------
-    rows : int
-        Number of rows.
-    teams : bool
-        Whether the rows have their teams: some of the rounds has teams. Earlier releases wrote no teams.
+    ``rows``: number of rows.
+    ``teams``: whether the rows have their teams: some of the rounds has teams. Earlier releases wrote no teams.
     """
 
     start: int
@@ -59,38 +55,22 @@ class PartFile(IndexFile, frozen=True):
 class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FORMAT_VERSION):
     """The state of a published run, and the parts that have it. The settings of the run are as in ``run.json``.
 
-    Attributes
-    ----------
-    version : int
-        Number of this state, from 1.
-    content : str
-        Digest of all that readers see, in hex. With the version it identifies the state, also after a rebuild.
-    source : str
-        See :func:`source_digest`.
-    time_seconds : float
-        Time of the publish, UTC seconds since the epoch.
-    default_deviations : bool
-        Whether the ``deviations`` of the display rating are those of the system.
-    minimum : float or None
-        The lowest display rating; None without one.
-    mu_init : float
-        Mean of a newcomer's belief, rating points.
-    decimals : int
-        Decimals of a display rating.
-    n_rounds : int
-        Rounds, including skipped ones.
-    games : bool
-        Whether the rounds are periods of games, of which each has two adjacent rows.
-    state : dict
-        Digests that show which rounds a later publish has in common; see ``VersionedContent.state``.
-    tables : dict
-        The version of each Delta table. Empty in the roots of earlier releases, whose tables have their newest one.
-    plain : IndexFile or None
-        The plain leaderboard, beside the root. Earlier releases wrote none.
-    indexed : bool
-        Whether the root is an :class:`IndexManifest`.
-    previous : tuple of str
-        Names of the files of the root before that are not in this one.
+    ``version``: number of this state, from 1.
+    ``content``: digest of all that readers see, in hex. With the version it identifies the state, also after a rebuild.
+    ``source``: see :func:`source_digest`.
+    ``time_seconds``: time of the publish, UTC seconds since the epoch.
+    ``default_deviations``: whether the ``deviations`` of the display rating are those of the system.
+    ``minimum``: the lowest display rating; None without one.
+    ``mu_init``: mean of a newcomer's belief, rating points.
+    ``decimals``: decimals of a display rating.
+    ``n_rounds``: rounds, including skipped ones.
+    ``games``: whether the rounds are periods of games, of which each has two adjacent rows.
+    ``state``: digests that show which rounds a later publish has in common; see ``VersionedContent.state``.
+    ``tables``: the version of each Delta table. Empty in the roots of earlier releases, whose tables have their newest
+    one.
+    ``plain``: the plain leaderboard, beside the root. Earlier releases wrote none.
+    ``indexed``: whether the root is an :class:`IndexManifest`.
+    ``previous``: names of the files of the root before that are not in this one.
     """
 
     version: int
@@ -128,18 +108,12 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
 class IndexManifest(Root, frozen=True, kw_only=True, tag_field="format", tag=FORMAT_VERSION):
     """The root of a published run with an index.
 
-    Attributes
-    ----------
-    parts : tuple of PartFile
-        The rows by player, in order of rounds and without a gap.
-    leaderboard, contests, aliases : IndexFile
-        Tables of the same state.
-    attributes, groups : IndexFile or None
-        Tables of the same state; None without attributes.
-    unrated : IndexFile or None
-        The rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such file.
-    pools : tuple of int or None
-        Number of players of each pool, largest first, as ``Pools.sizes``. Earlier releases wrote none.
+    ``parts``: the rows by player, in order of rounds and without a gap.
+    ``leaderboard``, ``contests``, ``aliases``: tables of the same state.
+    ``attributes``, ``groups``: tables of the same state; None without attributes.
+    ``unrated``: the rows of unrated participants, in order of rounds; None without any. Earlier releases wrote no such
+    file.
+    ``pools``: number of players of each pool, largest first, as ``Pools.sizes``. Earlier releases wrote none.
     """
 
     parts: tuple[PartFile, ...]
@@ -180,10 +154,7 @@ def read_root(lake: Lake, run_name: str) -> Root | None:
 def read_manifest(lake: Lake, run_name: str) -> IndexManifest | None:
     """The root of a published run with an index; None if there is no index.
 
-    Raises
-    ------
-    DamagedError, FormatError
-        The root cannot be read; it is of another format.
+    Raises DamagedError, FormatError: the root cannot be read; it is of another format.
     """
     root = read_root(lake, run_name)
     return root if isinstance(root, IndexManifest) else None
@@ -207,13 +178,8 @@ def delete_published(lake: Lake, run_name: str, lease: Lease) -> None:
 def source_digest(run: Run, dataset: Dataset, newest: Segment) -> str:
     """Digest of all that the index of a run depends on: its configuration, its rounds and their contests.
 
-    Parameters
-    ----------
-    newest
-        The last segment of the run; the chain digest of its last round depends on all rounds.
+    ``newest``: the last segment of the run; the chain digest of its last round depends on all rounds.
 
-    Notes
-    -----
     The columns become Python values, because their conversion to numpy would import pandas.
     """
     contests = dataset.contests.slice(0, newest.stop_round).select(_CONTESTS).to_pydict()

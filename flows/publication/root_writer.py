@@ -36,10 +36,7 @@ from .states import VersionedContent
 class RootWriter:
     """Writes the plain leaderboard, the index, and the root that names them.
 
-    Attributes
-    ----------
-    before : Root or None
-        The existing root; None if there is none that this release reads.
+    ``before``: the existing root; None if there is none that this release reads.
     """
 
     def __init__(self, lake: Lake, lease: Lease, run_name: str) -> None:
@@ -68,12 +65,8 @@ class RootWriter:
     def commit(self, content: VersionedContent, tables: Mapping[str, int], plain: IndexFile, index: bool) -> None:
         """Write the index and then the root, unless all is there; then delete the files that no root needs.
 
-        Parameters
-        ----------
-        tables
-            The version of each Delta table.
-        index
-            Whether there is an index; False deletes an existing one.
+        ``tables``: the version of each Delta table.
+        ``index``: whether there is an index; False deletes an existing one.
         """
         before, state, facts = self.before, content.state("leaderboard"), content.facts()
         files = self._index(content, state, facts["source"]) if index else {}

@@ -108,14 +108,9 @@ class VersionedContent(Content):
 class PrefixDigests:
     """Digests of the prefixes of a sequence of rows.
 
-    Attributes
-    ----------
-    rows : int
-        Length of the sequence.
-    step : int
-        Rows from one digest to the next; the last digest covers all rows.
-    digests : str
-        The digests in order, each of all rows before it, ``_DIGITS`` hex digits.
+    ``rows``: length of the sequence.
+    ``step``: rows from one digest to the next; the last digest covers all rows.
+    ``digests``: the digests in order, each of all rows before it, ``_DIGITS`` hex digits.
     """
 
     rows: int
@@ -134,10 +129,7 @@ class PrefixDigests:
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
         """The inverse of ``dataclasses.asdict``.
 
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            A value is missing or has the wrong type.
+        Raises KeyError, TypeError, ValueError: a value is missing or has the wrong type.
         """
         return cls(int(facts["rows"]), max(int(facts["step"]), 1), str(facts["digests"]))
 

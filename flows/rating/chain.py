@@ -31,12 +31,8 @@ def required_digests(config: Mapping[str, Any], dataset: Dataset) -> list[str]:
 def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str]) -> list[str]:
     """The required digest of each round: of its contest and of all rounds before it.
 
-    Parameters
-    ----------
-    digest
-        Digest of the configuration; see :func:`config_digest`.
-    exclude
-        Ids of the excluded contests.
+    ``digest``: digest of the configuration; see :func:`config_digest`.
+    ``exclude``: ids of the excluded contests.
     """
     contents = list(map(bytes.fromhex, dataset.contests.column("content_digest").to_pylist()))
     if exclude:
@@ -56,10 +52,7 @@ def n_valid(recorded: Sequence[str], required: Sequence[str]) -> int:
 def first_break(at: int, chain: Chain, dataset: Dataset, before: Collection[str], exclude: Collection[str]) -> str:
     """Describe the change at round ``at``, the first round that is no longer valid.
 
-    Parameters
-    ----------
-    before, exclude
-        Ids of the contests that the run excluded before, and of those that it excludes now.
+    ``before``, ``exclude``: ids of the contests that the run excluded before, and of those that it excludes now.
     """
     contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
     rated = chain.contest_ids

@@ -24,31 +24,20 @@ from .chain import NUMERICS, config_digest
 class RunConfig:
     """One run: a system with its hyperparameters over a data set.
 
-    Attributes
-    ----------
-    dataset, run : str
-        Names in the lake.
-    system : str
-        A key of ``SYSTEMS``.
-    params : object
-        The system's hyperparameters.
-    skip_uninformative : bool or None
-        True skips contests of three or more in which all tie; False skips nothing, not even a contest of one
-        participant. None uses the rule in ``run.json``; for a new run, that of the system.
-    exclude, include : tuple of str
-        Contests to exclude from now on; excluded contests to include again.
-    titles : Titles, "auto" or None
-        Titles for ``run.json``; "auto" removes them, None keeps them. No rating depends on them.
-    display : dict of str to float, or None
-        ``deviations`` and ``minimum`` of the display rating for ``run.json``, those of a preset; None keeps them. No
-        rating depends on them.
-    accept_rounding : bool or None
-        Whether stored ratings may differ by rounding from those computed again, because another kind of machine rated
-        them. None keeps the rule in ``run.json``; for a new run, and by False, they must be the same to the bit.
-    replace : bool
-        Rate an existing run of that name again if its configuration differs; otherwise that is an error.
-    recorded : Skipping or None
-        The rule of an existing run.
+    ``dataset``, ``run``: names in the lake.
+    ``system``: a key of ``SYSTEMS``.
+    ``params``: the system's hyperparameters.
+    ``skip_uninformative``: True skips contests of three or more in which all tie; False skips nothing, not even a
+    contest of one participant. None uses the rule in ``run.json``; for a new run, that of the system.
+    ``exclude``, ``include``: contests to exclude from now on; excluded contests to include again.
+    ``titles``: titles for ``run.json``; "auto" removes them, None keeps them. No rating depends on them.
+    ``display``: ``deviations`` and ``minimum`` of the display rating for ``run.json``, those of a preset; None keeps
+    them. No rating depends on them.
+    ``accept_rounding``: whether stored ratings may differ by rounding from those computed again, because another kind
+    of machine rated them. None keeps the rule in ``run.json``; for a new run, and by False, they must be the same to
+    the bit.
+    ``replace``: rate an existing run of that name again if its configuration differs; otherwise that is an error.
+    ``recorded``: the rule of an existing run.
     """
 
     dataset: str
@@ -68,10 +57,7 @@ class RunConfig:
     def of(cls, run: Run) -> RunConfig:
         """The configuration in ``run.json``.
 
-        Raises
-        ------
-        DamagedError
-            This release cannot rate the configuration.
+        Raises DamagedError: this release cannot rate the configuration.
         """
         try:
             facts = run.config

@@ -17,10 +17,7 @@ from ..results.display import Display
 class CurrentRatings:
     """Follows the outcomes of all rounds.
 
-    Parameters
-    ----------
-    beliefs
-        Beliefs before the first round that is followed; copied.
+    ``beliefs``: beliefs before the first round that is followed; copied.
     """
 
     def __init__(self, display: Display, beliefs: Beliefs) -> None:

@@ -48,12 +48,8 @@ class Undecided(NamedTuple):
 class Eligibility:
     """Decides which participants are rated, and follows the display rating of every player.
 
-    Parameters
-    ----------
-    run
-        Has the rule of the display rating, and the recorded ratings at entry.
-    counts
-        Mask of the contests that are not excluded.
+    ``run``: has the rule of the display rating, and the recorded ratings at entry.
+    ``counts``: mask of the contests that are not excluded.
     """
 
     def __init__(self, run: Run, dataset: Dataset, counts: npt.NDArray[np.bool_]) -> None:

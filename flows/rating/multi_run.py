@@ -55,10 +55,7 @@ def rate_many(
     On this machine the runs are rated in sequence, because each uses all workers. On a cluster several are rated in
     parallel, each as a whole on one worker that opens the lake itself (:mod:`.run_worker`).
 
-    Raises
-    ------
-    Exception
-        The error of the first failed run (:func:`.rate.rate`), after the end of all others.
+    Raises Exception: the error of the first failed run (:func:`.rate.rate`), after the end of all others.
     """
     at_a_time = 1
     if isinstance(engine, DistributedEngine):

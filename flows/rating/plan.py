@@ -23,28 +23,16 @@ from .config import RunConfig
 class Plan:
     """The kept rounds of a run, and the rounds to rate.
 
-    Attributes
-    ----------
-    run : Run or None
-        The existing run; None if it must be created.
-    chain : Chain or None
-        Its segments.
-    config : dict
-        The content of ``run.json`` after the rating.
-    skipping : Skipping
-        The rule for skipped contests.
-    digests : list of str
-        The required digest of each round: of its contest and of all rounds before it.
-    excluded : bool[n]
-        Mask of the excluded contests.
-    n_rounds : int
-        Number of rounds of the run after the rating.
-    holds, kept : int
-        Number of leading rounds with the required digests; of these, rounds in complete segments.
-    snapshots : list of int
-        Last rounds of the snapshots that are kept.
-    why : str
-        Reason why committed rounds are not kept; empty if all are.
+    ``run``: the existing run; None if it must be created.
+    ``chain``: its segments.
+    ``config``: the content of ``run.json`` after the rating.
+    ``skipping``: the rule for skipped contests.
+    ``digests``: the required digest of each round: of its contest and of all rounds before it.
+    ``excluded`` (bool[n]): mask of the excluded contests.
+    ``n_rounds``: number of rounds of the run after the rating.
+    ``holds``, ``kept``: number of leading rounds with the required digests; of these, rounds in complete segments.
+    ``snapshots``: last rounds of the snapshots that are kept.
+    ``why``: reason why committed rounds are not kept; empty if all are.
     """
 
     run: Run | None
@@ -65,16 +53,9 @@ class Plan:
     ) -> Plan:
         """Compare a run with its data set.
 
-        Parameters
-        ----------
-        max_rounds, start
-            See :func:`.rate.rate`.
-
-        Raises
-        ------
-        MissingError
-            A contest to exclude is not in the data set, a contest to include was not excluded, or the data set has no
-            round ``start``.
+        ``max_rounds``, ``start``: see :func:`.rate.rate`.
+        Raises MissingError: a contest to exclude is not in the data set, a contest to include was not excluded, or the
+        data set has no round ``start``.
         """
         try:
             run = Run.open(lake, config.run)

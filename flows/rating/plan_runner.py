@@ -39,10 +39,7 @@ log = logging.getLogger("ranklake.rate")
 class PlanRunner:
     """Rates and commits the rounds of one run's plan.
 
-    Parameters
-    ----------
-    run
-        The run in the lake, under a lease, without the rounds that the plan does not keep.
+    ``run``: the run in the lake, under a lease, without the rounds that the plan does not keep.
     """
 
     def __init__(
@@ -64,10 +61,7 @@ class PlanRunner:
     def complete(self, on_progress: Callable[[Progress], None], began: float) -> RateReport:
         """Rate all rounds, and recover when workers are lost; seconds are counted from ``began``.
 
-        Raises
-        ------
-        EngineError
-            There are no workers, or they were lost too often without a new round.
+        Raises EngineError: there are no workers, or they were lost too often without a new round.
         """
         without_new_round = 0
         while True:
@@ -185,19 +179,12 @@ def given_up(run: str, why: str, committed: int) -> EngineError:
 class _RoundCounters:
     """Counters over the rounds from ``start`` on; a round that is rated again after a recovery counts once.
 
-    Attributes
-    ----------
-    start : int
-    rows : int
-        Participations rated, without unrated ones.
-    skipped : Counter of str
-        Rounds skipped because of their places, by reason.
-    level : Level
-        Level of the ratings over the years.
-    violations : Counter of str
-        Violations of the system's invariants, by invariant.
-    ignored : Counter of str
-        Rounds with a value of a column that the system ignores, by column.
+    ``start``.
+    ``rows``: participations rated, without unrated ones.
+    ``skipped``: rounds skipped because of their places, by reason.
+    ``level``: level of the ratings over the years.
+    ``violations``: violations of the system's invariants, by invariant.
+    ``ignored``: rounds with a value of a column that the system ignores, by column.
     """
 
     def __init__(self, system: System, start: int, n_players: int) -> None:

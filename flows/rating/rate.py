@@ -48,35 +48,22 @@ def rate(
 ) -> RateReport:
     """Bring one run up to date with its data set: keep the valid rounds, rate the others.
 
-    Parameters
-    ----------
-    max_rounds
-        Rate only the first ``max_rounds`` contests of the data set; rounds committed beyond them stay.
-    steal
-        Take the lease over from a writer that is certainly dead.
-    dry_run
-        Only report what would be done; write nothing.
-    start
-        Rate again from this round on, or from an earlier one, even if the committed rounds are valid.
-    on_compile
-        Called when kernels must be compiled first; the time in the report does not include the compilation.
-    policy
-        Limits of segments and snapshots; None is :data:`.commit_policy.DEFAULT`.
-
-    Raises
-    ------
-    ValueError
-        The run exists with another configuration, and ``config.replace`` is false; or the data set has contests of
-        teams, and the system has no rule for them; or it has contests, and the games of periods would be simultaneous;
-        or it has no times, and a hyperparameter counts days.
-    LakeError
-        The data set or a contest to exclude is missing, a newer release rated the run, a file is damaged, replayed
-        rounds have other ratings than the stored ones, a number of a contest is out of range, or another writer holds
-        the lease on the run.
-    ConvergenceError
-        A round cannot be rated in double precision, or a rating is not a number. The rounds committed before it stay.
-    EngineError
-        There are no workers, or they were lost too often. The committed rounds stay, and the next call continues.
+    ``max_rounds``: rate only the first ``max_rounds`` contests of the data set; rounds committed beyond them stay.
+    ``steal``: take the lease over from a writer that is certainly dead.
+    ``dry_run``: only report what would be done; write nothing.
+    ``start``: rate again from this round on, or from an earlier one, even if the committed rounds are valid.
+    ``on_compile``: called when kernels must be compiled first; the time in the report does not include the compilation.
+    ``policy``: limits of segments and snapshots; None is :data:`.commit_policy.DEFAULT`.
+    Raises ValueError: the run exists with another configuration, and ``config.replace`` is false; or the data set has
+    contests of teams, and the system has no rule for them; or it has contests, and the games of periods would be
+    simultaneous; or it has no times, and a hyperparameter counts days.
+    Raises LakeError: the data set or a contest to exclude is missing, a newer release rated the run, a file is damaged,
+    replayed rounds have other ratings than the stored ones, a number of a contest is out of range, or another writer
+    holds the lease on the run.
+    Raises ConvergenceError: a round cannot be rated in double precision, or a rating is not a number. The rounds
+    committed before it stay.
+    Raises EngineError: there are no workers, or they were lost too often. The committed rounds stay, and the next call
+    continues.
     """
     began = time.perf_counter()
     dataset = Dataset.open(lake, config.dataset)

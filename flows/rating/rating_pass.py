@@ -43,14 +43,9 @@ class RatingPass:
     a ``policy``, small standings files are joined until they have as many rows as a segment, because each batch costs
     about a millisecond; those of slow rounds are not, so that segments of slow rounds can close in time.
 
-    Attributes
-    ----------
-    rater : Rater
-        The rater with the current beliefs.
-    damaged_snapshots : list of int
-        Last rounds of damaged snapshots.
-    accepted : list of Difference
-        Differences by rounding in rounds that were rated again.
+    ``rater``: the rater with the current beliefs.
+    ``damaged_snapshots``: last rounds of damaged snapshots.
+    ``accepted``: differences by rounding in rounds that were rated again.
     """
 
     def __init__(
@@ -138,15 +133,8 @@ class RatingPass:
 
         With ``accept_rounding``, the stored ratings of these rounds may differ by rounding; they stay as they are.
 
-        Returns
-        -------
-        int
-            Rounds rated again after the snapshot.
-
-        Raises
-        ------
-        LakeError
-            A round rated again has another rating than the stored one.
+        Returns int: rounds rated again after the snapshot.
+        Raises LakeError: a round rated again has another rating than the stored one.
         """
         start = self.restore(run, stop, digests)
         for difference in self.differences(run, start, stop, ("mu", "sigma")):
@@ -179,12 +167,8 @@ class RatingPass:
     ) -> Iterator[Difference]:
         """Rate stored rounds again; yields each column of a segment that has other numbers.
 
-        Parameters
-        ----------
-        names
-            Numeric columns of the rounds table.
-        on_round
-            Called with the first round that is not rated yet, after each batch.
+        ``names``: numeric columns of the rounds table.
+        ``on_round``: called with the first round that is not rated yet, after each batch.
         """
         rating, reached = self.rate(start, stop), start
         elsewhere: list[str] = []

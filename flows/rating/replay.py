@@ -20,12 +20,9 @@ ROUNDING = 1e-6  # rating points: far above what rounding adds up to, far below 
 class Difference:
     """A column of a segment that is not the same to the bit.
 
-    Attributes
-    ----------
-    points : float
-        The largest difference; infinite if only one of two numbers is NaN.
-    elsewhere : sequence of str
-        The other kinds of machine that rated this segment or replayed ones before it; empty if none is recorded.
+    ``points``: the largest difference; infinite if only one of two numbers is NaN.
+    ``elsewhere``: the other kinds of machine that rated this segment or replayed ones before it; empty if none is
+    recorded.
     """
 
     segment: Segment

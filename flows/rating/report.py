@@ -12,14 +12,10 @@ from ..common.text import count, with_reasons
 class Progress:
     """The progress of a rating.
 
-    Attributes
-    ----------
-    rounds, n_rounds : int
-        Finished rounds, and all rounds.
-    rows, n_rows : int
-        Participations of the finished rounds that were not kept, and of all of these; the time is in proportion.
-    seconds : float
-        Since the start.
+    ``rounds``, ``n_rounds``: finished rounds, and all rounds.
+    ``rows``, ``n_rows``: participations of the finished rounds that were not kept, and of all of these; the time is in
+    proportion.
+    ``seconds``: since the start.
     """
 
     rounds: int
@@ -37,36 +33,23 @@ class Progress:
 class RateReport:
     """The result of a rating, or the plan of a dry run.
 
-    Attributes
-    ----------
-    kept, replayed, rated, skipped : int
-        Kept rounds; of these, rounds computed again after the snapshot; rounds rated now; of these, skipped rounds.
-    rows : int
-        Participations rated now; an upper bound in a dry run.
-    why : str
-        Reason why committed rounds were not kept; empty if all were.
-    violations : dict of str to int
-        Violations of the system's invariants in the rounds rated now, by invariant.
-    excluded : int
-        Number of excluded contests among the rounds rated now.
-    planned : bool
-        Whether this is a dry run.
-    damaged_snapshots : tuple of str
-        Paths of damaged snapshots, which were removed.
-    recoveries : int
-        Number of recoveries from lost workers.
-    phases : dict of str to (float, int)
-        Time of a cluster's driver: seconds and calls, by phase.
-    reasons : dict of str to int
-        Number of contests skipped, by reason.
-    warnings : tuple of str
-        Columns that the system ignores, and a drift of the level of the ratings.
-    holds : int
-        Number of leading rounds whose ratings are those of before; at least ``kept``, because whole segments are kept.
-    left_out : dict of str to str
-        Workers of the cluster that took no part, at some time of the run, each with the reason.
-    rounding : str
-        How replayed rounds differ by rounding from the stored ones, and why; empty if they have the same bits.
+    ``kept``, ``replayed``, ``rated``, ``skipped``: kept rounds; of these, rounds computed again after the snapshot;
+    rounds rated now; of these, skipped rounds.
+    ``rows``: participations rated now; an upper bound in a dry run.
+    ``why``: reason why committed rounds were not kept; empty if all were.
+    ``violations``: violations of the system's invariants in the rounds rated now, by invariant.
+    ``excluded``: number of excluded contests among the rounds rated now.
+    ``planned``: whether this is a dry run.
+    ``damaged_snapshots``: paths of damaged snapshots, which were removed.
+    ``recoveries``: number of recoveries from lost workers.
+    ``phases``: time of a cluster's driver: seconds and calls, by phase.
+    ``reasons``: number of contests skipped, by reason.
+    ``warnings``: columns that the system ignores, and a drift of the level of the ratings.
+    ``holds``: number of leading rounds whose ratings are those of before; at least ``kept``, because whole segments are
+    kept.
+    ``left_out``: workers of the cluster that took no part, at some time of the run, each with the reason.
+    ``rounding``: how replayed rounds differ by rounding from the stored ones, and why; empty if they have the same
+    bits.
     """
 
     kept: int

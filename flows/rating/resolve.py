@@ -33,34 +33,19 @@ def resolve_runs(
 ) -> list[RunConfig]:
     """Resolve names and options to runs with their whole configurations.
 
-    Parameters
-    ----------
-    lake
-        The lake of the runs; None if there is none yet.
-    dataset
-        None for the data set of the run, which must exist.
-    names
-        Names of runs; empty for one run per system, named by data set, system and settings.
-    systems
-        Rating systems; several only without names. Empty for those of the runs; ``elo-mmr`` for a new run.
-    settings
-        Hyperparameters as ``key=value``, for one run at most; ``system.key=value`` with several systems. They override
-        those of an existing run.
-    skip_uninformative
-        None for the rule of the run.
-    replace
-        Rate an existing run again if its configuration differs.
-    preset
-        A key of ``PRESETS``, for one run: its system, its settings under ``settings``, and its display rating. A new
-        run is named by data set and preset.
-
-    Raises
-    ------
-    ValueError
-        An invalid name, an unknown system, preset or setting, options that exclude each other, or an existing run with
-        another configuration.
-    LakeError
-        A run is damaged or of another format.
+    ``lake``: the lake of the runs; None if there is none yet.
+    ``dataset``: None for the data set of the run, which must exist.
+    ``names``: names of runs; empty for one run per system, named by data set, system and settings.
+    ``systems``: rating systems; several only without names. Empty for those of the runs; ``elo-mmr`` for a new run.
+    ``settings``: hyperparameters as ``key=value``, for one run at most; ``system.key=value`` with several systems. They
+    override those of an existing run.
+    ``skip_uninformative``: None for the rule of the run.
+    ``replace``: rate an existing run again if its configuration differs.
+    ``preset``: a key of ``PRESETS``, for one run: its system, its settings under ``settings``, and its display rating.
+    A new run is named by data set and preset.
+    Raises ValueError: an invalid name, an unknown system, preset or setting, options that exclude each other, or an
+    existing run with another configuration.
+    Raises LakeError: a run is damaged or of another format.
     """
     chosen = parse_settings(tuple(settings))
     for system in systems:
@@ -92,10 +77,8 @@ def resolve_runs(
 def refuse_other(recorded: RunConfig, wanted: RunConfig) -> None:
     """Refuse to change the configuration of an existing run.
 
-    Raises
-    ------
-    ValueError
-        The configurations differ; the message names the run, both values of each difference, and the remedy.
+    Raises ValueError: the configurations differ; the message names the run, both values of each difference, and the
+    remedy.
     """
     existing, requested = [], []
     differences = list(_differences(recorded.to_json(), wanted.to_json()))
@@ -165,10 +148,7 @@ def _run_config(
 def _recorded_config(lake: Lake | None, name: str, replaced: bool) -> RunConfig | None:
     """The stored configuration; None if the run does not exist, or is replaced and cannot be read.
 
-    Raises
-    ------
-    LakeError
-        Its ``run.json`` is damaged, or a newer release wrote it.
+    Raises LakeError: its ``run.json`` is damaged, or a newer release wrote it.
     """
     if lake is None:
         return None

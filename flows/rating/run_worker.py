@@ -63,10 +63,7 @@ class RunWorker(ActorState):
     def ask(self, stop: bool = False) -> tuple[Progress | None, RateReport | None]:
         """The progress of the run, and its report when it has ended; raises the error of the run.
 
-        Parameters
-        ----------
-        stop
-            End the run after its next batch.
+        ``stop``: end the run after its next batch.
         """
         self._asked, self._stopped = time.monotonic(), stop
         if isinstance(self._ended, Exception):
@@ -117,10 +114,7 @@ def rate_on_worker(
 ) -> RateReport | None:
     """Rate a run on the worker with the fewest runs, and on another one if that is lost; None if it reaches no lake.
 
-    Raises
-    ------
-    Exception
-        As :func:`.rate.rate`; or that of ``on_progress``, after which the worker ends the run.
+    Raises Exception: as :func:`.rate.rate`; or that of ``on_progress``, after which the worker ends the run.
     """
     began, recoveries, without_new_round, committed = time.perf_counter(), 0, 0, 0
     rest, left_out = _Rest(config, max_rounds, start, steal), dict[str, str]()

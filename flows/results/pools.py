@@ -33,8 +33,6 @@ class Pools:
     def find(cls, n_players: int, first: Longs, player: Ints) -> Self:
         """The pools of players, given the participations of all rounds and the first row of each.
 
-        Notes
-        -----
         Every pass gives each player, and the least player of the player's pool, the least pool of each round. A pass
         takes O(rows), and few are needed: 4.3 million participations take 0.2 s, also if the players are one chain.
         """

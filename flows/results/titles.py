@@ -34,12 +34,8 @@ _TERMINAL = {  # by Codeforces' colour; a terminal's palette is legible on a dar
 class Title:
     """One title.
 
-    Attributes
-    ----------
-    minimum : float
-        Lowest display rating of the title, rating points; -inf for a title without a lower end.
-    colour : str
-        ``#rrggbb``.
+    ``minimum``: lowest display rating of the title, rating points; -inf for a title without a lower end.
+    ``colour``: ``#rrggbb``.
     """
 
     name: str
@@ -75,18 +71,10 @@ class Title:
 class Titles:
     """A ladder of titles, lowest first.
 
-    Parameters
-    ----------
-    name
-        ``codeforces``, ``none``, or the name of a file.
-    ladder
-        The titles, in any order; a rating below the lowest minimum has no title.
-
-    Raises
-    ------
-    ValueError
-        Two titles have the same name or minimum, a name is empty, a minimum is NaN or +inf, or a colour is not
-        ``#rrggbb``.
+    ``name``: ``codeforces``, ``none``, or the name of a file.
+    ``ladder``: the titles, in any order; a rating below the lowest minimum has no title.
+    Raises ValueError: two titles have the same name or minimum, a name is empty, a minimum is NaN or +inf, or a colour
+    is not ``#rrggbb``.
     """
 
     name: str

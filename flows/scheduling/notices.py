@@ -34,13 +34,10 @@ class CommandError(ChildProcessError):
 def notice_of(lake: Lake, dataset: str, ingested: SourceReport | None, runs: Sequence[Followed]) -> Notice | None:
     """The notice of what a follow has changed; None if it changed nothing.
 
-    Returns
-    -------
-    dict
-        ``dataset``; ``contests``, the number of ``new, corrected, removed, moved`` ones; and ``runs``, a list of the
-        changed runs: ``run``; ``version`` of its published state (None if it has no index); ``n_rounds`` in all;
-        ``first_changed``, the first round with new or other ratings, from 0 (None if there is none);
-        ``first_rated_again``, the same round if it had ratings before, else None; ``why`` they were rated again.
+    Returns dict: ``dataset``; ``contests``, the number of ``new, corrected, removed, moved`` ones; and ``runs``, a list
+    of the changed runs: ``run``; ``version`` of its published state (None if it has no index); ``n_rounds`` in all;
+    ``first_changed``, the first round with new or other ratings, from 0 (None if there is none); ``first_rated_again``,
+    the same round if it had ratings before, else None; ``why`` they were rated again.
     """
     changed = [_about(lake, followed) for followed in runs if followed.changed]
     if not changed and not (ingested is not None and ingested.changed):

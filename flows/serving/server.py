@@ -40,23 +40,12 @@ def serve(
 ) -> None:
     """Serve published runs by HTTP until SIGINT or SIGTERM.
 
-    Parameters
-    ----------
-    runs
-        Names; all published runs of the lake if empty.
-    port
-        0 takes a free one.
-    root_path
-        Path below which a proxy shows the server; the proxy removes it from requests.
-    on_start
-        Called with the address and the names of the runs when the server accepts connections.
-
-    Raises
-    ------
-    LakeError
-        A run is not published, an index is damaged, or the address is in use.
-    MissingExtraError
-        A package of the extra ``serve`` is not installed.
+    ``runs``: names; all published runs of the lake if empty.
+    ``port``: 0 takes a free one.
+    ``root_path``: path below which a proxy shows the server; the proxy removes it from requests.
+    ``on_start``: called with the address and the names of the runs when the server accepts connections.
+    Raises LakeError: a run is not published, an index is damaged, or the address is in use.
+    Raises MissingExtraError: a package of the extra ``serve`` is not installed.
     """
     for package in ("starlette", "uvicorn", "httptools", "jinja2", "prometheus_client"):
         need(package, "serve", "serving")

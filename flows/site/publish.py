@@ -65,26 +65,15 @@ def publish_site(
 ) -> SiteReport:
     """Write the current state of a run as a site of static files.
 
-    Parameters
-    ----------
-    folder
-        Folder or address of an object store. An existing site of the run gets a new version.
-    deviations, titles
-        See :class:`ranklake.flows.answers.rated_run.RatedRun`.
-    steal
-        Take the lease over from a writer that is certainly dead.
-    rebuild
-        Write every file again, and replace the site of another run.
-    on_progress
-        Called with the rows that are written, of all: participations and players, each for two kinds of pages.
-
-    Raises
-    ------
-    LakeError
-        The run does not exist, has no ratings or rates periods of games, another writer holds its lease, or the folder
-        has other files.
-    MissingExtraError
-        The package jinja2 is not installed.
+    ``folder``: folder or address of an object store. An existing site of the run gets a new version.
+    ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
+    ``steal``: take the lease over from a writer that is certainly dead.
+    ``rebuild``: write every file again, and replace the site of another run.
+    ``on_progress``: called with the rows that are written, of all: participations and players, each for two kinds of
+    pages.
+    Raises LakeError: the run does not exist, has no ratings or rates periods of games, another writer holds its lease,
+    or the folder has other files.
+    Raises MissingExtraError: the package jinja2 is not installed.
     """
     need("jinja2", "serve", "a site")
     began = time.perf_counter()

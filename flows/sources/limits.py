@@ -34,26 +34,14 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 class Limits:
     """Upper bounds of input; each can be raised for a trusted file.
 
-    Attributes
-    ----------
-    expanded
-        Decompressed bytes of one archive or compressed file. 0 means 200 times the size of the file, at least 256 MiB
-        and at most 64 GiB.
-    document
-        Bytes of one contest file, one JSON document or one line of JSON.
-    members
-        Files in an archive or folder, and contests in one file.
-    rows
-        Rows of a table, of all its files together. A row takes about 200 bytes of memory.
-    table
-        Bytes in memory of the columns that are used of a table.
-    participants
-        Participants of one contest.
-
-    Raises
-    ------
-    ValueError
-        A limit is not positive.
+    ``expanded``: decompressed bytes of one archive or compressed file. 0 means 200 times the size of the file, at least
+    256 MiB and at most 64 GiB.
+    ``document``: bytes of one contest file, one JSON document or one line of JSON.
+    ``members``: files in an archive or folder, and contests in one file.
+    ``rows``: rows of a table, of all its files together. A row takes about 200 bytes of memory.
+    ``table``: bytes in memory of the columns that are used of a table.
+    ``participants``: participants of one contest.
+    Raises ValueError: a limit is not positive.
     """
 
     expanded: int = 0

@@ -43,33 +43,20 @@ def contests_from_results(
 ) -> Iterator[Contest | SourceError]:
     """Contests of a table of results, in rated order; a contest with a fault is its error, as a value.
 
-    Parameters
-    ----------
-    table
-        One row a participation. The rows of a contest need neither be sorted nor adjacent. Its time, weight,
-        ceiling and limits must be the same in all its rows; its name and address are those of its first row.
-    columns
-        The columns to use, by key: ``contest``, ``player``, one of ``rank``, ``score``, or ``lo`` and ``hi``, and any
-        of ``time``, ``weight``, ``perf_ceiling``, ``name``, ``url``, ``rated``, ``rated_above``, ``rated_below``,
-        ``team`` and ``share``.
-    order
-        ``given``: contests by first appearance; ``number``: by contest id; ``time``: by time, then first appearance.
-    source
-        Origin of the table, for messages.
-    options
-        Format of times and treatment of players who are in a contest twice; None: numbers are seconds, and such a
-        player is an error.
-    notes
-        Receives lines about the reading of the table.
-    faults
-        Faults of rows, numbered from 0, that the reader of the file found.
-    on_count
-        Called with the number of contests, those with a fault included, before the first one.
-
-    Raises
-    ------
-    SourceError
-        A fault of the whole table: no rows, a column of a wrong type, a row that names no contest.
+    ``table``: one row a participation. The rows of a contest need neither be sorted nor adjacent. Its time, weight,
+    ceiling and limits must be the same in all its rows; its name and address are those of its first row.
+    ``columns``: the columns to use, by key: ``contest``, ``player``, one of ``rank``, ``score``, or ``lo`` and ``hi``,
+    and any of ``time``, ``weight``, ``perf_ceiling``, ``name``, ``url``, ``rated``, ``rated_above``, ``rated_below``,
+    ``team`` and ``share``.
+    ``order``: ``given``: contests by first appearance; ``number``: by contest id; ``time``: by time, then first
+    appearance.
+    ``source``: origin of the table, for messages.
+    ``options``: format of times and treatment of players who are in a contest twice; None: numbers are seconds, and
+    such a player is an error.
+    ``notes``: receives lines about the reading of the table.
+    ``faults``: faults of rows, numbered from 0, that the reader of the file found.
+    ``on_count``: called with the number of contests, those with a fault included, before the first one.
+    Raises SourceError: a fault of the whole table: no rows, a column of a wrong type, a row that names no contest.
     """
     results, players, player_of = _open(table, columns, source, order, options, faults)
     rows, lo, hi, of_rows, _ = _places(results, players, player_of)
@@ -126,22 +113,14 @@ def contests_from_results(
 class ResultRounds(NamedTuple):
     """All contests of a table of results as rounds.
 
-    Attributes
-    ----------
-    rounds : Rounds
-        Players are numbered by first appearance in the table; unrated participants are ``OUTSIDE``.
-    rows : int64[n]
-        The table's row behind each row of the rounds, from 0.
-    first_row : int64[players]
-        A row of the table for each player.
-    left_out : list of SourceError
-        The fault of each contest that was left out.
-    limits : float64[r, 2]
-        The range of ratings at entry that each contest rates, ``rated_above`` and ``rated_below``.
-    n_absent : int
-        Rows without a place.
-    from_zero : bool
-        Whether ranks were read as places from 0.
+    ``rounds``: players are numbered by first appearance in the table; unrated participants are ``OUTSIDE``.
+    ``rows`` (int64[n]): the table's row behind each row of the rounds, from 0.
+    ``first_row`` (int64[players]): a row of the table for each player.
+    ``left_out``: the fault of each contest that was left out.
+    ``limits`` (float64[r, 2]): the range of ratings at entry that each contest rates, ``rated_above`` and
+    ``rated_below``.
+    ``n_absent``: rows without a place.
+    ``from_zero``: whether ranks were read as places from 0.
     """
 
     rounds: Rounds
@@ -158,18 +137,10 @@ def rounds_from_results(
 ) -> ResultRounds:
     """All contests of a table of results as rounds, by first appearance; for ratings without a lake.
 
-    Parameters
-    ----------
-    table, columns, source
-        As for :func:`contests_from_results`.
-    options
-        What happens to contests with a fault, and to players who are in a contest twice; None: both are errors. In a
-        table with teams such a player is always an error.
-
-    Raises
-    ------
-    SourceError
-        The first fault, unless contests with a fault are left out; or all contests have a fault.
+    ``table``, ``columns``, ``source``: as for :func:`contests_from_results`.
+    ``options``: what happens to contests with a fault, and to players who are in a contest twice; None: both are
+    errors. In a table with teams such a player is always an error.
+    Raises SourceError: the first fault, unless contests with a fault are left out; or all contests have a fault.
     """
     results, players, player_of = _open(table, columns, source, "given", options, frame=True)
     rows, lo, hi, of_rows, ranks = _places(results, players, player_of)

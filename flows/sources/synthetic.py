@@ -53,25 +53,17 @@ def random_generator(seed: int) -> np.random.Generator:
 class Preset:
     """All parameters of a synthetic data set except its seed; ``dataclasses.replace`` makes another preset.
 
-    Attributes
-    ----------
-    n_players, n_rounds : int
-    participants : int or None
-        Players in each round, drawn without replacement; None for all players.
-    skill_mean, skill_sd : float
-        Normal distribution of the skills before the first round, rating points.
-    drift_sd : float
-        Standard deviation of the normal change of a skill between rounds, rating points.
-    drift : {"everyone", "participants"}
-        All skills drift between rounds, or the skills of a round's participants just before it, also the first round.
-    noise : {"normal", "logistic"}
-        Distribution of a performance around the skill.
-    noise_sd : float
-        Its standard deviation in rating points, for either distribution.
-    tie_points : float or None
-        Performances are rounded to multiples of this number of rating points, so that ties occur; None: not rounded.
-    seconds_between, start_time : int
-        Seconds between rounds; time of the first round, UTC since the epoch.
+    ``n_players``, ``n_rounds``.
+    ``participants``: players in each round, drawn without replacement; None for all players.
+    ``skill_mean``, ``skill_sd``: normal distribution of the skills before the first round, rating points.
+    ``drift_sd``: standard deviation of the normal change of a skill between rounds, rating points.
+    ``drift``: all skills drift between rounds, or the skills of a round's participants just before it, also the first
+    round.
+    ``noise``: distribution of a performance around the skill.
+    ``noise_sd``: its standard deviation in rating points, for either distribution.
+    ``tie_points``: performances are rounded to multiples of this number of rating points, so that ties occur; None: not
+    rounded.
+    ``seconds_between``, ``start_time``: seconds between rounds; time of the first round, UTC since the epoch.
     """
 
     n_players: int
@@ -122,17 +114,9 @@ def generate(preset: Preset, seed: int) -> Iterator[Contest]:
 
     This holds for one release of numpy: another release may change its generators.
 
-    Parameters
-    ----------
-    preset
-        One of ``PRESETS``, or your own.
-    seed
-        Any integer >= 0.
-
-    Raises
-    ------
-    ValueError
-        The seed is not an integer >= 0.
+    ``preset``: one of ``PRESETS``, or your own.
+    ``seed``: any integer >= 0.
+    Raises ValueError: the seed is not an integer >= 0.
     """
     rounds = performances(preset, seed)  # checks the seed now, not at the first contest
     return _contests(preset, rounds)

@@ -40,14 +40,9 @@ def array_system(
     The round is computed at once, so that every engine gives the same bits; only the reading and writing of beliefs is
     divided among workers. There are no performances, no diffusion and no state beyond ``mu`` and ``sigma``.
 
-    Parameters
-    ----------
-    params
-        Frozen dataclass of hyperparameters; ``mu_init`` and ``sigma_init`` are the belief about a newcomer.
-    update
-        See :data:`Update`. ``round.lo`` and ``round.hi`` are first and last place of the tie group, from 0.
-    win_probability, sigma_limit
-        As in :class:`System`.
+    ``params``: frozen dataclass of hyperparameters; ``mu_init`` and ``sigma_init`` are the belief about a newcomer.
+    ``update``: see :data:`Update`. ``round.lo`` and ``round.hi`` are first and last place of the tie group, from 0.
+    ``win_probability``, ``sigma_limit``: as in :class:`System`.
     """
 
     def summarise(params: Any, prior: Prior, round: Rounds, map: Map) -> _After:

@@ -195,17 +195,14 @@ class History:
     A factor pulls a rating ``x`` with ``shrink * force * tanh((x - perf) * inverse_width)``. ``shrink`` is one number a
     player, stored by the system, because a diffusion shrinks all factors of a player by the same ratio.
 
-    Attributes
-    ----------
-    start, length, capacity : int64[n], int32[n], int32[n]
-        A player's segment of the pool has ``capacity`` performances, then as many forces, then as many inverse widths.
-        The first ``length`` of each are in use; zeros follow up to the end of the last register. Capacities are
-        multiples of :data:`LINE`, and the pool begins at a cache line: vector loops process whole registers, and no
-        part shares a line with another one. Where the oldest factors were deleted (:func:`make_room`), ``start`` is up
-        to ``LINE - 1`` places after the begin of the segment, and each part has as many places less.
-    pool : float64[...]
-    used : int64[1]
-        Pool places allocated.
+    ``start``, ``length``, ``capacity`` (int64[n], int32[n], int32[n]): a player's segment of the pool has ``capacity``
+    performances, then as many forces, then as many inverse widths. The first ``length`` of each are in use; zeros
+    follow up to the end of the last register. Capacities are multiples of :data:`LINE`, and the pool begins at a cache
+    line: vector loops process whole registers, and no part shares a line with another one. Where the oldest factors
+    were deleted (:func:`make_room`), ``start`` is up to ``LINE - 1`` places after the begin of the segment, and each
+    part has as many places less.
+    ``pool`` (float64[...]).
+    ``used`` (int64[1]): pool places allocated.
     """
 
     def __init__(self, records: Column, parts: tuple[str, ...]) -> None:

@@ -32,10 +32,7 @@ Callback = Callable[[Any], None]  # takes the function in Python
 def dispatcher(function: Callable[..., Any], fastmath: set[str] | bool, inner: bool) -> Any:
     """A dispatcher with the options of this package and the cache of compiled kernels.
 
-    Parameters
-    ----------
-    inner : bool
-        Whether only kernels call the function: it gets no wrapper for calls from Python.
+    ``inner``: whether only kernels call the function: it gets no wrapper for calls from Python.
     """
     # without the wrapper for callers in C, which is not used, compilation takes a seventh less
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True, "no_cfunc_wrapper": True}

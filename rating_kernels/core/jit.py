@@ -28,10 +28,7 @@ from typing import Any
 class Kernel:
     """A declared function. A call compiles it, or loads it from the cache, if the types of its arguments are new.
 
-    Attributes
-    ----------
-    py_func : function
-        The function in Python.
+    ``py_func``: the function in Python.
     """
 
     inner = False

@@ -38,20 +38,12 @@ _MOST_KEPT = 1_000_000  # past performances: memory is exhausted before 64-bit c
 class Limits:
     """The permitted values of a number or a word.
 
-    Attributes
-    ----------
-    kind : str
-        "number", "whole number", "choice", "switch" (true or false).
-    unit : str
-        Of a number; empty for a pure one.
-    low, high : float
-        Bounds of the range.
-    closed : str
-        The bounds that belong to the range: "" or "both".
-    choices : tuple of str
-        The permitted words of a choice.
-    infinite : bool
-        Whether +inf is permitted in addition to the range.
+    ``kind``: "number", "whole number", "choice", "switch" (true or false).
+    ``unit``: of a number; empty for a pure one.
+    ``low``, ``high``: bounds of the range.
+    ``closed``: the bounds that belong to the range: "" or "both".
+    ``choices``: the permitted words of a choice.
+    ``infinite``: whether +inf is permitted in addition to the range.
     """
 
     kind: str

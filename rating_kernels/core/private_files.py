@@ -37,10 +37,7 @@ def is_private(folder: Path) -> bool:
 def read(base: Path, subfolder: str, name: str) -> bytes | None:
     """The content of the regular file ``base/subfolder/name``; None if another user could have written it.
 
-    Raises
-    ------
-    OSError
-        If a folder or the file is missing, is a link, or cannot be read.
+    Raises OSError: if a folder or the file is missing, is a link, or cannot be read.
     """
     if not _POSIX:
         return (base / subfolder / name).read_bytes()

@@ -15,11 +15,8 @@ Floats = npt.NDArray[np.float64]
 class Ragged(NamedTuple):
     """One list of numbers a row: row ``i`` has ``values[offsets[i]:offsets[i + 1]]``.
 
-    Attributes
-    ----------
-    offsets : int64[n + 1]
-        From 0 to ``len(values)``.
-    values : float64[...]
+    ``offsets`` (int64[n + 1]): from 0 to ``len(values)``.
+    ``values`` (float64[...]).
     """
 
     offsets: Longs

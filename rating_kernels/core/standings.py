@@ -61,12 +61,8 @@ def check_places(
 ) -> None:
     """Raise :class:`StandingsError` unless every round's rows are whole tie groups, best first, without gaps.
 
-    Parameters
-    ----------
-    lo, hi
-        Integer arrays of equal length ``n``: first and last position of each row's tie group in its round.
-    offsets
-        First row of each round, then ``n``; by default all rows are one round.
+    ``lo``, ``hi``: integer arrays of equal length ``n``: first and last position of each row's tie group in its round.
+    ``offsets``: first row of each round, then ``n``; by default all rows are one round.
     """
     n = len(lo)
     offsets = np.array([0, n]) if offsets is None else offsets
@@ -430,10 +426,7 @@ def _keep_teams(teams: Ragged, rows: npt.NDArray[np.bool_]) -> Ragged | None:
 def _check_teams(teams: Ragged, offsets: Longs) -> Ragged | None:
     """The teams with arrays of the right types; None if each has one member.
 
-    Raises
-    ------
-    ValueError
-        A team without members or in two rounds, or a share out of range.
+    Raises ValueError: a team without members or in two rounds, or a share out of range.
     """
     n = int(offsets[-1])
     bounds = np.require(teams.offsets, np.int64, ["C_CONTIGUOUS", "WRITEABLE"])

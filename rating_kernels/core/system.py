@@ -71,12 +71,9 @@ class Prior(NamedTuple):
 class PerformanceLaw:
     """The distributions of performances in a round, as a system's model has them before it.
 
-    Attributes
-    ----------
-    shape : "logistic" or "normal"
-        The same for all.
-    mean, deviation : float64[n]
-        Rating points: the prior ``mu``, unless the noise is skewed; uncertainty of the skill and noise together.
+    ``shape``: the same for all.
+    ``mean``, ``deviation`` (float64[n]): rating points: the prior ``mu``, unless the noise is skewed; uncertainty of
+    the skill and noise together.
     """
 
     shape: Literal["logistic", "normal"]
@@ -91,12 +88,10 @@ class PerformanceLaw:
 class TeamLaws(NamedTuple):
     """The law of each team before a round.
 
-    Attributes
-    ----------
-    weight : float64[members]
-        Weight of each member; all add up to 1, or to the number of members where skills are added up.
-    mu, sigma, beta : float64[teams]
-        Mean and deviation of the team's skill; deviation of its performance around it.
+    ``weight`` (float64[members]): weight of each member; all add up to 1, or to the number of members where skills are
+    added up.
+    ``mu``, ``sigma``, ``beta`` (float64[teams]): mean and deviation of the team's skill; deviation of its performance
+    around it.
     """
 
     weight: Floats
@@ -108,12 +103,8 @@ class TeamLaws(NamedTuple):
 class Summary(Protocol):
     """Common interface of all systems' summaries.
 
-    Attributes
-    ----------
-    by_row : tuple of str
-        The fields that ``absorb`` reads row by row.
-    first : int64[groups + 1]
-        First row of each tie group, and the number of rows.
+    ``by_row``: the fields that ``absorb`` reads row by row.
+    ``first`` (int64[groups + 1]): first row of each tie group, and the number of rows.
     """
 
     by_row: ClassVar[tuple[str, ...]]

@@ -22,12 +22,8 @@ from .standings import Ints, Longs
 class Waves:
     """Games divided into waves.
 
-    Attributes
-    ----------
-    order : int64[m]
-        Numbers of the games, wave by wave; ascending within a wave.
-    bounds : int64[w + 1]
-        Wave ``i`` has the games ``order[bounds[i]:bounds[i + 1]]``.
+    ``order`` (int64[m]): numbers of the games, wave by wave; ascending within a wave.
+    ``bounds`` (int64[w + 1]): wave ``i`` has the games ``order[bounds[i]:bounds[i + 1]]``.
     """
 
     order: Longs
@@ -37,10 +33,8 @@ class Waves:
     def of(cls, player: Ints, n_players: int) -> Waves:
         """Divide games in sequence into as few waves as possible; two passes over the games.
 
-        Parameters
-        ----------
-        player : int32[2 m]
-            The players of each game, from 0 to ``n_players - 1``; those of one game are adjacent and differ.
+        ``player`` (int32[2 m]): the players of each game, from 0 to ``n_players - 1``; those of one game are adjacent
+        and differ.
         """
         wave = np.empty(len(player) // 2, dtype=np.int64)
         n_waves = _assign(player, np.zeros(n_players, dtype=np.int64), wave)

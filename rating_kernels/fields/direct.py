@@ -12,11 +12,8 @@ DIRECT = 96  # terms up to which summing them one by one is faster than a table
 def direct_sum(p, side, mu, rate, weight, start, stop):
     """``S(p)`` (``side`` +1) or ``M(p)`` (-1) of terms ``start`` to ``stop - 1``.
 
-    Returns
-    -------
-    whole, rest, slope
-        The sum in two parts, the limits of all terms and the deviations from them: in a gap of the field the limits may
-        cancel against other weights, and the rest is decisive.
+    Returns whole, rest, slope: the sum in two parts, the limits of all terms and the deviations from them: in a gap of
+    the field the limits may cancel against other weights, and the rest is decisive.
     """
     whole = 0.0
     rest = 0.0

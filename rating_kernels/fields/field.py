@@ -43,12 +43,9 @@ _CLAMP = 150.0  # a product of four denominators must not overflow: 4 * (150 + 2
 class Table(NamedTuple):
     """One round's sum, tabulated; kernels take it as it is.
 
-    Attributes
-    ----------
-    plan : Plan
-    series : float64[panels, 32]
-    guesses : float64[257, 2]
-        As :func:`finish` gives them.
+    ``plan``.
+    ``series`` (float64[panels, 32]).
+    ``guesses`` (float64[257, 2]): as :func:`finish` gives them.
     """
 
     plan: Plan
@@ -128,16 +125,10 @@ def accumulate(mu, rate, weight, start, stop, plan, sums, far):
 def finish(sums, far, plan):
     """Add the blocks in order and convert values to series; also tabulate first guesses.
 
-    Parameters
-    ----------
-    sums : float64[blocks, panels, 2, 16]
-    far : float64[blocks, panels + levels, 2]
-
-    Returns
-    -------
-    Table
-        ``series``: Chebyshev coefficients of ``S`` or ``M`` on each panel. ``guesses``: ``S - M`` and its inverse slope
-        at evenly spaced points from ``low`` to ``high``.
+    ``sums`` (float64[blocks, panels, 2, 16]).
+    ``far`` (float64[blocks, panels + levels, 2]).
+    Returns Table: ``series``: Chebyshev coefficients of ``S`` or ``M`` on each panel. ``guesses``: ``S - M`` and its
+    inverse slope at evenly spaced points from ``low`` to ``high``.
     """
     low, high, middle, _, _, first, offset = plan
     for b in range(1, len(sums)):  # loops: arithmetic on whole arrays takes seconds to compile

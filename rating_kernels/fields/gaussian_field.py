@@ -45,18 +45,12 @@ _TO_SERIES[0] *= 0.5
 class GaussianField(NamedTuple):
     """The field of one round on its panels, and the blocks of its ranks.
 
-    Attributes
-    ----------
-    blocks : int64[n_blocks + 1]
-        First group of each block, and the number of groups: whole groups, :data:`BLOCK` rows or one larger group.
-    first : int64[groups + 1]
-        As :func:`.performance.group_starts`.
-    mu, rate : float64[n]
-        Mean and inverse standard deviation of each prior performance, best place first.
-    low, half_width : float
-        Panel ``i`` begins at ``low + 2 i half_width``.
-    panels : int
-        Their number; 0: one block without a table, in the range of one panel.
+    ``blocks`` (int64[n_blocks + 1]): first group of each block, and the number of groups: whole groups, :data:`BLOCK`
+    rows or one larger group.
+    ``first`` (int64[groups + 1]): as :func:`.performance.group_starts`.
+    ``mu``, ``rate`` (float64[n]): mean and inverse standard deviation of each prior performance, best place first.
+    ``low``, ``half_width``: panel ``i`` begins at ``low + 2 i half_width``.
+    ``panels``: their number; 0: one block without a table, in the range of one panel.
     """
 
     blocks: Longs
@@ -71,16 +65,10 @@ class GaussianField(NamedTuple):
 class Spans(NamedTuple):
     """Where blocks have roots.
 
-    Attributes
-    ----------
-    crossing : int64[panels + 1]
-        The block at which each edge divides the ranks (:func:`locate`).
-    ends : int64[2]
-        The panels of the last and of the first root.
-    span : int64[n_blocks, 2]
-        Lowest and highest panel on which each block may have roots.
-    slots : int64[panels + 1]
-        First slot of each panel, one slot for each block that may have roots there.
+    ``crossing`` (int64[panels + 1]): the block at which each edge divides the ranks (:func:`locate`).
+    ``ends`` (int64[2]): the panels of the last and of the first root.
+    ``span`` (int64[n_blocks, 2]): lowest and highest panel on which each block may have roots.
+    ``slots`` (int64[panels + 1]): first slot of each panel, one slot for each block that may have roots there.
     """
 
     crossing: Longs

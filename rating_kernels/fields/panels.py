@@ -25,19 +25,12 @@ RATES = 1e100  # maximum ratio of the largest rate to the smallest
 class Plan(NamedTuple):
     """The panels of one field, determined by the field's extremes.
 
-    Attributes
-    ----------
-    low, high : float
-        Bounds of all roots.
-    middle : float
-        Panels above it have ``S``, panels below it ``M``.
-    top_rate : float
-        The largest rate; level ``l`` has rates above ``top_rate / 4**(l + 1)``.
-    half_width : float64[levels]
-    first : int64[levels]
-        Panel ``i >= first`` of a level begins at ``middle + 2 i half_width``.
-    offset : int64[levels + 1]
-        The level's panels are rows ``offset[l]:offset[l + 1]`` of the table.
+    ``low``, ``high``: bounds of all roots.
+    ``middle``: panels above it have ``S``, panels below it ``M``.
+    ``top_rate``: the largest rate; level ``l`` has rates above ``top_rate / 4**(l + 1)``.
+    ``half_width`` (float64[levels]).
+    ``first`` (int64[levels]): panel ``i >= first`` of a level begins at ``middle + 2 i half_width``.
+    ``offset`` (int64[levels + 1]): the level's panels are rows ``offset[l]:offset[l + 1]`` of the table.
     """
 
     low: float
@@ -59,10 +52,7 @@ class Plan(NamedTuple):
 def plan_panels(low: float, high: float, middle: float, top_rate: float, bottom_rate: float) -> Plan:
     """Panels for rates in [``bottom_rate``, ``top_rate``] that cover [``low``, ``high``].
 
-    Raises
-    ------
-    OverflowError
-        More than :data:`PANELS` panels are required, or an argument is NaN.
+    Raises OverflowError: more than :data:`PANELS` panels are required, or an argument is NaN.
     """
     _check_width(low, high, top_rate, bottom_rate)
     panels: Plan = plan(low, high, middle, top_rate, bottom_rate)

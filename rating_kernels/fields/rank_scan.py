@@ -29,17 +29,10 @@ _BARYCENTRIC = np.sin(_ANGLES) * (-1.0) ** np.arange(NODES)
 def worse_sums(first: Longs, variance: Floats, map: Map) -> Floats:
     """Sum over all players with a worse place plus half of the sum over the own tie group, including oneself.
 
-    Parameters
-    ----------
-    first : int64[groups + 1]
-        First row of each tie group, best first, and the number of rows (:func:`.performance.group_starts`).
-    variance : float64[n]
-        > 0.
-
-    Returns
-    -------
-    float64[n]
-        In units of 1 / sqrt(variance).
+    ``first`` (int64[groups + 1]): first row of each tie group, best first, and the number of rows
+    (:func:`.performance.group_starts`).
+    ``variance`` (float64[n]): > 0.
+    Returns float64[n]: in units of 1 / sqrt(variance).
     """
     n = len(variance)
     sums = np.empty(n)

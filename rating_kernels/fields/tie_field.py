@@ -21,14 +21,8 @@ from .panels import check_width, extremes, plan
 def tied_sums(mu: Floats, rate: Floats, weight: Floats, first: Longs, map: Map) -> Floats:
     """``S`` (:func:`.field_sums.field_sums`) over each player's own tie group, including the player.
 
-    Parameters
-    ----------
-    first : int64[groups + 1]
-        First row of each tie group, and the number of rows.
-
-    Returns
-    -------
-    float64[n]
+    ``first`` (int64[groups + 1]): first row of each tie group, and the number of rows.
+    Returns float64[n].
     """
     n = len(mu)
     tied = np.empty(n)

@@ -95,14 +95,10 @@ def sigma_limit(params: EloMMParams) -> float:
 class Rates(NamedTuple):
     """beta^2 = a + b / w and gamma^2 = c w + d days, in a round of weight w.
 
-    Attributes
-    ----------
-    a, b : float
-        Part of the variance of a performance that does not depend on the weight, and the part of a round of weight 1.
-    c, d : float
-        Variance of the drift that a round of weight 1 adds, and that each day since the last round adds.
-    delay : float64[...]
-        Factors on the weight of a player's first rounds.
+    ``a``, ``b``: part of the variance of a performance that does not depend on the weight, and the part of a round of
+    weight 1.
+    ``c``, ``d``: variance of the drift that a round of weight 1 adds, and that each day since the last round adds.
+    ``delay`` (float64[...]): factors on the weight of a player's first rounds.
     """
 
     a: float

@@ -44,17 +44,9 @@ def end_of_games(r, offsets, player, team):
 def solve_games(n, mu, sigma, beta, lo, split, ceiling, perf):
     """Write the performances of both players of ``n`` games, at most :data:`GAMES`.
 
-    Parameters
-    ----------
-    mu, sigma, beta, lo, perf
-        Two rows a game.
-    ceiling
-        One number a game.
-
-    Returns
-    -------
-    int
-        -1, or the first game without a root; those before it have their performances.
+    ``mu``, ``sigma``, ``beta``, ``lo``, ``perf``: two rows a game.
+    ``ceiling``: one number a game.
+    Returns int: -1, or the first game without a root; those before it have their performances.
     """
     games = np.ones((_ROWS, GAMES))  # one array: the compiler vectorises without checks whether many overlap
     for g in range(n):

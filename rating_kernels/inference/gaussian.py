@@ -49,22 +49,11 @@ _STEPS = 200
 def performances(mu: Floats, rate: Floats, first: Longs, split: bool, map: Map) -> Floats:
     """The performance of each tie group of one round.
 
-    Parameters
-    ----------
-    mu, rate : float64[n]
-        Mean and inverse standard deviation of each prior performance, best place first.
-    first : int64[groups + 1]
-        As :func:`.performance.group_starts`.
-    split
-        Whether ties are half a win and half a loss.
+    ``mu``, ``rate`` (float64[n]): mean and inverse standard deviation of each prior performance, best place first.
+    ``first`` (int64[groups + 1]): as :func:`.performance.group_starts`.
+    ``split``: whether ties are half a win and half a loss.
+    Raises ConvergenceError: if a root is not found to :data:`CONVERGED`; names the tie group.
 
-    Raises
-    ------
-    ConvergenceError
-        If a root is not found to :data:`CONVERGED`; names the tie group.
-
-    Notes
-    -----
     :func:`solve_round` is the single-threaded equivalent for kernels.
     """
     field: GaussianField = layout(mu, rate, first)
@@ -145,10 +134,7 @@ def _halley(q, slope, bend):
 def solve(start, stop, field, split, where, inside, perf):
     """Write the performance of each tie group of blocks ``start`` to ``stop - 1`` into ``perf``, one entry a group.
 
-    Returns
-    -------
-    int
-        -1, or the first group whose root was not found.
+    Returns int: -1, or the first group whose root was not found.
     """
     blocks, first, mu, rate, low, half_width, panels = field
     crossing, _, span, slots = where

@@ -53,10 +53,7 @@ def tabulate_field(mu: Floats, omega: Floats, round: Rounds, split: bool, map: M
 def solve_field(summary: FieldSummary, split: bool, start: int, stop: int, perf: Floats) -> None:
     """Write the performances of sets ``start`` to ``stop - 1`` with a common root.
 
-    Raises
-    ------
-    ConvergenceError
-        A root was not found; has the first row of the set.
+    Raises ConvergenceError: a root was not found; has the first row of the set.
     """
     failed = solve_groups(start, stop, summary.ranks, split, summary.ceiling, True, summary.table, perf)
     if failed >= 0:
@@ -77,10 +74,7 @@ def empty_field() -> FieldSummary:
 def solve_round(mu, omega, lo, split, ceiling, result):
     """Write the performance of every participant of one round, in one thread; ``omega`` are the rates of the field.
 
-    Returns
-    -------
-    int
-        -1, or the first tie group whose root was not found.
+    Returns int: -1, or the first tie group whose root was not found.
     """
     zero, n = np.int64(0), len(mu)
     first = group_starts(lo)
@@ -98,10 +92,7 @@ def solve_round(mu, omega, lo, split, ceiling, result):
 def solve_small(mu, sigma, beta, lo, split, ceiling, omega, result):
     """Write the performance of every participant of a small round; ``omega`` is scratch.
 
-    Returns
-    -------
-    int
-        -1, or the first tie group whose root was not found.
+    Returns int: -1, or the first tie group whose root was not found.
     """
     n = len(mu)
     for k in range(n):

@@ -39,28 +39,17 @@ class MessageLaws(NamedTuple):
 def propagate(mu, variance, lo, first, window, gap, sharpen, message, pull):
     """Compute the messages from the standings to each performance.
 
-    Parameters
-    ----------
-    mu, variance : float64[n]
-        Prior means and variances of performances, best place first.
-    lo : int32[n]
-        As in standings: levels whose first members have equal ``lo`` are tied.
-    first : int64[levels + 1]
-        First row of each level, and the number of rows.
-    window : float
-        Largest distance of members from their level, rating points; 0 if each level is one player's performance.
-    gap : float64[levels - 1] or longer
-        Bound on the difference of each level and the next, > 0 rating points.
-    sharpen : float
-        Factor on the precision of truncated laws. 1 is exact. With other values even bounds without effect send
-        messages, which decay as slowly as 1 / sweeps; the result then keeps a rest of them.
-    message, pull : float64[n]
-        Filled: precision of the message to each performance, and its pull at ``mu``, precision (mean - mu).
-
-    Returns
-    -------
-    int
-        Number of sweeps, each down and up; negative if the messages did not converge.
+    ``mu``, ``variance`` (float64[n]): prior means and variances of performances, best place first.
+    ``lo`` (int32[n]): as in standings: levels whose first members have equal ``lo`` are tied.
+    ``first`` (int64[levels + 1]): first row of each level, and the number of rows.
+    ``window``: largest distance of members from their level, rating points; 0 if each level is one player's
+    performance.
+    ``gap`` (float64[levels - 1] or longer): bound on the difference of each level and the next, > 0 rating points.
+    ``sharpen``: factor on the precision of truncated laws. 1 is exact. With other values even bounds without effect
+    send messages, which decay as slowly as 1 / sweeps; the result then keeps a rest of them.
+    ``message``, ``pull`` (float64[n]): filled: precision of the message to each performance, and its pull at ``mu``,
+    precision (mean - mu).
+    Returns int: number of sweeps, each down and up; negative if the messages did not converge.
     """
     n, levels = len(mu), len(first) - 1
     prior, prior_pull, size = np.empty(n), np.empty(n), 0.0
@@ -147,10 +136,7 @@ def _exchange(
     A member receives the sum over all others: new messages of the members before it, old ones of those after it. No
     term is subtracted from a sum that contains it.
 
-    Returns
-    -------
-    change, own, own_pull
-        Largest movement of members (:func:`_truncate`); their common message to the level.
+    Returns change, own, own_pull: largest movement of members (:func:`_truncate`); their common message to the level.
     """
     prior, prior_pull = priors
     site, site_pull = sites
@@ -180,11 +166,8 @@ def _exchange(
 def _truncate(tied, precision, pull, edge, sharpen, step, size, site, site_pull):
     """The message of one truncation, given the difference's law without it and the old message.
 
-    Returns
-    -------
-    moved, site, site_pull
-        Distance of the truncated law from the one of the old message, in standard deviations and relative to all
-        ratings, so that rounding is not a movement; the new message.
+    Returns moved, site, site_pull: distance of the truncated law from the one of the old message, in standard
+    deviations and relative to all ratings, so that rounding is not a movement; the new message.
     """
     if tied:
         mean, variance = within(sharpen * precision, sharpen * pull, edge)

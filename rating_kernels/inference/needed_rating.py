@@ -52,17 +52,11 @@ _STEPS = 200
 class Convention(NamedTuple):
     """What a rule means by the needed rating, for kernels.
 
-    Attributes
-    ----------
-    tie_share : float
-        One of :data:`TIE_SHARE`.
-    rate : float
-        1 / scale of the win probability, per rating point.
-    base, own : float
-        As above.
-    whole : bool
-        Search the whole numbers 1 to 7999, as Codeforces' program does: the largest rating with an expected place no
-        better than m, or 1.
+    ``tie_share``: one of :data:`TIE_SHARE`.
+    ``rate``: 1 / scale of the win probability, per rating point.
+    ``base``, ``own``: as above.
+    ``whole``: search the whole numbers 1 to 7999, as Codeforces' program does: the largest rating with an expected
+    place no better than m, or 1.
     """
 
     tie_share: float
@@ -85,11 +79,9 @@ class FieldShape(NamedTuple):
 class Changes:
     """Needed ratings and new ratings of one round.
 
-    Attributes
-    ----------
-    first : int64[groups + 1]
-    seed, need, mu : float64[n]
-        Expected place; needed rating, at most the ceiling of a system with ceilings; rating after the round.
+    ``first`` (int64[groups + 1]).
+    ``seed``, ``need``, ``mu`` (float64[n]): expected place; needed rating, at most the ceiling of a system with
+    ceilings; rating after the round.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ("mu",)
@@ -122,18 +114,9 @@ def absorb(
 def needed_ratings(mu: Floats, lo: Ints, hi: Ints, convention: Convention, map: Map) -> tuple[Floats, Floats]:
     """The expected place and the needed rating of each of ``n`` participants in standings order.
 
-    Returns
-    -------
-    seed, need : float64[n]
-        Places from 1; rating points.
+    Returns seed, need : float64[n]: places from 1; rating points.
+    Raises ConvergenceError: a root was not found.
 
-    Raises
-    ------
-    ConvergenceError
-        A root was not found.
-
-    Notes
-    -----
     O(n); O(n^2) if ratings are so far apart that a table would have more panels than players.
     """
     n, rate = len(mu), convention.rate

@@ -37,13 +37,9 @@ _SURPRISE, _SURPRISE_OTHER, _INFORMATION, _INFORMATION_OTHER, _NUMBERS = range(5
 class GameSums:
     """Sums over the games of each participant of a contest.
 
-    Attributes
-    ----------
-    first : int64[groups + 1]
-        First row of each tie group, and the number of rows.
-    surprise, information : float64[n]
-        Pure numbers. Glicko's 1 / d^2 is q^2 ``information``; Glicko-2's v and Delta are 1 / ``information`` and
-        ``surprise`` / ``information``.
+    ``first`` (int64[groups + 1]): first row of each tie group, and the number of rows.
+    ``surprise``, ``information`` (float64[n]): pure numbers. Glicko's 1 / d^2 is q^2 ``information``; Glicko-2's v and
+    Delta are 1 / ``information`` and ``surprise`` / ``information``.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ("surprise", "information")
@@ -56,12 +52,8 @@ class GameSums:
 class Period:
     """Sums over the single games of a rating period.
 
-    Attributes
-    ----------
-    player : int32[m]
-        Rows of the store, in order of first appearance.
-    surprise, information : float64[m]
-        As in :class:`GameSums`.
+    ``player`` (int32[m]): rows of the store, in order of first appearance.
+    ``surprise``, ``information`` (float64[m]): as in :class:`GameSums`.
     """
 
     player: Ints
@@ -72,14 +64,9 @@ class Period:
 def pairwise_sums(mu: Floats, sigma: Floats, lo: Ints, q: float, map: Map) -> GameSums:
     """Sums over all pairs of one contest, from the tabulated field.
 
-    Parameters
-    ----------
-    mu, sigma
-        float64[n]: beliefs before the contest, best place first; rating points.
-    lo
-        int32[n]: first place of each row's tie group.
-    q
-        Natural units a rating point.
+    ``mu``, ``sigma``: float64[n]: beliefs before the contest, best place first; rating points.
+    ``lo``: int32[n]: first place of each row's tie group.
+    ``q``: natural units a rating point.
     """
     g = 1.0 / np.sqrt(1.0 + (q / C3 * sigma) ** 2)
     first = group_starts(lo)
@@ -94,10 +81,8 @@ def gather_games(
 ) -> tuple[Period, Ints, Ints, Floats]:
     """The players in order of first appearance, with zero sums, and the games with players as places in that order.
 
-    Raises
-    ------
-    ValueError
-        Columns of unequal length, a player without a row, equal players, or a score outside [0, 1]; names the game.
+    Raises ValueError: columns of unequal length, a player without a row, equal players, or a score outside [0, 1];
+    names the game.
     """
     one, other = _rows("a", a, len(beliefs)), _rows("b", b, len(beliefs))
     # writable although never written: kernels would be compiled again for read-only arrays

@@ -33,14 +33,9 @@ STEPS = 200
 class Ranks(NamedTuple):
     """A field in the order of its places, for kernels.
 
-    Attributes
-    ----------
-    mu, omega : float64[n]
-        Mean of each prior performance, and its rate 1 / scale, which is also its weight.
-    first : int64[groups + 1]
-        As :func:`group_starts`.
-    above, below : float64[groups]
-        As :func:`weigh_groups`.
+    ``mu``, ``omega`` (float64[n]): mean of each prior performance, and its rate 1 / scale, which is also its weight.
+    ``first`` (int64[groups + 1]): as :func:`group_starts`.
+    ``above``, ``below`` (float64[groups]): as :func:`weigh_groups`.
     """
 
     mu: Floats
@@ -92,9 +87,7 @@ def bracket(mu, omega, above, below, split):
     between min_j mu_j + b_j min(0, L) and max_j mu_j + b_j max(0, L), where b_j = 1 / omega_j: there every F_j is on
     the far side of logistic(L). L falls with the place, so the first and the last group decide.
 
-    Returns
-    -------
-    low, high, middle, top_rate, bottom_rate
+    Returns low, high, middle, top_rate, bottom_rate.
     """
     total = 0.0
     moment = 0.0
@@ -142,10 +135,7 @@ def solve_groups(start, stop, ranks, split, ceiling, tabulated, table, perf):
 
     ``table`` has the field's sum if ``tabulated``, and else the plan's bounds only (:func:`without_table`).
 
-    Returns
-    -------
-    int
-        -1, or the first group whose root was not found.
+    Returns int: -1, or the first group whose root was not found.
     """
     mu, omega, first, above, below = ranks
     low, high, middle, top_rate = table.plan.low, table.plan.high, table.plan.middle, table.plan.top_rate

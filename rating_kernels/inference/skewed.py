@@ -146,10 +146,7 @@ def absorb_rows(
     ``members``: ``prior.beta`` differs between the rows, which are members of teams. Both sides of a row's law are as
     much wider as its noise, so that the skew stays.
 
-    Returns
-    -------
-    int
-        -1, or the first index without a new mean.
+    Returns int: -1, or the first index without a new mean.
     """
     beta, skew, normal = law
     noise, perf = prior.beta, outcome.perf

@@ -32,10 +32,7 @@ def new_volatilities(n, vol, f2, surprise, information, tau, changed):
     found, as by the paper's procedure: F is convex from a to ``bend``, so Newton's steps skip no zero there; if there
     is none before ``bend``, there is one beyond. A volatility of 0 stays 0.
 
-    Parameters
-    ----------
-    vol, f2, surprise, information
-        One entry a row: s, f^2, and the sums of :mod:`.pairwise`.
+    ``vol``, ``f2``, ``surprise``, ``information``: one entry a row: s, f^2, and the sums of :mod:`.pairwise`.
     """
     rows = np.ones((_NUMBERS, ROWS))  # one array: the compiler vectorises without checks whether many overlap
     half_tau2 = 0.5 * tau * tau

@@ -26,10 +26,7 @@ def invariant_violations(rounds: Rounds, outcome: Outcome) -> dict[str, int]:
     i had the lower prior rating, i should not gain less. A participation i violates an invariant if it is violated
     against at least one j by more than rounding. O(n log n) a round.
 
-    Returns
-    -------
-    dict of str to int
-        Participations "overtaken by a lower place" and "gained less than a lower place".
+    Returns dict of str to int: participations "overtaken by a lower place" and "gained less than a lower place".
     """
     overtaken, gained_less = _count_violations(rounds.offsets, rounds.hi, outcome.mu_prior, outcome.mu)
     return {"overtaken by a lower place": int(overtaken), "gained less than a lower place": int(gained_less)}

@@ -25,14 +25,9 @@ _BARYCENTRIC = np.array([(-1.0) ** k * math.comb(_POINTS - 1, k) for k in range(
 def sum_opponents(x, lo, hi, logistic, log_cosh):
     """Sums over all rows ``j`` of other tie groups, for each row.
 
-    Parameters
-    ----------
-    x : float64[n]
-        Ratings in units of the logistic law, in standing order.
-    lo, hi : int32[n]
-        First and last row of the tie group.
-    logistic, log_cosh : float64[n]
-        Output: sum of logistic(x_j - x_i), and of ln(2 cosh((x_j - x_i) / 2)).
+    ``x`` (float64[n]): ratings in units of the logistic law, in standing order.
+    ``lo``, ``hi`` (int32[n]): first and last row of the tie group.
+    ``logistic``, ``log_cosh`` (float64[n]): output: sum of logistic(x_j - x_i), and of ln(2 cosh((x_j - x_i) / 2)).
     """
     n, low, high = len(x), x.min(), x.max()
     logistic[:], log_cosh[:] = 0.0, 0.0

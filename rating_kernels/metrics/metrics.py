@@ -34,14 +34,9 @@ SCALE = 400.0  # rating points that predict odds of ten to one
 class Filter:
     """Participations whose places are predicted.
 
-    Attributes
-    ----------
-    name : str
-        Name of the filter.
-    least : int
-        Minimum number of rounds rated before; 0 includes newcomers at their initial rating.
-    top : int or None
-        Of these, only places before this one; a tie group across the limit is included completely.
+    ``name``: name of the filter.
+    ``least``: minimum number of rounds rated before; 0 includes newcomers at their initial rating.
+    ``top``: of these, only places before this one; a tie group across the limit is included completely.
     """
 
     name: str
@@ -56,14 +51,9 @@ FILTERS = {filter.name: filter for filter in (Filter("everyone"), Filter("experi
 class Kept:
     """The selected rows of consecutive rounds; a round with fewer than two rows, or in which all tie, has none.
 
-    Attributes
-    ----------
-    offsets : int64[r + 1]
-        Round ``i`` has the rows ``offsets[i]:offsets[i + 1]``; their number is its weight.
-    rows : int64[n]
-        Indices of the selected rows.
-    lo, hi : int32[n]
-        Places among the selected rows.
+    ``offsets`` (int64[r + 1]): round ``i`` has the rows ``offsets[i]:offsets[i + 1]``; their number is its weight.
+    ``rows`` (int64[n]): indices of the selected rows.
+    ``lo``, ``hi`` (int32[n]): places among the selected rows.
     """
 
     offsets: Longs
@@ -81,17 +71,13 @@ class Kept:
 class Scores:
     """Results of :func:`score`: one entry a row; in the last two one a round (NaN without variation).
 
-    Attributes
-    ----------
-    pair_inversion, pair_inversion_equal_half, rank_deviation : float64[n]
-        Percent: opponents predicted correctly; the same with equal ratings as half; distance between predicted and
-        actual place, of the largest possible.
-    log2_performance : float64[n]
-        log2 of the expected over the actual rank; the log2 rank error is its absolute value.
-    cross_entropy : float64[n]
-        Bits a pair, over a player's opponents.
-    kendall_tau_b, spearman_rho : float64[r]
-        Between the order of ratings and places.
+    ``pair_inversion``, ``pair_inversion_equal_half``, ``rank_deviation`` (float64[n]): percent: opponents predicted
+    correctly; the same with equal ratings as half; distance between predicted and actual place, of the largest
+    possible.
+    ``log2_performance`` (float64[n]): log2 of the expected over the actual rank; the log2 rank error is its absolute
+    value.
+    ``cross_entropy`` (float64[n]): bits a pair, over a player's opponents.
+    ``kendall_tau_b``, ``spearman_rho`` (float64[r]): between the order of ratings and places.
     """
 
     pair_inversion: Floats
@@ -111,14 +97,9 @@ class Scores:
 def keep(offsets: npt.NDArray[np.integer], lo: Ints, counts: npt.NDArray[np.bool_], top: int | None = None) -> Kept:
     """Select rows and renumber their places.
 
-    Parameters
-    ----------
-    offsets, lo
-        Rounds as in :class:`.Rounds`.
-    counts : bool[n]
-        Mask of the rows to select.
-    top
-        Of these, only the first places; see :class:`Filter`.
+    ``offsets``, ``lo``: rounds as in :class:`.Rounds`.
+    ``counts`` (bool[n]): mask of the rows to select.
+    ``top``: of these, only the first places; see :class:`Filter`.
     """
     rows, ends = np.empty(len(lo), np.int64), np.zeros(len(offsets), np.int64)
     kept_lo, kept_hi = np.empty(len(lo), np.int32), np.empty(len(lo), np.int32)
@@ -131,19 +112,11 @@ def keep(offsets: npt.NDArray[np.integer], lo: Ints, counts: npt.NDArray[np.bool
 def score(kept: Kept, mu: Floats, scale: float = SCALE, *, places: bool = True, probabilities: bool = True) -> Scores:
     """Score ratings against places.
 
-    Parameters
-    ----------
-    mu : float64[n]
-        Rating of each row kept, before the round.
-    scale
-        Scale of expected ranks and cross-entropy: this difference in points means odds of ten to one.
-    places, probabilities
-        Whether to compute the measures of order, and those of expected ranks and win probabilities; NaN if not.
-
-    Raises
-    ------
-    ValueError
-        ``mu`` is not finite or does not have one entry for each selected row.
+    ``mu`` (float64[n]): rating of each row kept, before the round.
+    ``scale``: scale of expected ranks and cross-entropy: this difference in points means odds of ten to one.
+    ``places``, ``probabilities``: whether to compute the measures of order, and those of expected ranks and win
+    probabilities; NaN if not.
+    Raises ValueError: ``mu`` is not finite or does not have one entry for each selected row.
     """
     if len(mu) != len(kept.rows):
         raise ValueError(f"mu must have one entry for each selected row, {len(kept.rows)}, got {len(mu)}")

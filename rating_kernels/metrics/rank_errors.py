@@ -41,19 +41,10 @@ def rank_errors(kept: Kept, n_before: Ints, division: Longs, performance: Floats
     Existing players have been rated before. The upper half of a division is r <= (n + 1) / 2 with tie-averaged ranks;
     the document does not define the middle.
 
-    Parameters
-    ----------
-    n_before : int32[n]
-        Number of rounds rated before, of each selected row.
-    division : int64[r]
-        Division of each round, 1 or 2; 0 if it has none.
-    performance, gain : float64[n]
-        P, and the change of the rating in points.
-
-    Returns
-    -------
-    float64[r, rows, 4]
-        Participations; sums of ``gain``, P and E.
+    ``n_before`` (int32[n]): number of rounds rated before, of each selected row.
+    ``division`` (int64[r]): division of each round, 1 or 2; 0 if it has none.
+    ``performance``, ``gain`` (float64[n]): p, and the change of the rating in points.
+    Returns float64[r, rows, 4]: participations; sums of ``gain``, P and E.
     """
     n_rounds, sizes = len(kept.offsets) - 1, kept.weight
     of_round = np.repeat(np.arange(n_rounds), sizes)

@@ -42,16 +42,10 @@ _ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 def rank_information(kept: Kept, law: PerformanceLaw) -> Floats:
     """ln f_i(p_i) - ln f(p_i) of each selected row; the mean of a round is its rank information.
 
-    Parameters
-    ----------
-    law
-        Law of performances of each selected row.
-
-    Returns
-    -------
-    float64[n]
-        Nats. NaN in rounds of fewer than :data:`LEAST` selected rows, in rounds with a deviation that is not positive
-        and finite, and where ratings lie too far apart for their deviations (1.4 million of the smallest scale).
+    ``law``: law of performances of each selected row.
+    Returns float64[n]: nats. NaN in rounds of fewer than :data:`LEAST` selected rows, in rounds with a deviation that
+    is not positive and finite, and where ratings lie too far apart for their deviations (1.4 million of the smallest
+    scale).
     """
     return _both(kept, law, LEAST)[0]
 

@@ -51,21 +51,12 @@ def force(y, precision, linear, bounded, scale):
 def smooth_chain(n, variance, shown, skewed, skew, sides, forward, work, cavity):
     """Write the cavities of ``n`` rounds of one player.
 
-    Parameters
-    ----------
-    variance, shown, forward, cavity
-        As for :func:`.recursion.smooth_player`, with the precision of the whole law.
-    skewed : bool
-        If not, performances are normal, and one pass is enough.
-    sides : float64[4, >= n]
-        Those of each round (:func:`..inference.skewed.sides`).
-    work : float64[SCRATCH, >= n]
-        Overwritten.
-
-    Returns
-    -------
-    bool
-        Whether the mode was found.
+    ``variance``, ``shown``, ``forward``, ``cavity``: as for :func:`.recursion.smooth_player`, with the precision of the
+    whole law.
+    ``skewed``: if not, performances are normal, and one pass is enough.
+    ``sides`` (float64[4, >= n]): those of each round (:func:`..inference.skewed.sides`).
+    ``work`` (float64[SCRATCH, >= n]): overwritten.
+    Returns bool: whether the mode was found.
     """
     perf, mean, cavity_variance = shown.perf, cavity.mean, cavity.variance
     seen, slope, skill, pull, move, centre, spread = work[0], work[1], work[2], work[3], work[4], work[5], work[6]

@@ -30,13 +30,9 @@ _BLOCKS = 64  # of players, whose sums are added in order: bits do not depend on
 class CommonLevel:
     """Solves for the common shift of each round.
 
-    Parameters
-    ----------
-    offsets : int64[rounds + 1]
-    rows, model, weights, drift
-        As :func:`.players.smooth_players` takes them.
-    variance : float
-        Of a newcomer's skill.
+    ``offsets`` (int64[rounds + 1]).
+    ``rows``, ``model``, ``weights``, ``drift``: as :func:`.players.smooth_players` takes them.
+    ``variance``: of a newcomer's skill.
     """
 
     def __init__(

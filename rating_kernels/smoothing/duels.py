@@ -68,17 +68,10 @@ def _add_root(space, i, own, rate, other, other_rate, tied, split):
 def solve_duels(space, duels, ceiling, shift, rows, perf):
     """Write the performances of the first ``duels`` duels of the work space.
 
-    Parameters
-    ----------
-    ceiling, shift : float64[DUELS]
-        The highest performance of each duel, and what is subtracted from its roots.
-    rows : int64[DUELS]
-        The winner's row; the loser's is the next one.
-
-    Returns
-    -------
-    int
-        -1, or the first duel without a root.
+    ``ceiling``, ``shift`` (float64[DUELS]): the highest performance of each duel, and what is subtracted from its
+    roots.
+    ``rows`` (int64[DUELS]): the winner's row; the loser's is the next one.
+    Returns int: -1, or the first duel without a root.
     """
     for i in range(_LANES):
         rate = 0.5 * (space[_RATE + i] + space[_OTHER_RATE + i])

@@ -40,20 +40,11 @@ _SINGULAR = 1e-10  # of the largest singular value: such combinations of hyperpa
 def estimate(params: Smoothing, evidence: Evidence, estimated: Container[str] = ESTIMATED) -> Smoothing:
     """The hyperparameters after one step of expectation-maximisation.
 
-    Parameters
-    ----------
-    params
-        Those of the smoothing that gave the performances.
-    evidence
-        Of these performances.
-    estimated
-        Names among :data:`ESTIMATED`. Others stay; beta is always estimated. Drift by the day stays if rounds have no
-        times, and practice if newcomers come at the beginning only, so that no round shows who practised.
-
-    Raises
-    ------
-    ConvergenceError
-        The evidence has no maximum within reach.
+    ``params``: those of the smoothing that gave the performances.
+    ``evidence``: of these performances.
+    ``estimated``: names among :data:`ESTIMATED`. Others stay; beta is always estimated. Drift by the day stays if
+    rounds have no times, and practice if newcomers come at the beginning only, so that no round shows who practised.
+    Raises ConvergenceError: the evidence has no maximum within reach.
     """
     point = np.zeros(evidence.size)
     point[:LEVELS] = params.beta**2, params.gamma**2, params.drift_per_day, params.sigma_init**2, params.practice

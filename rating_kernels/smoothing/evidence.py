@@ -40,14 +40,9 @@ _BLOCKS = 64  # of players, whose sums are added in order: bits do not depend on
 class Slope:
     """The evidence at one point.
 
-    Attributes
-    ----------
-    value : float
-        Logarithm of the evidence, up to a constant.
-    score : float64[p]
-        Its derivatives.
-    information : float64[p, p]
-        Fisher's information: the expected negative second derivatives.
+    ``value``: logarithm of the evidence, up to a constant.
+    ``score`` (float64[p]): its derivatives.
+    ``information`` (float64[p, p]): fisher's information: the expected negative second derivatives.
     """
 
     value: float
@@ -58,26 +53,13 @@ class Slope:
 class Evidence:
     """The evidence of the performances in rounds of at least :data:`LEAST` participants.
 
-    Parameters
-    ----------
-    rows, model
-        As :func:`.players.smooth_players` takes them.
-    sizes : int64[rounds]
-        Participants.
-    perf : float64[n]
-        Performances, less ``mu_init``.
-    spread : float
-        Standard deviation of a node's level around 0, rating points: where no results determine a level, this does.
-
-    Attributes
-    ----------
-    size : int
-        Length of a point: beta^2, gamma^2, drift_per_day, sigma_init^2, practice, and the levels of the nodes.
-
-    Raises
-    ------
-    ValueError
-        No round is large enough.
+    ``rows``, ``model``: as :func:`.players.smooth_players` takes them.
+    ``sizes`` (int64[rounds]): participants.
+    ``perf`` (float64[n]): performances, less ``mu_init``.
+    ``spread``: standard deviation of a node's level around 0, rating points: where no results determine a level, this
+    does.
+    ``size``: length of a point: beta^2, gamma^2, drift_per_day, sigma_init^2, practice, and the levels of the nodes.
+    Raises ValueError: no round is large enough.
     """
 
     def __init__(

@@ -26,34 +26,21 @@ class Smoothing:
     a round of weight w. A performance is normal around the skill with variance beta^2 / w, or skewed as in Elo-MMS
     (:mod:`..inference.skewed`): this is its spread above the skill, and below it spreads ``skew`` times as wide.
 
-    Attributes
-    ----------
-    tie_mode : str
-        "full": ties are exact coincidences of performance; "split": half a win and half a loss.
-    beta : float
-        Standard deviation of a performance around skill, in a round of weight 1; above it, if the sides differ.
-    skew : float
-        How many times wider performances spread below the skill than above it; 1 is symmetric.
-    lower : str
-        The law below the skill. "normal", or "logistic": the influence of a bad performance is bounded.
-    gamma : float
-        Standard deviation of the drift of a skill from round to round.
-    drift_per_day : float
-        Variance added by time, squared points a day.
-    practice : float
-        Growth of a skill before the first rounds after the debut.
-    practice_rounds : float
-        Number of past rounds at which the growth is half of that.
-    mu_init : float
-        Mean skill of newcomers.
-    sigma_init : float
-        Standard deviation of a newcomer's skill around ``mu_init``.
-    team : str
-        Level of a team: "mean" of its members, by their shares. There is no smoothing of teams with "best".
-    team_noise : str
-        "team": a team has one noise, as a player has; "members": each member has a noise, and in a team they average.
-    credit : str
-        "joint": members divide a team's surprise as their joint posterior does; "own": each has shown all of it.
+    ``tie_mode``: "full": ties are exact coincidences of performance; "split": half a win and half a loss.
+    ``beta``: standard deviation of a performance around skill, in a round of weight 1; above it, if the sides differ.
+    ``skew``: how many times wider performances spread below the skill than above it; 1 is symmetric.
+    ``lower``: the law below the skill. "normal", or "logistic": the influence of a bad performance is bounded.
+    ``gamma``: standard deviation of the drift of a skill from round to round.
+    ``drift_per_day``: variance added by time, squared points a day.
+    ``practice``: growth of a skill before the first rounds after the debut.
+    ``practice_rounds``: number of past rounds at which the growth is half of that.
+    ``mu_init``: mean skill of newcomers.
+    ``sigma_init``: standard deviation of a newcomer's skill around ``mu_init``.
+    ``team``: level of a team: "mean" of its members, by their shares. There is no smoothing of teams with "best".
+    ``team_noise``: "team": a team has one noise, as a player has; "members": each member has a noise, and in a team
+    they average.
+    ``credit``: "joint": members divide a team's surprise as their joint posterior does; "own": each has shown all of
+    it.
     """
 
     tie_mode: str = field(default="full", metadata=choice("full", "split"))

@@ -31,10 +31,7 @@ def smooth_players(
     skills without practice: for normal performances a cavity is linear in them, so this is its change if all of a round
     change alike. For skewed ones it is about that.
 
-    Returns
-    -------
-    int
-        -1, or the first player whose skills were not found.
+    Returns int: -1, or the first player whose skills were not found.
     """
     starts, order, round_of = rows
     mean, cavity_variance = cavities

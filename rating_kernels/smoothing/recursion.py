@@ -33,14 +33,10 @@ class PlayerRows(NamedTuple):
 class RoundModel(NamedTuple):
     """What the model knows about each round.
 
-    Attributes
-    ----------
-    time : int64[rounds]
-    weight : float64[rounds]
-    share : float64[rounds]
-        Of practice and skew: 1 - 2 / N in a round of N participants.
-    spread : float64[rounds]
-        Variance of a performance in a round of weight 1.
+    ``time`` (int64[rounds]).
+    ``weight`` (float64[rounds]).
+    ``share`` (float64[rounds]): of practice and skew: 1 - 2 / N in a round of N participants.
+    ``spread`` (float64[rounds]): variance of a performance in a round of weight 1.
     """
 
     time: Longs
@@ -94,16 +90,10 @@ def include(mean, variance, perf, precision):
 def smooth_player(n, variance, shown, forward, cavity):
     """Write the forward beliefs and the cavities of ``n`` rounds of one player.
 
-    Parameters
-    ----------
-    variance : float
-        Of a newcomer's skill, whose mean is 0.
-    shown : Observations
-        At least ``n``; ``growth[0]`` and ``added[0]`` are not read.
-    forward : Skills
-        Before each round, given the earlier ones.
-    cavity : Skills
-        Given all other rounds.
+    ``variance``: of a newcomer's skill, whose mean is 0.
+    ``shown``: at least ``n``; ``growth[0]`` and ``added[0]`` are not read.
+    ``forward``: before each round, given the earlier ones.
+    ``cavity``: given all other rounds.
     """
     perf, precision, growth, added = shown
     forward_mean, forward_variance = forward

@@ -74,10 +74,7 @@ def solve_rounds(start, stop, offsets, lo, noise, ceiling, split, mean, variance
 def update_means(start, stop, offsets, weight, share, law, cavities, perf, smooth):
     """Write the mean of each cavity of rounds ``start`` to ``stop - 1`` after its own performance, a skewed one.
 
-    Returns
-    -------
-    int
-        -1, or the first round without a mean.
+    Returns int: -1, or the first round without a mean.
     """
     for r in range(start, stop):
         of_round = sides(weight[r], share[r], law)
@@ -95,10 +92,7 @@ def filter_rounds(
 ):  # fmt: skip
     """Rate all rounds in order: the belief of each participant given the earlier rounds, and its performance.
 
-    Returns
-    -------
-    int
-        -1, or the first round without a root.
+    Returns int: -1, or the first round without a root.
     """
     offsets, player, lo, advantage = rounds.offsets, rounds.player, rounds.lo, rounds.advantage
     mean, cavity_variance = cavities

@@ -43,14 +43,9 @@ Solve = Callable[[Floats, Floats, Floats], None]
 class Smoothed:
     """Smoothed skills: one entry a participation, in the order of the rounds' rows.
 
-    Attributes
-    ----------
-    perf : float64[n]
-        Performance against the field's cavities, rating points.
-    smooth_mu, smooth_sigma : float64[n]
-        Belief about the skill at the round, given all rounds.
-    cavity_mu, cavity_sigma : float64[n]
-        The same, given all rounds but this one.
+    ``perf`` (float64[n]): performance against the field's cavities, rating points.
+    ``smooth_mu``, ``smooth_sigma`` (float64[n]): belief about the skill at the round, given all rounds.
+    ``cavity_mu``, ``cavity_sigma`` (float64[n]): the same, given all rounds but this one.
     """
 
     perf: Floats
@@ -63,22 +58,13 @@ class Smoothed:
 class Smoother:
     """The smoothing of one history, sweep by sweep.
 
-    Parameters
-    ----------
-    rounds
-        All rounds, in order; at least two participants each, players or teams. Where they have advantages, performances
-        are found in the field of strengths.
-    map
-        Divides the work; does not change the bits of the result.
-    solve
-        Computes the performances of all rounds, for example on workers; by default ``map`` divides them.
-
-    Attributes
-    ----------
-    sweeps : int
-        Sweeps done so far.
-    mean_move, spread : float
-        Of the last sweep: the largest change of a round's mean, and of the difference of two players of a round.
+    ``rounds``: all rounds, in order; at least two participants each, players or teams. Where they have advantages,
+    performances are found in the field of strengths.
+    ``map``: divides the work; does not change the bits of the result.
+    ``solve``: computes the performances of all rounds, for example on workers; by default ``map`` divides them.
+    ``sweeps``: sweeps done so far.
+    ``mean_move``, ``spread``: of the last sweep: the largest change of a round's mean, and of the difference of two
+    players of a round.
     """
 
     def __init__(
@@ -130,11 +116,8 @@ class Smoother:
     def sweep(self) -> None:
         """One sweep over the whole history.
 
-        Raises
-        ------
-        ConvergenceError
-            A performance or the skills of a player were not found, numbers are not finite, or :data:`SWEEPS` sweeps
-            were not enough.
+        Raises ConvergenceError: a performance or the skills of a player were not found, numbers are not finite, or
+        :data:`SWEEPS` sweeps were not enough.
         """
         if self.sweeps == 0:
             if self.rounds.teams is None:
@@ -193,10 +176,7 @@ class Smoother:
 
         Their noise is normal.
 
-        Raises
-        ------
-        ValueError
-            The rounds have teams, or are all too small.
+        Raises ValueError: the rounds have teams, or are all too small.
         """
         if self.rounds.teams is not None:
             raise ValueError("hyperparameters cannot be estimated from contests of teams")
@@ -283,10 +263,7 @@ def solve_performances(
 ) -> None:
     """Write the performances of all rounds against the beliefs of their participants, relative to ``mu_init``.
 
-    Raises
-    ------
-    ConvergenceError
-        A performance was not found; names the first row of the round.
+    Raises ConvergenceError: a performance was not found; names the first row of the round.
     """
     if rounds.teams is not None:
         solve_teams(params, rounds, map, mean, variance, perf)

@@ -34,12 +34,8 @@ _STEPS = 1000
 def solve_teams(params: Smoothing, rounds: Rounds, map: Map, mean: Floats, variance: Floats, perf: Floats) -> None:
     """Write what each member has shown, as :func:`.sweeps.solve_performances` does for rounds without teams.
 
-    Raises
-    ------
-    ValueError
-        ``team`` is not "mean".
-    ConvergenceError
-        A performance was not found; names the first row of the round.
+    Raises ValueError: ``team`` is not "mean".
+    Raises ConvergenceError: a performance was not found; names the first row of the round.
     """
     field = _Field(params, rounds)
     starts, ceiling, split = rounds.offsets[:-1], rounds.perf_ceiling - params.mu_init, params.tie_mode == "split"
@@ -66,23 +62,11 @@ def solve_teams(params: Smoothing, rounds: Rounds, map: Map, mean: Floats, varia
 def settle_weights(params: Smoothing, rounds: Rounds, map: Map, cavities: Callable[[Floats], Floats]) -> Floats:
     """The weight of each performance, at which the variances of the cavities repeat themselves.
 
-    Parameters
-    ----------
-    cavities
-        The variances of all cavities, given the weights; 0 is no observation.
-
-    Returns
-    -------
-    float64[n]
-        The weight of a round in which an individual would show as much: a member's noise has the variance b_k^2. That
-        of the round for a participant without a team.
-
-    Raises
-    ------
-    ValueError
-        ``team`` is not "mean".
-    ConvergenceError
-        The variances do not settle.
+    ``cavities``: the variances of all cavities, given the weights; 0 is no observation.
+    Returns float64[n]: the weight of a round in which an individual would show as much: a member's noise has the
+    variance b_k^2. That of the round for a participant without a team.
+    Raises ValueError: ``team`` is not "mean".
+    Raises ConvergenceError: the variances do not settle.
     """
     field, own = _Field(params, rounds), params.credit == "own"
     sizes = np.diff(rounds.offsets)

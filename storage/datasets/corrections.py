@@ -31,12 +31,8 @@ def participated(handle: str, names: Iterable[str], aliases: Mapping[str, Alias]
 class Corrections:
     """Applies a log of corrections to stored standings.
 
-    Parameters
-    ----------
-    handles
-        Of all players, by index.
-    contests
-        In rated order; see ``schemas.CONTESTS``.
+    ``handles``: of all players, by index.
+    ``contests``: in rated order; see ``schemas.CONTESTS``.
     """
 
     def __init__(self, log: Log, handles: pa.StringArray, contests: pa.Table) -> None:

@@ -29,12 +29,8 @@ class GamesIngest(Ingest):
     def add(self, contest: Contest | Period) -> Literal["new", "corrected", "unchanged"]:
         """Add a period, in the source's order; as :meth:`Ingest.add`.
 
-        Raises
-        ------
-        ValueError
-            The period was already added in this ingest.
-        LakeError
-            It is a contest.
+        Raises ValueError: the period was already added in this ingest.
+        Raises LakeError: it is a contest.
         """
         if not isinstance(contest, Period):
             raise LakeError(

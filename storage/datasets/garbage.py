@@ -48,10 +48,7 @@ def commit(
 ) -> None:
     """Replace the ``version`` of the root by these ``contests``; the files that they name are written.
 
-    Raises
-    ------
-    LeaseHeldError
-        Another process took over; nothing was replaced.
+    Raises LeaseHeldError: another process took over; nothing was replaced.
     """
     path = layout.contests_file(name)
     data = parquet.encode(contests, "contests", metadata)

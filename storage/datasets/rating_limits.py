@@ -29,10 +29,7 @@ def in_range(ratings: Floats, above: float, below: float) -> Mask:
 class RatingLimits:
     """The limits of the contests of a data set, and the ratings at entry that a run has recorded by now.
 
-    Attributes
-    ----------
-    limited : bool[n]
-        Mask of the contests with a limit.
+    ``limited`` (bool[n]): mask of the contests with a limit.
     """
 
     def __init__(self, run: StoredRun, dataset: Dataset) -> None:

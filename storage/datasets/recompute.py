@@ -62,25 +62,12 @@ def recompute(
 ) -> bool:
     """Set the size and the digest of a contest to those of its corrected standings.
 
-    Parameters
-    ----------
-    dataset
-        The data set's name, for messages.
-    stored, part
-        The contest as its source gave it, and after corrections.
-    newly_disqualified
-        Handles that must be in the contest.
-
-    Returns
-    -------
-    bool
-        Whether the digest changed.
-
-    Raises
-    ------
-    LakeError
-        Two handles in the contest are one player, no player would be left, or a player to be disqualified did not take
-        part.
+    ``dataset``: the data set's name, for messages.
+    ``stored``, ``part``: the contest as its source gave it, and after corrections.
+    ``newly_disqualified``: handles that must be in the contest.
+    Returns bool: whether the digest changed.
+    Raises LakeError: two handles in the contest are one player, no player would be left, or a player to be disqualified
+    did not take part.
     """
     for handle in newly_disqualified:
         _check_stands(row, stored, log, handles, handle)

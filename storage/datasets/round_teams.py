@@ -19,10 +19,7 @@ Ints = npt.NDArray[np.int32]
 class RoundTeams:
     """The teams of the rounds of a run.
 
-    Parameters
-    ----------
-    contest_ids
-        The contest of each round. A contest that the data set no longer has counts as one of individuals.
+    ``contest_ids``: the contest of each round. A contest that the data set no longer has counts as one of individuals.
     """
 
     def __init__(self, dataset: Dataset, contest_ids: pa.StringArray | Sequence[str]) -> None:
@@ -46,10 +43,7 @@ class RoundTeams:
 
         A player whom a correction removed since the rating has none.
 
-        Parameters
-        ----------
-        round_index, player
-            Rows of a run in their order: number of the round, and dense index of the player.
+        ``round_index``, ``player``: rows of a run in their order: number of the round, and dense index of the player.
         """
         if not len(round_index) or not self.any(int(round_index[0]), int(round_index[-1]) + 1):
             return None

@@ -20,10 +20,7 @@ class LakeError(Exception):
 class AddressError(LakeError):
     """An address that cannot be the address of a lake.
 
-    Attributes
-    ----------
-    exit_code : int
-        Exit code of a command: wrong use.
+    ``exit_code``: exit code of a command: wrong use.
     """
 
     exit_code = 2
@@ -48,12 +45,8 @@ class NoSpaceError(LakeError):
 class LeaseHeldError(LakeError):
     """Another process holds the lease.
 
-    Attributes
-    ----------
-    holder : str
-        The user, host, purpose and process.
-    age_seconds : float
-        Time since the last heartbeat.
+    ``holder``: the user, host, purpose and process.
+    ``age_seconds``: time since the last heartbeat.
     """
 
     def __init__(self, message: str, *, path: str = "", holder: str = "", age_seconds: float = 0.0) -> None:
@@ -72,10 +65,7 @@ class FencedError(LakeError):
 class NameRefusedError(LakeError):
     """A name that a new data set, run or search must not have.
 
-    Attributes
-    ----------
-    exit_code : int
-        Exit code of a command: wrong use.
+    ``exit_code``: exit code of a command: wrong use.
     """
 
     exit_code = 2

@@ -23,21 +23,11 @@ class _Header(msgspec.Struct):
 def decode(kind: type[T], data: bytes, path: str, *, versioned: bool = True, newest: int = 0) -> T:
     """The content of a JSON file as a value of type ``kind``.
 
-    Parameters
-    ----------
-    path
-        Of the file, inside the lake, for messages.
-    versioned
-        Whether the file has a key ``format``. Leases have none.
-    newest
-        The newest format that the caller reads, if that is not ``schemas.FORMAT_VERSION`` alone.
-
-    Raises
-    ------
-    FormatError
-        The file is of another format.
-    DamagedError
-        The file is torn, a key is missing or of another type, or the type refuses its values.
+    ``path``: of the file, inside the lake, for messages.
+    ``versioned``: whether the file has a key ``format``. Leases have none.
+    ``newest``: the newest format that the caller reads, if that is not ``schemas.FORMAT_VERSION`` alone.
+    Raises FormatError: the file is of another format.
+    Raises DamagedError: the file is torn, a key is missing or of another type, or the type refuses its values.
     """
     try:
         if versioned:

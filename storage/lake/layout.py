@@ -25,10 +25,7 @@ _NUMBER = re.compile(rf"[0-9]{{6,{MAX_DIGITS}}}")
 def check_dataset_name(name: str) -> str:
     """``name``, if a data set may have it.
 
-    Raises
-    ------
-    ValueError
-        The name is not one safe path component, or is reserved for another part of the lake.
+    Raises ValueError: the name is not one safe path component, or is reserved for another part of the lake.
     """
     _check_name("data set", name)
     # Lower case, because on some disks Runs and runs are one folder.
@@ -55,10 +52,7 @@ def portability_problem(name: str) -> str:
 def check_run_name(name: str) -> str:
     """``name``, if a run may have it.
 
-    Raises
-    ------
-    ValueError
-        The name is not one safe path component.
+    Raises ValueError: the name is not one safe path component.
     """
     return _check_name("run", name)
 
@@ -236,10 +230,7 @@ def epoch_suffix(epoch: int) -> str:
 def numbered(number: int, suffix: str = "") -> str:
     """``000412`` and the like; more digits from a million on, so sort by ``number_of``, not by name.
 
-    Raises
-    ------
-    ValueError
-        ``number`` is negative.
+    Raises ValueError: ``number`` is negative.
     """
     if number < 0:
         raise ValueError(f"files are numbered from 0, got {number}")

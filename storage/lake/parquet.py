@@ -81,12 +81,8 @@ def arrow_buffer(data: bytes) -> pa.Buffer:
 def decode(data: bytes, name: str, path: str, columns: Sequence[str] | None = None) -> pa.Table:
     """The table of kind ``name`` in ``data``, or some ``columns`` of it.
 
-    Raises
-    ------
-    FormatError
-        It is of another format.
-    DamagedError
-        ``data`` is no Parquet file or another table, or a column is missing; names ``path``.
+    Raises FormatError: it is of another format.
+    Raises DamagedError: ``data`` is no Parquet file or another table, or a column is missing; names ``path``.
     """
     try:
         threads = len(data) >= _THREADS_FROM

@@ -17,17 +17,9 @@ def prefetch(fetch: Callable[[K], T], keys: Iterable[K], ahead: int, workers: in
     The iterator may be dropped before its end. It does not wait for its threads then: Python may finalise it in any
     thread, also in a starting one that holds an interpreter lock for which the wait would need.
 
-    Parameters
-    ----------
-    workers
-        Threads that fetch.
-    name
-        Prefix of the threads' names.
-
-    Raises
-    ------
-    Exception
-        The error of ``fetch`` for a key, when its result is due.
+    ``workers``: threads that fetch.
+    ``name``: prefix of the threads' names.
+    Raises Exception: the error of ``fetch`` for a key, when its result is due.
     """
     pool = ThreadPoolExecutor(workers, thread_name_prefix=name)
     pending: deque[Future[T]] = deque()

@@ -20,10 +20,7 @@ _OF_SITES = ("standings", "contests", "players", "log")  # folders that can be r
 def remedy_for(path: str, sources: Sequence[str] = ()) -> str:
     """The remedy if the file or folder at ``path`` inside the lake is missing or damaged.
 
-    Parameters
-    ----------
-    sources
-        Sites from whose responses the data set was made, if they are known.
+    ``sources``: sites from whose responses the data set was made, if they are known.
     """
     top, name, *more = [*path.split("/"), "", ""]
     if path.rpartition("/")[2].startswith("lease-"):

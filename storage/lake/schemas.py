@@ -14,13 +14,9 @@ SHARDED_FORMAT = 2  # of a table beside shards only: releases before them would 
 def check_format(found: object, path: str, *, sharded: bool = False, newest: int = 0) -> None:
     """Stop at a file of another format.
 
-    Raises
-    ------
-    FormatError
-        ``found`` is another version than ``FORMAT_VERSION``, or ``SHARDED_FORMAT`` of a table beside shards, or
-        those up to ``newest``.
-    DamagedError
-        ``found`` is no version at all.
+    Raises FormatError: ``found`` is another version than ``FORMAT_VERSION``, or ``SHARDED_FORMAT`` of a table beside
+    shards, or those up to ``newest``.
+    Raises DamagedError: ``found`` is no version at all.
     """
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise damaged(path, f"has format {found!r}, which no release wrote")
@@ -37,10 +33,7 @@ def conform(table: pa.Table, name: str) -> pa.Table:
 
     Columns of ``OPTIONAL`` without a value are left out.
 
-    Raises
-    ------
-    ValueError
-        A column is missing, of another type, or has nulls where none are allowed.
+    Raises ValueError: a column is missing, of another type, or has nulls where none are allowed.
     """
     fields, columns = [], []
     for field in TABLES[name]:

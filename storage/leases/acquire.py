@@ -37,28 +37,15 @@ def hold_lease(
 ) -> Iterator[Lease]:
     """Hold the lease on a folder of the lake for the length of a ``with`` block.
 
-    Parameters
-    ----------
-    purpose
-        The work under the lease, shown to other users.
-    steal
-        Take over even from a running holder: for an operator who knows that the holder has ended.
-    wait_seconds
-        How long to wait until a running holder ends.
-    on_wait
-        Called once with the holder, when waiting begins.
-    heartbeat_seconds
-        Time between heartbeats. A holder on another machine counts as ended when its clock and ours are
-        ``MISSED_HEARTBEATS`` heartbeats apart and then no heartbeat comes for the time of three: clocks may be wrong.
-    frees_space
-        Whether the work frees space. It may then use the lake's reserve to take the lease on a full disk.
-
-    Raises
-    ------
-    LeaseHeldError
-        Another process holds the lease; names it, the age of its last heartbeat and the remedy.
-    NoSpaceError
-        The disk is full, also without the reserve.
+    ``purpose``: the work under the lease, shown to other users.
+    ``steal``: take over even from a running holder: for an operator who knows that the holder has ended.
+    ``wait_seconds``: how long to wait until a running holder ends.
+    ``on_wait``: called once with the holder, when waiting begins.
+    ``heartbeat_seconds``: time between heartbeats. A holder on another machine counts as ended when its clock and ours
+    are ``MISSED_HEARTBEATS`` heartbeats apart and then no heartbeat comes for the time of three: clocks may be wrong.
+    ``frees_space``: whether the work frees space. It may then use the lake's reserve to take the lease on a full disk.
+    Raises LeaseHeldError: another process holds the lease; names it, the age of its last heartbeat and the remedy.
+    Raises NoSpaceError: the disk is full, also without the reserve.
     """
     deadline, waiting = time.monotonic() + wait_seconds, False
     while True:
@@ -128,10 +115,7 @@ def _try_to_take(lake: Lake, folder: str, number: int, holder: LeaseHolder) -> b
 def _next_number(lake: Lake, folder: str) -> int:
     """A number above all leases, and above all fences: a lease file may have been deleted by hand.
 
-    Raises
-    ------
-    LakeError
-        There is none that ``ranklake.storage.lake.layout.number_of`` reads.
+    Raises LakeError: there is none that ``ranklake.storage.lake.layout.number_of`` reads.
     """
     numbers = {name: max(lease_number(name), fence_number(name)) for name in lake.list(folder)}
     last = max(numbers, key=numbers.__getitem__, default="")

@@ -21,18 +21,11 @@ from .holder import read_lease
 class Delegate:
     """What a process needs to write under the lease of another one. Made by ``Lease.delegate``; can be pickled.
 
-    Attributes
-    ----------
-    address : str
-        Of the lake, from any working folder.
-    folder : str
-        The folder under the lease.
-    lease : int
-        Number of the lease.
-    token : str
-        Unique to the lease.
-    fence : str
-        The folder for writes on a disk; empty in an object store.
+    ``address``: of the lake, from any working folder.
+    ``folder``: the folder under the lease.
+    ``lease``: number of the lease.
+    ``token``: unique to the lease.
+    ``fence``: the folder for writes on a disk; empty in an object store.
     """
 
     address: str
@@ -44,10 +37,7 @@ class Delegate:
     def open(self) -> Lake:
         """The lake.
 
-        Raises
-        ------
-        LakeError
-            This process does not reach the lake, or finds another one at the same address.
+        Raises LakeError: this process does not reach the lake, or finds another one at the same address.
         """
         lake = Lake.open(self.address)
         if read_lease(lake, self.folder, self.lease).token != self.token:
@@ -59,9 +49,6 @@ class Delegate:
 
         The holder of the lease only gets its name, and cannot flush it.
 
-        Raises
-        ------
-        LakeError
-            Also if the holder of the lease waits no longer, or has lost the lease; nothing was changed.
+        Raises LakeError: also if the holder of the lease waits no longer, or has lost the lease; nothing was changed.
         """
         lake.commit_bytes(path, data, fence=self.fence)

@@ -27,22 +27,13 @@ _SUFFIX = ".json"
 class LeaseHolder(msgspec.Struct, frozen=True):
     """The holder of a lease. Its JSON, in this order of keys, is the file of the lease.
 
-    Attributes
-    ----------
-    owner : str
-        user@host, the purpose and the process.
-    machine : str
-        The scope of process numbers: host, boot and process namespace.
-    pid, started
-        The process, and its start time: a later process may have the same number.
-    token : str
-        Unique to this lease.
-    heartbeats : int
-        Heartbeats so far.
-    time_seconds : float
-        The holder's clock at the last heartbeat, UTC.
-    released : bool
-        Whether the lease was released.
+    ``owner``: user@host, the purpose and the process.
+    ``machine``: the scope of process numbers: host, boot and process namespace.
+    ``pid``, ``started``: the process, and its start time: a later process may have the same number.
+    ``token``: unique to this lease.
+    ``heartbeats``: heartbeats so far.
+    ``time_seconds``: the holder's clock at the last heartbeat, UTC.
+    ``released``: whether the lease was released.
     """
 
     owner: str = msgspec.field(name="who")
@@ -115,10 +106,7 @@ def encode_lease(holder: LeaseHolder) -> bytes:
 def read_lease(lake: Lake, folder: str, number: int) -> LeaseHolder:
     """The holder that a lease file names.
 
-    Raises
-    ------
-    MissingError, DamagedError
-        There is no such file, or it is not readable.
+    Raises MissingError, DamagedError: there is no such file, or it is not readable.
     """
     path = lease_file(folder, number)
     if lake.local and os.path.isdir(lake.uri(path)):

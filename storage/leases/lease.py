@@ -28,12 +28,9 @@ from .holder import HELD, LeaseHolder, encode_lease, lease_file, newest_lease
 class Lease:
     """A lease that is held. Made by :func:`ranklake.storage.leases.acquire.hold_lease`.
 
-    Attributes
-    ----------
-    number : int
-        Number of the lease; of two leases on a folder the later one has the higher number.
-    predecessor : int
-        Highest number of an older lease whose holder may still write; -1 if there is none, or a fence excludes it.
+    ``number``: number of the lease; of two leases on a folder the later one has the higher number.
+    ``predecessor``: highest number of an older lease whose holder may still write; -1 if there is none, or a fence
+    excludes it.
     """
 
     def __init__(self, lake: Lake, folder: str, number: int, holder: LeaseHolder, heartbeat_seconds: float) -> None:
@@ -49,10 +46,7 @@ class Lease:
     def check(self) -> None:
         """Check that this lease is still the newest; to be called before every commit.
 
-        Raises
-        ------
-        LeaseHeldError
-            Another process took over; the error names it.
+        Raises LeaseHeldError: another process took over; the error names it.
         """
         try:  # a read is one request to a store, a check for existence may be two
             self._lake.read_bytes(lease_file(self._folder, self.number + 1))
@@ -64,10 +58,7 @@ class Lease:
     def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
         """Make or replace a file, as ``Lake.write_bytes``.
 
-        Raises
-        ------
-        LeaseHeldError
-            Another process took over; nothing was changed.
+        Raises LeaseHeldError: another process took over; nothing was changed.
         """
         with self._fenced(path):
             self._lake.write_bytes(path, data, fence=self._fence)
@@ -75,10 +66,7 @@ class Lease:
     def commit_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
         """Make or replace a file that commits what was written before, as ``Lake.commit_bytes``.
 
-        Raises
-        ------
-        LeaseHeldError
-            Another process took over; nothing was changed.
+        Raises LeaseHeldError: another process took over; nothing was changed.
         """
         with self._fenced(path):
             self._lake.commit_bytes(path, data, fence=self._fence)
@@ -103,12 +91,8 @@ class Lease:
     def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str) -> str:
         """Replace a file if it is of the version that was read, as ``Lake.replace_bytes``; returns the new version.
 
-        Raises
-        ------
-        LeaseHeldError
-            Another process took over; nothing was changed.
-        ConflictError
-            The file is of another version, though no process took over.
+        Raises LeaseHeldError: another process took over; nothing was changed.
+        Raises ConflictError: the file is of another version, though no process took over.
         """
         with self._fenced(path):
             return self._lake.replace_bytes(path, data, version, fence=self._fence)
@@ -133,10 +117,7 @@ class Lease:
     def delegate(self) -> Iterator[Delegate]:
         """Let other processes write files under this lease for the length of a ``with`` block.
 
-        Raises
-        ------
-        LeaseHeldError
-            Another process took over.
+        Raises LeaseHeldError: another process took over.
         """
         fence = f"{self._fence}/{secrets.token_hex(8)}" if self._fence else ""
         if fence:

@@ -52,10 +52,7 @@ def state(pid: int, started_before: str) -> Literal["alive", "ended", "unknown"]
 def _started_on_linux(pid: int) -> str:
     """Field 22 of ``/proc/PID/stat``; empty for a zombie, a process that has ended.
 
-    Raises
-    ------
-    OSError
-        There is no such file.
+    Raises OSError: there is no such file.
     """
     stat = (PROC / f"{pid}/stat").read_text(encoding="utf-8", errors="replace")
     status, *rest = stat.rpartition(")")[2].split()

@@ -45,10 +45,7 @@ def refill_reserve(lake: Lake) -> None:
 def with_reserve(lake: Lake, act: Callable[[], T]) -> T:
     """Call ``act``; on a full disk, again after each part of the reserve that is removed. Returns its result.
 
-    Raises
-    ------
-    NoSpaceError
-        The disk is full and the reserve is used up.
+    Raises NoSpaceError: the disk is full and the reserve is used up.
     """
     while True:
         try:
@@ -61,10 +58,7 @@ def with_reserve(lake: Lake, act: Callable[[], T]) -> T:
 def affordable(lake: Lake, sizes: Sequence[int], also: int = 0) -> list[int]:
     """Select the files that fit on the disk, beside the reserve and ``also`` more bytes, given all sizes in bytes.
 
-    Returns
-    -------
-    list of int
-        Indices into ``sizes``, ascending: all, or those of the smallest files.
+    Returns list of int: indices into ``sizes``, ascending: all, or those of the smallest files.
     """
     if not lake.local:
         return list(range(len(sizes)))

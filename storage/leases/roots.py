@@ -91,10 +91,7 @@ def delete_root(lake: Lake, path: str, lease: Lease) -> None:
 
     On a disk the deletion is flushed: files that the root names can then be deleted.
 
-    Raises
-    ------
-    LeaseHeldError
-        Another process took over.
+    Raises LeaseHeldError: another process took over.
     """
     data, version = read_root(lake, path) if not lake.local else (b"", "")
     lease.check()

@@ -42,19 +42,10 @@ def compact_run(
     The replaced files stay for running readers until the next ``rate`` or ``compact``. ``on_merge`` is called with the
     number of new files, of all.
 
-    Returns
-    -------
-    int, int
-        Segments before and after.
-
-    Raises
-    ------
-    ValueError
-        ``rows`` is not positive.
-    DamagedError
-        A file does not match its manifest; earlier merges stay.
-    NoSpaceError
-        The disk has no space for all merged files; the smallest, as far as they fit, were written.
+    Returns int, int: segments before and after.
+    Raises ValueError: ``rows`` is not positive.
+    Raises DamagedError: a file does not match its manifest; earlier merges stay.
+    Raises NoSpaceError: the disk has no space for all merged files; the smallest, as far as they fit, were written.
     """
     _check(rows)
     chain = run.segments()
@@ -99,19 +90,11 @@ def compact_dataset(
     The commit is the replacement of the table of contests. The replaced files stay for running readers until the next
     commit. ``on_merge`` is called with the number of new files, of all.
 
-    Returns
-    -------
-    int, int
-        Files of standings before and after.
-
-    Raises
-    ------
-    ValueError
-        ``rows`` is not positive.
-    MissingError, DamagedError
-        There is no such data set, a file is missing, or does not hold its contests; nothing has changed.
-    NoSpaceError
-        The disk has no space for all merged files; the smallest, as far as they fit, were written.
+    Returns int, int: files of standings before and after.
+    Raises ValueError: ``rows`` is not positive.
+    Raises MissingError, DamagedError: there is no such data set, a file is missing, or does not hold its contests;
+    nothing has changed.
+    Raises NoSpaceError: the disk has no space for all merged files; the smallest, as far as they fit, were written.
     """
     _check(rows)
     dataset = Dataset.open(lake, name)

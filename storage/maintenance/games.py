@@ -16,12 +16,8 @@ from ..datasets.tables.stored_games import part_of_games
 def games_problems(rows: pa.Table, members: Sequence[Row], handles: pa.StringArray | None) -> Iterator[str]:
     """Faults of the games of some periods, given the rows of their file.
 
-    Parameters
-    ----------
-    rows
-        Columns as in ``schemas.GAMES``, one period after the other.
-    handles
-        Names of the players by number; None if they cannot be read: nothing is checked.
+    ``rows``: columns as in ``schemas.GAMES``, one period after the other.
+    ``handles``: names of the players by number; None if they cannot be read: nothing is checked.
     """
     if handles is None:
         return

@@ -15,12 +15,8 @@ _COLLECTED = ("standings", "players", "contests", "log")  # of a data set: the n
 class Leftovers(NamedTuple):
     """Lines about the files of leases in one folder, each with the path and the remedy.
 
-    Attributes
-    ----------
-    faults : list of str
-        Leases that cannot be read: no command can tell whether a writer is running.
-    notes : list of str
-        The writer that is running, and what others left. No command fails because of it.
+    ``faults``: leases that cannot be read: no command can tell whether a writer is running.
+    ``notes``: the writer that is running, and what others left. No command fails because of it.
     """
 
     faults: list[str]

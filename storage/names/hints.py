@@ -33,10 +33,7 @@ def hint(name: str, near: Iterable[str]) -> str:
 def alike_lines(names: Iterable[str], search: Search, where: str = "", effect: str = "") -> list[str]:
     """A line for each new name that is nearly equal to a known one: probably it is the same player.
 
-    Parameters
-    ----------
-    where, effect
-        Further words, as ``in data set games`` and ``a newcomer``.
+    ``where``, ``effect``: further words, as ``in data set games`` and ``a newcomer``.
     """
     alike = search.alike(names)
     lines = [

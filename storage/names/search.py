@@ -37,15 +37,10 @@ def are_alike(one: str, other: str) -> bool:
 class Search:
     """Search in texts; a match is the row of a text, and earlier rows come first.
 
-    Notes
-    -----
     The folded texts are one string of bytes in their order, so that a search is a search of bytes: 350,000 handles take
     4 MB and at most some milliseconds; what is similar to a text is found in 0.1 s.
 
-    Attributes
-    ----------
-    texts : sequence of str
-        As given.
+    ``texts``: as given.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:

@@ -31,10 +31,7 @@ _READS = 3  # a compaction may delete listed files before they are read
 class EntryRatings:
     """Recorded ratings at entry, rating points, by contest and name.
 
-    Parameters
-    ----------
-    tables
-        The rows of all files; columns as in ``schemas.ENTRY``.
+    ``tables``: the rows of all files; columns as in ``schemas.ENTRY``.
     """
 
     def __init__(self, tables: Iterable[pa.Table] = ()) -> None:
@@ -80,12 +77,8 @@ class EntryRatings:
     ) -> npt.NDArray[np.float64]:
         """The ratings of some participants at entry of a contest, rating points; NaN where none is recorded.
 
-        Parameters
-        ----------
-        names
-            Current names of the participants.
-        current
-            The current name of a recorded one; None: no name has been replaced.
+        ``names``: current names of the participants.
+        ``current``: the current name of a recorded one; None: no name has been replaced.
         """
         found = np.full(len(names), np.nan)
         first, end = self._rows.get(contest_id, (0, 0))
@@ -104,10 +97,7 @@ class EntryRatings:
 def read_entry_ratings(lake: Lake, folder: str) -> EntryRatings:
     """All ratings at entry in ``folder``.
 
-    Raises
-    ------
-    DamagedError
-        A file cannot be read.
+    Raises DamagedError: a file cannot be read.
     """
     for left in reversed(range(_READS)):
         names = entry_files(lake, folder)
@@ -122,10 +112,7 @@ def read_entry_ratings(lake: Lake, folder: str) -> EntryRatings:
 def read_entry_file(lake: Lake, folder: str, name: str) -> pa.Table:
     """One file of the record.
 
-    Raises
-    ------
-    MissingError, DamagedError
-        The file does not exist, or does not match the digest in its name.
+    Raises MissingError, DamagedError: the file does not exist, or does not match the digest in its name.
     """
     path = f"{folder}/{name}"
     data = lake.read_bytes(path)

@@ -191,10 +191,7 @@ def read_chain(lake: Lake, folder: str) -> Chain:
 
     A manifest inside the range of an earlier one was replaced by a merge; it is skipped.
 
-    Raises
-    ------
-    FormatError
-        A manifest is of another format.
+    Raises FormatError: a manifest is of another format.
     """
     sizes = lake.sizes(folder)
     numbers = sorted(number for name in sizes if (number := number_of(name, MANIFEST)) is not None)
@@ -215,10 +212,7 @@ def read_newest(lake: Lake, folder: str) -> Segment | None:
 
     The segments before it are not checked. A replaced segment ends no later than the merged one.
 
-    Raises
-    ------
-    LakeError
-        The manifest cannot be read.
+    Raises LakeError: the manifest cannot be read.
     """
     number = max((n for name in lake.list(folder) if (n := number_of(name, MANIFEST)) is not None), default=None)
     if number is None:

@@ -30,18 +30,12 @@ KINDS: tuple[Kind, ...] = ("smoothed", "checkpoint")
 class SmoothingManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FORMAT_VERSION):
     """A committed table. Its JSON has this order of keys.
 
-    Attributes
-    ----------
-    digest : str
-        Digest of the rounds and the hyperparameters of the table, hex.
-    n_rounds : int
-        Rounds of the run, skipped ones included.
-    params : dict
-        Hyperparameters.
-    sweeps : int
-        Sweeps done.
-    n_rows, file, file_size, file_digest
-        Rows of the Parquet file, its name, its size in bytes, and its BLAKE2b-128 in hex.
+    ``digest``: digest of the rounds and the hyperparameters of the table, hex.
+    ``n_rounds``: rounds of the run, skipped ones included.
+    ``params``: hyperparameters.
+    ``sweeps``: sweeps done.
+    ``n_rows``, ``file``, ``file_size``, ``file_digest``: rows of the Parquet file, its name, its size in bytes, and its
+    BLAKE2b-128 in hex.
     """
 
     digest: str
@@ -57,10 +51,7 @@ class SmoothingManifest(msgspec.Struct, frozen=True, tag_field="format", tag=FOR
 class StoredSmoothing:
     """The smoothing of a run in a lake.
 
-    Parameters
-    ----------
-    lease
-        The lease on the run, to write.
+    ``lease``: the lease on the run, to write.
     """
 
     def __init__(self, lake: Lake, run: str, lease: Lease | None = None) -> None:
@@ -70,10 +61,7 @@ class StoredSmoothing:
     def manifest(self, kind: Kind) -> SmoothingManifest | None:
         """The manifest of the smoothed table or of the checkpoint; None if there is none.
 
-        Raises
-        ------
-        DamagedError, FormatError
-            It cannot be read.
+        Raises DamagedError, FormatError: it cannot be read.
         """
         path = self._manifest_path(kind)
         try:
@@ -84,10 +72,8 @@ class StoredSmoothing:
     def read(self, kind: Kind, manifest: SmoothingManifest) -> pa.Table:
         """The table of a manifest, checked.
 
-        Raises
-        ------
-        MissingError, DamagedError, FormatError
-            The file is missing, does not match its manifest, or is of another format.
+        Raises MissingError, DamagedError, FormatError: the file is missing, does not match its manifest, or is of
+        another format.
         """
         path = f"{self.folder}/{manifest.file}"
         data = self.lake.read_bytes(path)

@@ -22,10 +22,7 @@ _INT32_MAX = np.iinfo(np.int32).max
 def to_table(columns: Mapping[str, Column], start: int, stop: int) -> pa.Table:
     """Rows ``start`` to ``stop`` of columns.
 
-    Raises
-    ------
-    ValueError
-        The lists of a column have too many values for one table.
+    Raises ValueError: the lists of a column have too many values for one table.
     """
     arrays = {name: _to_arrow(name, column, start, stop) for name, column in columns.items()}
     fields = [pa.field(name, array.type, nullable=False) for name, array in arrays.items()]

@@ -53,10 +53,7 @@ class EncodedPart(NamedTuple):
 class _Manifest(msgspec.Struct, frozen=True):
     """The manifest of a snapshot; its JSON has this order of keys.
 
-    Raises
-    ------
-    ValueError
-        The parts do not hold ``n_players``.
+    Raises ValueError: the parts do not hold ``n_players``.
     """
 
     format: int
@@ -79,19 +76,10 @@ def write_snapshot(
 ) -> None:
     """Write every player's belief after ``last_round``: parts first, manifest last.
 
-    Parameters
-    ----------
-    columns
-        By name, an array with one entry a player, or the offsets and values of a list a player.
-    digest
-        Chain digest after ``last_round``, hex.
-    writer
-        The lease under which it is written; None if no other process writes.
-
-    Raises
-    ------
-    ValueError
-        There are no columns, or they are not of one length.
+    ``columns``: by name, an array with one entry a player, or the offsets and values of a list a player.
+    ``digest``: chain digest after ``last_round``, hex.
+    ``writer``: the lease under which it is written; None if no other process writes.
+    Raises ValueError: there are no columns, or they are not of one length.
     """
     lengths = {
         name: len(column[0]) - 1 if isinstance(column, tuple) else len(column) for name, column in columns.items()
@@ -153,20 +141,11 @@ def read_snapshot(
 ) -> tuple[dict[str, Column], str]:
     """The columns of a snapshot as they were written, offsets as int64 from 0, and its chain digest.
 
-    Parameters
-    ----------
-    players
-        Read the rows of these players only: distinct, ascending. Those beyond the players of the snapshot are left
-        out. All files are read and checked; this saves the memory and the time of the other rows.
-
-    Raises
-    ------
-    MissingError
-        The snapshot does not exist.
-    DamagedError
-        One of its files is missing or has changed, or the parts do not have each player once.
-    FormatError
-        The snapshot is of another format.
+    ``players``: read the rows of these players only: distinct, ascending. Those beyond the players of the snapshot are
+    left out. All files are read and checked; this saves the memory and the time of the other rows.
+    Raises MissingError: the snapshot does not exist.
+    Raises DamagedError: one of its files is missing or has changed, or the parts do not have each player once.
+    Raises FormatError: the snapshot is of another format.
     """
     manifest = _read_manifest(lake, folder)
     if manifest.last_round != last_round:
@@ -197,10 +176,7 @@ def read_snapshot(
 def read_digest(lake: Lake, folder: str) -> str:
     """The chain digest of a snapshot, from its manifest alone.
 
-    Raises
-    ------
-    MissingError, DamagedError, FormatError
-        As for :func:`read_snapshot`.
+    Raises MissingError, DamagedError, FormatError: as for :func:`read_snapshot`.
     """
     return _read_manifest(lake, folder).digest
 
@@ -208,19 +184,10 @@ def read_digest(lake: Lake, folder: str) -> str:
 def snapshots_to_remove(positions: Sequence[int], keep: int, gap: int = 0) -> list[int]:
     """Select snapshots to delete, so that the others are spread evenly; the newest stay.
 
-    Parameters
-    ----------
-    positions
-        Amount of history before each snapshot, ascending.
-    keep
-        Maximum number of snapshots that stay.
-    gap
-        A snapshot is also deleted if its neighbours are at most this far apart.
-
-    Returns
-    -------
-    list of int
-        Indices into ``positions``, the least useful first.
+    ``positions``: amount of history before each snapshot, ascending.
+    ``keep``: maximum number of snapshots that stay.
+    ``gap``: a snapshot is also deleted if its neighbours are at most this far apart.
+    Returns list of int: indices into ``positions``, the least useful first.
     """
     if keep < _NEWEST:
         return list(range(len(positions) - keep))

@@ -34,17 +34,9 @@ class PartWriter:
     def __call__(self, players: npt.NDArray[np.integer], columns: Mapping[str, Any]) -> list[Part] | str:
         """Write the beliefs about some players.
 
-        Parameters
-        ----------
-        players
-            The player of each row.
-        columns
-            As those of a snapshot.
-
-        Returns
-        -------
-        list of Part, or str
-            The parts written, or why they could not be written.
+        ``players``: the player of each row.
+        ``columns``: as those of a snapshot.
+        Returns list of Part, or str: the parts written, or why they could not be written.
         """
         try:
             lake = look(self.delegate)
@@ -70,22 +62,10 @@ WriteParts = Callable[[PartWriter], Sequence[list[Part] | str]]
 def write_parts(lake: Lake, folder: str, lease: Lease, write: WriteParts) -> list[list[Part] | str]:
     """Have other processes write the parts of a snapshot.
 
-    Parameters
-    ----------
-    folder
-        Of the snapshot; what is in it is deleted.
-    write
-        Calls the given function in each process, and returns its results.
-
-    Returns
-    -------
-    list
-        The result of each process. If one of them is a text, all parts have been deleted.
-
-    Raises
-    ------
-    LeaseHeldError
-        Another process took over.
+    ``folder``: of the snapshot; what is in it is deleted.
+    ``write``: calls the given function in each process, and returns its results.
+    Returns list: the result of each process. If one of them is a text, all parts have been deleted.
+    Raises LeaseHeldError: another process took over.
     """
     lease.check()
     clear_snapshot(lake, folder, lease)

@@ -21,16 +21,10 @@ PresetName = Literal["dmoj", "codechef"]
 class Preset:
     """A named configuration.
 
-    Attributes
-    ----------
-    system : str
-        A key of ``SYSTEMS``.
-    text, source : str
-        What it is, in a line; where the numbers come from.
-    settings : dict of str to object
-        Hyperparameters that differ from the system's defaults.
-    display : dict of str to float
-        ``deviations`` and ``minimum`` of the display rating; empty for those of the system.
+    ``system``: a key of ``SYSTEMS``.
+    ``text``, ``source``: what it is, in a line; where the numbers come from.
+    ``settings``: hyperparameters that differ from the system's defaults.
+    ``display``: ``deviations`` and ``minimum`` of the display rating; empty for those of the system.
     """
 
     name: PresetName

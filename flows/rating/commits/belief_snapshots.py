@@ -17,12 +17,8 @@ log = logging.getLogger("ranklake.rate")
 class WorkerSnapshots:
     """The snapshots of one run, as long as all workers reach the lake.
 
-    Parameters
-    ----------
-    min_players
-        With fewer players the driver writes the snapshots.
-    n_players
-        Players of the data set.
+    ``min_players``: with fewer players the driver writes the snapshots.
+    ``n_players``: players of the data set.
     """
 
     def __init__(self, run: Run, min_players: int, n_players: int) -> None:

@@ -11,24 +11,17 @@ from ranklake.storage.runs.snapshot_columns import PART_PLAYERS
 class CommitPolicy:
     """Limits of segments and snapshots.
 
-    Attributes
-    ----------
-    segment_rows : int
-        Number of rows at which a segment closes. Rating one takes about 50 ms; a commit takes a few milliseconds on a
-        disk and 0.1 s in an object store.
-    segment_seconds : float
-        Time after which a segment closes.
-    commit_segments, commit_seconds : int, float
-        Segments are committed together: so many, or those of that time. A commit waits for the disk four times.
-    snapshot_rows : int
-        Rows between two snapshots. Resuming from a snapshot of all of Codeforces takes 0.15 s; rating the default
-        number of rows takes 0.5 s.
-    snapshot_seconds : float
-        Seconds of rating between two snapshots, for systems that take longer.
-    max_snapshots : int
-        Maximum number of snapshots of a run; others are deleted.
-    worker_snapshot_players : int
-        Players from which the workers of a cluster write the snapshots; those of fewer are one file.
+    ``segment_rows``: number of rows at which a segment closes. Rating one takes about 50 ms; a commit takes a few
+    milliseconds on a disk and 0.1 s in an object store.
+    ``segment_seconds``: time after which a segment closes.
+    ``commit_segments``, ``commit_seconds``: segments are committed together: so many, or those of that time. A commit
+    waits for the disk four times.
+    ``snapshot_rows``: rows between two snapshots. Resuming from a snapshot of all of Codeforces takes 0.15 s; rating
+    the default number of rows takes 0.5 s.
+    ``snapshot_seconds``: seconds of rating between two snapshots, for systems that take longer.
+    ``max_snapshots``: maximum number of snapshots of a run; others are deleted.
+    ``worker_snapshot_players``: players from which the workers of a cluster write the snapshots; those of fewer are one
+    file.
     """
 
     segment_rows: int = 50_000

@@ -31,18 +31,12 @@ _NARROW = 100.0  # the advised sigma_init instead of 350; measured in docs/choos
 class Level:
     """The level of the ratings over the rounds added so far.
 
-    Attributes
-    ----------
-    n_players : int
-        Size of the data set.
-    years : list of (int, int, float)
-        The complete years: year, active players, their mean rating.
-    rows, tied_rows, newcomers : int
-        Participations; participations in ties; first participations.
-    tied_low : float
-        Sum over tied participations of the distance of their place below the middle, from -1/2 to 1/2.
-    gained, gained_by_newcomers : float
-        Sum of all changes of ratings; sum of the changes in first participations; rating points.
+    ``n_players``: size of the data set.
+    ``years``: the complete years: year, active players, their mean rating.
+    ``rows``, ``tied_rows``, ``newcomers``: participations; participations in ties; first participations.
+    ``tied_low``: sum over tied participations of the distance of their place below the middle, from -1/2 to 1/2.
+    ``gained``, ``gained_by_newcomers``: sum of all changes of ratings; sum of the changes in first participations;
+    rating points.
     """
 
     n_players: int

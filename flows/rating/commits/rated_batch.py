@@ -15,18 +15,13 @@ from ranklake.rating_kernels import Outcome, Rounds
 class RatedBatch:
     """Consecutive contests ``start`` to ``stop - 1`` of the data set, rated.
 
-    Attributes
-    ----------
-    informative : bool[stop - start]
-        Mask of the rated contests; the others are excluded or skipped.
-    reasons : uint8[stop - start]
-        Reason for skipping a contest, a key of :data:`.skipping.REASONS`; 0 for rated and excluded contests.
-    rounds, outcome
-        The informative contests and their outcome.
-    entry : pa.Table or None
-        New ratings at entry, of the one contest of the batch; see ``schemas.ENTRY``. None if there are none.
-    games : int64[k] or None
-        Number of games of each informative contest, which are so many ``rounds``; None: each contest is one round.
+    ``informative`` (bool[stop - start]): mask of the rated contests; the others are excluded or skipped.
+    ``reasons`` (uint8[stop - start]): reason for skipping a contest, a key of :data:`.skipping.REASONS`; 0 for rated
+    and excluded contests.
+    ``rounds``, ``outcome``: the informative contests and their outcome.
+    ``entry``: new ratings at entry, of the one contest of the batch; see ``schemas.ENTRY``. None if there are none.
+    ``games`` (int64[k] or None): number of games of each informative contest, which are so many ``rounds``; None: each
+    contest is one round.
     """
 
     start: int

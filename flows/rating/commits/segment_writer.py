@@ -33,10 +33,7 @@ class SegmentWriter:
     The data determine the ends of segments, unless rounds take seconds. An interrupted run therefore has the same files
     at its end.
 
-    Parameters
-    ----------
-    contest_ids, digests
-        Ids and digests of all contests of the data set, in rated order.
+    ``contest_ids``, ``digests``: ids and digests of all contests of the data set, in rated order.
     """
 
     def __init__(self, run: Run, contest_ids: Sequence[str], digests: Sequence[str], policy: CommitPolicy) -> None:
@@ -71,10 +68,7 @@ class SegmentWriter:
     def snapshot(self, last_round: int, commit: Callable[[str], None], schedule: SnapshotSchedule) -> None:
         """Commit the open segment, then a snapshot of all beliefs after ``last_round``; prune older snapshots.
 
-        Parameters
-        ----------
-        commit
-            Commits the snapshot, given its chain digest.
+        ``commit``: commits the snapshot, given its chain digest.
         """
         self.close()
 

@@ -13,22 +13,12 @@ _STOPS = 6  # possible places of a snapshot between two others
 class SnapshotSchedule:
     """The snapshots of one rating pass.
 
-    Attributes
-    ----------
-    stops : list of int
-        Rounds before which segments end and a snapshot may be due; the last is the end of the pass. They depend on the
-        data set, not on the start or the speed of the pass, so that the same rounds always share a segment.
-    rows : int64[n]
-        Participations up to the end of each round of the data set.
-    max_snapshots, gap : int
-        Maximum number of snapshots of the run; participations between two snapshots.
-
-    Parameters
-    ----------
-    start, stop
-        The pass rates rounds from ``start`` to ``stop``.
-    newest
-        Last round of the newest snapshot; -1 if there is none.
+    ``stops``: rounds before which segments end and a snapshot may be due; the last is the end of the pass. They depend
+    on the data set, not on the start or the speed of the pass, so that the same rounds always share a segment.
+    ``rows`` (int64[n]): participations up to the end of each round of the data set.
+    ``max_snapshots``, ``gap``: maximum number of snapshots of the run; participations between two snapshots.
+    ``start``, ``stop``: the pass rates rounds from ``start`` to ``stop``.
+    ``newest``: last round of the newest snapshot; -1 if there is none.
     """
 
     def __init__(self, contests: pa.Table, start: int, stop: int, newest: int, policy: CommitPolicy) -> None:

@@ -57,8 +57,6 @@ def render(answer: Any, form: str, about: Mapping[str, Any]) -> Body:
 
     ``about``: members of a JSON document before those of the answer: the run and its version.
 
-    Notes
-    -----
     Numbers have full precision, and null if they are not finite. Cells of CSV that a spreadsheet would read as formulas
     are escaped.
     """

@@ -38,37 +38,24 @@ def read_contests(
 ) -> Iterator[Contest]:
     """Checked contests from a folder, archive or table, in the order in which they are to be rated.
 
-    Parameters
-    ----------
-    path
-        A folder, ``.tar``, ``.tar.gz``, ``.tar.xz`` or ``.zip`` of ``N.json`` files in the reference format; a table
-        of results, one row a participation, as ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (each also compressed as
-        ``.gz``, ``.bz2``, ``.zst`` or ``.xz``) or ``.parquet``; the folder of a Delta table; a folder of nothing but
-        tables or a pattern such as ``results/*.csv``, read in order of name as one table; or ``-``, a table from
-        standard input. A ``.jsonl`` or ``.json`` file may hold contests of the reference format instead. Several
-        tables are read in the given order as one.
-    order
-        ``number``: by file number, in tables by contest id. ``time``: by time, then number, in tables first appearance.
-        ``given``: in the order of the archive, a folder by name, a table by first appearance. By default ``number``,
-        for tables ``given``, for Delta tables ``time``.
-    columns
-        Names of the columns of a table; by default those of :class:`Columns`.
-    on_error
-        ``stop`` at the first contest with a fault (the default), or ``skip`` it and list it in the report. Damage to
-        the file as a whole always stops.
-    dedupe
-        Drop contests that repeat an earlier one, see :func:`ranklake.flows.sources.base.filter_contests`.
-    report
-        Filled while contests are read.
-    options
-        All settings in one value; the other arguments take precedence.
-
-    Raises
-    ------
-    ValueError
-        A setting is invalid or does not apply to this kind of path; an address in place of a path.
-    SourceError
-        At once if the path cannot be read, else from the iterator; names the file, the contest, the rows and the rule.
+    ``path``: a folder, ``.tar``, ``.tar.gz``, ``.tar.xz`` or ``.zip`` of ``N.json`` files in the reference format; a
+    table of results, one row a participation, as ``.csv``, ``.tsv``, ``.jsonl``, ``.json`` (each also compressed as
+    ``.gz``, ``.bz2``, ``.zst`` or ``.xz``) or ``.parquet``; the folder of a Delta table; a folder of nothing but tables
+    or a pattern such as ``results/*.csv``, read in order of name as one table; or ``-``, a table from standard input. A
+    ``.jsonl`` or ``.json`` file may hold contests of the reference format instead. Several tables are read in the given
+    order as one.
+    ``order``: ``number``: by file number, in tables by contest id. ``time``: by time, then number, in tables first
+    appearance. ``given``: in the order of the archive, a folder by name, a table by first appearance. By default
+    ``number``, for tables ``given``, for Delta tables ``time``.
+    ``columns``: names of the columns of a table; by default those of :class:`Columns`.
+    ``on_error``: ``stop`` at the first contest with a fault (the default), or ``skip`` it and list it in the report.
+    Damage to the file as a whole always stops.
+    ``dedupe``: drop contests that repeat an earlier one, see :func:`ranklake.flows.sources.base.filter_contests`.
+    ``report``: filled while contests are read.
+    ``options``: all settings in one value; the other arguments take precedence.
+    Raises ValueError: a setting is invalid or does not apply to this kind of path; an address in place of a path.
+    Raises SourceError: at once if the path cannot be read, else from the iterator; names the file, the contest, the
+    rows and the rule.
     """
     beside: dict[str, Any] = {"order": order, "columns": columns, "on_error": on_error, "dedupe": dedupe}
     chosen = {name: value for name, value in beside.items() if value is not None}

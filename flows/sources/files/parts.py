@@ -18,24 +18,14 @@ from .inputs import Input
 class TablePart:
     """The used columns of one file.
 
-    Attributes
-    ----------
-    table
-        The columns, with their names in the file.
-    columns
-        The same names by key, and those of columns in the names of folders.
-    present
-        All columns of the file.
-    lines
-        Returns the lines of the file, from 1, of rows of the file, from 1; empty if the file has no lines.
-    note
-        Remark about the reading of the file; may be empty.
-    left_out
-        Rows of the file, from 1 and in order, that are not in the table.
-    faults
-        Faults of rows of the table, from 0, that their values do not show.
-    ordered
-        Whether the rows have an order of their own.
+    ``table``: the columns, with their names in the file.
+    ``columns``: the same names by key, and those of columns in the names of folders.
+    ``present``: all columns of the file.
+    ``lines``: returns the lines of the file, from 1, of rows of the file, from 1; empty if the file has no lines.
+    ``note``: remark about the reading of the file; may be empty.
+    ``left_out``: rows of the file, from 1 and in order, that are not in the table.
+    ``faults``: faults of rows of the table, from 0, that their values do not show.
+    ``ordered``: whether the rows have an order of their own.
     """
 
     table: pa.Table

@@ -69,25 +69,15 @@ def parse_reference(
 ) -> Contest:
     """One contest of the reference format, checked in full.
 
-    Parameters
-    ----------
-    raw
-        UTF-8 JSON: ``{"name", "time_seconds", "standings": [[handle, lo, hi], ...]}`` and optionally ``url``,
-        ``weight``, ``perf_ceiling``, ``unrated`` (handles of participants whose rating does not change),
-        ``rated_above`` and ``rated_below`` (the range of ratings at entry that the contest rates) and
-        ``field_includes_unrated``; other keys are ignored, the format may grow. A team is ``[name, lo, hi,
-        [member, ...]]`` or ``[name, lo, hi, [member, ...], [share, ...]]``; places count teams.
-    contest_id
-        Id of the contest.
-    source, member
-        Origin of the contest, for messages.
-    limits
-        Limits of the number of participants.
-
-    Raises
-    ------
-    SourceError
-        Not UTF-8, not JSON, a wrong type, invalid standings, or a limit is exceeded; names the rows.
+    ``raw``: UTF-8 JSON: ``{"name", "time_seconds", "standings": [[handle, lo, hi], ...]}`` and optionally ``url``,
+    ``weight``, ``perf_ceiling``, ``unrated`` (handles of participants whose rating does not change), ``rated_above``
+    and ``rated_below`` (the range of ratings at entry that the contest rates) and ``field_includes_unrated``; other
+    keys are ignored, the format may grow. A team is ``[name, lo, hi, [member, ...]]`` or ``[name, lo, hi, [member,
+    ...], [share, ...]]``; places count teams.
+    ``contest_id``: id of the contest.
+    ``source``, ``member``: origin of the contest, for messages.
+    ``limits``: limits of the number of participants.
+    Raises SourceError: not UTF-8, not JSON, a wrong type, invalid standings, or a limit is exceeded; names the rows.
     """
 
     size = 0  # participations, once they are known

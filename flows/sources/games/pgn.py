@@ -50,10 +50,8 @@ def read_pgn(
     A game begins with a tag after moves or a result, or with a tag of the seven that every game has if the game before
     has this tag and both players. The time of a game is ``UTCDate`` and ``UTCTime``, or ``Date`` at midnight.
 
-    Raises
-    ------
-    SourceError
-        A result is unknown, or a name is invalid, unless ``on_error`` is ``skip``; names the line of the game.
+    Raises SourceError: a result is unknown, or a name is invalid, unless ``on_error`` is ``skip``; names the line of
+    the game.
     """
     read_head(source, encoding)  # refuses UTF-16
     lines, waiting = PgnLines(report, source.name), _Games.empty()

@@ -34,31 +34,17 @@ _RULE = "games are read from .parquet, .csv, .tsv and .pgn files, the texts also
 class GamesOptions:
     """How files of games are read.
 
-    Attributes
-    ----------
-    columns : dict of str to str
-        See :func:`.tables.parse_columns`.
-    period : str
-        One of :data:`.periods.PERIODS`.
-    time_format : str
-        See :func:`ranklake.flows.sources.time_columns.check_time_format`.
-    delimiter : str or None
-        Of CSV files: one character, or ``tab``; None finds it from the header.
-    advantage : float or None
-        Rating points by which every game favours its first player; None: those of a column, or none. See
-        :data:`.advantages.GAME_ADVANTAGE`.
-    limits : Limits
-        ``expanded`` holds for each compressed file.
-    encoding : str
-        Of texts, as Python names encodings.
-    on_error : str
-        ``stop`` at the first game with an invalid value, or ``skip`` such games.
-
-    Raises
-    ------
-    ValueError
-        The period, the time format or the encoding is unknown, or the advantage is out of range or beside a
-        column of advantages.
+    ``columns``: see :func:`.tables.parse_columns`.
+    ``period``: one of :data:`.periods.PERIODS`.
+    ``time_format``: see :func:`ranklake.flows.sources.time_columns.check_time_format`.
+    ``delimiter``: of CSV files: one character, or ``tab``; None finds it from the header.
+    ``advantage``: rating points by which every game favours its first player; None: those of a column, or none. See
+    :data:`.advantages.GAME_ADVANTAGE`.
+    ``limits``: ``expanded`` holds for each compressed file.
+    ``encoding``: of texts, as Python names encodings.
+    ``on_error``: ``stop`` at the first game with an invalid value, or ``skip`` such games.
+    Raises ValueError: the period, the time format or the encoding is unknown, or the advantage is out of range or
+    beside a column of advantages.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)

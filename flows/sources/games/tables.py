@@ -53,10 +53,7 @@ def read_table(
 
     The first batch determines the format of times. An ``advantage`` excludes a column of advantages.
 
-    Raises
-    ------
-    SourceError
-        A column is missing, or, unless ``on_error`` is ``skip``, a value is invalid; names the row.
+    Raises SourceError: a column is missing, or, unless ``on_error`` is ``skip``, a value is invalid; names the row.
     """
     if source.form in ("parquet", "delta"):
         batches = _stored(source, chosen)

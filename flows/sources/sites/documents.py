@@ -28,20 +28,13 @@ class Key:
 class Response:
     """A response of a site.
 
-    Attributes
-    ----------
-    url : str
-        Address of the request.
-    status : int
-        HTTP status; 304 has no body, the stored response is still valid.
-    body : bytes
-        Body without its transfer encoding.
-    time_seconds : int
-        Time of the request, UTC since the epoch.
-    etag, last_modified : str
-        Validators for the next request; empty if the site sent none, one of more than 512 characters or other than
-        ASCII, or one that repeats the access token. Empty for a status other than 200 and 304: a later 304 would
-        confirm that status.
+    ``url``: address of the request.
+    ``status``: HTTP status; 304 has no body, the stored response is still valid.
+    ``body``: body without its transfer encoding.
+    ``time_seconds``: time of the request, UTC since the epoch.
+    ``etag``, ``last_modified``: validators for the next request; empty if the site sent none, one of more than 512
+    characters or other than ASCII, or one that repeats the access token. Empty for a status other than 200 and 304: a
+    later 304 would confirm that status.
     """
 
     url: str
@@ -56,14 +49,9 @@ class Response:
 class Document:
     """A response with its key and its data from the list.
 
-    Attributes
-    ----------
-    key : Key
-        Identity of the document.
-    response : Response
-        The response.
-    about : dict
-        Data from the site's list at the time of the request, without which the document cannot be parsed.
+    ``key``: identity of the document.
+    ``response``: the response.
+    ``about``: data from the site's list at the time of the request, without which the document cannot be parsed.
     """
 
     key: Key

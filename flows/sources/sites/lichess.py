@@ -78,10 +78,7 @@ class _Over:
 class Lichess(Site):
     """See :class:`ranklake.flows.sources.sites.site.Site`.
 
-    Parameters
-    ----------
-    teams, arenas, swisses
-        Ids of teams and tournaments; by default the recently ended arenas.
+    ``teams``, ``arenas``, ``swisses``: ids of teams and tournaments; by default the recently ended arenas.
     """
 
     name = "lichess"

@@ -44,21 +44,14 @@ LATEST = 253_402_300_799  # the last second of the year 9999
 class DocumentRequest:
     """A document that a site has, and how to request it.
 
-    Attributes
-    ----------
-    key : Key
-        Identity of the document.
-    path : str
-        Path below the base URL, or a full URL.
-    end_seconds : int
-        End of the events in the document, UTC seconds: for some time after that, the document may still change.
-    about : dict
-        Data from the site's list that the document itself does not contain; stored with it. If they change, the
-        document is requested again.
-    accept : Collection[int]
-        HTTP statuses that count as a response.
-    open_ended : bool
-        Whether the events have not ended yet: the document is requested in every run.
+    ``key``: identity of the document.
+    ``path``: path below the base URL, or a full URL.
+    ``end_seconds``: end of the events in the document, UTC seconds: for some time after that, the document may still
+    change.
+    ``about``: data from the site's list that the document itself does not contain; stored with it. If they change, the
+    document is requested again.
+    ``accept`` (Collection[int]): HTTP statuses that count as a response.
+    ``open_ended``: whether the events have not ended yet: the document is requested in every run.
     """
 
     key: Key
@@ -92,20 +85,13 @@ class Responses(Protocol):
 class Site(ABC):
     """A site with contests: a subclass lists its documents and parses each of them.
 
-    Attributes
-    ----------
-    name : str
-        Name in commands.
-    base_url : str
-        Address of the site.
-    interval_seconds, pause_seconds : float
-        Minimum time between two requests, and after a 429.
-    kinds : tuple of str
-        Kinds of documents that hold contests.
-    name_kinds : tuple of str
-        Kinds of documents that hold player names; if there are any, players are identified by ids in contests.
-    version : int
-        Version of the parser, from 1; when it changes, all responses are parsed again.
+    ``name``: name in commands.
+    ``base_url``: address of the site.
+    ``interval_seconds``, ``pause_seconds``: minimum time between two requests, and after a 429.
+    ``kinds``: kinds of documents that hold contests.
+    ``name_kinds``: kinds of documents that hold player names; if there are any, players are identified by ids in
+    contests.
+    ``version``: version of the parser, from 1; when it changes, all responses are parsed again.
     """
 
     name: str
@@ -131,10 +117,7 @@ class Site(ABC):
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """The contests of a document; a contest with a fault is its error, as a value.
 
-        Raises
-        ------
-        SourceError
-            The whole document is invalid; names URL, field and value.
+        Raises SourceError: the whole document is invalid; names URL, field and value.
         """
 
     def names(self, document: Document) -> Mapping[str, str]:
@@ -155,17 +138,9 @@ class Site(ABC):
 def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:
     """The site with a name.
 
-    Parameters
-    ----------
-    base_url
-        Address of the site, by default its own.
-    choices
-        Further settings of the site.
-
-    Raises
-    ------
-    ValueError
-        The name is unknown; lists the known ones.
+    ``base_url``: address of the site, by default its own.
+    ``choices``: further settings of the site.
+    Raises ValueError: the name is unknown; lists the known ones.
     """
     if name not in SITES:
         raise ValueError(f"source must be one of {', '.join(SITES)}, got {name!r}")
@@ -180,10 +155,7 @@ def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:
 def decode(decoder: msgspec.json.Decoder[T], document: Document, source: str, body: bytes | None = None) -> T:
     """The body of a document, or a part of it, as its declared model.
 
-    Raises
-    ------
-    SourceError
-        The body does not fit the model; names URL, field and value.
+    Raises SourceError: the body does not fit the model; names URL, field and value.
     """
     body = document.response.body if body is None else body
     try:
@@ -231,12 +203,9 @@ def contest_of(
 ) -> Contest | SourceError:
     """A contest of handles and their ranks, in any order; equal ranks tie. A fault is returned as an error.
 
-    Parameters
-    ----------
-    rosters
-        For each rank the name of the team, None for an individual, and the number of its members among the handles.
-    rated
-        Whether the rating of each handle may change; None for all. Not with rosters.
+    ``rosters``: for each rank the name of the team, None for an individual, and the number of its members among the
+    handles.
+    ``rated``: whether the rating of each handle may change; None for all. Not with rosters.
     """
     if not handles:
         return fault("it has no participants")

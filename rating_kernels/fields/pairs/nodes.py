@@ -35,17 +35,13 @@ class Bands(NamedTuple):
 class Nodes:
     """Nodes in the variance, Chebyshev's in u = ln(variance + shift): first the regular players', then the sharp ones'.
 
-    Attributes
-    ----------
-    cut : float
-        Players with smaller variances are sharp.
-    shift, middle, inverse_half : float64[2]
-        For both kinds of players: u spans middle +- half; inverse_half is 0 if all variances are equal.
-    offset : int64[3]
-        Nodes ``offset[0]:offset[1]`` are those of the regular, ``offset[1]:offset[2]`` those of the sharp.
-    cosines : float64[nodes, nodes]
-        Chebyshev coefficients of each node's cardinal function.
-    variance : float64[nodes]
+    ``cut``: players with smaller variances are sharp.
+    ``shift``, ``middle``, ``inverse_half`` (float64[2]): for both kinds of players: u spans middle +- half;
+    inverse_half is 0 if all variances are equal.
+    ``offset`` (int64[3]): nodes ``offset[0]:offset[1]`` are those of the regular, ``offset[1]:offset[2]`` those of the
+    sharp.
+    ``cosines`` (float64[nodes, nodes]): chebyshev coefficients of each node's cardinal function.
+    ``variance`` (float64[nodes]).
     """
 
     cut: float

@@ -35,26 +35,13 @@ SETUP, PER_POINT = 25_000, 1.5  # cost of a table in terms: constant, and for ea
 def pair_sums(kinds: Sequence[str], mu: Floats, variance: Floats, map: Map, weight: Floats | None = None) -> Floats:
     """Sums of terms of some ``kinds`` over all players, including oneself, for each player.
 
-    Parameters
-    ----------
-    kinds
-        Some of :data:`.pairs.terms.KINDS`; several together share most of the work.
-    mu, variance : float64[n]
-        ``variance`` > 0, in squares of the unit of ``mu``.
-    map
-        Divides the work; does not change the bits of the sums.
-    weight : float64[n]
-        Weight of each player as an opponent; 1 by default.
-
-    Returns
-    -------
-    float64[len(kinds), n]
-        Error at most 1e-10 of sum_j abs(weight_j) v^-power, where terms are at most v^-power.
-
-    Raises
-    ------
-    ValueError
-        A variance is not positive.
+    ``kinds``: some of :data:`.pairs.terms.KINDS`; several together share most of the work.
+    ``mu``, ``variance`` (float64[n]): ``variance`` > 0, in squares of the unit of ``mu``.
+    ``map``: divides the work; does not change the bits of the sums.
+    ``weight`` (float64[n]): weight of each player as an opponent; 1 by default.
+    Returns float64[len(kinds), n]: error at most 1e-10 of sum_j abs(weight_j) v^-power, where terms are at most
+    v^-power.
+    Raises ValueError: a variance is not positive.
     """
     codes = np.array([KINDS[kind] for kind in kinds])
     weight = np.ones(len(mu)) if weight is None else weight

@@ -37,17 +37,11 @@ def add_table(
 ) -> None:  # fmt: skip
     """Add sums over players ``near`` to the sums of players ``own``, without pairs of two sharp players.
 
-    Parameters
-    ----------
-    codes
-        Values of :data:`.pairs.terms.KINDS`.
-    field
-        ``mu``, ``variance`` and ``weight`` of all players.
-    near, own
-        First row and the row after the last; ``own`` lies within ``near``.
-    step
-        Spacing of the grid: at most :data:`SPACING` times the smallest sqrt(v).
-    sums : float64[len(codes), n]
+    ``codes``: values of :data:`.pairs.terms.KINDS`.
+    ``field``: ``mu``, ``variance`` and ``weight`` of all players.
+    ``near``, ``own``: first row and the row after the last; ``own`` lies within ``near``.
+    ``step``: spacing of the grid: at most :data:`SPACING` times the smallest sqrt(v).
+    ``sums`` (float64[len(codes), n]).
     """
     ratings = field[0][near[0] : near[1]]
     low = ratings.min()

@@ -45,10 +45,7 @@ def noise_rows(begin, end, player, eta2, simple, store, queue, history, prior):
 
     ``simple`` noise divides all weights by one number; then a new mode is computed.
 
-    Returns
-    -------
-    int
-        -1, or the first index without a noise or a mode.
+    Returns int: -1, or the first index without a noise or a mode.
     """
     mu, sigma, normal_weight, slope = store.mu, store.sigma, queue.normal_weight, queue.slope
     start, length, capacity, pool, _ = history

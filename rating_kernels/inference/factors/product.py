@@ -34,14 +34,9 @@ _STEPS = 200
 class Factors(NamedTuple):
     """State columns of beliefs with a history: the normal factor, and what all logistic factors share.
 
-    Attributes
-    ----------
-    normal_mu, normal_weight : float64[n]
-        Centre of the normal factor; its weight 1 / variance.
-    slope : float64[n]
-        Slope, at the mode, of the function whose zero is the mode (:func:`mode`).
-    shrink : float64[n]
-        Common factor of the forces of a player's logistic factors; see :class:`.beliefs.History`.
+    ``normal_mu``, ``normal_weight`` (float64[n]): centre of the normal factor; its weight 1 / variance.
+    ``slope`` (float64[n]): slope, at the mode, of the function whose zero is the mode (:func:`mode`).
+    ``shrink`` (float64[n]): common factor of the forces of a player's logistic factors; see :class:`.beliefs.History`.
     """
 
     normal_mu: Floats
@@ -122,10 +117,7 @@ def absorb_rows(begin, end, per_round, rounds, history_len, claimed, prior, stor
     the maximum number of logistic factors, or 0: then a factor is merged into the normal one when its weight is below
     the rounding of the total.
 
-    Returns
-    -------
-    int
-        -1, or the first index without a mode.
+    Returns int: -1, or the first index without a mode.
     """
     player, mu, capacity = rounds.player, store.mu, history.capacity
     start, length, pool = history.start, history.length, history.pool
@@ -224,10 +216,7 @@ def _clear(row, history):
 def _push(row, p, beta, history_len, deviation, factors, history):
     """Append a factor, after merging the oldest ones that are due into the normal one by weight.
 
-    Returns
-    -------
-    bool
-        Whether a merge may have moved the mode.
+    Returns bool: whether a merge may have moved the mode.
     """
     normal_mu, normal_weight, _, shrink = factors
     start, length, capacity, pool, _ = history

@@ -45,10 +45,7 @@ def absorb_rows(
     maximum number of factors including the normal one, or 0: then a factor is merged when its pull equals that of a
     normal one.
 
-    Returns
-    -------
-    int
-        -1, or the first index without a mode.
+    Returns int: -1, or the first index without a mode.
     """
     normal_mu, normal_weight, slope = queue
     start, length, capacity, pool, _ = history

@@ -72,17 +72,11 @@ class Members(NamedTuple):
 def describe_teams(start, stop, teams, best, apart, members, laws):
     """Write the laws of teams ``start`` to ``stop - 1``, and the weight of each of their members.
 
-    Parameters
-    ----------
-    teams : Ragged
-        The shares of each team's members.
-    best
-        The weights come from the members' skills, not from the shares.
-    apart
-        Each member has a noise of its own.
-    members : Members
-    laws : TeamLaws
-        Written. A team of one has the law of its member, to the bit.
+    ``teams``: the shares of each team's members.
+    ``best``: the weights come from the members' skills, not from the shares.
+    ``apart``: each member has a noise of its own.
+    ``members``.
+    ``laws``: written. A team of one has the law of its member, to the bit.
     """
     mu, sigma, beta = members
     for t in range(start, stop):

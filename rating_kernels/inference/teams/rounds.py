@@ -22,18 +22,11 @@ from .members import Members, credit_members, describe_teams, sum_members
 def rate_team_round(system: System, params: Any, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
     """All four steps for one round of teams, from those that the system has for players.
 
-    Parameters
-    ----------
-    system
-        ``summarise`` and ``perform`` see one row a team, ``prior`` and ``absorb`` one row a member. ``absorb`` reads
-        each member's noise from ``prior.beta``.
-    params
-        Have the fields ``team``, ``team_noise`` and ``credit``.
-
-    Raises
-    ------
-    ConvergenceError
-        A team has no performance, or a member no rating; has the row of the member, of a team the first one.
+    ``system``: ``summarise`` and ``perform`` see one row a team, ``prior`` and ``absorb`` one row a member. ``absorb``
+    reads each member's noise from ``prior.beta``.
+    ``params``: have the fields ``team``, ``team_noise`` and ``credit``.
+    Raises ConvergenceError: a team has no performance, or a member no rating; has the row of the member, of a team the
+    first one.
     """
     assert round.teams is not None
     n, teams, (best, apart, own), prior = round.n_rows, round.teams, team_rules(params), outcome.prior

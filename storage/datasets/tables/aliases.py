@@ -53,10 +53,7 @@ def turning_point(aliases: Mapping[str, Alias], handle: str) -> tuple[int, str, 
 def check_alias(aliases: Mapping[str, Alias], old: str, alias: Alias) -> None:
     """Refuse an alias that cannot be resolved.
 
-    Raises
-    ------
-    ValueError
-        Both names are the same, or the alias closes a cycle in which an alias has no time.
+    Raises ValueError: both names are the same, or the alias closes a cycle in which an alias has no time.
     """
     if old == alias.new:
         raise ValueError(f"an alias needs two names, got {old!r} twice")

@@ -15,10 +15,7 @@ from ...leases.roots import read_root
 def read_attributes(lake: Lake, dataset: str) -> pa.Table:
     """The attributes of a data set's players; see ``schemas.ATTRIBUTES``. Empty if there are none.
 
-    Raises
-    ------
-    DamagedError, FormatError
-        The file cannot be read; names the remedy.
+    Raises DamagedError, FormatError: the file cannot be read; names the remedy.
     """
     path = layout.attributes_file(dataset)
     try:

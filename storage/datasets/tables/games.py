@@ -37,15 +37,10 @@ _NO_ADVANTAGES: Floats = np.empty(0)
 class Games:
     """Facts of games in order, one entry a game.
 
-    Attributes
-    ----------
-    time_seconds : int64[m]
-        UTC since the epoch.
-    weight : float64[m]
-        How much each game counts, > 0.
-    advantage : float64[m] or float64[0]
-        Rating points by which a game favours its first player: the ``player`` of a :class:`Period`, the first row of
-        standings. Empty: no game has an advantage.
+    ``time_seconds`` (int64[m]): UTC since the epoch.
+    ``weight`` (float64[m]): how much each game counts, > 0.
+    ``advantage`` (float64[m] or float64[0]): rating points by which a game favours its first player: the ``player`` of
+    a :class:`Period`, the first row of standings. Empty: no game has an advantage.
     """
 
     time_seconds: Longs
@@ -84,18 +79,11 @@ class Games:
 class Period:
     """The games of one period, in order of time. Its values are not checked here.
 
-    Attributes
-    ----------
-    contest_id : str
-        Name of the period, unique in its data set; also its title.
-    handles : pa.StringArray
-        The players, each once, no nulls.
-    player, opponent : int32[m]
-        The first and the second player of each game, as positions in ``handles``.
-    score : float64[m]
-        Score of ``player``: 1, 0.5 or 0; ``opponent`` has the rest.
-    games : Games
-        Times, which do not decrease, weights, and advantages of ``player``.
+    ``contest_id``: name of the period, unique in its data set; also its title.
+    ``handles``: the players, each once, no nulls.
+    ``player``, ``opponent`` (int32[m]): the first and the second player of each game, as positions in ``handles``.
+    ``score`` (float64[m]): score of ``player``: 1, 0.5 or 0; ``opponent`` has the rest.
+    ``games``: times, which do not decrease, weights, and advantages of ``player``.
     """
 
     contest_id: str
@@ -143,14 +131,9 @@ def rows_of_games(player: Ints, opponent: Ints, score: Floats) -> tuple[Ints, In
 def digest_of_games(contest_id: str, handles: pa.StringArray, player: Ints, lo: Ints, games: Games) -> str:
     """32 hex digits of all that ratings of a period depend on: its name, and the games in order.
 
-    Parameters
-    ----------
-    handles
-        Of the players, by the numbers in ``player``; the numbers themselves do not matter.
-    player, lo
-        Two rows a game, see :func:`rows_of_games`.
-    games
-        Their facts; advantages are those of the first row of each game.
+    ``handles``: of the players, by the numbers in ``player``; the numbers themselves do not matter.
+    ``player``, ``lo``: two rows a game, see :func:`rows_of_games`.
+    ``games``: their facts; advantages are those of the first row of each game.
     """
     numbered = pa.array(player).dictionary_encode()  # by first appearance
     names, place = handles.take(numbered.dictionary), numbered.indices.to_numpy()

@@ -17,10 +17,8 @@ _PART_PLAYERS = 1 << 16
 def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int) -> pa.StringArray:
     """Handle of each of the ``n_players`` in the parts ``files``.
 
-    Raises
-    ------
-    MissingError, DamagedError
-        A part is missing, or the parts do not hold the players 0, 1, 2, ...; names the part.
+    Raises MissingError, DamagedError: a part is missing, or the parts do not hold the players 0, 1, 2, ...; names the
+    part.
     """
     parts = []
     start = 0

@@ -35,10 +35,7 @@ def read_contests(lake: Lake, dataset: str, columns: list[str] | None = None) ->
 
     The table has the metadata of the root; it is None if there is no data set.
 
-    Raises
-    ------
-    DamagedError
-        A shard is missing, or is not the one that the root names.
+    Raises DamagedError: a shard is missing, or is not the one that the root names.
     """
     path = layout.contests_file(dataset)
     data, version = read_root(lake, path)
@@ -72,21 +69,11 @@ def write_shards(
 ) -> tuple[pa.Table, dict[str, str]]:
     """Cut a table of contests, and write the shards that do not exist yet.
 
-    Parameters
-    ----------
-    before
-        The table as read by :func:`read_contests`; its shards are used again where they hold the same contests.
-    epoch
-        That of the data set, see ``ranklake.storage.leases.roots``.
-    write
-        Writes a file, given its path and bytes.
-
-    Returns
-    -------
-    pa.Table
-        The contests of the root.
-    dict of str to str
-        Metadata of the root that name the shards; empty if there are none.
+    ``before``: the table as read by :func:`read_contests`; its shards are used again where they hold the same contests.
+    ``epoch``: that of the data set, see ``ranklake.storage.leases.roots``.
+    ``write``: writes a file, given its path and bytes.
+    Returns pa.Table: the contests of the root.
+    Returns dict of str to str: metadata of the root that name the shards; empty if there are none.
     """
     ends = list(_ends(contests))
     existing = {} if before is None else dict(_existing(before))

@@ -121,10 +121,7 @@ def concatenate_ranges(starts: Longs, sizes: Longs) -> Longs:
 class StoredStandings:
     """The standings files behind a table of contests.
 
-    Parameters
-    ----------
-    contests
-        In rated order; see ``schemas.CONTESTS``.
+    ``contests``: in rated order; see ``schemas.CONTESTS``.
     """
 
     kind = "standings"
@@ -146,10 +143,7 @@ class StoredStandings:
     def parts(self, start: int = 0, stop: int | None = None) -> Iterator[StandingsPart]:
         """Standings of the contests from ``start`` to ``stop``, in rated order, many contests at a time.
 
-        Raises
-        ------
-        MissingError, DamagedError
-            A standings file is missing, or does not hold its contests.
+        Raises MissingError, DamagedError: a standings file is missing, or does not hold its contests.
         """
         start, stop, _ = slice(start, stop).indices(len(self._file))
         if start >= stop:

@@ -17,12 +17,9 @@ Mask = npt.NDArray[np.bool_]
 class Teams:
     """The team of each participation; None instead of an object if there are no teams.
 
-    Attributes
-    ----------
-    name : pa.StringArray
-        Null for a participant without a team. In a contest, the rows with one name are adjacent.
-    share : float64[n]
-        Share of the member in its team, > 0; 1 for all members if none is given. Only ratios in a team matter.
+    ``name``: null for a participant without a team. In a contest, the rows with one name are adjacent.
+    ``share`` (float64[n]): share of the member in its team, > 0; 1 for all members if none is given. Only ratios in a
+    team matter.
     """
 
     name: pa.StringArray
@@ -67,10 +64,7 @@ class Teams:
     def opens(self, offsets: npt.NDArray[np.int64]) -> Mask:
         """Mask of the first row of each team; a participant without a team is a team of one.
 
-        Parameters
-        ----------
-        offsets
-            First row of each contest, then the number of rows.
+        ``offsets``: first row of each contest, then the number of rows.
         """
         codes = pc.fill_null(self.name.dictionary_encode().indices, -1).to_numpy(zero_copy_only=False)
         opens = np.ones(len(codes), np.bool_)

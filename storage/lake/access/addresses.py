@@ -16,10 +16,7 @@ _DRIVE = re.compile("[A-Za-z]:")
 def check_address(url: str) -> None:
     """Refuse an address that names no folder, or that fsspec would read as a folder in the working folder.
 
-    Raises
-    ------
-    AddressError
-        Names the address and its fault.
+    Raises AddressError: names the address and its fault.
     """
     if not url.strip():
         raise AddressError(f"the address of the lake is empty, got {url!r}; {ADDRESS_FORMS}")

@@ -61,10 +61,7 @@ def unconditional(filesystem: fsspec.AbstractFileSystem, url: str, problem: str,
 def _is_carried_out(act: Callable[[], object]) -> bool:
     """Whether a request succeeds that must be refused.
 
-    Raises
-    ------
-    Exception
-        It failed for another reason: nothing is known.
+    Raises Exception: it failed for another reason: nothing is known.
     """
     try:
         act()

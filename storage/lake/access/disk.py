@@ -57,19 +57,10 @@ log = logging.getLogger("ranklake.lake")
 class Disk:
     """The files of one lake, by their full path.
 
-    Parameters
-    ----------
-    url
-        Address of the lake, for messages.
-    root
-        Its folder.
-
-    Attributes
-    ----------
-    hard_links : bool
-        Whether the file system has hard links, as far as is known.
-    unflushed : Unflushed
-        The files and folders that are written and not flushed.
+    ``url``: address of the lake, for messages.
+    ``root``: its folder.
+    ``hard_links``: whether the file system has hard links, as far as is known.
+    ``unflushed``: the files and folders that are written and not flushed.
     """
 
     def __init__(self, url: str, root: str) -> None:
@@ -83,10 +74,7 @@ class Disk:
         The temporary file is in the folder ``fence``; without one, beside the file. It is flushed before the rename if
         it replaces a file; otherwise by the next commit.
 
-        Raises
-        ------
-        FencedError
-            The folder ``fence`` is gone.
+        Raises FencedError: the folder ``fence`` is gone.
         """
         temporary = _temporary(fence or full.rpartition("/")[0])
         flushed = os.path.lexists(full)
@@ -105,12 +93,8 @@ class Disk:
 
         The wait for the disk is as long for many files as for one.
 
-        Raises
-        ------
-        FencedError
-            The folder ``fence`` is gone.
-        FileNotFoundError
-            The folder of a file does not exist, or a file written before is gone.
+        Raises FencedError: the folder ``fence`` is gone.
+        Raises FileNotFoundError: the folder of a file does not exist, or a file written before is gone.
         """
         self.unflushed.flush()
         aside = {full: _temporary(fence or full.rpartition("/")[0]) for full in files}
@@ -132,12 +116,8 @@ class Disk:
     def remove(self, full: str, fence: str) -> None:
         """Remove a file or a folder in one step: a rename into the folder ``fence``, where it is deleted.
 
-        Raises
-        ------
-        FencedError
-            The folder ``fence`` is gone.
-        FileNotFoundError
-            There is no such file or folder.
+        Raises FencedError: the folder ``fence`` is gone.
+        Raises FileNotFoundError: there is no such file or folder.
         """
         taken = _temporary(fence)
         with _fenced(fence, full):

@@ -12,16 +12,9 @@ def check_folder(lake: Lake, folder: str) -> None:
 
     An existing folder with exactly this name is accepted: lakes made before this rule stay usable.
 
-    Parameters
-    ----------
-    folder
-        The folder of a data set, run or search, inside the lake.
-
-    Raises
-    ------
-    NameRefusedError
-        The name differs from an existing one only in case, which is one folder for Windows and macOS; or Windows
-        reserves it.
+    ``folder``: the folder of a data set, run or search, inside the lake.
+    Raises NameRefusedError: the name differs from an existing one only in case, which is one folder for Windows and
+    macOS; or Windows reserves it.
     """
     parent, _, name = folder.rpartition("/")
     names = lake.list(parent)

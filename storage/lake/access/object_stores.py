@@ -57,12 +57,8 @@ class _Memory(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
 def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     """The file system behind an address, and the path in it.
 
-    Raises
-    ------
-    LakeError
-        The package for such addresses is not installed.
-    AddressError
-        It cannot be the address of a lake.
+    Raises LakeError: the package for such addresses is not installed.
+    Raises AddressError: it cannot be the address of a lake.
     """
     check_address(url)
     protocol = get_protocol(url)
@@ -129,10 +125,8 @@ class Conditional:
     def replace(self, full: str, data: bytes, version: str) -> str:
         """Replace that version of an object, or create the object if ``version`` is empty; returns the new version.
 
-        Raises
-        ------
-        OSError
-            The object is of another version, or the request failed. A failed request may have succeeded in the store.
+        Raises OSError: the object is of another version, or the request failed. A failed request may have succeeded in
+        the store.
         """
         how = {"IfMatch": version} if version else {"mode": "create"}
         response = self._filesystem.pipe_file(full, data, **how)
@@ -167,10 +161,7 @@ def status_of(error: Exception) -> int:
 def lake_errors(action: str, path: str, bucket: str = "", disk: str = "") -> Iterator[None]:
     """Raise errors of the file system as errors of the lake, with the path inside it.
 
-    Parameters
-    ----------
-    disk
-        A path on the disk of the lake, for the free space in messages; empty for object stores.
+    ``disk``: a path on the disk of the lake, for the free space in messages; empty for object stores.
     """
     try:
         yield

@@ -30,12 +30,8 @@ _LOCK = Lock()  # one for all: a lake can be pickled
 class Unflushed:
     """The unflushed files and folders below one folder, by full path; of one process, any thread.
 
-    Parameters
-    ----------
-    root
-        The folder of the lake.
-    flush
-        Flushes a file, or with True the names in a folder.
+    ``root``: the folder of the lake.
+    ``flush``: flushes a file, or with True the names in a folder.
     """
 
     def __init__(self, root: str, flush: Callable[[str, bool], None]) -> None:
@@ -72,10 +68,7 @@ class Unflushed:
     def flush(self) -> None:
         """Flush all that was noted, files first.
 
-        Raises
-        ------
-        FileNotFoundError
-            A file is gone that was not forgotten.
+        Raises FileNotFoundError: a file is gone that was not forgotten.
         """
         with _LOCK:
             files, folders, new = self._files, self._folders, self._new
