@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from email.utils import parsedate_to_datetime
 from importlib.metadata import PackageNotFoundError, version
-from urllib.parse import urljoin, urlsplit
+from ipaddress import ip_address
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exponential_jitter
@@ -13,10 +14,10 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_exp
 from ..common.text import count, quoted
 from ..sources.base import SourceError
 from ..sources.sites.documents import Response
-from .addresses import is_loopback, same_host, split_url
+from .bounded import ExchangeError
 from .pace import Clock, Pace
 from .redaction import Secret
-from .transport import ExchangeError, Part, Transport, TransportResponse
+from .transport import Part, Transport, TransportResponse
 
 ATTEMPTS = 6  # about a minute of back-off in all; longer faults are left to the next run
 LONGEST_WAIT = 300.0  # seconds; a longer pause is left to the next run
@@ -28,6 +29,7 @@ MAX_VALIDATOR = 512  # characters of an ETag or Last-Modified; longer ones would
 TIMEOUT = httpx.Timeout(60.0, connect=20.0)
 TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class _TransientError(Exception):
@@ -41,8 +43,6 @@ class _TransientError(Exception):
 class Client:
     """Requests documents of one site, one at a time.
 
-    ``source``: name of the site, for messages.
-    ``base_url``: address that paths are relative to.
     ``interval_seconds``: minimum time between the starts of two requests to the same host.
     ``token``: bearer token for the host of ``base_url`` only. It is never stored: a response that repeats it is an
     error, and so is plain HTTP to another machine.
@@ -180,7 +180,7 @@ class Client:
         if left <= 0:
             raise _TransientError(f"no whole response within {DOCUMENT_SECONDS:.4g} s")
         try:
-            response = self._http.get(url, headers, min(MAX_SECONDS, left), part)
+            response = self._http.request("GET", url, headers, min(MAX_SECONDS, left), part)
         except ExchangeError as error:
             if error.transient and self.clock.monotonic() >= end - 0.01:
                 raise _TransientError(f"no whole response within {DOCUMENT_SECONDS:.4g} s") from error
@@ -225,6 +225,33 @@ _BACK_OFF = wait_exponential_jitter(initial=1.0, max=60.0, jitter=2.0)
 def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome is not None else None
     return max(_BACK_OFF(state), error.retry_after if isinstance(error, _TransientError) else 0.0)
+
+
+def split_url(url: str) -> SplitResult | None:
+    """The parts of an http or https address; None for any other text."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts if parts.scheme in _DEFAULT_PORTS and parts.hostname else None
+
+
+def same_host(url: str, other: str) -> bool:
+    """Whether ``other`` has the host of ``url`` and the same port, or upgrades it from http to https."""
+    a, b = split_url(url), split_url(other)
+    if a is None or b is None or a.hostname != b.hostname or b.username is not None:
+        return False
+    ports = [(parts.scheme, parts.port or _DEFAULT_PORTS[parts.scheme]) for parts in (a, b)]
+    return ports[0] == ports[1] or ports == [("http", 80), ("https", 443)]
+
+
+def is_loopback(hostname: str) -> bool:
+    """Whether a host name or IP address is that of this machine."""
+    try:
+        return ip_address(hostname).is_loopback
+    except ValueError:
+        return hostname == "localhost" or hostname.endswith(".localhost")
 
 
 def _user_agent(contact: str) -> str:

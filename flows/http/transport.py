@@ -15,25 +15,13 @@ import httpcore
 import httpx
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from .bounded import ByteLimitError, CountedBackend
-from .decoding import ACCEPTED, BodyTooLongError, CodingError, Decoder, DecoderError
+from .bounded import ACCEPTED, CountedBackend, Decoder, ExchangeError
 
 KEEP_ALIVE_SECONDS = 5.0
 BEGINNING_BYTES = 1 << 16  # of a body that is only shown in a message
 FRAMING_BYTES = 1 << 20  # headers and the like; beside twice the longest body, for chunks of a few bytes
 
 Part = Literal["whole", "beginning", "none"]
-
-
-class ExchangeError(Exception):
-    """There is no usable response.
-
-    ``transient``: whether another attempt may succeed.
-    """
-
-    def __init__(self, rule: str, *, transient: bool) -> None:
-        super().__init__(rule)
-        self.transient = transient
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +36,8 @@ class TransportResponse:
 class Transport:
     """Connections to sites, direct or through the proxies of the environment.
 
-    ``headers``: sent with every request.
-    ``max_bytes``: limit of a decoded body.
-    ``timeout``: to connect, and of each read and write.
-    ``monotonic``: a monotonic clock for deadlines, seconds.
+    Every request has the ``headers``; ``max_bytes`` limits a decoded body, ``timeout`` each read and write, and the
+    connection; ``monotonic`` is a clock for deadlines, seconds.
     """
 
     def __init__(
@@ -73,12 +59,6 @@ class Transport:
         self._pools.clear()
         self._loop.close()
 
-    def get(
-        self, url: str, headers: Mapping[str, str], seconds: float, part: Callable[[int], Part]
-    ) -> TransportResponse:
-        """Send a GET request; see :meth:`request`."""
-        return self.request("GET", url, headers, seconds, part)
-
     def request(
         self,
         method: Literal["GET", "POST"],
@@ -88,11 +68,10 @@ class Transport:
         part: Callable[[int], Part],
         content: bytes | None = None,
     ) -> TransportResponse:
-        """Send a request, and return the response.
+        """The response to a request with the body ``content``.
 
         ``seconds``: time for the whole exchange, from the connection to the last byte.
         ``part``: the part of the body to read, by status. The connection is closed if the rest is not read.
-        ``content``: body of the request.
         Raises ExchangeError: there is no response, it takes too long, is too long, or has a coding that was not
         offered.
         """
@@ -109,7 +88,7 @@ class Transport:
         request = httpcore.Request(
             method, target, headers=encoded, content=content, extensions={"timeout": self._timeout.as_dict()}
         )
-        with self._exchange_errors():
+        with _exchange_errors():
             if self._portal is None:
                 self._portal = self._loop.enter_context(start_blocking_portal())
             exchange = self._portal.start_task_soon(self._exchange, self._pool(to), request, seconds, part)
@@ -121,7 +100,7 @@ class Transport:
     async def _exchange(
         self, pool: httpcore.AsyncConnectionPool, request: httpcore.Request, seconds: float, part: Callable[[int], Part]
     ) -> TransportResponse:
-        self._network.start(2 * self._max_bytes + FRAMING_BYTES)
+        self._network.start(self._max_bytes, FRAMING_BYTES)
         end = self._monotonic() + seconds
         try:
             # A read timeout bounds one read. A site that sends one byte before each could prolong a response for ever:
@@ -148,42 +127,15 @@ class Transport:
             headers[name] = f"{headers[name]}, {_text(value)}" if name in headers else _text(value)
         if part == "none":
             return TransportResponse(response.status, headers, b"")
-        length = headers.get("content-length", "")
-        if part == "whole" and length.isascii() and length.isdigit() and int(length) > self._max_bytes:
-            raise BodyTooLongError  # before a byte of it is read
         decoder = Decoder(headers.get("content-encoding", ""), self._max_bytes)
+        length = headers.get("content-length", "")
+        if part == "whole" and length.isascii() and length.isdigit():
+            decoder.check_length(int(length))  # before a byte of it is read
         async for piece in response.aiter_stream():
             decoder.feed(piece)
-            if part == "beginning" and decoder.n_bytes >= BEGINNING_BYTES:
-                return TransportResponse(response.status, headers, decoder.beginning(BEGINNING_BYTES))
+            if part == "beginning" and len(decoder.decoded) >= BEGINNING_BYTES:
+                return TransportResponse(response.status, headers, bytes(decoder.decoded[:BEGINNING_BYTES]))
         return TransportResponse(response.status, headers, decoder.body())
-
-    @contextmanager
-    def _exchange_errors(self) -> Iterator[None]:
-        """Turn the errors of an exchange into :class:`ExchangeError`."""
-        longest = f"{self._max_bytes:,} bytes"
-        try:
-            yield
-        except httpcore.TimeoutException as error:
-            raise ExchangeError(f"no response ({_error_text(error)})", transient=True) from error
-        except httpcore.RemoteProtocolError as error:
-            if "too long" in str(error):  # h11's only message for a head or trailers beyond its limit
-                raise ExchangeError("the response has headers of more than 100 kB", transient=False) from None
-            raise ExchangeError(f"no response ({_error_text(error)})", transient=True) from error
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
-            raise ExchangeError(f"no response ({_error_text(error)})", transient=True) from error
-        except DecoderError as error:
-            raise ExchangeError(f"no response ({error})", transient=True) from None
-        except BodyTooLongError:
-            raise ExchangeError(f"the response is longer than {longest}", transient=False) from None
-        except ByteLimitError:
-            rule = f"the response takes more than twice the {longest} of the longest body to send"
-            raise ExchangeError(rule, transient=False) from None
-        except CodingError as error:
-            rule = f"Content-Encoding is {str(error)[:60]!r}; one layer of gzip is accepted, and nothing else"
-            raise ExchangeError(rule, transient=False) from None
-        except (httpcore.UnsupportedProtocol, ImportError) as error:
-            raise ExchangeError(f"cannot send the request: {_error_text(error)}", transient=False) from None
 
     def _pool(self, to: httpx.URL) -> httpcore.AsyncConnectionPool:
         """The connections through the proxy for an address, or direct ones."""
@@ -196,6 +148,21 @@ class Transport:
                 network_backend=self._network,
             )
         return self._pools[address]
+
+
+@contextmanager
+def _exchange_errors() -> Iterator[None]:
+    """Turn the errors of the library into :class:`ExchangeError`."""
+    try:
+        yield
+    except httpcore.RemoteProtocolError as error:
+        if "too long" in str(error):  # h11's only message for a head or trailers beyond its limit
+            raise ExchangeError("the response has headers of more than 100 kB", transient=False) from None
+        raise ExchangeError(f"no response ({_error_text(error)})", transient=True) from error
+    except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
+        raise ExchangeError(f"no response ({_error_text(error)})", transient=True) from error
+    except (httpcore.UnsupportedProtocol, ImportError) as error:
+        raise ExchangeError(f"cannot send the request: {_error_text(error)}", transient=False) from None
 
 
 @cache

@@ -20,11 +20,11 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from ..common.text import quoted
 from ..common.times import utc
-from .addresses import split_url
-from .client import TRANSIENT_STATUSES
+from .bounded import ExchangeError
+from .client import TRANSIENT_STATUSES, split_url
 from .pace import Clock
 from .redaction import Secret
-from .transport import ExchangeError, Transport
+from .transport import Transport
 
 SECRET = "RANKLAKE_WEBHOOK_SECRET"  # environment variable
 ATTEMPTS = 4

@@ -14,8 +14,7 @@ from helpers.sockets import NoSleep, raw_serving
 
 from ranklake.flows.http import client as module
 from ranklake.flows.http import transport
-from ranklake.flows.http.addresses import same_host
-from ranklake.flows.http.client import ATTEMPTS, Client
+from ranklake.flows.http.client import ATTEMPTS, Client, same_host
 from ranklake.flows.http.pace import Pace
 from ranklake.flows.http.redaction import Secret
 from ranklake.flows.sources.base import SourceError
