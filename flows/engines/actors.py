@@ -4,40 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from .environment import environment
-from .limits import ClusterLimits
 from .protocols import EngineError, RemoteCall, WorkersLostError
 from .relay import Chunk, Outbox, Relay, cut, nbytes, needs_relay, size, tree
 from .serialization import Frame, Frames, deserialize, embed, serialize
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from .cluster import Cluster
 
 ROW_SECONDS = 1e-4  # added to the timeout for each row
 INLINE_ROWS = 20_000  # fewer rows take at most 10 ms: the worker computes them on its event loop, without a thread
-
-
-class ClusterHandle(Protocol):
-    """The methods of a cluster that its actor groups call."""
-
-    address: str
-    limits: ClusterLimits
-    closed: bool
-
-    def sync(self, call: Callable[[], Awaitable[T]], seconds: float) -> T:
-        """Run a coroutine on the client's event loop; returns its result."""
-
-    def release(self, addresses: Sequence[str]) -> None:
-        """Subtract a group from the count of these workers."""
-
-    def penalise(self, address: str) -> None:
-        """Record the loss of this worker: groups that do not need all workers prefer others."""
-
-    def exclude(self, address: str) -> None:
-        """Start no more actors on this worker, as it ran out of memory."""
 
 
 class WorkerActor:
@@ -105,31 +85,21 @@ class DaskActorGroup:
     """
 
     def __init__(
-        self, cluster: ClusterHandle, actors: Mapping[str, Any], addresses: Sequence[str], left_out: Mapping[str, str]
+        self, cluster: Cluster, actors: Mapping[str, Any], addresses: Sequence[str], left_out: Mapping[str, str]
     ) -> None:
         self._cluster, self._actors, self._sequence = cluster, dict(actors), 0
-        self._asked_for = addresses
-        self.left_out = left_out
+        self._asked_for, self.left_out = addresses, left_out
+        self.addresses, self.size = list(actors), len(actors)
         self._roots = list(actors)  # the workers that receive from the driver what is relayed
         self.traffic: Counter[tuple[str, str]] = Counter()
 
-    @property
-    def size(self) -> int:
-        return len(self._actors)
-
-    @property
-    def addresses(self) -> list[str]:
-        return list(self._actors)
-
     def connect_relays(self, seconds: float) -> None:
         """Have the workers test their connections to each other, and divide relayed messages accordingly."""
-        addresses = self.addresses
-        keys = [future.key for future, _ in self._actors.values()]
-        children = [{addresses[i]: keys[i] for i in below} for below in tree(len(addresses))]
+        keys = [(address, future.key) for address, (future, _) in self._actors.items()]
         reply_seconds = self._cluster.limits.reply_seconds
-        arguments = [(own, seconds, reply_seconds) for own in children]
+        arguments = [(dict(keys[below.start : below.stop]), seconds, reply_seconds) for below in tree(self.size)]
         unreached = self.call("relay_to", arguments, reply_seconds + seconds)
-        self._roots = [*addresses[:1], *chain.from_iterable(unreached)]
+        self._roots = [*self.addresses[:1], *chain.from_iterable(unreached)]
 
     def call_all(
         self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()

@@ -14,7 +14,6 @@ import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..common.cpus import available_cpus
@@ -100,13 +99,14 @@ class Cluster:
         with self._starting:
             self._reconnect()
             addresses = sorted(self._wait_for_workers(), key=lambda one: self._busy[one])
-            missing = self._missing(len(addresses))
+            left_out = dict.fromkeys(sorted(self._out_of_memory), "ran out of memory before")
+            if (missing := self._wanted - len(addresses)) > 0:  # of a cluster started here
+                left_out[f"{missing} of {count(self._wanted, 'worker')} of this machine"] = "not started in time"
             addresses = addresses[:max_workers]
             self._busy.update(addresses)
             self._wanted = 1
         actors, silent = self._submit_actors(addresses)
-        left_out = dict.fromkeys(sorted(self._out_of_memory), "ran out of memory before") | missing | silent
-        if left_out:
+        if left_out := left_out | silent:
             log.warning("workers of %s without a part of this work: %s", self.address, with_reasons(left_out))
         self._started = True
         group = DaskActorGroup(self, actors, addresses, left_out)
@@ -124,15 +124,19 @@ class Cluster:
         return group
 
     def release(self, addresses: Sequence[str]) -> None:
+        """Subtract a group from the count of these workers."""
         self._busy.subtract(addresses)
 
     def penalise(self, address: str) -> None:
+        """Record the loss of this worker: groups that do not need all workers prefer others."""
         self._busy[address] += PENALTY
 
     def exclude(self, address: str) -> None:
+        """Start no more actors on this worker, as it ran out of memory."""
         self._out_of_memory.add(address)
 
     def sync(self, call: Callable[[], Awaitable[T]], seconds: float) -> T:
+        """Run a coroutine on the client's event loop; returns its result."""
         result: T = self._client.sync(call, callback_timeout=seconds)
         return result
 
@@ -149,9 +153,8 @@ class Cluster:
 
     def _connect(self) -> None:
         self._disconnect()
-        self._client = connect(
-            self.address, self.limits.connect_seconds, self._security, direct_to_workers=True, name="ranklake"
-        )
+        seconds = self.limits.connect_seconds
+        self._client = connect(self.address, seconds, self._security, direct_to_workers=True, name="ranklake")
 
     def _disconnect(self) -> None:
         client, self._client = self._client, None
@@ -179,12 +182,6 @@ class Cluster:
                     f"`dask worker {self.address} --nthreads 1`"
                 )
             time.sleep(0.05)
-
-    def _missing(self, came: int) -> dict[str, str]:
-        """Workers of a cluster started here that have not come, with the reason."""
-        if came >= self._wanted:
-            return {}
-        return {f"{self._wanted - came} of {count(self._wanted, 'worker')} of this machine": "not started in time"}
 
     def _submit_actors(self, addresses: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
         """Start an actor on each worker that answers; returns these, and the other workers with the reasons."""
@@ -222,9 +219,7 @@ class Cluster:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         self.closed = True
         try:
             self._disconnect()

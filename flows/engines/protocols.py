@@ -1,9 +1,8 @@
-"""Protocols of engines: local engines map ranges; distributed engines hold state in actors and call them."""
+"""What engines have in common, and what a distributed engine does: it holds state in actors and calls them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
 from .limits import ClusterLimits
@@ -35,31 +34,14 @@ class Engine(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-@runtime_checkable
-class LocalEngine(Engine, Protocol):
-    """Workers that share the memory of this process."""
-
-    def map(self, work: Work, n: int, *filled: Any) -> None:
-        """Call ``work(start, stop)`` for ranges that together cover ``range(n)``; return when all have ended.
-
-        The first exception raised by a range is raised here, after the others have ended.
-        """
+    def __exit__(self, *ended: object) -> None: ...
 
 
 @runtime_checkable
 class DistributedEngine(Engine, Protocol):
-    """Workers in other processes, each with a state of its own.
+    """Workers in other processes, each with a state of its own."""
 
-    ``limits``.
-    """
-
-    @property
-    def limits(self) -> ClusterLimits: ...
+    limits: ClusterLimits
 
     def describe(self) -> str:
         """A text with the address and the number of workers."""
@@ -78,19 +60,13 @@ class DistributedEngine(Engine, Protocol):
 class ActorGroup(Protocol):
     """The actors of one :meth:`DistributedEngine.start_actors`, one on each worker.
 
-    ``size``.
     ``addresses``: the worker of each actor, as messages name it.
     ``left_out``: workers on which no actor was started, each with the reason.
     """
 
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def addresses(self) -> list[str]: ...
-
-    @property
-    def left_out(self) -> Mapping[str, str]: ...
+    size: int
+    addresses: list[str]
+    left_out: Mapping[str, str]
 
     def call_all(
         self, calls: Sequence[Sequence[RemoteCall]], rows: int = 0, to_all: Sequence[RemoteCall] = ()

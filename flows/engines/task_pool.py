@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from ..common.cpus import available_cpus
@@ -23,9 +22,7 @@ class TaskPool(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *ended: object) -> None: ...
 
 
 def open_task_pool(workers: int | None = None, scheduler: str | None = None) -> TaskPool:
@@ -58,9 +55,7 @@ class _Threads:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
 
@@ -96,7 +91,5 @@ class _Cluster:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         disconnect(self._client)

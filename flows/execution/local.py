@@ -1,30 +1,44 @@
-"""The rater whose beliefs are held by this process."""
+"""The rater whose beliefs are held by this process, and the choice between it and that of a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 
-from ..engines.protocols import LocalEngine
-from .rater import BeliefColumns, HandOver
+from ..engines.protocols import DistributedEngine, Engine
+from ..engines.threads import Threads
+from .rater import BeliefColumns, HandOver, Rater
 from .rounds import rate_rounds
 
 T = TypeVar("T")
 
 
+def open_rater(system: System, params: Any, n_players: int, engine: Engine) -> Rater:
+    """A rater of newcomers.
+
+    Raises EngineError: as :meth:`.engines.protocols.DistributedEngine.start_actors`.
+    """
+    if isinstance(engine, Threads):
+        return LocalRater(system, params, n_players, engine)
+    from .partitioned import PartitionedRater
+
+    assert isinstance(engine, DistributedEngine)
+    return PartitionedRater(system, params, n_players, engine)
+
+
 class LocalRater:
     """A rater whose beliefs are a store in this process."""
 
-    def __init__(self, system: System, params: Any, n_players: int, engine: LocalEngine) -> None:
+    def __init__(self, system: System, params: Any, n_players: int, engine: Threads) -> None:
         self._system, self._params, self._engine = system, params, engine
         self._beliefs: Beliefs = system.newcomers(params, n_players)
         self.phases: dict[str, tuple[float, int]] = {}
         self.workers: list[str] = []
-        self.left_out: dict[str, str] = {}
+        self.left_out: Mapping[str, str] = {}
 
     def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
         for rounds in batches:

@@ -1,4 +1,4 @@
-"""What holds the beliefs of a run and rates its rounds: this process, or the workers of a cluster."""
+"""What holds the beliefs of a run and rates its rounds: this process, or the workers of a cluster. Its columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.rating_kernels import Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Column
 from ranklake.rating_kernels.core.ragged import Ragged
 
@@ -26,14 +26,9 @@ class Rater(Protocol):
     ``left_out``: workers that were asked to hold some and do not, each with the reason.
     """
 
-    @property
-    def workers(self) -> list[str]: ...
-
-    @property
-    def left_out(self) -> Mapping[str, str]: ...
-
-    @property
-    def phases(self) -> Mapping[str, tuple[float, int]]: ...
+    workers: list[str]
+    left_out: Mapping[str, str]
+    phases: dict[str, tuple[float, int]]
 
     def rate_batches(self, batches: Iterable[Rounds]) -> Iterator[Outcome]:
         """Rate batches of rounds, the next of the history; yields the outcome of each.
@@ -61,3 +56,21 @@ class Rater(Protocol):
 
     def close(self) -> None:
         """Release the workers. The rater cannot be used afterwards."""
+
+
+def select_beliefs(system: System, params: Any, columns: BeliefColumns, rows: npt.NDArray[np.int64]) -> BeliefColumns:
+    """The beliefs in some rows of the columns; row -1, and any beyond the last, is a newcomer."""
+    known = (rows >= 0) & (rows < len(columns["mu"]))
+    if known.all():
+        return {
+            name: column.take(rows) if isinstance(column, Ragged) else column[rows] for name, column in columns.items()
+        }
+    selected = system.newcomers(params, len(rows)).columns()
+    at = rows[known]
+    for name, column in columns.items():
+        newcomers = selected[name]
+        if isinstance(column, Ragged) and isinstance(newcomers, Ragged):
+            selected[name] = newcomers.put(np.flatnonzero(known), column.take(at))
+        else:
+            newcomers[known] = column[at]  # type: ignore[index]
+    return selected

@@ -12,12 +12,12 @@ from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Map
 from ranklake.rating_kernels.core.standings import OUTSIDE
 
-from ..engines.protocols import LocalEngine
+from ..engines.threads import Threads
 from .outcomes import check_outcome
 from .waves import LEAST_GAMES, are_games, rate_waves
 
 
-def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: LocalEngine) -> Outcome:
+def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: Threads) -> Outcome:
     """Rate consecutive rounds in order; ``beliefs`` is written in place.
 
     Neighbouring small rounds share one kernel call. Many games of two are rated in waves (:mod:`.waves`) if the system

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +21,8 @@ from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoother, solve_performances
 from ranklake.rating_kernels.warm import SMOOTHING, warm_part
 
-from ..engines.protocols import ActorGroup, DistributedEngine, Engine, EngineError, LocalEngine, WorkersLostError
+from ..engines.protocols import ActorGroup, DistributedEngine, Engine, EngineError, WorkersLostError
+from ..engines.threads import Threads
 from .partition_worker import ActorState, writable
 
 RECOVERIES = 5  # of one sweep
@@ -49,12 +49,12 @@ def smooth_rounds(
     row).
     Raises EngineError: there are no workers, or they were lost too often.
     """
-    local = isinstance(engine, LocalEngine)
+    map = engine.map if isinstance(engine, Threads) else serial_map
     solving: AbstractContextManager[Any] = nullcontext()
     if isinstance(engine, DistributedEngine):
         solving = _Solver(params, rounds, engine)
     with solving as solve:
-        smoother = Smoother(params, rounds, n_players, engine.map if local else serial_map, solve)  # type: ignore[attr-defined]
+        smoother = Smoother(params, rounds, n_players, map, solve)
         if checkpoint is not None:
             smoother.restore(*checkpoint)
         try:
@@ -126,7 +126,5 @@ class _Solver:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *ended: object) -> None:
         self._close()

@@ -19,7 +19,7 @@ from ..common.arguments import check_names, checked
 from ..common.configuration.needed_times import check_to_come
 from ..common.configuration.settings import SystemName
 from ..common.times import parse_time
-from ..execution.selection import select_beliefs
+from ..execution.rater import select_beliefs
 from ..results.display import Display
 from ..results.groups import group_level
 from .beliefs import HasBeliefs, InitialBeliefs

@@ -23,8 +23,9 @@ from ..common.text import described
 from ..common.times import spelled
 from ..compilation.compile import compile_kernels
 from ..engines.factory import ENGINES, open_engine
-from ..engines.protocols import Engine, EngineError, LocalEngine, WorkersLostError
-from ..execution.factory import open_rater
+from ..engines.protocols import Engine, EngineError, WorkersLostError
+from ..engines.threads import Threads
+from ..execution.local import open_rater
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns, Rater
 from ..execution.rounds import check_teams
@@ -130,7 +131,7 @@ def rate_results(
         return _rate_in_order(rater, rounds, results.limits, skipping, start, named)
 
     with open_given_engine(engine, workers) as opened_engine:
-        if isinstance(opened_engine, LocalEngine):
+        if isinstance(opened_engine, Threads):
             compile_kernels(rating_system.name, np.diff(rounds.offsets))
         rated, columns = _with_recovery(rating_system, params, store, opened_engine, rate_all)
     for line in ignored_lines(rating_system, count_ignored(rating_system, rated[1]), IN_PYTHON):

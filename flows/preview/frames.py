@@ -19,7 +19,7 @@ from ..common.arguments import check_names, checked
 from ..common.configuration.needed_times import check_to_come
 from ..common.skipping import Skipping
 from ..common.times import parse_time
-from ..execution.selection import select_beliefs
+from ..execution.rater import select_beliefs
 from ..frames.beliefs import HasBeliefs, InitialBeliefs
 from ..frames.kinds import Frame, as_kind, open_frame
 from ..frames.notebook import warn_user

@@ -21,10 +21,9 @@ import numpy.typing as npt
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.rating_kernels.core.ragged import Ragged
 
-from ..engines.protocols import LocalEngine
-from ..execution.rater import BeliefColumns
+from ..engines.threads import Threads
+from ..execution.rater import BeliefColumns, select_beliefs
 from ..execution.rounds import rate_rounds
-from ..execution.selection import select_beliefs
 from ..results.display import Display
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +43,7 @@ def places_needed(
     outcome: Outcome,
     rows: Longs,
     goals: Floats,
-    engine: LocalEngine,
+    engine: Threads,
     exact: bool = False,
 ) -> Longs:
     """The worst place, from 1, after which each of some participants has a display rating; 0 if no place suffices.
@@ -69,7 +68,7 @@ def places_needed(
 
 
 def _by_rounds(
-    display: Display, beliefs: BeliefColumns, round: Rounds, rows: Longs, goals: Floats, engine: LocalEngine
+    display: Display, beliefs: BeliefColumns, round: Rounds, rows: Longs, goals: Floats, engine: Threads
 ) -> Longs:
     """Bisection by rating a round for each participant and step."""
     n, system, params = round.n_rows, display.system, display.params

@@ -17,12 +17,11 @@ from ranklake.storage.datasets.rating_limits import in_range
 
 from ..common.skipping import REASONS, Skipping, count_ignored, ignored_lines
 from ..compilation.compile import announce_compilation, compile_kernels
-from ..engines.protocols import LocalEngine
 from ..engines.serial import Serial
+from ..engines.threads import Threads
 from ..execution.outcomes import RoundError, named_error
-from ..execution.rater import BeliefColumns
+from ..execution.rater import BeliefColumns, select_beliefs
 from ..execution.rounds import check_teams, rate_rounds
-from ..execution.selection import select_beliefs
 from ..execution.team_laws import team_prior
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
@@ -91,7 +90,7 @@ class Preview:
 
 
 def preview_round(
-    rules: Rules, standings: Standings, beliefs: BeliefColumns, event: int, engine: LocalEngine | None = None
+    rules: Rules, standings: Standings, beliefs: BeliefColumns, event: int, engine: Threads | None = None
 ) -> Preview:
     """Rate a contest on copies of beliefs. A pure function: nothing is changed.
 
@@ -165,7 +164,7 @@ def _in_range(display: Display, standings: Standings, beliefs: BeliefColumns) ->
     return standings.select(rows), select_beliefs(display.system, display.params, beliefs, rows)
 
 
-def _rate(rules: Rules, standings: Standings, beliefs: BeliefColumns, round: Rounds, engine: LocalEngine) -> Outcome:
+def _rate(rules: Rules, standings: Standings, beliefs: BeliefColumns, round: Rounds, engine: Threads) -> Outcome:
     system, params = rules.display.system, rules.display.params
     store = system.newcomers(params, len(standings))
     store.restore(beliefs)

@@ -19,9 +19,8 @@ from ranklake.storage.names.search import Search
 
 from ..common.configuration.needed_times import check_to_come
 from ..common.skipping import Skipping
-from ..engines.protocols import LocalEngine
-from ..execution.rater import BeliefColumns
-from ..execution.selection import select_beliefs
+from ..engines.threads import Threads
+from ..execution.rater import BeliefColumns, select_beliefs
 from ..frames.run_state import RunState
 from ..results.display import Display
 from ..results.run_titles import titles_of
@@ -88,7 +87,7 @@ class RunPreview:
         latest = int(state.ends.max())
         return cls(run_name, rules, known, state.columns, aliases, names, state.n_events, state.last_time, latest)
 
-    def preview(self, standings: Standings, engine: LocalEngine | None = None) -> Preview:
+    def preview(self, standings: Standings, engine: Threads | None = None) -> Preview:
         """The contest as the next one of the run. A pure function, safe in several threads.
 
         ``standings``: names of the data set, old ones too; other players are newcomers. Without a time, the contest

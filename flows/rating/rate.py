@@ -22,7 +22,8 @@ from ..common.adapters import check_contests
 from ..common.configuration.needed_times import chosen_of
 from ..common.configuration.settings import check_simultaneous, find_system
 from ..compilation.compile import CompileCallback, announce, compile_everything, compile_kernels
-from ..engines.protocols import Engine, LocalEngine
+from ..engines.protocols import Engine
+from ..engines.threads import Threads
 from ..execution.rounds import check_team_rule
 from .chain import NUMERICS
 from .commits import commit_policy
@@ -108,7 +109,7 @@ def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on
 
     Workers on other machines compile their own kernels; workers on this machine use its cache.
     """
-    if isinstance(engine, LocalEngine):
+    if isinstance(engine, Threads):
         sizes = plan.sizes(dataset, plan.resumes_at, plan.n_rounds)
         return compile_kernels(config.system, sizes if dataset.kind != GAMES_KIND else [2], on_compile)
     return compile_everything(config.system, on_compile) if engine.on_this_machine else 0.0

@@ -21,7 +21,7 @@ from ..common.adapters import ContestFacts
 from ..common.configuration.settings import rates_simultaneously
 from ..common.skipping import Skipping
 from ..engines.protocols import Engine
-from ..execution.factory import open_rater
+from ..execution.local import open_rater
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import Rater
 from .commits.commit_policy import CommitPolicy

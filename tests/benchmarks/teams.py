@@ -8,7 +8,7 @@ import numpy as np
 from timing import Options, Result, best_of
 
 from ranklake.flows.engines.factory import open_engine
-from ranklake.flows.engines.protocols import LocalEngine
+from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds, System
 from ranklake.rating_kernels.core.ragged import Ragged
@@ -38,7 +38,7 @@ def teams(options: Options) -> Iterator[Result]:
                 yield Result("teams", text, of_more, targets=targets if judged else {}, figures=figures, case=case)
 
 
-def _seconds(system: System, rounds: Rounds, engine: LocalEngine, repeats: int) -> float:
+def _seconds(system: System, rounds: Rounds, engine: Threads, repeats: int) -> float:
     """Seconds of several passes from newcomers."""
     params, n_players = system.params(), int(rounds.player.max()) + 1
     return best_of(

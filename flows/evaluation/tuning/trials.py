@@ -21,7 +21,7 @@ from ...common.configuration.settings import build_params, find_system
 from ...common.skipping import ANY_SYSTEM, Skipping
 from ...engines.protocols import Engine
 from ...engines.serial import Serial
-from ...execution.factory import open_rater
+from ...execution.local import open_rater
 from ...execution.rounds import rate_rounds
 from ..entrants import Entrants
 from ..scores import RoundScores, is_better

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -121,11 +120,9 @@ class SegmentWriter:
         self._writer.submit(lambda: None).result()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         try:
-            if error is None:
+            if kind is None:
                 self.close()
             self._submit(self._commit)
             while self._waiting:  # commit the rounds rated before an error or an interrupt

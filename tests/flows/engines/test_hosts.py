@@ -11,7 +11,7 @@ from helpers.lakes import lake_of, often, rate_run, rated, same_tables, syntheti
 
 from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.execution.factory import open_rater
+from ranklake.flows.execution.local import open_rater
 from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.rater import Rater
 from ranklake.rating_kernels import SYSTEMS, Rounds

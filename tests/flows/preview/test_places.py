@@ -9,8 +9,8 @@ import pytest
 
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.rater import select_beliefs
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.execution.selection import select_beliefs
 from ranklake.flows.preview.needed import UNKNOWN, _last_sufficient, places_needed
 from ranklake.flows.preview.places import PlaceModel
 from ranklake.flows.preview.preview import Rules, preview_round
