@@ -12,15 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels import Prior
-from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
+from ranklake.storage import Lake, LakeError
 
 from ..common.adapters import refuse_games
 from ..compilation.compile import announce_compilation
 from ..results.display import Display
 from ..results.player_names import candidate_names
-from ..results.rated_rounds import check_rated, rated_contests
+from ..results.rated_rounds import RatedRounds
 from ..results.rating_format import RatingFormat
-from ..results.run_titles import titles_of
 from ..results.titles import TitlesChoice
 
 
@@ -97,20 +96,19 @@ def explain(
     Raises ``LakeError`` if there is no such run, player or contest, the run did not rate the player there, or the
     contest is one of teams; the message says which.
     """
-    run = Run.open(lake, run_name)
-    dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
-    check_rated(run, chain)
+    rounds = RatedRounds(lake, run_name)
+    dataset, display = rounds.dataset, Display.of(rounds.run, deviations)
     shows = f"`ranklake player {quote(handle)} --run {run_name}` shows each game"
     refuse_games(dataset, run_name, f"only the change in a contest can be explained; {shows}")
-    display, contests = Display.of(run, deviations), rated_contests(chain, dataset)
-    index, contest_id = _find(run_name, chain, contests, contest)
-    rows = _rows(run, chain, index, index + 1)
+    index, contest_id = _find(rounds, contest)
+    rows = rounds.rows(index, index + 1)
     players = candidate_names(dataset, handle)
     of_player = np.flatnonzero(np.isin(rows.column("player").to_numpy(), list(players.values())))
     if not len(of_player):
-        how = "skipped it" if index in _skipped(chain) else f"did not rate {handle!r} there"
+        how = "skipped it" if index in rounds.skipped else f"did not rate {handle!r} there"
         raise LakeError(f"contest {contest_id} is round {index} of run {run_name}, which {how}")
-    row, fact = (table.slice(at, 1).to_pylist()[0] for table, at in ((rows, int(of_player[0])), (contests, index)))
+    at = int(of_player[0])
+    (row,), (fact,) = rows.slice(at, 1).to_pylist(), rounds.contests_table.slice(index, 1).to_pylist()
     if fact["n_teams"] is not None:
         raise LakeError(f"contest {contest_id} is one of teams; only contests of individuals can be explained")
     weight = 1.0 if fact["weight"] is None else fact["weight"]
@@ -123,12 +121,11 @@ def explain(
         place=row["lo"] + 1,
         last_place=row["hi"] + 1,
         n_players=rows.num_rows,
-        expected_place=_expected_place(display, rows, int(of_player[0]), weight),
+        expected_place=_expected_place(display, rows, at, weight),
         **{name: row[name] for name in ("perf", "n_before", "mu_prior", "sigma_prior", "mu", "sigma")},
-        **_parts(display, row, *_before(run, chain, row, display)),
+        **_parts(display, row, *_before(rounds, row, display)),
     )
-    ladder = titles_of(run, dataset, display.params.mu_init, titles)
-    return explanation, RatingFormat(ladder, display.decimals)
+    return explanation, rounds.format(display, titles)
 
 
 def _parts(display: Display, row: dict[str, Any], mu: float, sigma: float) -> dict[str, Any]:
@@ -150,12 +147,12 @@ def _parts(display: Display, row: dict[str, Any], mu: float, sigma: float) -> di
     }
 
 
-def _find(run_name: str, chain: Chain, contests: pa.Table, contest: str) -> tuple[int, str]:
+def _find(rounds: RatedRounds, contest: str) -> tuple[int, str]:
     """The round of a contest and its id."""
-    ids = chain.contest_ids
+    ids, run_name = rounds.chain.contest_ids, rounds.run.name
     if contest in ids:
         return ids.index(contest), contest
-    names = contests.column("name").to_pylist()
+    names = rounds.contests_table.column("name").to_pylist()
     found = [index for index, name in enumerate(names) if name is not None and name.casefold() == contest.casefold()]
     if len(found) == 1:
         return found[0], ids[found[0]]
@@ -167,21 +164,12 @@ def _find(run_name: str, chain: Chain, contests: pa.Table, contest: str) -> tupl
     raise LakeError(f"run {run_name} has no contest {contest!r}{hint}")
 
 
-def _rows(run: Run, chain: Chain, start: int, stop: int) -> pa.Table:
-    tables = [table.replace_schema_metadata() for _, table in run.iter_segments(start, stop, chain=chain)]
-    return pa.concat_tables(tables)
-
-
-def _skipped(chain: Chain) -> set[int]:
-    return {index for segment in chain.segments for index in segment.skipped}
-
-
-def _before(run: Run, chain: Chain, row: dict[str, Any], display: Display) -> tuple[float, float]:
+def _before(rounds: RatedRounds, row: dict[str, Any], display: Display) -> tuple[float, float]:
     """``mu`` and ``sigma`` after the player's round before; those of a newcomer if there is none."""
     if row["n_before"] == 0:
         return float(display.params.mu_init), float(display.params.sigma_init)
     names, last = ["round_index", "player", "mu", "sigma"], None
-    for _, table in run.iter_segments(0, row["round_index"], names, chain=chain):
+    for _, table in rounds.walk(0, row["round_index"], names):
         mine = table.filter(pc.equal(table.column("player"), row["player"]))
         last = mine if mine.num_rows else last
     assert last is not None

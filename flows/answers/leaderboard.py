@@ -16,7 +16,7 @@ from ..common.times import count_until, spelled
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import has_value
 from ..results.ranks import active_since as were_active
-from ..results.rated_rounds import open_rated, rated_contests
+from ..results.rated_rounds import RatedRounds
 from ..results.smoothed import RunSmoothing
 from ..results.states import NO_END
 from .kept import Kept
@@ -69,17 +69,17 @@ def all_time_leaderboard(lake: Lake, run_name: str, deviations: float | None = N
     Raises ``LakeError`` if there is no such run, it has no rounds yet, or no current smoothing; the message names the
     remedy.
     """
-    run, dataset, chain = open_rated(lake, run_name)
-    rows = RunSmoothing(run, chain).read()
+    rounds = RatedRounds(lake, run_name)
+    rows = RunSmoothing(rounds.run, rounds.chain).read()
     player, mu, sigma = (rows.column(name).to_numpy() for name in ("player", "smooth_mu", "smooth_sigma"))
     level = mu - (DEVIATIONS if deviations is None else deviations) * sigma
     by_player = np.lexsort((-level, player))  # stable: of equal levels, the first contest
     best = by_player[np.flatnonzero(np.diff(player[by_player], prepend=-1))]
-    board = pa.table({"level": level[best], "handle": dataset.handles().take(pa.array(player[best]))})
+    board = pa.table({"level": level[best], "handle": rounds.handles_of(player[best])})
     order = pc.sort_indices(board, sort_keys=[("level", "descending"), ("handle", "ascending")])
     board, best = board.take(order), best[order.to_numpy()]
     shown, round_index = board.column("level").to_numpy(), rows.column("round_index").to_numpy()[best]
-    contests = rated_contests(chain, dataset).take(pa.array(round_index))
+    contests = rounds.contests_table.take(pa.array(round_index))
     columns = {
         "place": np.searchsorted(-shown, -shown, side="left") + 1,
         "handle": board.column("handle"),

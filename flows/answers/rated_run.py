@@ -25,7 +25,7 @@ from ..results.player_names import PlayerHistory, alias_note, candidate_names
 from ..results.pools import Pools
 from ..results.ranks import active as active_players
 from ..results.ranks import among
-from ..results.rated_rounds import rated_contests
+from ..results.rated_rounds import RatedRounds
 from ..results.rating_format import RatingFormat
 from ..results.run_titles import titles_of
 from ..results.titles import TitlesChoice
@@ -169,8 +169,7 @@ class RatedRun:
         if most_rows is not None and sum(segment.n_rows for segment in chain.segments) > most_rows:
             return ()
         if at is not None:
-            ends = rated_contests(chain, self.dataset).column("time_seconds").fill_null(0).to_numpy()
-            stop = count_until(ends, at)
+            stop = count_until(RatedRounds(self.lake, self.name).ends, at)
         return Pools.of_run(self.run, self.dataset, chain, stop).sizes if stop != 0 else ()
 
     def pool_note(self, rows: Sequence[int], names: Sequence[str]) -> str:

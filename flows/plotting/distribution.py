@@ -13,8 +13,7 @@ from ranklake.storage import Lake
 
 from ..common.progress import ProgressCallback, not_shown
 from ..results.display import Display
-from ..results.rated_rounds import LeaderboardBuilder, iter_shown, open_rated, rated_contests
-from ..results.run_titles import titles_of
+from ..results.rated_rounds import RatedRounds
 from ..results.titles import Titles, TitlesChoice
 from .figures import SERIES, new_figure, title_bands
 from .plots import dates, histogram, is_dated
@@ -76,16 +75,12 @@ def _walk(
     on_progress: ProgressCallback = not_shown,
 ) -> tuple[pa.Table, npt.NDArray[np.float64], Titles]:
     """The rows of :func:`distribution`, all ratings at the end, and the titles."""
-    run, dataset, chain = open_rated(lake, run_name)
-    contests = rated_contests(chain, dataset)
-    ends = contests.column("time_seconds").fill_null(0).to_numpy()
-    dated = is_dated(contests)
-    display = Display.of(run, deviations)
-    builder = LeaderboardBuilder(dataset.n_players, contests, display)
+    rounds = RatedRounds(lake, run_name)
+    ends, dated, display = rounds.ends, is_dated(rounds.contests_table), Display.of(rounds.run, deviations)
+    builder = rounds.builder(display)
     rows: list[dict[str, Any]] = []
     stops = _stops(ends, dated)
-    read = iter_shown(run, chain, 0, None, LeaderboardBuilder.columns, on_progress, f"run {run_name}")
-    for last_round, table in _cut(read, stops):
+    for last_round, table in _cut(rounds.walk(0, None, builder.columns, on_progress), stops):
         builder.update(table)
         if last_round in stops and builder.n_rounds.any():
             now = int(ends[: last_round + 1].max())
@@ -98,7 +93,7 @@ def _walk(
             rows.append({**when, "players": int(np.count_nonzero(counted)), **columns})
     kinds = {"round_index": pa.int32(), "time_seconds": pa.int64(), "players": pa.int64()}
     schema = pa.schema([*kinds.items(), *((name, pa.float64()) for name in _names())])
-    ladder = titles_of(run, dataset, display.params.mu_init, titles)
+    ladder = rounds.format(display, titles).titles
     return pa.Table.from_pylist(rows, schema=schema), builder.rating[builder.n_rounds > 0], ladder
 
 

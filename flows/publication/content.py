@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Lake
-from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 from ranklake.storage.lake.schemas import PUBLISHED, ROUNDS
 
@@ -22,9 +21,7 @@ from ..results.attributes import player_attributes
 from ..results.display import Display
 from ..results.groups import groups_of
 from ..results.pools import Pools
-from ..results.rated_rounds import LeaderboardBuilder, iter_shown, open_rated, rated_contests
-from ..results.rating_format import RatingFormat
-from ..results.run_titles import titles_of
+from ..results.rated_rounds import LeaderboardBuilder, RatedRounds
 from ..results.smoothed import SKILLS, RunSmoothing
 from ..results.titles import TitlesChoice
 from .index_parts import UNRATED
@@ -57,12 +54,11 @@ class Content:
         on_progress: ProgressCallback = not_shown,
         shown: Sequence[str] = ("ratings", "leaderboard", "index"),
     ) -> None:
-        self._run, self._dataset, self._chain = open_rated(lake, run_name)
+        self._rated = rounds = RatedRounds(lake, run_name)
+        self._run, self._dataset, self._chain = rounds.run, rounds.dataset, rounds.chain
         self.run, self.system, self.dataset = run_name, str(self._run.config["system"]), self._dataset.name
         self.display, self._deviations = Display.of(self._run, deviations), deviations
-        chosen = titles_of(self._run, self._dataset, self.display.params.mu_init, titles)
-        self.format = RatingFormat(chosen, self.display.decimals)
-        self._contests = rated_contests(self._chain, self._dataset)
+        self.format, self._contests = rounds.format(self.display, titles), rounds.contests_table
         self._on_progress, self._shown = on_progress, shown
         self._board: pa.Table | None = None
         self.n_rounds = self._chain.stop_round
@@ -76,11 +72,9 @@ class Content:
     @cached_property
     def contests(self) -> pa.Table:
         """The current row of the data set for the contest of each round."""
-        skipped = [index for segment in self._chain.segments for index in segment.skipped]
         columns = {name: self._contests.column(name) for name in self._contests.column_names} | {
             "round_index": pa.array(np.arange(self.n_rounds, dtype=np.int32)),
-            "contest_id": self._ids,
-            "skipped": pa.array(np.isin(np.arange(self.n_rounds), skipped)),
+            "skipped": pa.array(np.isin(np.arange(self.n_rounds), self._rated.skipped)),
         }
         schema = PUBLISHED["contests"]
         return pa.table([columns[name] for name in schema.names], schema=schema)
@@ -100,7 +94,7 @@ class Content:
                 skills = {name: column.take(of_row) for name, column in skills.items()}
             columns |= {
                 "team": self._teams_of(columns),
-                "contest_id": self._ids.take(index),
+                "contest_id": self._contests.column("contest_id").combine_chunks().take(index),
                 "handle": handles.take(columns["player"]),
                 "time_seconds": times.take(index),
                 "year": years.take(index),
@@ -137,16 +131,16 @@ class Content:
 
     def has_teams(self, start: int, stop: int) -> bool:
         """Whether any of the rounds from ``start`` to ``stop - 1`` has teams."""
-        return self._teams.any(start, stop)
+        return self._rated.teams.any(start, stop)
 
     def team_names(self, round_index: npt.NDArray[np.int32], player: npt.NDArray[np.int32]) -> pa.StringArray:
         """The team of each row, given its round and player; null for individuals."""
-        named = self._teams.of_rows(round_index, player)
+        named = self._rated.teams.of_rows(round_index, player)
         return pa.nulls(len(round_index), pa.string()) if named is None else named.name
 
     def _rows(self, start: int, stop: int | None, what: str, unrated: bool = False) -> Iterator[dict[str, pa.Array]]:
         names = [*_RATED, "rated"] if unrated else _RATED
-        for _, rows in iter_shown(self._run, self._chain, start, stop, names, self._report, what, unrated):
+        for _, rows in self._rated.walk(start, stop, names, self._report, what, unrated):
             columns = {name: rows.column(name).combine_chunks() for name in rows.column_names}
             if unrated:
                 columns["rated"] = columns["rated"].fill_null(True)
@@ -164,15 +158,14 @@ class Content:
         builder = self.builder()
         if before is not None:
             builder.restore(before)
-        columns = LeaderboardBuilder.columns
-        for _, rows in iter_shown(self._run, self._chain, start, None, columns, self._report, "leaderboard"):
+        for _, rows in self._rated.walk(start, None, builder.columns, self._report, "leaderboard"):
             builder.update(rows)
         self._board = self.board_of(builder)
         return self._board
 
     def builder(self) -> LeaderboardBuilder:
         """An empty leaderboard for the rounds of this run."""
-        return LeaderboardBuilder(self._dataset.n_players, self._contests, self.display)
+        return self._rated.builder(self.display)
 
     def board_of(self, builder: LeaderboardBuilder) -> pa.Table:
         """The leaderboard after the rounds that a builder was given."""
@@ -237,16 +230,8 @@ class Content:
             f"its smoothing is of earlier rounds and not published, `ranklake smooth --run {self._run.name}` renews it"
         )
 
-    @cached_property
-    def _teams(self) -> RoundTeams:
-        return RoundTeams(self._dataset, self._ids)
-
     def _teams_of(self, columns: dict[str, pa.Array]) -> pa.StringArray:
         return self.team_names(columns["round_index"].to_numpy(), columns["player"].to_numpy())
-
-    @cached_property
-    def _ids(self) -> pa.StringArray:
-        return pa.array(self._chain.contest_ids, pa.string())
 
 
 def _skills(smoothed: pa.Table | None, start: int, n: int) -> dict[str, pa.Array]:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from ranklake.storage import Dataset, Lake, Run
-from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.datasets.tables.teams import Teams
 
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.run_state import RunState
 from ..results.display import Display
 from ..results.pools import Pools
-from ..results.rated_rounds import rated_contests
+from ..results.rated_rounds import RatedRounds
 
 _FIRST = ("round_index", "contest", "player", "time_seconds")
 _OF_CONTEST = {"time_seconds": 0, "weight": 1.0, "perf_ceiling": math.inf}  # values of a removed contest, or of none
@@ -33,23 +31,18 @@ class RunHistory:
 
     def read(self, beliefs: PlayerBeliefs, display: Display) -> pd.DataFrame:
         """The rounds of the run, with the names of contests and players."""
-        lake = Lake.open(self.lake)
-        run = Run.open(lake, self.run)
-        chain, dataset = run.segments(), Dataset.open(lake, run.config["dataset"])
-        table = pa.concat_tables([part.replace_schema_metadata() for _, part in run.iter_segments(chain=chain)])
-        contests = rated_contests(chain, dataset)
-        teams = self._teams(table, contests, dataset) if self.has_teams else None
+        rounds = RatedRounds(Lake.open(self.lake), self.run)
+        table = rounds.with_ratings(rounds.rows(), display)
+        teams = (rounds.teams_of(table) or Teams.none(table.num_rows)) if self.has_teams else None
         handles = pa.array(beliefs.players).take(table.column("player").combine_chunks())
         table = table.set_column(table.column_names.index("player"), "player", handles)
         for name, unknown in _OF_CONTEST.items():
-            of_round = contests.column(name).fill_null(unknown)
+            of_round = rounds.contests_table.column(name).fill_null(unknown)
             table = table.append_column(name, of_round.take(table.column("round_index")))
         table = table.rename_columns({"contest_id": "contest"})
-        mu, sigma, n_before = (table.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
         if teams is not None:
             table = table.append_column("team", teams.name)
-        table = table.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1))))
-        last = [name for name in _OF_CONTEST if name not in _FIRST]
+        last = ["rating", *(name for name in _OF_CONTEST if name not in _FIRST)]
         others = [name for name in table.column_names if name not in (*_FIRST, *last)]
         history: pd.DataFrame = table.select([*_FIRST, *others, *last]).to_pandas()
         return history if teams is None else history.assign(share=teams.share)
@@ -58,12 +51,6 @@ class RunHistory:
         """Who met whom in the run."""
         run = Run.open(Lake.open(self.lake), self.run)
         return Pools.of_run(run, Dataset.open(run.lake, run.config["dataset"]))
-
-    def _teams(self, table: pa.Table, contests: pa.Table, dataset: Dataset) -> Teams:
-        """The team of each row."""
-        found = RoundTeams(dataset, contests.column("contest_id").combine_chunks())
-        rows = (table.column(name).to_numpy() for name in ("round_index", "player"))
-        return found.of_rows(*rows) or Teams.none(table.num_rows)
 
 
 def run_beliefs(run: Run) -> tuple[PlayerBeliefs, int, bool]:

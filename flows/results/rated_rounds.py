@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage import Chain, Dataset, Lake, LakeError, Run
+from ranklake.storage.datasets.round_teams import RoundTeams
 from ranklake.storage.datasets.tables.games import GAMES_KIND
+from ranklake.storage.datasets.tables.teams import Teams
 from ranklake.storage.lake.layout import run_file
+from ranklake.storage.lake.schemas import ROUNDS
 from ranklake.storage.runs.segments import Segment
 
-from ..common.progress import ProgressCallback
+from ..common.progress import ProgressCallback, not_shown
 from ..common.skipping import ALL_TIED, NOBODY_RATED, Skipping, count_reasons, reasons_of, skipped_text
 from ..common.text import count
+from .rating_format import RatingFormat
+from .run_titles import titles_of
 from .states import States, board_table
-from .titles import Titles
+from .titles import Titles, TitlesChoice
 
 if TYPE_CHECKING:
     from .display import Display
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
 class LeaderboardBuilder:
     """The state of each player after the rounds of a run, updated with one batch of rounds after the other.
 
-    ``contests``: the contest of every round, from :func:`rated_contests`.
+    ``ends``: the end of every round, UTC seconds; 0 if unknown.
     ``columns``: columns of the rounds table that :meth:`update` reads.
     ``n_rounds`` (int32[n]): rounds rated; 0 for players who have none.
     ``mu``, ``sigma``, ``rating``, ``max_rating`` (float64[n]): values after the last round: belief, display rating, and
@@ -38,9 +45,8 @@ class LeaderboardBuilder:
 
     columns = ("round_index", "player", "mu", "sigma", "n_before")
 
-    def __init__(self, n_players: int, contests: pa.Table, display: Display) -> None:
-        self._ends = contests.column("time_seconds").fill_null(0).to_numpy()  # 0 means unknown
-        self._display = display
+    def __init__(self, n_players: int, ends: npt.NDArray[np.int64], display: Display) -> None:
+        self._ends, self._display = ends, display
         self.n_rounds = np.zeros(n_players, dtype=np.int32)
         self.mu, self.sigma, self.rating = np.zeros(n_players), np.zeros(n_players), np.zeros(n_players)
         self.max_rating = np.full(n_players, -np.inf)
@@ -74,24 +80,95 @@ class LeaderboardBuilder:
         return board_table(states, handles.take(pa.array(states.players)), titles)
 
 
-def open_rated(lake: Lake, run_name: str) -> tuple[Run, Dataset, Chain]:
-    """A run with ratings, its data set and its segments.
+class RatedRounds:
+    """The rated rounds of a run, with its data set and the contest of each round.
 
     Raises ``LakeError`` if there is no such run, or it has no rounds yet.
     """
-    run = Run.open(lake, run_name)
-    dataset, chain = Dataset.open(lake, run.config["dataset"]), run.segments()
-    check_rated(run, chain)
-    return run, dataset, chain
+
+    def __init__(self, lake: Lake, run_name: str) -> None:
+        self.run = Run.open(lake, run_name)
+        self.dataset, self.chain = Dataset.open(lake, self.run.config["dataset"]), self.run.segments()
+        check_rated(self.run, self.chain)
+        self.of_games = self.dataset.kind == GAMES_KIND
+
+    @cached_property
+    def contests_table(self) -> pa.Table:
+        """The contest of each round; see :func:`rated_contests`."""
+        return rated_contests(self.chain, self.dataset)
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.int64]:
+        """The end of each round, UTC seconds; 0 if unknown."""
+        found: npt.NDArray[np.int64] = self.contests_table.column("time_seconds").fill_null(0).to_numpy()
+        return found
+
+    @cached_property
+    def teams(self) -> RoundTeams:
+        """The teams of all rounds."""
+        return RoundTeams(self.dataset, self.contests_table.column("contest_id").combine_chunks())
+
+    def teams_of(self, rows: pa.Table) -> Teams | None:
+        """The teams of rows of the rounds table; None if none is of a team."""
+        return self.teams.of_rows(*(rows.column(name).to_numpy() for name in ("round_index", "player")))
+
+    @cached_property
+    def skipped(self) -> list[int]:
+        """The rounds of contests that the run skipped."""
+        return [index for segment in self.chain.segments for index in segment.skipped]
+
+    def handles_of(self, players: npt.NDArray[np.int32]) -> pa.StringArray:
+        """Handles of players, given their indices."""
+        return self.dataset.handles().take(pa.array(players))
+
+    def format(self, display: Display, choice: TitlesChoice = None) -> RatingFormat:
+        """The format of the ratings; ``choice`` as for :func:`titles_of`."""
+        return RatingFormat(titles_of(self.run, self.dataset, display.params.mu_init, choice), display.decimals)
+
+    def builder(self, display: Display) -> LeaderboardBuilder:
+        """An empty leaderboard for these rounds."""
+        return LeaderboardBuilder(self.dataset.n_players, self.ends, display)
+
+    def with_ratings(self, rows: pa.Table, display: Display) -> pa.Table:
+        """Rows of the rounds table with the display ``rating`` after the round."""
+        mu, sigma, n_before = (rows.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
+        return rows.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1))))
+
+    def rows(self, start: int = 0, stop: int | None = None) -> pa.Table:
+        """The rated rows of the rounds from ``start`` to ``stop``, in order."""
+        tables = [table.replace_schema_metadata() for _, table in self.walk(start, stop)]
+        return pa.concat_tables([ROUNDS.empty_table(), *tables])
+
+    def walk(
+        self,
+        start: int = 0,
+        stop: int | None = None,
+        columns: Sequence[str] | None = None,
+        on_progress: ProgressCallback = not_shown,
+        what: str = "",
+        unrated: bool = False,
+    ) -> Iterator[tuple[Segment, pa.Table]]:
+        """As ``Run.iter_segments``; progress is of the whole run, so that it begins at the rows before ``start``.
+
+        ``what``: what the rounds are read for; by default the run.
+        """
+        sizes = [segment.n_rows for segment in self.chain.segments]
+        ends = dict(zip((segment.first_round for segment in self.chain.segments), accumulate(sizes), strict=True))
+        total, what = sum(sizes), what or f"run {self.run.name}"
+        for segment, table in self.run.iter_segments(start, stop, columns, chain=self.chain, unrated=unrated):
+            on_progress(ends[segment.first_round] - segment.n_rows, total, what)
+            yield segment, table
+            on_progress(ends[segment.first_round], total, what)
 
 
 def rated_contests(chain: Chain, dataset: Dataset) -> pa.Table:
-    """The current row of the data set for the contest of each round; null for contests that were removed.
+    """The current row of the data set for the contest of each round; null but for the id if it was removed.
 
     ``n_players`` counts a team as one and no unrated participant, as places do, and is 2 for a period of games.
     """
     ids = pa.array(chain.contest_ids, pa.string())
     contests = dataset.contests.take(pc.index_in(ids, value_set=dataset.contests.column("contest_id").combine_chunks()))
+    contests = contests.set_column(contests.column_names.index("contest_id"), "contest_id", ids)
     n_teams, at = contests.column("n_teams"), contests.column_names.index("n_players")
     if any(segment.unrated for segment in chain.segments):
         n_rated = [n for segment in chain.segments for n in _rated_among_others(segment)]
@@ -110,25 +187,6 @@ def _rated_among_others(segment: Segment) -> Iterator[int | None]:
     """The number of rated participants of each round; None for rounds without unrated ones."""
     unrated = segment.unrated or (0,) * len(segment.rows)
     return (n if others else None for n, others in zip(segment.rows, unrated, strict=True))
-
-
-def iter_shown(
-    run: Run,
-    chain: Chain,
-    start: int,
-    stop: int | None,
-    columns: Sequence[str] | None,
-    on_progress: ProgressCallback,
-    what: str,
-    unrated: bool = False,
-) -> Iterator[tuple[Segment, pa.Table]]:
-    """As ``Run.iter_segments``; progress is of the whole run, so that it begins at the rows before ``start``."""
-    ends = dict(zip((s.first_round for s in chain.segments), accumulate(s.n_rows for s in chain.segments), strict=True))
-    total = max(ends.values(), default=0)
-    for segment, table in run.iter_segments(start, stop, columns, chain=chain, unrated=unrated):
-        on_progress(ends[segment.first_round] - segment.n_rows, total, what)
-        yield segment, table
-        on_progress(ends[segment.first_round], total, what)
 
 
 def check_rated(run: Run, chain: Chain) -> None:

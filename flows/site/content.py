@@ -56,7 +56,7 @@ class SiteContent(Content):
         Unrated participants are left out, unless ``unrated`` is true: then there is also the column ``rated``.
         """
         names = ["round_index", *columns, *(["rated"] if unrated else [])]
-        for segment, table in self._run.iter_segments(start, stop, names, chain=self._chain, unrated=unrated):
+        for segment, table in self._rated.walk(start, stop, names, unrated=unrated):
             arrays = {name: table.column(name).to_numpy() for name in ("round_index", *columns)}
             if unrated:
                 arrays["rated"] = table.column("rated").fill_null(True).to_numpy()
