@@ -1,4 +1,4 @@
-"""Reproducible experiments of the papers: one module each, found by name."""
+"""Reproducible experiments of the papers, found by name."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from importlib import import_module
 
 from .base import Experiment
 
-_PACKAGES = {
-    "datasets": "papers",
-    "accuracy": "papers",
-    "speed": "papers",
-    "scaling": "papers",
-    "transfer": "papers",
-    "robustness": "properties",
-    "influence": "properties",
-    "farming": "properties",
-    "incentives": "properties",
-    "convergence": "papers",
-    "calibration": "papers",
-    "inflation": "properties",
-    "srm": "papers",
-    "residuals": "properties",
-    "hindsight": "properties",
-    "teams": "properties",
+_MODULES = {
+    "datasets": "papers.datasets",
+    "accuracy": "papers.accuracy",
+    "speed": "papers.cost",
+    "scaling": "papers.cost",
+    "transfer": "papers.accuracy",
+    "robustness": "properties.performances",
+    "influence": "properties.performances",
+    "farming": "properties.farming",
+    "incentives": "properties.incentives",
+    "convergence": "papers.convergence",
+    "calibration": "papers.calibration",
+    "inflation": "papers.gains",
+    "srm": "papers.gains",
+    "residuals": "properties.residuals",
+    "hindsight": "papers.accuracy",
+    "teams": "properties.teams",
 }
-EXPERIMENTS = tuple(_PACKAGES)
+EXPERIMENTS = tuple(_MODULES)
 
 
 def find_experiment(name: str) -> Experiment:
     """The experiment called ``name``."""
     if name not in EXPERIMENTS:
         raise ValueError(f"experiment must be one of {', '.join(EXPERIMENTS)}, got {name!r}")
-    experiment: Experiment = import_module(f".{_PACKAGES[name]}.{name}", __name__).EXPERIMENT
-    return experiment
+    found: tuple[Experiment, ...] = import_module(f".{_MODULES[name]}", __name__).EXPERIMENTS
+    return next(one for one in found if one.name == name)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
 from ..plotting.figures import encode
+from .data import History, RatedHistory, rate_history
+from .published import Contender
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from .data import History
-    from .published import Contender
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,17 @@ class ExperimentContext:
     on_step: Callable[[str], None] = field(default=lambda _: None)
     systems: Sequence[Contender] = ()
     classes: str = ""
+
+    def rated(
+        self, history: History, contenders: Iterable[Contender], *, warm: bool = False
+    ) -> Iterator[tuple[Contender, RatedHistory]]:
+        """A history, rated by each system in turn; ``warm``: with all kernels compiled before."""
+        for one in contenders:
+            self.on_step(f"{history.name}: {one.label}")
+            if warm:
+                for part in history.extremes():
+                    rate_history(part, one.system, **one.settings)
+            yield one, rate_history(history, one.system, **one.settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +103,10 @@ class Report:
 
 
 def of_each(
-    text: str, of_history: Callable[[ExperimentContext, History], Sequence[Part]]
-) -> Callable[[ExperimentContext], Report]:
-    """An experiment's report: a paragraph, then the parts of each history."""
-
-    def run(context: ExperimentContext) -> Report:
-        return Report([text, *(part for history in context.histories for part in of_history(context, history))])
-
-    return run
+    of_history: Callable[[ExperimentContext, History], Iterable[Part]],
+) -> Callable[[ExperimentContext], Iterator[Part]]:
+    """The parts of an experiment on several histories, given those of one."""
+    return lambda context: (part for history in context.histories for part in of_history(context, history))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,8 @@ class Experiment:
     """One experiment.
 
     ``name``, ``title``, ``source``: its name, its subject, and the document, section or figure that it reproduces.
+    ``parts``: its results.
+    ``before``, ``after``: the paragraphs before and after them.
     ``data``: the histories it uses: none; the given ones, if any; a synthetic one where none is given; a synthetic one
     beside the given ones; or at least one given.
     ``least``: contests that every history must have.
@@ -119,8 +127,13 @@ class Experiment:
     name: str
     title: str
     source: str
-    run: Callable[[ExperimentContext], Report]
+    parts: Callable[[ExperimentContext], Iterable[Part]]
+    before: Sequence[str] = ()
+    after: Sequence[str] = ()
     data: Literal["none", "optional", "instead", "beside", "given"] = "none"
     least: int = 1
     check: Callable[[History], None] = field(default=lambda _: None)
     takes: tuple[Literal["systems", "classes"], ...] = ()
+
+    def run(self, context: ExperimentContext) -> Report:
+        return Report([*self.before, *self.parts(context), *self.after])

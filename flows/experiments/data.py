@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds
-from ranklake.rating_kernels.core.standings import Floats, Ints
-from ranklake.rating_kernels.core.system import PerformanceLaw
+from ranklake.rating_kernels.core.standings import Floats
+from ranklake.rating_kernels.core.system import PerformanceLaw, System
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Contest, Dataset, Lake, LakeError
 
@@ -23,6 +23,7 @@ from ..common.configuration.settings import build_contest_params, find_system
 from ..common.skipping import ANY_SYSTEM
 from ..compilation.compile import compile_kernels
 from ..engines.threads import Threads
+from ..evaluation.entrants import laws_of
 from ..evaluation.scores import RoundScores, score_rounds
 from ..execution.rounds import rate_rounds
 from ..sources.base import SourceError
@@ -31,6 +32,7 @@ from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
 from ..sources.synthetic import PRESETS, generate
 
+GROUPS = ("experienced", "everyone")
 _COLUMNS = {"tennis_atp.parquet": ("contest=contest_id", "player=player_id", "time=time")}
 _ENDINGS = (
     ".tar", ".tgz", ".txz", ".zip", ".gz", ".bz2", ".zst", ".xz",
@@ -69,14 +71,40 @@ class History:
         mean = rounds.n_rows / max(len(rounds), 1)
         return History(name, min(n, self.n_contests), mean, rounds, self.index[:stop], self.titles[:stop], self.handles)
 
+    def extremes(self) -> list[History]:
+        """A smallest and a largest round, a history each."""
+        sizes = np.diff(self.rounds.offsets)
+        rows = sorted({int(np.argmin(sizes)), int(np.argmax(sizes))})
+        return [replace(self, rounds=self.rounds.part(at, at + 1)) for at in rows]
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RatedHistory:
     """A history rated by one system: the outcome of every participation, the final beliefs, and the time in seconds."""
 
+    history: History
+    system: System
+    params: Any
     outcome: Outcome
     beliefs: Beliefs
     seconds: float
+
+    def law(self) -> PerformanceLaw | None:
+        """The law of each participation before its round; None if the system has no model of performances."""
+        rounds, prior = self.history.rounds, self.outcome.prior
+        sizes, strength = np.diff(rounds.offsets), rounds.strengths(prior.mu)
+        return laws_of(self.system, self.params, sizes, rounds.weight, strength, prior.sigma, prior.n_before)
+
+    def scores(
+        self, groups: Sequence[str] = GROUPS, mu: Floats | None = None, law: PerformanceLaw | None = None
+    ) -> dict[str, RoundScores]:
+        """Scores of each contest for groups of players, in the order of ``mu``; by default of the ratings before it."""
+        rounds, outcome = self.history.rounds, self.outcome
+        strength = rounds.strengths(outcome.mu_prior if mu is None else mu)
+        filters = [FILTERS[name] for name in groups]
+        return score_rounds(
+            rounds.offsets, rounds.lo, strength, outcome.n_before, filters, probabilities=False, law=law
+        )
 
 
 def rate_history(history: History, system: str, **settings: Any) -> RatedHistory:
@@ -88,25 +116,7 @@ def rate_history(history: History, system: str, **settings: Any) -> RatedHistory
     with Threads() as engine:
         began = time.perf_counter()
         outcome = rate_rounds(found, params, beliefs, history.rounds, engine)
-        return RatedHistory(outcome, beliefs, time.perf_counter() - began)
-
-
-def score_history(
-    history: History, mu: Floats, n_before: Ints, groups: Sequence[str], law: PerformanceLaw | None = None
-) -> dict[str, RoundScores]:
-    """Scores of an order of the participants of each contest, for each group of players."""
-    rounds, filters = history.rounds, [FILTERS[name] for name in groups]
-    return score_rounds(
-        rounds.offsets, rounds.lo, rounds.strengths(mu), n_before, filters, probabilities=False, law=law
-    )
-
-
-def warm(history: History, system: str, **settings: Any) -> None:
-    """Compile the kernels before a measurement: rate one small and one large round."""
-    sizes = np.diff(history.rounds.offsets)
-    for at in {int(np.argmin(sizes)), int(np.argmax(sizes))}:
-        one = history.rounds.part(at, at + 1)
-        rate_history(History("", 1, 0.0, one, history.index[at : at + 1], [""], history.handles), system, **settings)
+        return RatedHistory(history, found, params, outcome, beliefs, time.perf_counter() - began)
 
 
 def name_of(path: Path) -> str:

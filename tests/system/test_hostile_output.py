@@ -23,7 +23,7 @@ import ranklake.flows.maintenance.status
 from ranklake.flows.cli.terminal.output import progress
 from ranklake.flows.common.text import LONGEST_CELL, LONGEST_MESSAGE, visible
 from ranklake.flows.experiments.base import Report, Table
-from ranklake.flows.experiments.render import to_html
+from ranklake.flows.experiments.run import to_html
 
 ESCAPE = "\x1b]0;owned\x07\u202e"
 pty_only = pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals")

@@ -1,19 +1,26 @@
-"""Table 2 of the Elo-MMR paper: the accuracy of each system's predictions."""
+"""The accuracy of predicted places: of each system, by Elo-MMR's transfer rate, and from all other contests."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from ...common.configuration.settings import build_params, find_system
+from ranklake.rating_kernels import ConvergenceError
+from ranklake.rating_kernels.core.standings import Floats
+from ranklake.rating_kernels.warm import SCORES, SMOOTHING
+
 from ...common.text import slug as slug_of
-from ...evaluation.entrants import laws_of
+from ...compilation.compile import compile_parts
+from ...engines.threads import Threads
 from ...evaluation.scores import Mask, RoundScores
-from ...plotting.figures import SERIES, new_figure
-from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
-from ..data import History, rate_history, score_history
+from ...execution.smoothing import smooth_rounds
+from ...plotting.figures import SERIES, legible, new_figure
+from ...smoothing.params import params_of
+from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
+from ..data import GROUPS, History, RatedHistory, rate_history
 from ..published import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
 
 _METRICS = ("pair_inversion", "rank_deviation")
@@ -26,7 +33,7 @@ _ABLATIONS: dict[str, dict[str, Any]] = {
     "elo-mms without either": _PLAIN | {"practice": 0.0},
 }
 _HEADINGS = ("pair inversion, %", "rank deviation, %")
-_GROUPS = ("experienced", "everyone")
+_RHOS = (0.0, 0.04, 0.2, 1.0, 5.0, math.inf)
 _COLUMNS = (
     "system", "in the paper",
     "pair inversion, %", "pair inversion, printed", "pair inversion, difference",
@@ -35,30 +42,13 @@ _COLUMNS = (
 _EVIDENCE = ("system", "part", "players", "participations", *_HEADINGS, "rank information, nats")
 
 
-def _run(context: ExperimentContext) -> Report:
-    parts: list[Part] = [
-        "Every contest is predicted from the ratings before it, and then rated. The hyperparameters were tuned on "
-        "the first tenth of the contests; these are rated, not scored. Only players with at least five rounds are "
-        "scored. Pair inversion is the share of pairs predicted correctly (higher is better). Rank deviation is the "
-        "distance between predicted and actual places, as a share of the number of places (lower is better). Each "
-        "metric is measured with the hyperparameters tuned for it."
-    ]
-    for history in context.histories:
-        of_paper = LIKE.get(history.name, history.name)
-        parts += _of_history(context, history, of_paper)
-        n = PRINTED_CONTESTS.get(of_paper)
-        if n is not None and history.n_contests > n:
-            parts += _of_history(context, history.first(n, f"{history.name}, first {n:,} contests"), of_paper)
-    parts.append(
-        "The hyperparameters are those published with the authors' engine, where it has any; the paper's synthetic "
-        "history uses those of its successor synth-la. For TopCoder, the engine has one number only, for an older "
-        "form of the weights, which the caps also used. The engine's TrueSkill underestimates the variance of "
-        "truncated normal distributions, and its moments lose precision in upsets. The first error is reproduced in "
-        "a row of its own beside the exact distribution; the second is not. The first 1,087 published contests of "
-        "Codeforces have the number of contests and the mean number of participants that the paper prints: compare "
-        "the paper with that table."
-    )
-    return Report(parts)
+def _accuracy(context: ExperimentContext, history: History) -> list[Part]:
+    """The parts of a history, and of its first contests if it has grown since the paper."""
+    of_paper = LIKE.get(history.name, history.name)
+    parts, n = _of_history(context, history, of_paper), PRINTED_CONTESTS.get(of_paper)
+    if n is not None and history.n_contests > n:
+        parts += _of_history(context, history.first(n, f"{history.name}, first {n:,} contests"), of_paper)
+    return parts
 
 
 def _of_history(context: ExperimentContext, history: History, of_paper: str) -> list[Part]:
@@ -112,29 +102,21 @@ def _skew_and_practice(history: History, of_paper: str) -> Table:
     rows |= {label: ("elo-mms", settings) for label, settings in _ABLATIONS.items()}
     tested, found = history.tested, []
     for label, (system, settings) in rows.items():
-        outcome = rate_history(history, system, **settings).outcome
-        scores = score_history(history, outcome.mu_prior, outcome.n_before, _GROUPS)
+        scores = rate_history(history, system, **settings).scores()
         means = (
-            scores[group].mean(metric, part)
-            for group in _GROUPS
-            for part in (~tested, tested)
-            for metric in _EQUAL_HALF
+            scores[group].mean(metric, part) for group in GROUPS for part in (~tested, tested) for metric in _EQUAL_HALF
         )
         found.append((label, *means))
     parts = [
-        f"{group}, {part}: {heading}" for group in _GROUPS for part in ("first tenth", "rest") for heading in _HEADINGS
+        f"{group}, {part}: {heading}" for group in GROUPS for part in ("first tenth", "rest") for heading in _HEADINGS
     ]
     caption = f"{history.name}: what skew and practice add; equal ratings count half"
     return Table.of_rows(f"{slug_of(history.name)}-skew", caption, ("system", *parts), found, 2)
 
 
 def _scores(history: History, contender: Contender) -> dict[str, RoundScores]:
-    outcome = rate_history(history, contender.system, **contender.settings).outcome
-    prior, system = outcome.prior, find_system(contender.system)
-    params, rounds = build_params(system, contender.settings), history.rounds
-    sizes, strength = np.diff(rounds.offsets), rounds.strengths(prior.mu)
-    law = laws_of(system, params, sizes, rounds.weight, strength, prior.sigma, prior.n_before)
-    return score_history(history, prior.mu, prior.n_before, _GROUPS, law)
+    rated = rate_history(history, contender.system, **contender.settings)
+    return rated.scores(law=rated.law())
 
 
 def _evidence(label: str, groups: dict[str, RoundScores], tested: Mask) -> Iterator[tuple[Any, ...]]:
@@ -166,12 +148,118 @@ def _figure(rows: list[tuple[Any, ...]]) -> Any:
     return figure
 
 
-EXPERIMENT = Experiment(
-    "accuracy",
-    "Accuracy of predicted places",
-    "Table 2 of Ebtekar and Liu, “An Elo-like System for Massive Multiplayer Competitions” (arXiv:2101.00400)",
-    _run,
-    data="beside",
-    least=20,
-    takes=("systems",),
+def _transfer(context: ExperimentContext) -> Iterator[Part]:
+    rows: list[tuple[Any, ...]] = []
+    figure, (left, right) = new_figure(10.0, 4.0, columns=2)
+    systems = {f"{rho:g}": Contender(f"rho = {rho:g}", "elo-mmr", {"rho": rho}) for rho in _RHOS}
+    for history, colour in zip(context.histories, SERIES, strict=False):
+        found = []
+        for one, rated in context.rated(history, systems.values()):
+            scores = rated.scores(["experienced"])["experienced"]
+            found.append(tuple(scores.mean(metric, history.tested) for metric in _METRICS))
+            rows.append((history.name, one.settings["rho"], *found[-1], rated.seconds))
+        inversions, deviations = zip(*found, strict=True)
+        left.plot(list(systems), inversions, color=colour, label=legible(history.name), marker="o", linewidth=1.4)
+        right.plot(list(systems), deviations, color=colour, marker="o", linewidth=1.4)
+    left.set_title("pair inversion, % (higher is better)")
+    right.set_title("rank deviation, % (lower is better)")
+    for axes in (left, right):
+        axes.set_xlabel("rho")
+    left.legend(loc="best")
+    yield Picture.of("transfer", "Accuracy of Elo-MMR by rho", figure)
+    digits = {"rho": 2, "pair inversion, %": 3, "rank deviation, %": 3, "seconds": 2}
+    yield Table.of_rows("transfer", "By transfer rate", ("data set", "rho", *_HEADINGS, "seconds"), rows, digits)
+
+
+def _hindsight(context: ExperimentContext) -> list[Part]:
+    compile_parts([SMOOTHING, SCORES])
+    rows: list[tuple[Any, ...]] = []
+    headings = tuple(f"{heading}, {group}" for group in GROUPS for heading in _HEADINGS)
+    systems = context.systems or (Contender("elo-mmr", "elo-mmr", {}), Contender("elo-mms", "elo-mms", {}))
+    for history in context.histories:
+        for one, rated in context.rated(history, systems):
+            rows.append((history.name, one.label, "before", *_means(rated), None))
+            context.on_step(f"{history.name}: {one.label}, smoothing")
+            cavity, sweeps = _cavities(rated)
+            scores = (None,) * len(headings) if cavity is None else _means(rated, cavity)
+            rows.append((history.name, one.label, "all others", *scores, sweeps))
+    columns = ("data set", "system", "given contests", *headings, "sweeps")
+    digits = dict.fromkeys(headings, 3) | {"sweeps": 0}
+    return [Table.of_rows("hindsight", "The past alone, and all other contests", columns, rows, digits)]
+
+
+def _cavities(rated: RatedHistory) -> tuple[Floats | None, int | None]:
+    """The mean skill at each participation given all other contests, and the sweeps that it took."""
+    history = rated.history
+    with Threads() as engine:
+        try:
+            smoother = smooth_rounds(params_of(rated.params, {}), history.rounds, len(history.handles), engine)
+        except ConvergenceError:
+            return None, None
+    return np.ascontiguousarray(smoother.result().cavity_mu), smoother.sweeps
+
+
+def _means(rated: RatedHistory, mu: Floats | None = None) -> tuple[float, ...]:
+    """Scores of an ordering after the first tenth of the contests: for each group, each metric."""
+    scores = rated.scores(mu=mu)
+    return tuple(scores[group].mean(metric, rated.history.tested) for group in GROUPS for metric in _METRICS)
+
+
+EXPERIMENTS = (
+    Experiment(
+        "accuracy",
+        "Accuracy of predicted places",
+        "Table 2 of Ebtekar and Liu, “An Elo-like System for Massive Multiplayer Competitions” (arXiv:2101.00400)",
+        of_each(_accuracy),
+        [
+            "Every contest is predicted from the ratings before it, and then rated. The hyperparameters were tuned on "
+            "the first tenth of the contests; these are rated, not scored. Only players with at least five rounds are "
+            "scored. Pair inversion is the share of pairs predicted correctly (higher is better). Rank deviation is "
+            "the distance between predicted and actual places, as a share of the number of places (lower is better). "
+            "Each metric is measured with the hyperparameters tuned for it."
+        ],
+        [
+            "The hyperparameters are those published with the authors' engine, where it has any; the paper's synthetic "
+            "history uses those of its successor synth-la. For TopCoder, the engine has one number only, for an older "
+            "form of the weights, which the caps also used. The engine's TrueSkill underestimates the variance of "
+            "truncated normal distributions, and its moments lose precision in upsets. The first error is reproduced "
+            "in a row of its own beside the exact distribution; the second is not. The first 1,087 published contests "
+            "of Codeforces have the number of contests and the mean number of participants that the paper prints: "
+            "compare the paper with that table."
+        ],
+        data="beside",
+        least=20,
+        takes=("systems",),
+    ),
+    Experiment(
+        "transfer",
+        "Elo-MMR's transfer rate",
+        "Sections 4 and 6 of Ebtekar and Liu, arXiv:2101.00400; the grid of its search",
+        _transfer,
+        [
+            "All other hyperparameters have their defaults (weight_limit 0.2, sig_limit 80). The paper searched the "
+            "same grid of rho (0, 0.04, 0.2, 1, 5, inf); its published configurations have 0 or 0.04 for large "
+            "contests, and 5 or inf for small ones. Only experienced players are scored, and the first tenth of the "
+            "contests is left out."
+        ],
+        data="instead",
+        least=20,
+    ),
+    Experiment(
+        "hindsight",
+        "The ceiling of ratings: predictions from all other contests",
+        "Leave-one-out predictions of whole-history smoothing; the model is ours",
+        _hindsight,
+        [
+            "Each contest is predicted twice: by the ratings before it, and by the mean skills given all contests "
+            "before and after it, without the contest itself (the cavities of the smoothing). Both order the same "
+            "players; the first tenth of the contests is left out. The smoothing has the noise and the drift of the "
+            "system, as in `ranklake smooth`. The second row of a system is approximately the limit for ratings of its "
+            "kind: the difference is what the later contests add."
+        ],
+        ["Empty cells: the smoothing did not converge."],
+        data="instead",
+        least=20,
+        takes=("systems",),
+    ),
 )

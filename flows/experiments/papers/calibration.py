@@ -7,22 +7,20 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Outcome, Prior, Rounds
+from ranklake.rating_kernels.core.standings import Floats, Longs
 
 from ...common.text import slug as slug_of
+from ...evaluation.scores import Mask
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
-from ..data import History, rate_history
-from ..published import LIKE, TUNED, contenders
-
-Floats = npt.NDArray[np.float64]
+from ..data import History
+from ..published import LIKE, TUNED, Contender, contenders
 
 BINS = np.linspace(0.5, 1.0, 11)
 EXPERIENCE = 5  # rounds that both players must have before
 MOST_PAIRS = 2_000_000
-_SHOWN = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Calibration:
     ``sharpness``: mean chance of the favourite, percent.
     """
 
-    pairs: npt.NDArray[np.int64]
+    pairs: Longs
     predicted: Floats
     seen: Floats
     error: float
@@ -46,9 +44,7 @@ class Calibration:
     sharpness: float
 
 
-def draw_pairs(
-    rounds: Rounds, counts: npt.NDArray[np.bool_], seed: int, most: int = MOST_PAIRS
-) -> tuple[Any, Any, Any]:
+def draw_pairs(rounds: Rounds, counts: Mask, seed: int, most: int = MOST_PAIRS) -> tuple[Any, Any, Any]:
     """Random pairs of rows of the same round, among rows that ``counts`` marks; a round is drawn in proportion to them.
 
     Returns int64[m], int64[m], int64[m]: rows, rows they are paired with, and their rounds.
@@ -75,7 +71,7 @@ def calibrate(
     """Compare a system's chances with the results of pairs of rows."""
     (first, second, of_round), strength = pairs, rounds.strengths(outcome.mu_prior)
 
-    def prior(rows: npt.NDArray[np.int64]) -> Prior:
+    def prior(rows: Longs) -> Prior:
         nothing = np.full(len(rows), np.nan)
         return Prior(strength[rows], outcome.sigma_prior[rows], nothing, outcome.n_before[rows])
 
@@ -96,34 +92,23 @@ def calibrate(
     return Calibration(n, predicted, seen, error, brier, bits, 100.0 * float(favourite.mean()))
 
 
-_TEXT = (
-    "The win probability of each system is computed before each contest for random pairs of its players. Both "
-    f"players have at least {EXPERIENCE} rounds, and the first tenth of the contests is left out. Among pairs "
-    "with a chance of 70 % for the favourite, the favourite should win 70 % (a tie counts half). A curve above "
-    "the diagonal shows chances that are too close to 50 %, a curve below it chances that are too extreme. The "
-    "tuned hyperparameters were tuned for the order of places. Where the spread of performances does not affect "
-    "the order, tuning says little about calibration."
-)
-
-
-def _of_history(context: ExperimentContext, history: History) -> list[Part]:
+def _calibration(context: ExperimentContext, history: History) -> list[Part]:
     rounds = history.rounds
     tested = np.repeat(history.tested, np.diff(rounds.offsets))
     pairs: tuple[Any, Any, Any] | None = None
     calibrations: dict[str, Calibration] = {}
-    jobs: list[tuple[str, str, dict[str, Any]]] = [(name, name, {}) for name in SYSTEMS]
+    systems = [Contender(name, name, {}) for name in SYSTEMS]
     of_paper = LIKE.get(history.name, history.name)
     for row in contenders(of_paper, 0) if of_paper in TUNED else ():
         if row.settings and row.label != "trueskill, as the engine":
-            jobs.append((f"{row.label}, tuned", row.system, dict(row.settings)))
-    for label, name, settings in jobs:
-        context.on_step(f"{history.name}: {label}")
-        outcome = rate_history(history, name, **settings).outcome
+            systems.append(row._replace(label=f"{row.label}, tuned"))
+    for (label, name, *_), rated in context.rated(history, systems):
+        outcome = rated.outcome
         if pairs is None:  # the same pairs for every system: experience does not depend on it
             pairs = draw_pairs(rounds, tested & (outcome.n_before >= EXPERIENCE), context.seed)
             if not len(pairs[0]):
                 return [f"{history.name}: no contest after the first tenth has two players with {EXPERIENCE} rounds."]
-        calibrations[label] = calibrate(name, SYSTEMS[name].params(**settings), rounds, outcome, pairs)
+        calibrations[label] = calibrate(name, rated.params, rounds, outcome, pairs)
     assert pairs is not None
     slug = slug_of(history.name)
     rows = [
@@ -162,11 +147,21 @@ def _figure(calibrations: dict[str, Calibration]) -> Any:
     return figure
 
 
-EXPERIMENT = Experiment(
-    "calibration",
-    "Calibration of chances",
-    "The win probability of each system; reliability as in Brier (1950)",
-    of_each(_TEXT, _of_history),
-    data="given",
-    least=20,
+EXPERIMENTS = (
+    Experiment(
+        "calibration",
+        "Calibration of chances",
+        "The win probability of each system; reliability as in Brier (1950)",
+        of_each(_calibration),
+        [
+            "The win probability of each system is computed before each contest for random pairs of its players. Both "
+            f"players have at least {EXPERIENCE} rounds, and the first tenth of the contests is left out. Among pairs "
+            "with a chance of 70 % for the favourite, the favourite should win 70 % (a tie counts half). A curve above "
+            "the diagonal shows chances that are too close to 50 %, a curve below it chances that are too extreme. The "
+            "tuned hyperparameters were tuned for the order of places. Where the spread of performances does not "
+            "affect the order, tuning says little about calibration."
+        ],
+        data="given",
+        least=20,
+    ),
 )

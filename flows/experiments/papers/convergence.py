@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Rounds
+from ranklake.rating_kernels.core.standings import Floats
+from ranklake.rating_kernels.metrics.metrics import keep, score
 
 from ...compilation.compile import compile_kernels
 from ...engines.threads import Threads
 from ...execution.rounds import rate_rounds
 from ...plotting.figures import SERIES, log_scale, new_figure
-from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
-
-Floats = npt.NDArray[np.float64]
+from ..base import Experiment, ExperimentContext, Part, Picture, Table
 
 PLAYERS, ROUNDS = 2_500, 50
 SKILL, NOISE, DRIFT = 300.0, 200.0, 35.0  # standard deviations of the paper's synthetic history
@@ -37,12 +37,7 @@ def league(seed: int, n_players: int, n_rounds: int, drift: float) -> tuple[Roun
     return Rounds.from_columns(offsets, orders.ravel(), places, places, 86_400 * np.arange(1, n_rounds + 1)), skills
 
 
-def _run(context: ExperimentContext) -> Report:
-    parts: list[Part] = [
-        f"{PLAYERS:,} players with normal skills (sd {SKILL:.0f}) play {ROUNDS} rounds with normal performances (sd "
-        f"{NOISE:.0f}): the paper's synthetic history, with known skills. The share of correctly ordered pairs does "
-        "not depend on a system's scale. The error is the residual of a linear fit of the skills to the ratings."
-    ]
+def _convergence(context: ExperimentContext) -> Iterator[Part]:
     for drift, scenario in ((DRIFT, "skills drift by 35 points a round"), (0.0, "skills are constant")):
         rounds, skills = league(context.seed, PLAYERS, ROUNDS, drift)
         order, error, sigma = {}, {}, {}
@@ -50,21 +45,18 @@ def _run(context: ExperimentContext) -> Report:
             context.on_step(f"{scenario}: {name}")
             order[name], error[name], sigma[name] = _course(name, rounds, skills)
         slug = "drifting" if drift else "constant"
-        parts += [Picture.of(slug, scenario[0].upper() + scenario[1:], _figure(order, error))]
+        yield Picture.of(slug, scenario[0].upper() + scenario[1:], _figure(order, error))
         for values, what, digits in ((order, "pairs ordered correctly, %", 2), (error, "error, points", 1)):
             columns: dict[str, Any] = {"system": list(values)}
             columns |= {f"after {n}": [float(course[n - 1]) for course in values.values()] for n in _ROUNDS_SHOWN}
-            parts.append(
-                Table(f"{slug}-{what.partition(',')[0].replace(' ', '-')}", f"{scenario}: {what}", columns, digits)
-            )
+            yield Table(f"{slug}-{what.partition(',')[0].replace(' ', '-')}", f"{scenario}: {what}", columns, digits)
         limits = [SYSTEMS[name].sigma_limit(SYSTEMS[name].params()) for name in sigma]
         uncertainty: dict[str, list[Any]] = {
             "system": list(sigma),
             "sigma at the end, mean": [float(value) for value in sigma.values()],
             "its limit": [limit or None for limit in limits],
         }
-        parts.append(Table(f"{slug}-sigma", f"{scenario}: uncertainty", uncertainty, 2))
-    return Report(parts)
+        yield Table(f"{slug}-sigma", f"{scenario}: uncertainty", uncertainty, 2)
 
 
 def _course(name: str, rounds: Rounds, skills: Floats) -> tuple[Floats, Floats, float]:
@@ -85,8 +77,6 @@ def _course(name: str, rounds: Rounds, skills: Floats) -> tuple[Floats, Floats, 
 
 def _ordered(mu: Floats, skill: Floats) -> float:
     """Percent of pairs whose ratings are in the order of their skills; equal ratings count half."""
-    from ranklake.rating_kernels.metrics.metrics import keep, score
-
     rows = np.argsort(-skill)
     n = len(mu)
     places = np.arange(n, dtype=np.int32)
@@ -116,9 +106,17 @@ def _figure(order: dict[str, Floats], error: dict[str, Floats]) -> Any:
     return figure
 
 
-EXPERIMENT = Experiment(
-    "convergence",
-    "Convergence of ratings to known skills",
-    "The synthetic history of Ebtekar and Liu, arXiv:2101.00400, section 6.2, with its true skills",
-    _run,
+EXPERIMENTS = (
+    Experiment(
+        "convergence",
+        "Convergence of ratings to known skills",
+        "The synthetic history of Ebtekar and Liu, arXiv:2101.00400, section 6.2, with its true skills",
+        _convergence,
+        [
+            f"{PLAYERS:,} players with normal skills (sd {SKILL:.0f}) play {ROUNDS} rounds with normal performances "
+            f"(sd {NOISE:.0f}): the paper's synthetic history, with known skills. The share of correctly ordered pairs "
+            "does not depend on a system's scale. The error is the residual of a linear fit of the skills to the "
+            "ratings."
+        ],
+    ),
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ...plotting.figures import SERIES, legible, log_scale, new_figure
-from ..base import Experiment, ExperimentContext, Picture, Report, Table
+from ..base import Experiment, ExperimentContext, Part, Picture, Table
 from ..published import LIKE, PRINTED_CONTESTS, SHAPES
 
 
-def _run(context: ExperimentContext) -> Report:
+def _datasets(context: ExperimentContext) -> list[Part]:
     histories = list(context.histories)
     for history in context.histories:
         n = PRINTED_CONTESTS.get(history.name)
@@ -51,20 +51,19 @@ def _run(context: ExperimentContext) -> Report:
     left.legend(loc="best")
     right.set_title("players with at least this number of rounds, %")
     right.set_xlabel("rounds")
-    return Report(
+    return [table, Picture.of("shapes", "Participants of contests, and rounds of players", figure)]
+
+
+EXPERIMENTS = (
+    Experiment(
+        "datasets",
+        "Sizes of the histories",
+        "Table 1 of Ebtekar and Liu, “An Elo-like System for Massive Multiplayer Competitions” (arXiv:2101.00400)",
+        _datasets,
         [
-            "The data sets published with the paper have grown since. Where the first contests have the printed "
-            "number of contests, they have a row of their own; those of Codeforces also have the printed mean.",
-            table,
-            Picture.of("shapes", "Participants of contests, and rounds of players", figure),
-        ]
-    )
-
-
-EXPERIMENT = Experiment(
-    "datasets",
-    "Sizes of the histories",
-    "Table 1 of Ebtekar and Liu, “An Elo-like System for Massive Multiplayer Competitions” (arXiv:2101.00400)",
-    _run,
-    data="beside",
+            "The data sets published with the paper have grown since. Where the first contests have the printed number "
+            "of contests, they have a row of their own; those of Codeforces also have the printed mean."
+        ],
+        data="beside",
+    ),
 )

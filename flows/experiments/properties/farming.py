@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels import Rounds
+from ranklake.rating_kernels.core.standings import Floats
 
 from ...common.configuration.settings import build_params, find_system
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, legible, new_figure
-from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
+from ..base import Experiment, ExperimentContext, Part, Picture, Table
 from ..data import History, rate_history
-from .counterfactual import move, other_self
-
-Floats = npt.NDArray[np.float64]
+from .incentives import move, other_self
 
 PHASES = (128 / 462, 346 / 462)  # shares of the rounds at which farming begins and ends, as in the engine
 LONG = 80  # minimum number of rounds of the player
@@ -99,17 +98,7 @@ def synthetic(seed: int, n_players: int = 400, n_rounds: int = 4_620, size: int 
     return History("simulated", n_rounds, float(size), rounds, np.arange(n_rounds), [""] * n_rounds, handles)
 
 
-def _run(context: ExperimentContext) -> Report:
-    parts: list[Part] = [
-        "A strong player plays honestly for 28 % of their rounds. Until 75 % of the rounds, the player then "
-        "finishes last on purpose whenever TopCoder's rating exceeds the rating at the beginning of this phase. The "
-        "remaining rounds are honest again. TopCoder's system and Glicko-2 increase the volatility after such "
-        "changes, and a higher volatility makes later changes larger, in both directions. The same rounds are lost "
-        "in every system. The beliefs about the other players stay as they were without the attack. With Elo-MMR, "
-        "the attack never ends above honest play (Theorem 5.5 of the paper). Glicko-2 treats each pair of a contest "
-        "as a separate game. Its volatility and ratings can then diverge: under the attack with the usual tau of "
-        "0.5, or in contests of hundreds of players even without an attack."
-    ]
+def _farming(context: ExperimentContext) -> Iterator[Part]:
     for history in (synthetic(context.seed), *context.histories):
         context.on_step(f"{history.name}: selecting a strong player")
         player = strongest(history)
@@ -120,8 +109,7 @@ def _run(context: ExperimentContext) -> Report:
             context.on_step(f"{history.name}: {label}")
             if label not in runs:
                 runs[label] = attack(history, player, lost, system, settings)
-        parts += _report(history, legible(history.handles[player].as_py()), runs, len(lost), threshold)
-    return Report(parts)
+        yield from _report(history, legible(history.handles[player].as_py()), runs, len(lost), threshold)
 
 
 def _report(
@@ -154,11 +142,23 @@ def _report(
     return [Picture.of(slug, caption, figure), Table(slug, caption, columns)]
 
 
-EXPERIMENT = Experiment(
-    "farming",
-    "Volatility farming: losing on purpose to gain later",
-    "Section 5.1 of Ebtekar and Liu, arXiv:2101.00400, and the attack in the authors' engine",
-    _run,
-    data="optional",
-    check=check,
+EXPERIMENTS = (
+    Experiment(
+        "farming",
+        "Volatility farming: losing on purpose to gain later",
+        "Section 5.1 of Ebtekar and Liu, arXiv:2101.00400, and the attack in the authors' engine",
+        _farming,
+        [
+            "A strong player plays honestly for 28 % of their rounds. Until 75 % of the rounds, the player then "
+            "finishes last on purpose whenever TopCoder's rating exceeds the rating at the beginning of this phase. "
+            "The remaining rounds are honest again. TopCoder's system and Glicko-2 increase the volatility after such "
+            "changes, and a higher volatility makes later changes larger, in both directions. The same rounds are lost "
+            "in every system. The beliefs about the other players stay as they were without the attack. With Elo-MMR, "
+            "the attack never ends above honest play (Theorem 5.5 of the paper). Glicko-2 treats each pair of a "
+            "contest as a separate game. Its volatility and ratings can then diverge: under the attack with the usual "
+            "tau of 0.5, or in contests of hundreds of players even without an attack."
+        ],
+        data="optional",
+        check=check,
+    ),
 )

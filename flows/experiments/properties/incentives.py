@@ -1,19 +1,78 @@
-"""Incentive alignment: whether a better place in one round ever lowers a later rating."""
+"""Incentive alignment: whether a better place in one round ever lowers a later rating.
+
+Counterfactual histories of one player, or of the members of a team, have other places in some rounds. The beliefs about
+all other players stay as in the original history.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels import SYSTEMS, Rounds
+from ranklake.rating_kernels import SYSTEMS, Rounds, System
+from ranklake.rating_kernels.core.standings import Floats, Longs
 
+from ...engines.serial import Serial
+from ...execution.rounds import rate_rounds
 from ...plotting.figures import SERIES, new_figure
-from ..base import Experiment, ExperimentContext, Picture, Report, Table
-from .counterfactual import move, other_self
+from ..base import Experiment, ExperimentContext, Part, Picture, Table
 
 PLAYERS, ROUNDS, TRIALS = 24, 30, 40
 TOLERANCE = 1e-7  # rating points, for rounding errors
+
+Stand = Callable[[int, Rounds, float], Rounds]
+"""``(n, round, mu)``: the ``n``-th round with counterfactual places; ``mu`` is the first player's rating before it."""
+
+
+def other_self(
+    system: System, params: Any, rounds: Rounds, n_players: int, players: int | Longs, stand: Stand, start: int = 0
+) -> tuple[Floats, Floats]:
+    """The ratings of one player or of some after their rounds from ``start`` on: original and counterfactual."""
+    group = np.sort(np.atleast_1d(players))
+    beliefs, other = system.newcomers(params, n_players), system.newcomers(params, len(group))
+    if start:
+        rate_rounds(system, params, beliefs, rounds.part(0, start), Serial())
+        other.put(np.arange(len(group)), beliefs.take(group))
+    rows = np.flatnonzero(np.isin(rounds.player, group))
+    own = np.unique(np.searchsorted(rounds.offsets, rows, side="right") - 1)
+    honest, another, done = [], [], start
+    for n, at in enumerate(own[own >= start].tolist()):
+        if at > done:
+            rate_rounds(system, params, beliefs, rounds.part(done, at), Serial())
+        round = rounds.part(at, at + 1)
+        played = stand(n, round, float(other.mu[0]))
+        field = np.sort(round.player)
+        here = np.flatnonzero(np.isin(group, field))
+        me = np.searchsorted(field, group[here])
+        store = system.newcomers(params, len(field))
+        store.put(np.arange(len(field)), beliefs.take(field))
+        store.put(me, other.take(here))
+        player_of_field = np.searchsorted(field, played.player).astype(np.int32)
+        rate_rounds(system, params, store, replace(played, player=player_of_field), Serial())
+        rate_rounds(system, params, beliefs, round, Serial())
+        other.put(here, store.take(me))
+        honest.append(beliefs.mu[group[here]])
+        another.append(store.mu[me])
+        done = at + 1
+    return np.concatenate(honest), np.concatenate(another)
+
+
+def move(round: Rounds, player: int, place: int) -> Rounds:
+    """Move a player of one round to ``place`` (from 0) without a tie; the order and the ties of the others stay.
+
+    ``place``: number of other players before this one; a place inside a tie group becomes the place before the group.
+    """
+    at = int(np.flatnonzero(round.player == player)[0])
+    others, group = np.delete(round.player, at), np.delete(round.lo, at)  # equal within a tie group
+    starts = np.searchsorted(group, group, side="left")
+    place = int(starts[place]) if place < len(others) else len(others)
+    key = np.insert(2 * starts, place, 2 * place - 1)  # in the order of the places
+    lo = np.searchsorted(key, key, side="left").astype(np.int32)
+    hi = (np.searchsorted(key, key, side="right") - 1).astype(np.int32)
+    return replace(round, player=np.insert(others, place, player), lo=lo, hi=hi)
 
 
 def league(rng: np.random.Generator) -> Rounds:
@@ -46,7 +105,7 @@ def losses(name: str, params: Any, rounds: Rounds, at: int, player: int, place: 
     return (honest - better)[before:]
 
 
-def _run(context: ExperimentContext) -> Report:
+def _incentives(context: ExperimentContext) -> Iterator[Part]:
     rng = np.random.default_rng(context.seed)
     rounds = league(rng)
     trials: list[tuple[int, int, int]] = []
@@ -72,21 +131,21 @@ def _run(context: ExperimentContext) -> Report:
     axes.barh([row[0] for row in rows][::-1], [row[4] for row in rows][::-1], color=SERIES[0])
     axes.set_xlabel("largest decrease of a later rating after a better place, rating points")
     axes.set_xlim(0.0, max(1.0, 1.1 * max(row[4] for row in rows)))
-    return Report(
+    yield Table.of_rows("trials", "Better places, and the ratings after them", headings, rows, 3)
+    yield Picture.of("worst", "Largest decrease after a better place", figure)
+
+
+EXPERIMENTS = (
+    Experiment(
+        "incentives",
+        "Whether a better place ever lowers a later rating",
+        "Theorem 5.5 (incentive alignment) of Ebtekar and Liu, arXiv:2101.00400",
+        _incentives,
         [
             f"In a simulated league of {PLAYERS} players and {ROUNDS} rounds, one player gets a better place in one "
             "round. The order of the other players, all other results, and the beliefs about the others stay as "
             f"they were. The table counts the trials, out of {TRIALS}, in which any later rating is lower than "
-            "without the better place. TrueSkill's points are scaled to those of the other systems.",
-            Table.of_rows("trials", "Better places, and the ratings after them", headings, rows, 3),
-            Picture.of("worst", "Largest decrease after a better place", figure),
-        ]
-    )
-
-
-EXPERIMENT = Experiment(
-    "incentives",
-    "Whether a better place ever lowers a later rating",
-    "Theorem 5.5 (incentive alignment) of Ebtekar and Liu, arXiv:2101.00400",
-    _run,
+            "without the better place. TrueSkill's points are scaled to those of the other systems."
+        ],
+    ),
 )

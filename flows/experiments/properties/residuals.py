@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels import SYSTEMS
-
-from ...common.configuration.settings import build_params, find_system
 from ...common.text import slug as slug_of
 from ...evaluation.residuals import CLASSES, EXPERIENCED, BinSummary, breakdowns, contest_classes, summarise, surprises
 from ...plotting.figures import SERIES, legible, new_figure
-from ..base import Experiment, ExperimentContext, Part, Picture, Report, Table
-from ..data import History, rate_history
+from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
+from ..data import History
 from ..published import parse_contender
 
 _COMPARED = ("elo-mmr", "elo-mms")
@@ -27,35 +24,14 @@ _AXES = {
 }
 
 
-def _run(context: ExperimentContext) -> Report:
-    parts: list[Part] = [
-        "A surprise is a performance minus the performance that the system expected. Where a system uses all "
-        "information, surprises have mean 0, the predicted spread, and no correlation with the player's last surprise; "
-        "a better model could explain the rest. Performances are the system's own; for systems without performances "
-        "(Elo, Glicko, TrueSkill, BAR) it is the quantile of the place in the field of prior laws. The first tenth of "
-        f"the contests is left out; except by rounds played, only players with at least {EXPERIENCED} rounds count. A "
-        "player's performance is measured against the field of the round, so the mean over all participations has "
-        "little meaning; compare groups with each other.",
-        "The contest class is the first text in the contest's name that matches a regular expression (--class): for "
-        "Codeforces Div 1, Div 2, Educational, Global and so on; contests without a match are the class “other”.",
-    ]
-    for history in context.histories:
-        parts += _of_history(context, history)
-    return Report(parts)
-
-
-def _of_history(context: ExperimentContext, history: History) -> list[Part]:
+def _residuals(context: ExperimentContext, history: History) -> list[Part]:
     classes = contest_classes(history.titles, context.classes or CLASSES)
     rounds = history.rounds
     tested = np.repeat(history.tested, np.diff(rounds.offsets))
     overall: list[tuple[str, BinSummary]] = []
     by_breakdown: dict[str, dict[str, list[BinSummary]]] = {}
-    for contender in context.systems or [parse_contender(name) for name in _COMPARED if name in SYSTEMS]:
-        context.on_step(f"{history.name}: {contender.label}")
-        system = find_system(contender.system)
-        params = build_params(system, contender.settings)
-        outcome = rate_history(history, contender.system, **contender.settings).outcome
-        measured = surprises(system, params, rounds, outcome)
+    for contender, rated in context.rated(history, context.systems or map(parse_contender, _COMPARED)):
+        measured = surprises(rated.system, rated.params, rounds, rated.outcome)
         overall.append((contender.label, summarise(measured, tested, "everyone")))
         experienced = tested & (measured.rounds_before >= EXPERIENCED)
         overall.append((contender.label, summarise(measured, experienced, "experienced")))
@@ -125,12 +101,26 @@ def _figure(name: str, by_system: dict[str, list[BinSummary]]) -> Any:
     return figure
 
 
-EXPERIMENT = Experiment(
-    "residuals",
-    "What a model does not explain",
-    "Surprises as in residual analysis of any forecast; performances as in Ebtekar and Liu (arXiv:2101.00400)",
-    _run,
-    data="instead",
-    least=20,
-    takes=("systems", "classes"),
+EXPERIMENTS = (
+    Experiment(
+        "residuals",
+        "What a model does not explain",
+        "Surprises as in residual analysis of any forecast; performances as in Ebtekar and Liu (arXiv:2101.00400)",
+        of_each(_residuals),
+        [
+            "A surprise is a performance minus the performance that the system expected. Where a system uses all "
+            "information, surprises have mean 0, the predicted spread, and no correlation with the player's last "
+            "surprise; a better model could explain the rest. Performances are the system's own; for systems without "
+            "performances (Elo, Glicko, TrueSkill, BAR) it is the quantile of the place in the field of prior laws. "
+            "The first tenth of the contests is left out; except by rounds played, only players with at least "
+            f"{EXPERIENCED} rounds count. A player's performance is measured against the field of the round, so the "
+            "mean over all participations has little meaning; compare groups with each other.",
+            "The contest class is the first text in the contest's name that matches a regular expression (--class): "
+            "for Codeforces Div 1, Div 2, Educational, Global and so on; contests without a match are the class "
+            "“other”.",
+        ],
+        data="instead",
+        least=20,
+        takes=("systems", "classes"),
+    ),
 )

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Rounds, System
 from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.standings import Floats
 
 from ...common.configuration.settings import build_params
 from ...compilation.compile import compile_kernels
@@ -17,29 +17,31 @@ from ...engines.serial import Serial
 from ...execution.rounds import rate_rounds
 from ...execution.smoothing import smooth_rounds
 from ...smoothing.params import params_of
-from ..base import Experiment, ExperimentContext, Report, Table
-from .counterfactual import other_self
-
-Floats = npt.NDArray[np.float64]
+from ..base import Experiment, ExperimentContext, Part, Table
+from ..published import Contender
+from .incentives import TOLERANCE, other_self
 
 PLAYERS, TRIALS, FEW = 300, 20, 48  # players of the two tables
 ALONE, TOGETHER, SIZE = 12, 40, 3  # rounds of individuals, rounds of teams, members of a team
 SKILL, NOISE = 300.0, 200.0  # standard deviations
 MIXING = (0.0, 0.1, 1.0)
-TOLERANCE = 1e-7  # rating points, for rounding errors
-_MEANS: dict[str, tuple[str, dict[str, Any]]] = {
-    "elo-mmr": ("elo-mmr", {}),
-    "elo-mmr credit=own": ("elo-mmr", {"credit": "own"}),
-    "elo-mmx": ("elo-mmx", {}),
-    "elo-mmx credit=own": ("elo-mmx", {"credit": "own"}),
-    "elo-mms": ("elo-mms", {}),
-    "elo-mms credit=own": ("elo-mms", {"credit": "own"}),
-}
-_ALL = _MEANS | {
-    "elo-mmr team=best": ("elo-mmr", {"team": "best"}),
-    "trueskill": ("trueskill", {}),
-    "bar variant=btfull": ("bar", {"variant": "btfull"}),
-}
+_MEANS = [
+    Contender(" ".join([name, *(f"{key}={value}" for key, value in settings.items())]), name, settings)
+    for name in ("elo-mmr", "elo-mmx", "elo-mms")
+    for settings in ({}, {"credit": "own"})
+]
+_ALL = [
+    *_MEANS,
+    Contender("elo-mmr team=best", "elo-mmr", {"team": "best"}),
+    Contender("trueskill", "trueskill", {}),
+    Contender("bar variant=btfull", "bar", {"variant": "btfull"}),
+]
+_SECOND = (
+    "A team exchanges places with the team before it in one round. The results of all other rounds and the beliefs "
+    "about all players outside of the team stay as they were. The table counts the later ratings of the team's members "
+    "that are lower than without the better place. The points of TrueSkill and BAR are scaled to those of the other "
+    "systems."
+)
 
 
 def league(rng: np.random.Generator, n_players: int, mixing: float) -> tuple[Rounds, Floats]:
@@ -94,26 +96,10 @@ def _promoted(round: Rounds, team: int) -> Rounds:
     return replace(round, player=teams.ravel())
 
 
-def _run(context: ExperimentContext) -> Report:
-    for name in dict.fromkeys(name for name, _ in _ALL.values()):
+def _teams(context: ExperimentContext) -> list[Part]:
+    for name in dict.fromkeys(one.system for one in _ALL):
         compile_kernels(name, np.array([PLAYERS]))
-    skills, later = _skills(context), _later(context)
-    return Report(
-        [
-            f"Every second player has {ALONE} rounds alone, then all players have {TOGETHER} rounds in teams of "
-            f"{SIZE}. Skills are constant with a standard deviation of {SKILL:.0f}; a team performs around the mean "
-            f"skill of its members with {NOISE:.0f}. Before each round a share of the players exchange their teams. "
-            "If rosters never change, results say nothing about the differences between partners. The beliefs have "
-            "no correlations between partners, so sigma falls at the same rate for all rosters. Smoothed skills are "
-            "those at the last round, given all rounds.",
-            skills,
-            "A team exchanges places with the team before it in one round. The results of all other rounds and the "
-            "beliefs about all players outside of the team stay as they were. The table counts the later ratings of "
-            "the team's members that are lower than without the better place. The points of TrueSkill and BAR are "
-            "scaled to those of the other systems.",
-            later,
-        ]
-    )
+    return [_skills(context), _SECOND, _later(context)]
 
 
 def _skills(context: ExperimentContext) -> Table:
@@ -121,7 +107,7 @@ def _skills(context: ExperimentContext) -> Table:
     for mixing in MIXING:
         rounds, skill = league(np.random.default_rng(context.seed), PLAYERS, mixing)
         teams = rounds.part(len(rounds) - 1, len(rounds)).player.reshape(-1, SIZE)
-        for label, (name, settings) in _MEANS.items():
+        for label, name, settings, _ in _MEANS:
             context.on_step(f"{100 * mixing:g} % exchanged: {label}")
             system = SYSTEMS[name]
             params = build_params(system, settings)
@@ -156,7 +142,7 @@ def _later(context: ExperimentContext) -> Table:
         rounds, _ = league(rng, FEW, mixing)
         at, team = ALONE + rng.integers(0, TOGETHER // 2, TRIALS), rng.integers(1, FEW // SIZE, TRIALS)
         trials = list(zip(at.tolist(), team.tolist(), strict=True))
-        for label, (name, settings) in _ALL.items():
+        for label, name, settings, _ in _ALL:
             context.on_step(f"{100 * mixing:g} % exchanged, later ratings: {label}")
             system = SYSTEMS[name]
             params = build_params(system, settings)
@@ -172,9 +158,19 @@ def _later(context: ExperimentContext) -> Table:
     return Table.of_rows("later", caption, headings, rows, {"lower, %": 2})
 
 
-EXPERIMENT = Experiment(
-    "teams",
-    "Teams: skills of members, and whether a better place lowers a later rating",
-    "The challenge of teams in Ebtekar and Liu, arXiv:2101.00400, section 7; the model is ours",
-    _run,
+EXPERIMENTS = (
+    Experiment(
+        "teams",
+        "Teams: skills of members, and whether a better place lowers a later rating",
+        "The challenge of teams in Ebtekar and Liu, arXiv:2101.00400, section 7; the model is ours",
+        _teams,
+        [
+            f"Every second player has {ALONE} rounds alone, then all players have {TOGETHER} rounds in teams of "
+            f"{SIZE}. Skills are constant with a standard deviation of {SKILL:.0f}; a team performs around the mean "
+            f"skill of its members with {NOISE:.0f}. Before each round a share of the players exchange their teams. "
+            "If rosters never change, results say nothing about the differences between partners. The beliefs have "
+            "no correlations between partners, so sigma falls at the same rate for all rosters. Smoothed skills are "
+            "those at the last round, given all rounds."
+        ],
+    ),
 )

@@ -34,10 +34,10 @@ from ranklake.flows.experiments import EXPERIMENTS, find_experiment
 from ranklake.flows.experiments.base import Experiment, ExperimentContext, Picture, Report, Table
 from ranklake.flows.experiments.data import History, from_file, from_lake, rate_history
 from ranklake.flows.experiments.papers import accuracy, calibration, convergence
-from ranklake.flows.experiments.properties import farming, incentives, robustness, teams
-from ranklake.flows.experiments.properties.counterfactual import move, other_self
+from ranklake.flows.experiments.properties import farming, incentives, performances, teams
+from ranklake.flows.experiments.properties.incentives import move, other_self
 from ranklake.flows.experiments.published import NAMES, PRINTED_CONTESTS, SECONDS, SHAPES, Contender, contenders
-from ranklake.flows.experiments.render import to_html
+from ranklake.flows.experiments.run import to_html
 from ranklake.flows.plotting.figures import drawing, new_figure
 from ranklake.flows.smoothing.params import params_of
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
@@ -100,7 +100,8 @@ def test_robustness__rises_equal_the_printed_ones() -> None:
 
 def test_robustness__ratings_equal_the_vectors() -> None:
     """Exact noise, from the specification: 47.88, 57.56, 70.75, 90.07, 120.84, 175.62, 288.33, 446.50."""
-    walked = robustness.walk("elo-r", {"sigma_init": 100.0}, [1000.0] * 40 + [3000.0] * 8)
+    one = Contender("", "elo-r", {"mu_init": 1000.0, "sigma_init": 100.0})
+    walked, _ = performances.walk(one, [1000.0] * 40 + [3000.0] * 8)
     expected = [47.88, 57.56, 70.75, 90.07, 120.84, 175.62, 288.33, 446.50]
     assert np.allclose(np.diff(walked[40:]), expected, atol=0.006)
 
@@ -499,7 +500,7 @@ def test_command__lists_all_experiments(invoke: Command) -> None:
     assert all(re.search(rf"│ {name} +│", answer.out) for name in EXPERIMENTS)
 
 
-def test_experiments__have_the_names_of_their_modules() -> None:
+def test_experiments__are_found_by_their_names() -> None:
     for name in EXPERIMENTS:
         found = find_experiment(name)
         assert found.name == name
