@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
-from ranklake.storage import Ingest, Lake, MissingError
+from ranklake.storage import Ingest, Lake
 from ranklake.storage.lake import layout
 
 from ..common.text import count
 from ..databases.address import DatabaseAddress
 from ..databases.connection import connect
 from ..sources.databases.query import Watermark, read_query
-from .files import ReadContests, check_options, count_contests, ingest_contests
+from .adding import QUIET, How, count_contests, read_record
+from .files import ReadContests, check_options, ingest_contests
 from .report import FilesReport
 
 SQL = "sql"  # the name of the source
@@ -71,55 +71,46 @@ def ingest_sql(
     *,
     watermark: str | None = None,
     options: Mapping[str, Any] | None = None,
-    **how: Any,
+    how: How = QUIET,
 ) -> QueryReport:
     """Bring a data set up to date with a query, one row a participation, all contests or none.
 
     The rows have the columns of a table of ``read_contests``; contests are ordered by time if there are times.
     ``watermark`` is a column of the query whose value grows whenever a row is added or changed: the next ingestion of
     the same query asks only for contests with such rows; of times, also for those of the last ten minutes. ``options``
-    and ``how`` are as for :func:`ranklake.flows.ingestion.files.ingest_files`.
+    are as for :func:`ranklake.flows.ingestion.files.read_files`.
 
     Raises as :func:`check_query`; ``DatabaseError``; and ``SourceError`` for a missing column or a contest with a
     fault.
     """
-    began = time.monotonic()
-    address, reading = check_query(url, query, watermark, options), check_options(options or {})
+    options = dict(options or {})
+    address, reading = check_query(url, query, watermark, options), check_options(options)
     report = QueryReport(SQL, layout.check_dataset_name(dataset))
-    facts = [_FORMAT, address.shown, query.strip(), watermark, dict(options or {})]
+    facts = [_FORMAT, address.shown, query.strip(), watermark, options]
     digest = hashlib.blake2b(
         json.dumps(facts, sort_keys=True, default=list, allow_nan=False).encode(), digest_size=16
     ).hexdigest()
     place = layout.source_file(dataset, f"sql-{digest[:16]}")
-    before, version = _read_record(lake, place)
+    before, version = read_record(lake, place, _QueryRecord)
     known = count_contests(lake, dataset)
     since = before.watermark if before is not None and before.query == digest and known else None
+    report.partial = since is not None and not how.rewrite
     connection = connect(address, read_only=True)
     try:
-        result = read_query(connection, query, reading, report.read, watermark, None if how.get("rewrite") else since)
+        result = read_query(connection, query, reading, report.read, watermark, since if report.partial else None)
     finally:
         connection.close()
-    report.partial = since is not None and not how.get("rewrite")
-    reached = _QueryRecord(digest, result.watermark or since)
 
     def record(adding: Ingest) -> None:
         if watermark is not None:
+            reached = _QueryRecord(digest, result.watermark or since)
             adding.record(place, msgspec.json.encode(reached), version)
 
     if result.table.num_rows or not report.partial:
-        contests, mirror = result.contests(reading, report.read, address.shown), bool((options or {}).get("mirror"))
-        read = ReadContests(contests, report.read, "time" if result.by_time else "source", mirror)
-        ingest_contests(lake, dataset, read, report=report, before_commit=record, **how)
+        contests = result.contests(reading, report.read, address.shown)
+        read = ReadContests(contests, report.read, "time" if result.by_time else "source", bool(options.get("mirror")))
+        ingest_contests(lake, read, report, replace(how, before_commit=record))
     if report.partial:  # those that were not asked for are unchanged, too
         report.unchanged = count_contests(lake, dataset) - report.new - report.corrected
-    report.seconds = time.monotonic() - began
+    report.end()
     return report
-
-
-def _read_record(lake: Lake, place: str) -> tuple[_QueryRecord | None, str]:
-    version = ""
-    try:
-        data, version = lake.read_versioned(place)
-        return msgspec.json.decode(data, type=_QueryRecord), version
-    except (MissingError, msgspec.MsgspecError):  # an unreadable record costs one reading of everything
-        return None, version

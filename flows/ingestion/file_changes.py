@@ -18,10 +18,10 @@ import msgspec
 
 from ranklake.storage import Ingest, Lake
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.errors import MissingError
 
 from ..sources.base import SourceError
 from ..sources.lake_tables import is_leftover, kind_of, walk
+from .adding import read_record
 
 SETTLED_SECONDS = 2.0  # a file that was written to more recently may be half copied; FAT counts time in 2 s
 _NS = 10**9
@@ -78,7 +78,8 @@ def watch(
     """
     path = os.path.abspath(path)
     place = layout.source_file(dataset, f"files-{hashlib.blake2b(os.fsencode(path), digest_size=8).hexdigest()}")
-    before, version = _read_record(lake, place, _PathRecord(path, "", 0, {}))
+    found, version = read_record(lake, place, _PathRecord)
+    before = found or _PathRecord(path, "", 0, {})
     now, states, same_options = time.time_ns(), _stat(path, only), before.options == options
     held = {name for name, state in states.items() if _holds(state, before.files.get(name), before.read_ns)}
     if same_options and before.read_ns and held == before.files.keys() == states.keys():
@@ -110,16 +111,6 @@ def watch(
     if unchanged:  # only times changed; no lease is needed, as a wrong record costs one more reading
         keep()
     return PathChanges(path, len(files), n_changed, not unchanged, check, keep, record)
-
-
-def _read_record(lake: Lake, place: str, otherwise: _PathRecord) -> tuple[_PathRecord, str]:
-    """The record of a path, and the version of its file."""
-    version = ""
-    try:
-        data, version = lake.read_versioned(place)
-        return msgspec.json.decode(data, type=_PathRecord), version
-    except (MissingError, msgspec.MsgspecError):  # an unreadable record costs one reading of the files
-        return otherwise, version
 
 
 def _stat(path: str, only: Collection[str] | None) -> dict[str, FileState]:

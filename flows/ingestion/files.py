@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from ranklake.storage import Contest, Dataset, Ingest, Lake, MissingError
+from ranklake.storage import Contest, Ingest, Lake
 from ranklake.storage.datasets.ingest import IngestOrder
 from ranklake.storage.lake import layout
-from ranklake.storage.leases.holder import LeaseHolder
+from ranklake.storage.lake.access.naming import check_folder
 
-from ..common.progress import ProgressCallback
 from ..common.text import count
+from ..common.times import parse_time
 from ..sources.base import IngestReport, SourceError
 from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
-from .report import FilesReport
+from .adding import QUIET, How, add_all
+from .report import FilesReport, SourceReport
 
-FILES = "files"  # the name of the source
+FILES, KAGGLE = "files", "kaggle"  # the names of the sources
 # The options of `follow` for files, as in `ingest files`.
 DEFAULTS: dict[str, Any] = {
     "columns": (),
@@ -55,7 +55,12 @@ class ReadContests:
 
 
 def read_files(path: str | Path | Sequence[str], options: Mapping[str, Any] | None = None) -> ReadContests:
-    """The contests of files, with the arguments of :func:`ingest_files`; nothing is written."""
+    """The contests of files; nothing is written.
+
+    ``path`` is as for ``read_contests``. ``options`` are ``columns`` (a list of KEY=COLUMN), ``limits`` (a list of
+    KEY=NUMBER), the other fields of :class:`ranklake.flows.sources.options.ReadOptions`, and ``mirror``. Raises as
+    :func:`check_options`.
+    """
     reading, report = check_options(options or {}), IngestReport()
     contests = read_contests(path, report=report, options=reading)
     order: IngestOrder = "time" if reading.order == "time" else "source"
@@ -63,66 +68,57 @@ def read_files(path: str | Path | Sequence[str], options: Mapping[str, Any] | No
 
 
 def ingest_files(
-    lake: Lake, path: str | Path, dataset: str, options: Mapping[str, Any] | None = None, **how: Any
+    lake: Lake, path: str | Path, dataset: str, options: Mapping[str, Any] | None = None, how: How = QUIET
 ) -> FilesReport:
-    """Bring a data set up to date with files, all contests or none.
-
-    ``path`` is as for ``read_contests``. ``options`` are ``columns`` (a list of KEY=COLUMN), ``limits`` (a list of
-    KEY=NUMBER), the other fields of :class:`ranklake.flows.sources.options.ReadOptions`, and ``mirror``. ``how`` is as
-    for :func:`ingest_contests`.
-
-    Raises as :func:`check_options`, and ``SourceError`` if a file cannot be read or a contest has a fault.
+    """Bring a data set up to date with files, all contests or none; ``path`` and ``options`` are as for
+    :func:`read_files`, and it raises as :func:`ingest_contests`.
     """
-    return ingest_contests(lake, dataset, read_files(path, options), **how)
+    return ingest_contests(lake, read_files(path, options), FilesReport(FILES, dataset), how)
 
 
-def ingest_contests(
-    lake: Lake,
-    dataset: str,
-    read: ReadContests,
-    *,
-    report: FilesReport | None = None,
-    rewrite: bool = False,
-    steal: bool = False,
-    on_wait: Callable[[LeaseHolder], None] = lambda by: None,
-    on_progress: ProgressCallback = lambda done, total, message: None,
-    before_commit: Callable[[Ingest], None] = lambda adding: None,
-) -> FilesReport:
-    """Add contests to a data set, all or none; fills and returns ``report``.
+def ingest_contests(lake: Lake, read: ReadContests, report: FilesReport, how: How) -> FilesReport:
+    """Add contests to the data set of a report, all or none; fills and returns the report.
 
-    The first contest is read before the lease is taken: most faults of a file end here, and leave no folder of a new
-    data set. ``rewrite``, ``steal`` and ``on_wait`` are as for ``Dataset.ingest``. ``before_commit`` is called with the
-    ingest when everything is read; its errors leave the data set unchanged.
+    Raises ``SourceError`` if a file cannot be read or a contest has a fault.
     """
-    began, reading = time.monotonic(), read.report
-    report = FilesReport(FILES, dataset) if report is None else report
-    report.read = reading
-    reading.on_reading = partial(on_progress, 0, None)
-    how: dict[str, Any] = {"order": read.order, "mirror": read.mirror, "rewrite": rewrite}
-    changing = Dataset.ingest(lake, layout.check_dataset_name(dataset), steal=steal, on_wait=on_wait, **how)
+    report.read = reading = read.report
+    reading.on_reading = partial(how.on_progress, 0, None)
+
+    def on_added() -> None:
+        how.on_progress(reading.contests, reading.there, count(reading.participations, "participation"))
+
+    def before_commit(adding: Ingest) -> None:
+        for left_out in reading.left_out:
+            if read.mirror and not left_out.contest:
+                rule = "a mirror needs every record: the contest of a skipped record is unknown"
+                raise SourceError(f"{rule} ({left_out.reason})")
+            adding.keep(left_out.contest)
+        how.before_commit(adding)
+
     try:
-        first = tuple(islice(read.contests, 1))
-        with changing as adding:
-            for contest in chain(first, read.contests):
-                report.count(adding.add(contest))
-                on_progress(reading.contests, reading.there, count(reading.participations, "participation"))
-            for left_out in reading.left_out:
-                if read.mirror and not left_out.contest:
-                    rule = "a mirror needs every record: the contest of a skipped record is unknown"
-                    raise SourceError(f"{rule} ({left_out.reason})")
-                adding.keep(left_out.contest)
-            before_commit(adding)
+        whole = replace(how, before_commit=before_commit)
+        adding = add_all(lake, report, read.contests, whole, on_added, order=read.order, mirror=read.mirror)
     except MemoryError:
         rule = "not enough memory; nothing was ingested. Use a machine with more, or ingest in parts of whole contests"
-        raise SourceError(rule, f"data set {dataset}") from None
-    report.removed, report.moved, report.alike = len(adding.removed), adding.moved, adding.alike_players()
-    report.seconds = time.monotonic() - began
+        raise SourceError(rule, f"data set {report.dataset}") from None
+    report.removed, report.moved = len(adding.removed), adding.moved
     return report
 
 
-def count_contests(lake: Lake, dataset: str) -> int:
-    """The number of contests of a data set; 0 if it does not exist."""
-    try:
-        return int(Dataset.open(lake, dataset).contests.num_rows)
-    except MissingError:
-        return 0
+def ingest_kaggle(
+    lake: Lake, folder: str | None, report: SourceReport, since: str | None = None, how: How = QUIET
+) -> SourceReport:
+    """Bring the data set of a report up to date with a folder of Meta Kaggle, which is not stored in the lake; fills
+    and returns the report.
+
+    ``since`` is as for :func:`ranklake.flows.ingestion.sites.ingest_source`.
+    """
+    from ..sources.files.kaggle import read_meta_kaggle  # pandas takes half a second to load
+
+    if folder is None or not Path(folder).is_dir():
+        raise ValueError(f"--base-url must be the folder with the files of Meta Kaggle, got {folder!r}")
+    check_folder(lake, layout.dataset_folder(report.dataset))
+    start = None if since is None else parse_time(since, "since")
+    how.on_progress(0, None, f"reading {folder}")
+    add_all(lake, report, list(read_meta_kaggle(folder, int(time.time()), start)), how, order="time")
+    return report

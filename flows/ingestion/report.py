@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,12 +17,13 @@ class SourceReport:
     ``source``, ``dataset``: names of the source and of the data set.
     ``new``, ``corrected``, ``removed``, ``unchanged``: numbers of contests; ``removed`` are those that the source no
     longer has.
+    ``moved``: contests of files whose place in the data set changed.
     ``renamed``: contests whose players have a new name; ratings do not change.
     ``absent``: contests in the list of the site whose response is a 403 or 404.
     ``rejected``: contests with a fault and unreadable responses, from this ingestion or an earlier one.
     ``alike``: a line about new players with names nearly equal to those of others; empty without any.
     ``requests``: requests to the site.
-    ``seconds``: duration.
+    ``seconds``: duration from the making of the report to its :meth:`end`.
     """
 
     source: str
@@ -31,17 +32,19 @@ class SourceReport:
     corrected: int = 0
     removed: int = 0
     unchanged: int = 0
+    moved: int = 0
     renamed: int = 0
     absent: int = 0
     rejected: list[tuple[str, str]] = field(default_factory=list)
     alike: str = ""
     requests: int = 0
     seconds: float = 0.0
+    _began: float = field(default_factory=time.monotonic, repr=False, compare=False)
 
     @property
     def changed(self) -> bool:
         """Whether ratings may have to be updated."""
-        return bool(self.new or self.corrected or self.removed)
+        return bool(self.new or self.corrected or self.removed or self.moved)
 
     def count(self, change: Literal["new", "corrected", "unchanged"]) -> None:
         """Count a contest."""
@@ -50,6 +53,24 @@ class SourceReport:
     def reject(self, error: SourceError) -> None:
         """Add an error to the rejected contests and responses."""
         self.rejected.append((error.contest, str(error)))
+
+    def end(self) -> None:
+        """Note the duration."""
+        self.seconds = time.monotonic() - self._began
+
+    def counted(self, noun: str, *kinds: str) -> str:
+        """The counts of some kinds without zeros, as ``3 new, 1 corrected contests``; empty if all are zero."""
+        counts = {kind: n for kind in kinds if (n := getattr(self, kind))}
+        plural = "" if sum(counts.values()) == 1 else "s"
+        return f"{', '.join(f'{n:,} {kind}' for kind, n in counts.items())} {noun}{plural}" if counts else ""
+
+    def contests(self) -> str:
+        """The counts of contests."""
+        return self.counted("contest", "new", "corrected", "removed", "unchanged") or "no contests"
+
+    def moves(self) -> str:
+        """The number of moved contests, to follow the counts; empty if there are none."""
+        return f"; {self.moved:,} of them moved" if self.moved else ""
 
     def cost(self) -> str:
         """The number of requests, in words."""
@@ -61,11 +82,9 @@ class SourceReport:
 
     def line(self) -> str:
         """The counts in one line."""
-        numbers = {kind: getattr(self, kind) for kind in ("new", "corrected", "removed", "unchanged")}
-        counts = counted(numbers, "contest") or "no contests"
         absent = f", {self.absent:,} absent (HTTP 403 or 404)" if self.absent else ""
         rejected = f", {len(self.rejected):,} rejected" if self.rejected else ""
-        return f"{counts}{absent}{rejected}; {self.cost()}, in {self.seconds:.1f} s"
+        return f"{self.contests()}{absent}{rejected}; {self.cost()}, in {self.seconds:.1f} s{self.moves()}"
 
     def lines(self) -> list[str]:
         """The details, then the counts."""
@@ -74,19 +93,13 @@ class SourceReport:
 
 @dataclass
 class FilesReport(SourceReport):
-    """Counts of an ingestion of files: contests that were read, and whose place in the data set changed; files, and
-    those of them that changed since the last ingestion.
+    """Counts of an ingestion of files: contests that were read; files, and those of them that changed since the last
+    ingestion.
     """
 
     read: IngestReport = field(default_factory=IngestReport)
-    moved: int = 0
     n_files: int = 0
     n_changed: int = 0
-
-    @property
-    def changed(self) -> bool:
-        """Whether ratings may have to be updated."""
-        return super().changed or self.moved > 0
 
     def cost(self) -> str:
         """The number of changed files, in words."""
@@ -94,15 +107,8 @@ class FilesReport(SourceReport):
 
     def line(self) -> str:
         """The counts in one line."""
-        return super().line() + (f"; {self.moved:,} of them moved" if self.moved else "") + self.read.skipped()
+        return super().line() + self.read.skipped()
 
     def details(self) -> list[str]:
         """Everything to report beside the counts, one line each."""
         return [*super().details(), *self.read.lines()[1:]]
-
-
-def counted(numbers: Mapping[str, int], noun: str) -> str:
-    """Counts by kind without zeros, as ``3 new, 1 corrected contests``; empty if all are zero."""
-    counts = {kind: n for kind, n in numbers.items() if n}
-    plural = "" if sum(counts.values()) == 1 else "s"
-    return f"{', '.join(f'{n:,} {kind}' for kind, n in counts.items())} {noun}{plural}" if counts else ""

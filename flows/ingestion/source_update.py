@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 
-from ..common.progress import ProgressCallback
 from ..common.times import parse_time
 from ..sources.base import SourceError
 from ..sources.sites.site import SITES, find_site
+from .adding import QUIET, How, count_contests
 from .databases import SQL, check_query, ingest_sql
 from .file_changes import watch
-from .files import FILES, check_options, count_contests, ingest_files
+from .files import FILES, KAGGLE, check_options, ingest_contests, ingest_kaggle, read_files
 from .report import FilesReport, SourceReport
-from .sites import KAGGLE, ingest_kaggle, ingest_source, open_client
+from .sites import ingest_source, open_client
 
 SOURCES = (*SITES, KAGGLE, FILES, SQL)
 
@@ -31,7 +31,7 @@ class SourceRequest:
     ``dataset``: name of the data set; by default that of the source.
     ``since``, ``base_url``, ``again``, ``choices``: of sites, as for
     :func:`ranklake.flows.ingestion.sites.ingest_source`.
-    ``path``: of ``files``, as for :func:`ranklake.flows.ingestion.files.ingest_files`; of ``kaggle``, the folder.
+    ``path``: of ``files``, as for :func:`ranklake.flows.ingestion.files.read_files`; of ``kaggle``, the folder.
     ``file_options``: of ``files`` and ``sql``, the options of ``ingest_files``.
     ``database``: of ``sql``: ``url``, ``query`` and ``watermark`` of
     :func:`ranklake.flows.ingestion.databases.ingest_sql`.
@@ -87,61 +87,46 @@ class SourceRequest:
         check_options(self.file_options)
 
 
-def update(
-    lake: Lake,
-    request: SourceRequest,
-    *,
-    on_progress: ProgressCallback = lambda done, total, message: None,
-    on_retry: Callable[[str], None] = lambda why: None,
-    **how: Any,
-) -> SourceReport:
-    """Bring a data set up to date with a source; unchanged files are not read.
-
-    ``on_retry`` is as for :func:`ranklake.flows.ingestion.sites.ingest_source`; ``how`` has ``steal`` and ``on_wait``,
-    as for ``Dataset.ingest``, and ``rewrite`` for ``files`` and ``sql``.
+def update(lake: Lake, request: SourceRequest, how: How = QUIET) -> SourceReport:
+    """Bring a data set up to date with a source; unchanged files are not read. ``rewrite`` is for ``files`` and
+    ``sql``.
 
     Raises ``DatabaseError`` if the database cannot be reached or refuses the query, ``SourceError`` if the site or a
     file cannot be read, and ``LakeError``. Files leave the data set unchanged then; of a site, earlier responses are
     kept.
     """
-    how["on_progress"] = on_progress
     if request.source == SQL:
         given = {name: value for name, value in request.database.items() if value is not None}
         url, query = given.pop("url"), given.pop("query")
-        return ingest_sql(lake, url, query, request.dataset, options=request.file_options, **how, **given)
+        return ingest_sql(lake, url, query, request.dataset, options=request.file_options, how=how, **given)
     if request.source in (FILES, KAGGLE):
         return _update_from_files(lake, request, how)
     where: dict[str, Any] = {"since": request.since, "base_url": request.base_url, "again": request.again}
-    return ingest_source(lake, request.source, request.dataset, on_retry=on_retry, **where, **request.choices, **how)
+    return ingest_source(lake, request.source, request.dataset, how=how, **where, **request.choices)
 
 
-def _update_from_files(lake: Lake, request: SourceRequest, how: dict[str, Any]) -> FilesReport:
-    source, dataset, files = request.source, request.dataset, request.source == FILES
+def _update_from_files(lake: Lake, request: SourceRequest, how: How) -> FilesReport:
+    source, files = request.source, request.source == FILES
     folder = str(request.path if request.path is not None else request.base_url)
     options = [source, request.since, dict(request.file_options)]
     options += [] if files else ["teams"]  # what an earlier release read without teams is read again
     read_as = json.dumps(options, sort_keys=True, default=list, allow_nan=False)
-    watched = watch(lake, dataset, folder, read_as, None if files else _kaggle_files())
-    report = FilesReport(source, dataset)
-    if not watched.changed and (n_contests := count_contests(lake, dataset)):
+    report = FilesReport(source, request.dataset)
+    watched = watch(lake, report.dataset, folder, read_as, None if files else _kaggle_files())
+    if not watched.changed and (n_contests := count_contests(lake, report.dataset)):
         report.unchanged = n_contests
     else:
-        how["before_commit"] = watched.record
+        how = replace(how, before_commit=watched.record)
         try:
             if files:
-                report = ingest_files(lake, folder, dataset, request.file_options, **how)
+                ingest_contests(lake, read_files(folder, request.file_options), report, how)
             else:
-                ingest_kaggle(lake, report, folder, request.since, **how)
+                ingest_kaggle(lake, folder, report, request.since, how)
         except SourceError:
             watched.check()  # a fault of a file that is being replaced is no fault of its content
             raise
     report.n_files, report.n_changed = watched.n_files, watched.n_changed
     return report
-
-
-def has_contests(lake: Lake, dataset: str) -> bool:
-    """Whether a data set has contests."""
-    return count_contests(lake, dataset) > 0
 
 
 def _kaggle_files() -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -15,12 +15,12 @@ from ranklake.storage.datasets.tables.contests import Contest
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.lake.json_files import decode
-from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.progress import ProgressCallback
 from ..sources.base import SourceError, contest_number
 from ..sources.sites.documents import Document, Key
 from ..sources.sites.site import Site
+from .adding import How
 from .report import SourceReport
 from .response_archive import ResponseArchive
 
@@ -55,19 +55,12 @@ class _SourceRecord(msgspec.Struct):
 
 
 def update_dataset(
-    lake: Lake,
-    archive: ResponseArchive,
-    site: Site,
-    dataset: str,
-    *,
-    everything: bool = False,
-    rewrite: bool = False,
-    steal: bool = False,
-    on_wait: Callable[[LeaseHolder], None] = lambda by: None,
-    on_progress: ProgressCallback = lambda done, total, message: None,
-) -> SourceReport:
-    """Bring a data set up to date with the responses of a site; ``everything`` also parses unchanged documents."""
-    report = SourceReport(site.name, dataset, absent=archive.absent(*site.kinds))
+    lake: Lake, archive: ResponseArchive, site: Site, report: SourceReport, how: How, *, everything: bool = False
+) -> None:
+    """Bring the data set of a report up to date with the responses of a site, and fill the report; ``everything`` also
+    parses unchanged documents.
+    """
+    dataset, report.absent = report.dataset, archive.absent(*site.kinds)
     path = layout.source_file(dataset, site.name)
     keys = sorted(set(archive.keys(*site.kinds, *site.name_kinds)), key=_natural)
     fingerprints = {str(key): archive.fingerprint(key) for key in keys}
@@ -76,21 +69,22 @@ def update_dataset(
         contests = record.contests()
         if record.is_current(site.version, fingerprints) and _contest_ids(lake, dataset).issuperset(contests):
             report.unchanged = len(contests)
-            return report
-    with Dataset.ingest(lake, dataset, order="time", rewrite=rewrite, steal=steal, on_wait=on_wait) as adding:
+            return
+    with how.ingest(lake, dataset, order="time") as adding:
         record, version = _read_record(lake, path)  # again: no other process can change it under the data set's lease
         names = PlayerNames(record.handles, record.aliases, _names(archive, site)) if site.name_kinds else None
         before = _contest_ids(lake, dataset).intersection(record.contests())
         updater = _DatasetUpdater(adding, archive, site, names, report, record.version == 0, before)
         records = {} if everything or record.version != site.version else record.documents
-        new = _SourceRecord(site.version, updater.update(keys, fingerprints, records, on_progress))
-        updater.remove_missing()
+        new = _SourceRecord(site.version, updater.update(keys, fingerprints, records, how.on_progress))
+        for contest_id in sorted(before - updater.seen):
+            adding.remove(contest_id, f"{site.name} has it no longer")
+            report.removed += 1
         if names is not None:
             names.rename(adding)
             new.handles, new.aliases = names.handles, names.aliases
         adding.record(path, msgspec.json.encode(new), version)
     report.renamed, report.alike = adding.recomputed, adding.alike_players()
-    return report
 
 
 @dataclass
@@ -131,12 +125,6 @@ class _DatasetUpdater:
             fingerprint = "" if key in self.repeating else fingerprints[str(key)]
             records[str(key)] = _DocumentRecord(fingerprint, contests)
         return records
-
-    def remove_missing(self) -> None:
-        """Remove the contests that the site no longer has."""
-        for contest_id in sorted(self.before - self.seen):
-            self.adding.remove(contest_id, f"{self.site.name} has it no longer")
-            self.report.removed += 1
 
     def _confirm(self, contests: list[str]) -> bool:
         """Confirm the contests of an unchanged document; False if one was removed manually or is in another one."""

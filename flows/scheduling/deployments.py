@@ -22,8 +22,9 @@ from ..common.progress import ProgressCallback, ProgressLog
 from ..common.text import markdown, message
 from ..engines.factory import choose_engine, open_engine
 from ..http.webhook import Webhook
+from ..ingestion.adding import How, count_contests
 from ..ingestion.report import SourceReport
-from ..ingestion.source_update import SourceRequest, has_contests
+from ..ingestion.source_update import SourceRequest
 from ..ingestion.source_update import update as bring_in
 from ..publication.publish import PublishReport
 from ..rating.config import RunConfig
@@ -134,7 +135,7 @@ def follow(
         opened = open_lake(lake, create=True)
         configs = resolve_runs(opened, dataset, runs or [], systems, settings, replace=replace)
         ingested = _ingest(lake, request)
-        if not has_contests(opened, dataset):
+        if not count_contests(opened, dataset):
             get_run_logger().info("no contests yet, nothing to rate")
             return
         followed = []
@@ -151,7 +152,8 @@ def _ingest(lake: str, request: SourceRequest) -> SourceReport:
     with plain_errors():
         with _shown(f"ingesting {request.source}", "responses") as update_progress:
             opened = open_lake(lake, create=True)
-            report = bring_in(opened, request, on_progress=update_progress, on_retry=lambda why: _log([why]))
+            how = How(on_progress=update_progress, on_retry=lambda why: _log([why]))
+            report = bring_in(opened, request, how)
         _log(f"data set {request.dataset}: {line}" for line in report.lines())
         if report.changed or report.rejected:
             create_markdown_artifact(ingested_page(report), key=_key("contests", request.dataset))

@@ -6,21 +6,20 @@ sequence; the next call completes the work after a crash, and applies manual cor
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ranklake.storage import Lake, Run
-from ranklake.storage.leases.holder import LeaseHolder
 
 from ..common.extras import need
 from ..common.progress import ProgressCallback
 from ..common.text import count
 from ..engines.protocols import Engine
+from ..ingestion.adding import QUIET, How, count_contests
 from ..ingestion.report import SourceReport
-from ..ingestion.source_update import SourceRequest, has_contests, update
+from ..ingestion.source_update import SourceRequest, update
 from ..publication.database import publish_to_database
 from ..publication.publish import PublishReport
 from ..publication.publish import publish as publish_run
@@ -68,7 +67,6 @@ class FollowReport:
 
     ingested: SourceReport
     runs: tuple[Followed, ...]
-    seconds: float
 
     @property
     def changed(self) -> bool:
@@ -111,43 +109,26 @@ def follow(
     publish: bool = True,
     to: Mapping[str, Any] | None = None,
     show: Show = unseen,
-    on_retry: Callable[[str], None] = lambda why: None,
-    on_wait: Callable[[LeaseHolder], None] = lambda by: None,
+    how: How = QUIET,
 ) -> FollowReport:
     """Ingest new contests of a source, and update runs and their published tables.
 
     ``runs`` are at least one, over the data set of the source. ``to`` publishes into a database instead: ``url``,
-    ``schema`` and ``prefix`` of ``publish_to_database``. ``show`` shows the progress; ``on_retry`` and ``on_wait`` are
-    as for :func:`ranklake.flows.ingestion.sites.ingest_source`.
+    ``schema`` and ``prefix`` of ``publish_to_database``. ``show`` shows the progress.
 
     Raises ``SourceError`` if the source cannot be read, then nothing is rated; ``LakeError``, then completed steps
     stay; ``MissingExtraError`` before anything is done.
     """
-    began = time.perf_counter()
     if publish and to is None:
         need("deltalake", "publish", "publishing")
-    with show(f"ingesting {request.source}", "responses") as update_progress:
-        ingested = update(lake, request, on_progress=update_progress, on_retry=on_retry, on_wait=on_wait)
+    with show(f"ingesting {request.source}", "responses") as on_progress:
+        ingested = update(lake, request, replace(how, on_progress=on_progress))
     followed = []
-    if has_contests(lake, request.dataset):
-        followed = [catch_up(lake, config, engine, publish=publish, to=to, show=show) for config in runs]
-    return FollowReport(ingested, tuple(followed), time.perf_counter() - began)
-
-
-def catch_up(
-    lake: Lake,
-    config: RunConfig,
-    engine: Engine,
-    *,
-    publish: bool = True,
-    to: Mapping[str, Any] | None = None,
-    show: Show = unseen,
-) -> Followed:
-    """Bring one run and its published tables up to date with the data set; raises as the functions that rate and
-    publish.
-    """
-    rated = rate_shown(lake, config, engine, show)
-    return Followed(config.run, rated, publish_rated(lake, config.run, to=to, show=show) if publish else None)
+    for config in runs if count_contests(lake, request.dataset) else ():
+        rated = rate_shown(lake, config, engine, show)
+        published = publish_rated(lake, config.run, to=to, show=show) if publish else None
+        followed.append(Followed(config.run, rated, published))
+    return FollowReport(ingested, tuple(followed))
 
 
 def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unseen) -> RateReport:

@@ -15,7 +15,7 @@ from ranklake.storage import Lake
 
 from ..common.text import quoted
 from ..http.webhook import Webhook, WebhookError
-from ..ingestion.report import FilesReport, SourceReport
+from ..ingestion.report import SourceReport
 from ..publication.root import read_manifest
 from .follow import Followed
 
@@ -42,8 +42,8 @@ def notice_of(lake: Lake, dataset: str, ingested: SourceReport | None, runs: Seq
     changed = [_about(lake, followed) for followed in runs if followed.changed]
     if not changed and not (ingested is not None and ingested.changed):
         return None
-    contests = {name: 0 if ingested is None else getattr(ingested, name) for name in ("new", "corrected", "removed")}
-    contests["moved"] = ingested.moved if isinstance(ingested, FilesReport) else 0
+    kinds = ("new", "corrected", "removed", "moved")
+    contests = {kind: 0 if ingested is None else getattr(ingested, kind) for kind in kinds}
     return {"dataset": dataset, "contests": contests, "runs": changed}
 
 

@@ -2,46 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
+from ranklake.flows.ingestion.adding import QUIET, How
+from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.ingestion.source_update import SourceRequest
 from ranklake.flows.sources.base import SourceError
 from ranklake.storage import Contest, Dataset, Lake
-
-
-@dataclass
-class Report:
-    """As the sources report it."""
-
-    source: str
-    dataset: str
-    new: int = 0
-    corrected: int = 0
-    removed: int = 0
-    unchanged: int = 0
-    rejected: list[tuple[str, str]] = field(default_factory=list)
-    requests: int = 1
-    seconds: float = 0.0
-
-    @property
-    def changed(self) -> bool:
-        return self.new + self.corrected + self.removed > 0
-
-    def cost(self) -> str:
-        return f"{self.requests} requests"
-
-    def line(self) -> str:
-        return f"{self.new} new, {self.corrected} corrected"
-
-    def details(self) -> list[str]:
-        return [f"rejected: {reason}" for _, reason in self.rejected]
-
-    def lines(self) -> list[str]:
-        return [*self.details(), self.line()]
 
 
 class Site:
@@ -61,23 +32,15 @@ class Site:
         self.rejected: list[tuple[str, str]] = []
         self.asked: list[dict[str, Any]] = []
 
-    def update(
-        self,
-        lake: Lake,
-        request: SourceRequest,
-        *,
-        on_progress: Callable[[int, int | None, str], None] = lambda *_: None,
-        **how: Any,
-    ) -> Report:
+    def update(self, lake: Lake, request: SourceRequest, how: How = QUIET) -> SourceReport:
         self.asked.append({name: getattr(request, name) for name in ("source", "dataset", "since", "base_url")})
         if self.down:
             raise SourceError(self.down, request.source)
-        report = Report(request.source, request.dataset, rejected=list(self.rejected))
+        report = SourceReport(request.source, request.dataset, rejected=list(self.rejected), requests=1)
         with Dataset.ingest(lake, report.dataset, mirror=bool(self.contests)) as adding:
             for i, one in enumerate(self.contests):
-                change = adding.add(one)
-                setattr(report, change, getattr(report, change) + 1)
-                on_progress(i + 1, len(self.contests), "")
+                report.count(adding.add(one))
+                how.on_progress(i + 1, len(self.contests), "")
         report.removed = len(adding.removed)
         return report
 

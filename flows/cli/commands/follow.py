@@ -86,6 +86,7 @@ def follow(
 
     from ...engines.factory import choose_engine, open_engine
     from ...http.webhook import Webhook
+    from ...ingestion.adding import How
     from ...ingestion.databases import SQL
     from ...ingestion.files import FILES, non_default
     from ...ingestion.source_update import SourceRequest
@@ -126,8 +127,8 @@ def follow(
 
     say = print_line if every is None else _log
 
-    how: dict[str, Any] = {"publish": not no_publish, "to": target, "show": progress}
-    how["on_retry"], how["on_wait"] = lambda why: say(why, err=True), lambda by: say(waiting_for(by), err=True)
+    how = How(on_retry=lambda why: say(why, err=True), on_wait=lambda by: say(waiting_for(by), err=True))
+    stages: dict[str, Any] = {"publish": not no_publish, "to": target, "show": progress, "how": how}
 
     def reports() -> Iterator[FollowReport | Exception]:
         """The report of each source and the expected errors that ended it or its notice; other errors are raised."""
@@ -136,7 +137,7 @@ def follow(
         for request in requests:
             try:
                 with open_engine(*engine) as opened_engine:
-                    report = run_follow(opened, request, runs[request.source], opened_engine, **how)
+                    report = run_follow(opened, request, runs[request.source], opened_engine, **stages)
                 yield report
                 notifier.deliver(notice_of(opened, request.dataset, report.ingested, report.runs))
             except Exception as error:

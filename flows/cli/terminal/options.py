@@ -182,6 +182,8 @@ class EngineChoice(NamedTuple):
     scheduler: str | None
 
 
+# ``rewrite, steal`` of a command that ingests, as one argument ``writing``
+writing_options = gathered("writing", (rewrite_option, steal_option))
 engine_options = gathered("engine", _ENGINE, EngineChoice)
 
 

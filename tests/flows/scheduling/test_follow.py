@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -32,6 +31,8 @@ import ranklake.flows.scheduling.follow
 from ranklake.flows.cli.main import cli
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.http.client import ATTEMPTS
+from ranklake.flows.ingestion.adding import How
+from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.ingestion.source_update import SourceRequest
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.rating.resolve import resolve_runs
@@ -346,8 +347,8 @@ def two_sites(monkeypatch: pytest.MonkeyPatch) -> dict[str, Site]:
     sites = {"codeforces": Site(CONTESTS[:5]), "ctftime": Site(CONTESTS[:5])}
     sites["codeforces"].down = "does not answer"
 
-    def update(lake: Lake, request: SourceRequest, **options: Any) -> Any:
-        return sites[request.source].update(lake, request, **options)
+    def update(lake: Lake, request: SourceRequest, how: How) -> SourceReport:
+        return sites[request.source].update(lake, request, how)
 
     monkeypatch.setattr(ranklake.flows.scheduling.follow, "update", update)
     return sites
@@ -371,13 +372,13 @@ def test_every__logs_one_line_a_pass_and_each_warning_once(lake: Lake, monkeypat
     of_pass = [rejected[:1], rejected[:1], [], rejected[:1], rejected]  # the third pass reads nothing
     follow_once = ranklake.flows.scheduling.follow.update
 
-    def update(lake: Lake, request: SourceRequest, **options: Any) -> Any:
+    def update(lake: Lake, request: SourceRequest, how: How) -> SourceReport:
         if request.source == "ctftime":
             assert now[0] == 3600.0 * (5 - len(of_pass))
             sites["ctftime"].rejected = of_pass.pop(0)
         elif not of_pass:
             raise KeyboardInterrupt
-        return follow_once(lake, request, **options)
+        return follow_once(lake, request, how)
 
     def sleep(seconds: float) -> None:
         now[0] += seconds
@@ -390,7 +391,7 @@ def test_every__logs_one_line_a_pass_and_each_warning_once(lake: Lake, monkeypat
     done = invoke(*arguments, "--lake", lake.url)
     assert done.exit_code == 0, done.output
     said = [line.partition(" UTC ")[2] for line in done.stdout.splitlines()]
-    assert [line for line in said if "rejected" in line] == [
+    assert [line for line in said if ": rejected: " in line] == [
         f"data set ctftime: rejected: ctftime, contest {contest}: it has no participants" for contest in (7, 8)
     ]
     assert len([line for line in said if "nothing new, 5 contests" in line]) == 4

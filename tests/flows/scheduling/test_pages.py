@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from helpers.lakes import contest, lake_of, rate_run
 from helpers.markdown import MARKUP, read, texts
-from helpers.site import Report
 from helpers.strategies import repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from ranklake.flows.common.text import LONGEST_CELL
 from ranklake.flows.common.text import markdown as escape
 from ranklake.flows.common.text import visible as plain
+from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.scheduling.pages import MOST, best, ingested_page, place, run_page
 from ranklake.storage import Lake
@@ -74,9 +74,9 @@ def test_pages__link_to_a_run_in_an_object_store() -> None:
 
 
 def test_pages__list_some_rejected_contests_and_count_the_others() -> None:
-    report = Report("codeforces", "site", new=3, rejected=[(name, f"why {name}") for name in HOSTILE * 4])
+    report = SourceReport("codeforces", "site", new=3, rejected=[(name, f"why {name}") for name in HOSTILE * 4])
     report.rejected[7] = ("7", "x" * 1000)
-    page = ingested_page(report)  # type: ignore[arg-type]
+    page = ingested_page(report)
     found = texts(page)
     assert max(map(len, found)) <= LONGEST_CELL
     assert f"{4 * len(HOSTILE)} rejected" in found

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from ...terminal.file_options import contest_options, query_options, query_text, result_options, table_options
-from ...terminal.options import LakeAddress, dataset_option, lake_option, rewrite_option, steal_option, usage
-from .output import ingest_checked, ingest_requested
+from ...terminal.options import LakeAddress, dataset_option, lake_option, usage, writing_options
+from .output import ingesting, print_files_report, print_report
 
 
 @click.command("files", short_help="Ingest contests from tables, folders and archives.")
@@ -17,10 +17,9 @@ from .output import ingest_checked, ingest_requested
 @lake_option
 @table_options
 @contest_options
-@rewrite_option
-@steal_option
+@writing_options
 def ingest_files(
-    paths: tuple[str, ...], dataset: str, lake: LakeAddress, rewrite: bool, steal: bool, **choices: Any
+    paths: tuple[str, ...], dataset: str, lake: LakeAddress, writing: dict[str, Any], **choices: Any
 ) -> None:
     """Ingest contests from PATH, which is one of
 
@@ -54,11 +53,14 @@ def ingest_files(
       zcat rows.gz | ranklake ingest files - --input-format jsonl \\
           --dataset chess --lake lake
     """
-    from ....ingestion.files import read_files
+    from ....ingestion.files import FILES, ingest_contests, read_files
+    from ....ingestion.report import FilesReport
 
     with usage():
         contests = read_files(paths, choices)
-    ingest_checked(lake, dataset, contests, rewrite=rewrite, steal=steal)
+    with ingesting("ingesting", **writing) as how:
+        report = ingest_contests(lake.open(create=True), contests, FilesReport(FILES, dataset), how)
+    print_files_report(report)
 
 
 @click.command("sql", short_help="Ingest contests from a query of a database.")
@@ -67,10 +69,9 @@ def ingest_files(
 @lake_option
 @result_options
 @contest_options
-@rewrite_option
-@steal_option
+@writing_options
 def ingest_database(
-    database: dict[str, Any], dataset: str, lake: LakeAddress, rewrite: bool, steal: bool, **choices: Any
+    database: dict[str, Any], dataset: str, lake: LakeAddress, writing: dict[str, Any], **choices: Any
 ) -> None:
     """Ingest contests from a query of PostgreSQL, MariaDB, MySQL or SQLite.
 
@@ -87,9 +88,11 @@ def ingest_database(
     """
     from ....ingestion.databases import SQL
     from ....ingestion.files import non_default
-    from ....ingestion.source_update import SourceRequest
+    from ....ingestion.source_update import SourceRequest, update
 
     with usage():
         database["query"] = query_text(database["query"])
         request = SourceRequest(SQL, dataset, file_options=non_default(choices), database=database)
-    ingest_requested(lake, request, "ingesting", "contests", rewrite=rewrite, steal=steal)
+    with ingesting("ingesting", **writing) as how:
+        report = update(lake.open(create=True), request, how)
+    print_report(report)

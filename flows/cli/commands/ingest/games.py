@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ...terminal.file_options import delimiter_option, encoding_option, time_format_option
-from ...terminal.options import DATASET, LakeAddress, dataset_option, lake_option, rewrite_option, steal_option, usage
-from ...terminal.output import print_wait, progress
-from .output import ingest_checked, print_report
-
-if TYPE_CHECKING:
-    from ....sources.base import OnError
+from ...terminal.options import DATASET, LakeAddress, dataset_option, lake_option, usage, writing_options
+from .output import ingesting, print_files_report, print_report
 
 
 @click.command("games", short_help="Ingest one-to-one games from tables and PGN files.")
@@ -33,22 +29,9 @@ if TYPE_CHECKING:
               "expanded=300GB, the decompressed bytes of a file.")  # fmt: skip
 @dataset_option
 @lake_option
-@rewrite_option
-@steal_option
+@writing_options
 def ingest_games(
-    paths: tuple[str, ...],
-    columns: tuple[str, ...],
-    advantage: float | None,
-    period: str,
-    time_format: str,
-    delimiter: str | None,
-    encoding: str,
-    on_error: OnError,
-    limits: tuple[str, ...],
-    dataset: str,
-    lake: LakeAddress,
-    rewrite: bool,
-    steal: bool,
+    paths: tuple[str, ...], dataset: str, lake: LakeAddress, writing: dict[str, Any], **choices: Any
 ) -> None:
     """Ingest one-to-one games from PATH: files or patterns of Parquet, CSV and PGN files (.parquet .csv .tsv .pgn; the
     texts also as .gz .bz2 .zst .xz; all of them in .zip), or the folder of a Delta table.
@@ -79,14 +62,10 @@ def ingest_games(
 
     with usage():
         check_paths(paths)
-        options = GamesOptions(
-            parse_columns(columns), period, time_format, delimiter, Limits.parse(limits), advantage, encoding, on_error
-        )
-    opened = lake.open(create=True)
-    with progress("ingesting", "games") as update:
-        report = ingest_games(
-            opened, paths, dataset, options, rewrite=rewrite, steal=steal, on_wait=print_wait, on_progress=update
-        )
+        columns, limits = parse_columns(choices.pop("columns")), Limits.parse(choices.pop("limits"))
+        options = GamesOptions(columns=columns, limits=limits, **choices)
+    with ingesting("ingesting", "games", **writing) as how:
+        report = ingest_games(lake.open(create=True), paths, dataset, options, how)
     print_report(report)
 
 
@@ -95,17 +74,10 @@ def ingest_games(
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the history.")
 @click.option("--dataset", type=DATASET, help="Name of the data set; by default the preset's.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the preset, as n_rounds=100.")
-@rewrite_option
-@steal_option
+@writing_options
 @lake_option
 def ingest_synthetic(
-    preset: str,
-    seed: int,
-    dataset: str | None,
-    settings: tuple[str, ...],
-    lake: LakeAddress,
-    rewrite: bool,
-    steal: bool,
+    preset: str, seed: int, dataset: str | None, settings: tuple[str, ...], lake: LakeAddress, writing: dict[str, Any]
 ) -> None:
     """Ingest a synthetic history of players with known skills; the same seed gives the same contests.
 
@@ -118,8 +90,9 @@ def ingest_synthetic(
           --lake lake
     """
     from ....common.configuration.settings import convert_fields, parse_settings
-    from ....ingestion.files import ReadContests
+    from ....ingestion.files import FILES, ReadContests, ingest_contests
     from ....ingestion.games import ingest_synthetic_games
+    from ....ingestion.report import FilesReport
     from ....sources.base import IngestReport, filter_contests
     from ....sources.games.synthetic import GAMES_PRESETS, GamesPreset
     from ....sources.synthetic import PRESETS, generate
@@ -130,15 +103,13 @@ def ingest_synthetic(
             raise ValueError(f"preset must be one of {', '.join(presets)}, got {preset!r}")
         changes = convert_fields(type(presets[preset]), parse_settings(settings), f"preset {preset}")
         chosen = dataclasses.replace(presets[preset], **changes)
-    how: dict[str, Any] = {"rewrite": rewrite, "steal": steal}
-    if isinstance(chosen, GamesPreset):
+    games = isinstance(chosen, GamesPreset)
+    with ingesting("ingesting", "games" if games else "contests", **writing) as how:
         opened = lake.open(create=True)
-        with progress("ingesting", "games") as update:
-            taken = ingest_synthetic_games(
-                opened, chosen, seed, dataset or preset, on_wait=print_wait, on_progress=update, **how
-            )
-        print_report(taken)
-        return
-    report = IngestReport()
-    contests = ReadContests(filter_contests(generate(chosen, seed), report), report)
-    ingest_checked(lake, dataset or preset, contests, **how)
+        if isinstance(chosen, GamesPreset):
+            print_report(ingest_synthetic_games(opened, chosen, seed, dataset or preset, how))
+            return
+        read = IngestReport()
+        contests = ReadContests(filter_contests(generate(chosen, seed), read), read)
+        report = ingest_contests(opened, contests, FilesReport(FILES, dataset or preset), how)
+    print_files_report(report)

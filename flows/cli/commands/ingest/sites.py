@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from ...terminal.options import DATASET, LakeAddress, lake_option, rewrite_option, steal_option, usage
-from ...terminal.output import print_wait, progress
-from .output import ingest_requested, print_report
+from ...terminal.options import DATASET, LakeAddress, lake_option, steal_option, usage, writing_options
+from .output import ingesting, print_report
 
 _SITE_OPTIONS = (
     click.option("--dataset", type=DATASET, help="Name of the data set; by default the site's."),
@@ -81,19 +80,17 @@ def site_commands() -> Iterator[click.Command]:
 @click.command()
 @click.option("--source", required=True, help="Name of the site, as in `ranklake ingest`.")
 @click.option("--dataset", type=DATASET, help="Name of the data set; by default the site's.")
-@rewrite_option
-@steal_option
+@writing_options
 @lake_option
-def normalise(source: str, dataset: str | None, rewrite: bool, steal: bool, lake: LakeAddress) -> None:
+def normalise(source: str, dataset: str | None, writing: dict[str, Any], lake: LakeAddress) -> None:
     """Parse all stored responses of a site again and bring the data set up to date; no request is sent."""
     from ....ingestion.sites import normalise_source
     from ....sources.sites.site import find_site
 
     with usage():
         find_site(source)
-    with progress("reading", "responses") as update:
-        how: dict[str, Any] = {"rewrite": rewrite, "steal": steal, "on_progress": update, "on_wait": print_wait}
-        report = normalise_source(lake.open(), source, dataset, **how)
+    with ingesting("reading", "responses", **writing) as how:
+        report = normalise_source(lake.open(), source, dataset, how)
     print_report(report)
 
 
@@ -102,14 +99,16 @@ def _ingest_site(
 ) -> None:
     """Bring a data set up to date with a site, and print the counts."""
     from ....common.times import parse_time
-    from ....ingestion.source_update import SourceRequest
+    from ....ingestion.source_update import SourceRequest, update
 
     with usage():
         if since is not None:
             parse_time(since, "--since")
         address, again = where.pop("base_url"), where.pop("again")
         request = SourceRequest(source, dataset or source, since, address, again=again, choices=where)
-    ingest_requested(lake, request, source, "responses", steal=steal)
+    with ingesting(source, "responses", steal=steal) as how:
+        report = update(lake.open(create=True), request, how)
+    print_report(report)
 
 
 @click.command("kaggle", short_help="Ingest the competitions of Kaggle from files.")
@@ -127,23 +126,14 @@ def ingest_kaggle(base_url: str, dataset: str, since: str | None, steal: bool, l
     from pathlib import Path
 
     from ....common.times import parse_time
-    from ....ingestion.sites import ingest_source
+    from ....ingestion.files import KAGGLE, ingest_kaggle
+    from ....ingestion.report import SourceReport
 
     with usage():
         if since is not None:
             parse_time(since, "--since")
         if not Path(base_url).is_dir():
             raise ValueError(f"--base-url must be a folder, got {base_url!r}")
-    with progress("kaggle") as update:
-        opened = lake.open(create=True)
-        report = ingest_source(
-            opened,
-            "kaggle",
-            dataset,
-            since=since,
-            base_url=base_url,
-            steal=steal,
-            on_wait=print_wait,
-            on_progress=update,
-        )
+    with ingesting("kaggle", steal=steal) as how:
+        report = ingest_kaggle(lake.open(create=True), base_url, SourceReport(KAGGLE, dataset), since, how)
     print_report(report)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from helpers.contents import counts, standings
 
-from ranklake.flows.ingestion.sites import ingest_source
+from ranklake.flows.ingestion.files import ingest_kaggle
+from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.kaggle import read_meta_kaggle
 from ranklake.storage import Contest, Dataset, Lake
@@ -33,8 +34,12 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
+def ingest(lake: Lake, folder: Path | str | None, dataset: str = "kaggle", since: str | None = None) -> SourceReport:
+    return ingest_kaggle(lake, folder and str(folder), SourceReport("kaggle", dataset), since)
+
+
 def test_ingest__ended_competitions_with_teams_at_their_ranks(lake: Lake, folder: Path) -> None:
-    report = ingest_source(lake, "kaggle", base_url=str(folder))
+    report = ingest(lake, folder)
     assert counts(report) == {"new": 2}
     assert standings(lake, "kaggle") == {
         "1": [("ada", 0, 0), ("NA", 1, 1), ("null", 1, 1), ("\u202eevil", 1, 1), ("006", 2, 2)],
@@ -51,8 +56,8 @@ def test_ingest__ended_competitions_with_teams_at_their_ranks(lake: Lake, folder
         "https://www.kaggle.com/c/later",
         1_580_515_200,
     )
-    assert counts(ingest_source(lake, "kaggle", base_url=str(folder))) == {"unchanged": 2}
-    assert counts(ingest_source(lake, "kaggle", "recent", base_url=str(folder), since="2020-01-01")) == {"new": 1}
+    assert counts(ingest(lake, folder)) == {"unchanged": 2}
+    assert counts(ingest(lake, folder, "recent", "2020-01-01")) == {"new": 1}
 
 
 def test_teams__of_one_name_have_their_ids_and_those_without_a_name_are_ids(folder: Path) -> None:
@@ -102,13 +107,13 @@ def test_ingest__error_of_a_file_of_another_format_names_it(
 ) -> None:
     (folder / name).write_text(FILES[name].replace(old, new), "utf-8")
     with pytest.raises(SourceError, match=message):
-        ingest_source(lake, "kaggle", base_url=str(folder))
+        ingest(lake, folder)
 
 
 def test_ingest__error_of_a_missing_file_or_folder_names_it(lake: Lake, folder: Path) -> None:
     (folder / "Users.csv").unlink()
     with pytest.raises(SourceError, match=r"Users.csv: no such file"):
-        ingest_source(lake, "kaggle", base_url=str(folder))
+        ingest(lake, folder)
     for wrong in (None, "https://www.kaggle.com"):
         with pytest.raises(ValueError, match="must be the folder with the files of Meta Kaggle"):
-            ingest_source(lake, "kaggle", base_url=wrong)
+            ingest(lake, wrong)

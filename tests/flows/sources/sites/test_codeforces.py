@@ -18,6 +18,7 @@ from helpers.lakes import rate_run
 from helpers.server import Reply, Server
 
 from ranklake.flows.ingestion import fetch
+from ranklake.flows.ingestion.adding import How
 from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.ingestion.sites import ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
@@ -100,7 +101,7 @@ def test_ingest__interrupted_continues_where_it_stopped(
             raise fatal
 
     with pytest.raises(fatal):
-        follow(lake, site, on_progress=stops)
+        follow(lake, site, how=How(on_progress=stops))
     report = follow(lake, site)
     assert site.server.paths == [LIST, *map(site.path, (3, 4))]
     assert counts(report) == {"new": 3, "requests": 3}
