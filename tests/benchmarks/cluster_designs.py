@@ -24,10 +24,7 @@ NODES, TERMS, REPEATS = 256, 20_000, 5
 def gathered_seconds(costs: Costs, n: int, workers: int, relay: Phases) -> Phases:
     """Seconds of a round of ``n`` participants by phase, if workers exchange the field among themselves.
 
-    Parameters
-    ----------
-    relay
-        The same of the relay: the other phases do not change.
+    ``relay``: the same of the relay, whose other phases do not change.
     """
     n_bytes = n * costs.field * (workers - 1) / workers
     steps = math.ceil(math.log2(workers))
@@ -39,12 +36,7 @@ def gathered_seconds(costs: Costs, n: int, workers: int, relay: Phases) -> Phase
 def accumulated_seconds(costs: Costs, n: int, workers: int, further: float, relay: Phases) -> Phases:
     """Seconds of a round of ``n`` participants by phase, if workers exchange exact sums only.
 
-    Parameters
-    ----------
-    further
-        Seconds that a participant takes longer in exact sums than in floating point.
-    relay
-        As in :func:`gathered_seconds`.
+    ``further``: seconds that a participant takes longer in exact sums than in floating point; ``relay`` as above.
     """
     reductions = 2 * 2 * math.ceil(math.log2(workers)) * (TRIP + LATENCY)  # the bounds of the table, then its sums
     return relay | {

@@ -24,33 +24,17 @@ TRIPS = 3
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Seconds and bytes of a large round; those of one row unless stated otherwise.
+    """Seconds and bytes of a large round; those of one row unless stated otherwise."""
 
-    Attributes
-    ----------
-    packs : float
-        Seconds of the driver's own work.
-    replicated, shared : float
-        Seconds of every worker for the whole field; of all workers together for its parts.
-    field, partials, own : float
-        Bytes that are sent to all workers before the round; between the parts of its summary; to one worker each.
-    received : float
-        Bytes that the driver receives.
-    further : float
-        Seconds of the driver for each worker in one trip.
-    chunk : float
-        Seconds of a processor to send or to receive one full chunk.
-    """
-
-    packs: float
-    replicated: float
-    shared: float
-    field: float
-    partials: float
-    own: float
-    received: float
-    further: float
-    chunk: float
+    packs: float  # seconds of the driver's own work
+    replicated: float  # seconds of every worker for the whole field
+    shared: float  # seconds of all workers together for its parts
+    field: float  # bytes to all workers before the round
+    partials: float  # bytes to all workers between the parts of its summary
+    own: float  # bytes to one worker each
+    received: float  # bytes that the driver receives
+    further: float  # seconds of the driver for each worker in one trip
+    chunk: float  # seconds of a processor to send or to receive one full chunk
 
 
 def relay_seconds(n_bytes: float, workers: int, chunk: float, link: float = LINK) -> float:

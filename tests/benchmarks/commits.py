@@ -29,13 +29,7 @@ class Side(NamedTuple):
 
 
 def export(repository: Path, name: str, folder: Path) -> Side:
-    """Write the files of a commit to ``folder``; the repository and its worktrees do not change.
-
-    Raises
-    ------
-    CommitError
-        The repository has no such commit.
-    """
+    """Write the files of a commit to ``folder``; the repository stays. ``CommitError``: it has no such commit."""
     commit = _git(repository, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}").decode().strip()
     with tarfile.open(fileobj=io.BytesIO(_git(repository, "archive", "--format=tar", commit))) as archive:
         archive.extractall(folder / "files", filter="data")

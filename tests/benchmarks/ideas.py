@@ -33,46 +33,26 @@ HISTORIES = (
 
 
 class Ideas(NamedTuple):
-    """Parameters of the ideas.
+    """Parameters of the ideas: points and days, or as stated.
 
-    Attributes
-    ----------
-    debut, debut_by_class : float
-        1 / number of debuts that a newcomer's prior of 1,500 counts as, when averaged with the performances in earlier
-        debuts, of all contests or of the contest's class.
-    pool : float
-        Share of the distance from 1,500 to the mean rating of the other participants, added to a newcomer's prior.
-    class_noise : float
-        Power of the noise's factor by class: beta_t^2 = (V S / C)^2 - V - mean sigma^2, with the variance V of prior
-        means, the deviation S of performances and their covariance C, averaged over earlier rounds of the class.
-    level, field_level : float
-        Logarithm of the noise's factor by 1,000 points of a player's rating, of the field's mean rating.
-    tail : float
-        Share of the normal law in the lower side.
-    rest : float
-        Points gained by a long break: ``rest`` (1 - e^(-days / 60)).
-    days_gain : float
-        Points gained by a day, up to a year.
-    practice_level : float
-        Relative change of practice by 500 points of rating.
-    early_drift : float
-        Deviation of an additional drift, halved in variance after five rounds.
-    early_noise : float
-        Relative additional noise of newcomers, halved after three rounds.
+    ``debut``, ``debut_by_class``: 1 / number of debuts that a newcomer's prior of 1,500 counts as, when averaged with
+    the performances in earlier debuts, of all contests or of the contest's class. ``class_noise``: power of the noise's
+    factor by class, beta_t^2 = (V S / C)^2 - V - mean sigma^2, with the variance V of prior means, the deviation S of
+    performances and their covariance C, averaged over earlier rounds of the class.
     """
 
     debut: float = 0.0
     debut_by_class: float = 0.0
-    pool: float = 0.0
+    pool: float = 0.0  # share of the distance from 1,500 to the others' mean rating, added to a newcomer's prior
     class_noise: float = 0.0
-    level: float = 0.0
-    field_level: float = 0.0
-    tail: float = 0.0
-    rest: float = 0.0
-    days_gain: float = 0.0
-    practice_level: float = 0.0
-    early_drift: float = 0.0
-    early_noise: float = 0.0
+    level: float = 0.0  # logarithm of the noise's factor by 1,000 points of a player's rating
+    field_level: float = 0.0  # the same, of the field's mean rating
+    tail: float = 0.0  # share of the normal law in the lower side
+    rest: float = 0.0  # gained by a long break: rest (1 - e^(-days / 60))
+    days_gain: float = 0.0  # gained by a day, up to a year
+    practice_level: float = 0.0  # relative change of practice by 500 points of rating
+    early_drift: float = 0.0  # deviation of an additional drift, halved in variance after five rounds
+    early_noise: float = 0.0  # relative additional noise of newcomers, halved after three rounds
 
 
 VALUES = {

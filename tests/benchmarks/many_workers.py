@@ -47,12 +47,8 @@ def many_workers(
 ) -> Iterator[Result]:  # fmt: skip
     """Time of a round on 2 to 1,000 workers, with the field relayed and with a copy for each worker.
 
-    Parameters
-    ----------
-    few
-        Two numbers of workers, on which the costs of messages are measured.
-    short
-        Measure a small round with fewer workers of the driver and fewer repeats.
+    ``few``: two numbers of workers, on which the costs of messages are measured. ``short``: measure a small round with
+    fewer workers of the driver and fewer repeats.
     """
     costs = measured_costs(rounds, population, opened, few, short=short)
     for n in (rounds.n_rows // len(rounds), MILLION):

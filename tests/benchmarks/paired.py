@@ -17,15 +17,7 @@ RESAMPLES, SEED = 10_000, 1
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The times before and after, and their ratio.
-
-    Attributes
-    ----------
-    before, after : float
-        Means of the faster half of the times, seconds.
-    low, high : float
-        The 99.5 % bootstrap interval of their ratio.
-    """
+    """Seconds before and after, means of the faster half, and the 99.5 % bootstrap interval of their ratio."""
 
     before: float
     after: float

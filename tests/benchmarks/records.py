@@ -26,16 +26,8 @@ def records(results: Iterable[Result], options: Options, commit: str | None = No
     """One record for each finite figure of the results, with commit and machine.
 
     The figure ``seconds`` is the time of ranklake; ``minimum`` and ``median`` are those of ``n`` measurements.
-
-    Parameters
-    ----------
-    commit
-        Name of the measured commit; by default that of the repository with the imported package.
-
-    Raises
-    ------
-    ValueError
-        Two figures of a row have the same case and name.
+    ``commit`` is by default that of the repository with the imported package. ``ValueError``: two figures of a row have
+    the same case and name.
     """
     run = {
         "time": datetime.now(UTC).isoformat(timespec="seconds"), **_commit(commit), "machine": machine(),

@@ -61,12 +61,7 @@ def measured(
 ) -> Iterator[Result]:
     """The results for a published run of a lake.
 
-    Parameters
-    ----------
-    n_requests
-        For the memory; they come in loads of ``longer`` seconds.
-    seconds
-        Duration of each other load.
+    ``n_requests`` are for the memory, in loads of ``longer`` seconds; each other load takes ``seconds``.
     """
     handles = open_published(Lake.open(lake), run).leaderboard_table.column("handle").to_pylist()
     api, order = f"/api/v1/runs/{run}", random.Random(2021)
@@ -152,13 +147,7 @@ class _Wrk:
     file: Path
 
     def __call__(self, paths: Sequence[str], seconds: int, rate: float | None = None) -> _Load:
-        """Ask for the paths in turn, as often as possible or ``rate`` times a second.
-
-        Raises
-        ------
-        RuntimeError
-            A request failed.
-        """
+        """Ask for the paths in turn, as often as possible or ``rate`` times a second; ``RuntimeError``: one failed."""
         self.file.write_text("\n".join(paths) + "\n")
         script = self.file.with_suffix(".lua")
         script.write_text(SCRIPT % self.file + (DELAY % (2e3 * CONNECTIONS / rate) if rate else ""))

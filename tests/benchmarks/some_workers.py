@@ -27,13 +27,7 @@ class SomeWorkers:
     def start_actors(
         self, make: Callable[..., Any], init_args: Callable[[int, int], tuple[Any, ...]], max_workers: int | None = None
     ) -> ActorGroup:
-        """Start the actor on as many workers.
-
-        Raises
-        ------
-        RuntimeError
-            Some of them do not answer.
-        """
+        """Start the actor on as many workers; ``RuntimeError``: some of them do not answer."""
         group = self._cluster.start_actors(make, init_args, self.workers)
         if group.size < self.workers:
             raise RuntimeError(f"{group.size} of {self.workers} workers answer: {group.left_out}")

@@ -154,13 +154,7 @@ def _arguments(tree: ast.Module) -> Iterator[int]:
 
 
 def _test_seconds(repository: Path, side: Side, clone: Path) -> float:
-    """Seconds of the quick tests on two workers, kernels compiled again, in a clone.
-
-    Raises
-    ------
-    CommitError
-        A test fails.
-    """
+    """Seconds of the quick tests on two workers, kernels compiled again, in a clone; ``CommitError``: one fails."""
     subprocess.run(["git", "clone", "--quiet", "--no-checkout", repository, clone], check=True)
     subprocess.run(["git", "-C", clone, "checkout", "--quiet", side.commit], check=True)
     with tempfile.TemporaryDirectory() as cache:

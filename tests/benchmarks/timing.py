@@ -33,30 +33,14 @@ class SkippedRow(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of the command line.
+    """The options of the command line."""
 
-    Attributes
-    ----------
-    data : Path
-        Folder with the real data sets.
-    limit : int or None
-        Number of contests of each data set, to try the programs.
-    exact : bool
-        Whether to run the peer's exact mode on all of Codeforces, which takes about half an hour.
-    quick : bool
-        Whether to repeat nothing.
-    excerpts : Path or None
-        Folder for the first contests of each data set; needed with a limit.
-    games : int
-        Number of games of the row ``games``.
-    """
-
-    data: Path
-    limit: int | None = None
-    exact: bool = False
-    quick: bool = False
-    excerpts: Path | None = None
-    games: int = GAMES
+    data: Path  # folder with the real data sets
+    limit: int | None = None  # number of contests of each data set, to try the programs
+    exact: bool = False  # also run the peer's exact mode on all of Codeforces: half an hour
+    quick: bool = False  # repeat nothing
+    excerpts: Path | None = None  # folder for the first contests of each data set; needed with a limit
+    games: int = GAMES  # number of games of the row `games`
 
     def file(self, name: str) -> Path:
         """A real data set, or its first contests; the row is skipped where it is missing."""
@@ -98,34 +82,19 @@ class Best(float):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One line of the table.
+    """One line of the table: times in seconds, :class:`Best` of several, and targets with their measured values.
 
-    Attributes
-    ----------
-    name : str
-        Name of the row.
-    what : str
-        Description of the measurement.
-    ours, peer : float or None
-        Seconds, :class:`Best` of several.
-    difference : float or None
-        Largest |mu - mu of the peer| over all players, rating points.
-    targets : dict of str to bool
-        Targets with their measured values, and whether they are reached.
-    figures : dict of str to float
-        Further numbers, for the history (:mod:`.records`); the first or last word of a name is its unit.
-    case : str
-        Name of the measurement within its row, the same in every run.
+    The first or last word of the name of a figure, for the history (:mod:`.records`), is its unit.
     """
 
-    name: str
+    name: str  # of the row
     what: str
     ours: float | None = None
     peer: float | None = None
-    difference: float | None = None
+    difference: float | None = None  # largest |mu - mu of the peer| over all players, rating points
     targets: dict[str, bool] = field(default_factory=dict)
     figures: dict[str, float] = field(default_factory=dict)
-    case: str = ""
+    case: str = ""  # of the measurement within its row, the same in every run
 
     @property
     def ratio(self) -> float | None:
@@ -165,17 +134,9 @@ class Command(NamedTuple):
 
 
 def run_command(*command: str | os.PathLike[str], env: Mapping[str, str] | None = None) -> Command:
-    """Run a command to its end, from a fresh and small process.
+    """Run a command to its end, from a fresh and small process, with additional environment variables.
 
-    Parameters
-    ----------
-    env
-        Additional environment variables.
-
-    Raises
-    ------
-    RuntimeError
-        The command failed; the message has its output.
+    ``RuntimeError``: the command failed; the message has its output.
     """
     told = subprocess.run(
         [sys.executable, Path(__file__).with_name("measure.py"), *command],

@@ -20,20 +20,10 @@ PIECES = 200  # maximum number of pieces of a slow response
 
 
 class AnswerServer:
-    """Responds to requests in their order.
+    """Responds to requests in their order: with the responses of ``honest``, by path, or of ``replies``, by number.
 
-    Attributes
-    ----------
-    url : str
-        Its address.
-    honest : dict of str to bytes
-        Valid responses by path.
-    replies : dict of int to dict
-        Other responses to the requests with some numbers, see :meth:`script`: ``head`` (latin-1), ``body`` (bytes),
-        ``mebibytes`` (of zeros, gzipped ``layers`` times, after the body), ``pace`` (seconds between bytes) and
-        ``end`` (``close``, ``reset`` or ``hold``).
-    requests : int
-        Number of requests.
+    A reply has a ``head`` (latin-1), a ``body`` (bytes), ``mebibytes`` (of zeros, gzipped ``layers`` times, after the
+    body), a ``pace`` (seconds between bytes) and an ``end`` (``close``, ``reset`` or ``hold``).
     """
 
     def __init__(self, listening: socket.socket) -> None:

@@ -24,20 +24,9 @@ COUNTS = ("kills", "in time", "pauses", "faults", "requests", "commands", "recor
 
 
 class Campaign:
-    """Cases of some kinds, for some time.
+    """Cases of some kinds, begun for some time, or a number of each kind; failed ones are kept in a folder.
 
-    Parameters
-    ----------
-    seconds
-        Time in which new cases are begun.
-    cases
-        Number of cases of each kind, in place of a time.
-    workers
-        Number of processes.
-    limit
-        Seconds for one case, in place of the limit of its kind.
-    failures
-        Folder for the files of failed cases.
+    ``limit``: seconds for one case, in place of the limit of its kind.
     """
 
     def __init__(

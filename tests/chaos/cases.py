@@ -13,17 +13,7 @@ LONGEST = 4000  # maximum length of a stored detail, characters
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One attempt.
-
-    Attributes
-    ----------
-    kind : str
-        A key of ``kinds.KINDS``.
-    seed : int
-        Seed of the parameters.
-    parameters : dict, optional
-        A JSON value that describes the whole case; None before it is drawn.
-    """
+    """One attempt: a kind of ``kinds.KINDS``, and a JSON value that describes it all, None before it is drawn."""
 
     kind: str
     seed: int
@@ -34,13 +24,7 @@ class Case:
 
     @classmethod
     def read(cls, path: Path) -> Case:
-        """The case in a file that the suite wrote.
-
-        Raises
-        ------
-        ValueError
-            The file holds something else.
-        """
+        """The case in a file that the suite wrote; ``ValueError``: it holds something else."""
         try:
             fields = json.loads(path.read_bytes())
             return cls(str(fields["kind"]), int(fields["seed"]), fields["parameters"])
@@ -54,12 +38,7 @@ class Case:
 class Violation(Exception):
     """An invariant does not hold.
 
-    Parameters
-    ----------
-    rule
-        The violated rule, as the same text for all cases that violate it: shrinking keeps it.
-    detail
-        The observed values.
+    The rule is the same text for all cases that violate it: shrinking keeps it. The detail has the observed values.
     """
 
     def __init__(self, rule: str, detail: str = "") -> None:
@@ -69,17 +48,7 @@ class Violation(Exception):
 
 @dataclass(slots=True)
 class Result:
-    """The result of a case.
-
-    Attributes
-    ----------
-    rule, detail : str
-        See :class:`Violation`; the rule is empty without a violation.
-    counts : dict of str to int
-        Numbers of kills, pauses, faults, requests, records, ...
-    seconds : float
-        Duration.
-    """
+    """The result of a case: its violation, if there is one, numbers of kills, pauses, faults, ..., and its duration."""
 
     case: Case
     rule: str = ""

@@ -13,21 +13,11 @@ DAY = 1_500_000_000
 
 
 class Conversation(NamedTuple):
-    """The requests and responses of one site.
+    """The requests and responses of one site."""
 
-    Attributes
-    ----------
-    now : float
-        Time of the requests, UTC seconds since the epoch.
-    answers : tuple of (str, bytes)
-        Path and response, in order.
-    contests : tuple of str
-        Ids of the contests in the responses.
-    """
-
-    now: float
-    answers: tuple[tuple[str, bytes], ...]
-    contests: tuple[str, ...]
+    now: float  # time of the requests, UTC seconds since the epoch
+    answers: tuple[tuple[str, bytes], ...]  # path and response, in order
+    contests: tuple[str, ...]  # ids of the contests in the responses
 
 
 @cache

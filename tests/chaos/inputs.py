@@ -53,20 +53,10 @@ SPLICES = (
 
 
 def check_input(seed: int, folder: Path) -> str | None:
-    """Ingest one file that is derived from a seed.
+    """Ingest one file that is derived from a seed; returns the violation, or None.
 
-    Parameters
-    ----------
-    seed
-        Seed of the file and of the options.
-    folder
-        An empty folder for the file and a lake.
-
-    Returns
-    -------
-    str or None
-        The violation: an exception of another kind, a message that does not name the file or has more than one line,
-        too much memory or time. None without a violation.
+    A violation is an exception of another kind, a message that does not name the file or has more than one line, too
+    much memory or time. The folder is empty, for the file and a lake.
     """
     rng = random.Random(seed)
     form = rng.choice(sorted(FORMATS))

@@ -14,32 +14,17 @@ from chaos.cases import Violation
 class Kind:
     """One kind of cases.
 
-    Attributes
-    ----------
-    name : str
-        Name of the kind and of its module, which has ``draw(seed)``, the parameters of a case, and
-        ``check(world, parameters)``, which raises :class:`Violation`.
-    about : str
-        Description.
-    share : float
-        Share of the time, relative to the other kinds; a kind with 0 runs only if it is selected by name.
-    seconds : float
-        Time limit of one case.
-    by_seed : str
-        Function of a module without parameters: ``(seed, folder) -> str | None``, which returns the violation.
-    needs_folder : bool
-        Whether that function takes a folder, or only a seed.
-    tries : int
-        Number of repetitions of a case while it is shrunk, for cases that do not fail each time.
+    Its module of this name has ``draw(seed)``, the parameters of a case, and ``check(world, parameters)``, which raises
+    :class:`Violation`; or a function ``by_seed`` without parameters: ``(seed, folder) -> str | None``, the violation.
     """
 
     name: str
     about: str
-    share: float
-    seconds: float = 60.0
+    share: float  # of the time, relative to the other kinds; one with 0 runs only if it is selected by name
+    seconds: float = 60.0  # limit of one case
     by_seed: str = ""
-    needs_folder: bool = True
-    tries: int = 1
+    needs_folder: bool = True  # whether that function takes a folder, or only a seed
+    tries: int = 1  # repetitions of a case while it is shrunk, for cases that do not fail each time
 
     def draw(self, seed: int) -> dict[str, Any]:
         """The parameters of a case."""
@@ -49,13 +34,7 @@ class Kind:
         return drawn
 
     def check(self, world: Any, seed: int, parameters: dict[str, Any]) -> None:
-        """Run a case.
-
-        Raises
-        ------
-        Violation
-            An invariant does not hold.
-        """
+        """Run a case; ``Violation``: an invariant does not hold."""
         if not self.by_seed:
             self._module().check(world, parameters)
             return

@@ -36,14 +36,7 @@ class Content(NamedTuple):
 class Step:
     """One command of an undisturbed sequence.
 
-    Attributes
-    ----------
-    before, after : Path
-        The lake before and after the command. It must not be changed.
-    content : Content
-        The compared content of the lake after the command.
-    ended : Ended
-        Exit code and output of the command.
+    The lakes before and after it must not be changed; ``content`` is the compared content of the latter.
     """
 
     command: Words
@@ -76,10 +69,7 @@ class Lives:
     def after(self, commands: Sequence[Words]) -> Step:
         """The last step of a sequence of at least one command.
 
-        Raises
-        ------
-        Violation
-            A command has a traceback, or the lake is damaged afterwards.
+        ``Violation``: a command has a traceback, or the lake is damaged afterwards.
         """
         key = tuple(map(tuple, commands))
         if key not in self._known:

@@ -47,10 +47,7 @@ def check_cut(
 ) -> None:
     """Check a state after a cut, and the same command in it; the ``last`` one comes after the command has ended.
 
-    Raises
-    ------
-    Violation
-        Something committed is lost or damaged, or the command does not end as if undisturbed.
+    ``Violation``: something committed is lost or damaged, or the command does not end as if undisturbed.
     """
     when = f"after a power cut at step {number} of {' '.join(step.command)} ({surviving} survived)"
     lake = check_kept(world, step, left, last, when)
@@ -62,13 +59,7 @@ def check_cut(
 
 
 def check_kept(world: World, step: Step, left: dict[str, bytes | None], last: bool, when: str) -> Path:
-    """Check that data sets are as before a command or as after it, and runs a prefix of one of them; returns the lake.
-
-    Raises
-    ------
-    Violation
-        As for :func:`check_cut`.
-    """
+    """Check that data sets are as before or after a command, and runs a prefix of one of them; returns the lake."""
     lake = world.fresh_folder("cut") / "lake"
     write(left, lake)
     if last and step.ended.code == 0:

@@ -13,14 +13,9 @@ BYTES = "base64"  # key of an object that represents bytes
 def shrink(
     parameters: dict[str, Any], fails: Callable[[dict[str, Any]], bool], seconds: float, most: int = 400
 ) -> tuple[dict[str, Any], int]:
-    """The smallest known parameters that fail, and the number of trials.
+    """The smallest known parameters that fail with the same rule, and the number of trials.
 
-    Parameters
-    ----------
-    fails
-        Whether parameters still fail with the same rule.
-    seconds, most
-        Limits of the time and of the number of trials.
+    At most ``most`` trials in some seconds.
     """
     give_up, tried = time.monotonic() + seconds, 0
     smaller = True

@@ -24,14 +24,9 @@ _DEAD = "the process of the case ended"
 
 
 class Worker:
-    """A process that runs cases, started again after its end; it has its own process group.
+    """A process that runs cases, started again after its end; it has its own process group, and makes its own folder.
 
-    Parameters
-    ----------
-    folder
-        Folder of the process, which makes and deletes it.
-    limit
-        Time limit of a case in seconds, in place of the limit of its kind.
+    ``limit``: seconds of a case, in place of the limit of its kind.
     """
 
     def __init__(self, folder: Path, limit: float | None = None) -> None:

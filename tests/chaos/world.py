@@ -15,16 +15,9 @@ T = TypeVar("T")
 
 
 class World:
-    """Resources that are made once and used by many cases.
+    """Resources that are made once and used by many cases, below one folder, and the counts of the running case.
 
-    Attributes
-    ----------
-    folder : Path
-        Folder of all files.
-    counts : Counter
-        Counts of the running case.
-    small_disk : Path, optional
-        A file system of a few megabytes; None if this process may not mount one.
+    ``small_disk``: a file system of a few megabytes; None if this process may not mount one.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -20,14 +20,8 @@ from helpers.timeouts import TIMEOUT
 class Site:
     """A scheduler and workers, each a process that is ended by its handle.
 
-    Parameters
-    ----------
-    tls
-        Certificates, given as options; with ``environ`` only to clients of the tests.
-    answers
-        Whether a client is let in; otherwise nothing but its port is waited for.
-    environ
-        What is added to the environment of all processes.
+    ``tls``: certificates, given as options; with ``environ``, added to the environment of all processes, only to
+    clients of the tests. ``answers``: a client is let in; otherwise nothing but the port is waited for.
     """
 
     def __init__(self, folder: Path, workers: int, tls: Certificates | None = None, answers: bool = True,

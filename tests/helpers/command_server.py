@@ -38,14 +38,9 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended, or that it was stopped.
+    """How a command ended, or that it was stopped: exit code, or the negative number of the signal that ended it.
 
-    Attributes
-    ----------
-    code : int
-        What it exited with, or the negative number of the signal that ended it.
-    operations : list of str
-        What it did to the files below the lake; known if it was not killed.
+    ``operations``: what it did to the files below the lake; known if it was not killed.
     """
 
     code: int
@@ -94,18 +89,13 @@ class CommandServer:
         self._server = server
 
     def start(self, *arguments: str, at: int = -1, how: str = "", before: str = "") -> RunningCommand:
-        """``ranklake`` with some arguments, ``--lake`` among them.
+        """``ranklake`` with some arguments, ``--lake`` among them, after the Python of ``before``.
 
-        Parameters
-        ----------
-        at, how
-            Which of its operations on files below the lake fails, counted from 0, and in what way: ``kill`` (it dies
-            before it), ``halfway`` (it dies in the middle of a write), ``stop`` (it is suspended before it), ``torn``
-            (half is written, then the disk is full), or one of ``ERRORS``. All are late with ``delay``. With ``full``,
-            the disk is full from that one on: nothing is created or written, but what removed parts of the reserve
-            have made room for.
-        before
-            Python that it runs first.
+        ``at``, ``how``: which of its operations on files below the lake fails, counted from 0, and in what way:
+        ``kill`` (it dies before it), ``halfway`` (it dies in the middle of a write), ``stop`` (it is suspended before
+        it), ``torn`` (half is written, then the disk is full), or one of ``ERRORS``. All are late with ``delay``. With
+        ``full``, the disk is full from that one on: nothing is created or written, but what removed parts of the
+        reserve have made room for.
         """
         return RunningCommand(self, **self._ask(arguments=arguments, at=at, how=how, before=before))
 

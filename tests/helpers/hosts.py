@@ -23,27 +23,11 @@ class NoHostsError(RuntimeError):
 
 
 class Hosts:
-    """This host with a scheduler, and other hosts with a worker each; a switch joins them.
+    """This host with a scheduler, at ``address``, and other hosts with a worker each; a switch joins them.
 
-    Each host has one cable to the switch, which is a bridge in a namespace of its own. Addresses are of the range that
-    RFC 2544 reserves for measurements.
-
-    Parameters
-    ----------
-    folder
-        For files of the workers.
-
-    Attributes
-    ----------
-    address : str
-        Of the scheduler.
-    cable : str
-        The interface of this host.
-
-    Raises
-    ------
-    NoHostsError
-        The hosts cannot be made.
+    Each host has one cable to the switch, which is a bridge in a namespace of its own; this host's interface is
+    ``cable``. Addresses are of the range that RFC 2544 reserves for measurements. ``NoHostsError``: the hosts cannot be
+    made.
     """
 
     def __init__(self, workers: int, folder: Path) -> None:

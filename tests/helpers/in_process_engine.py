@@ -53,12 +53,8 @@ class InProcessActorGroup:
 class InProcessEngine:
     """An engine of ``workers`` actors in this process.
 
-    Parameters
-    ----------
-    losses
-        Calls, counted over all groups, after which an actor is lost. Other actors may have made theirs by then.
-    then
-        Number of workers after each loss; the last number stays.
+    ``losses``: calls, counted over all groups, after which an actor is lost; others may have made theirs by then.
+    ``then``: number of workers after each loss; the last number stays.
     """
 
     on_this_machine = False  # the kernels of this process are compiled when they are called

@@ -18,12 +18,7 @@ from ranklake.storage import Contest, Dataset, Lake
 class Site:
     """What it shows is what ``contests`` holds at that moment; it counts who asked, and for what.
 
-    Attributes
-    ----------
-    down : str
-        Why it does not answer; it does if this is empty.
-    rejected : list of tuple of str
-        Contests it has that are none, and why.
+    ``down``: why it does not answer, if it does not. ``rejected``: contests it has that are none, and why.
     """
 
     def __init__(self, contests: Sequence[Contest] = ()) -> None:

@@ -72,16 +72,11 @@ def is_lease_put(request: str) -> bool:
 class Proxy(ThreadingHTTPServer):
     """Passes requests on to a store.
 
-    Attributes
-    ----------
-    seen : list of str
-        ``METHOD key`` of each request, ``LIST prefix`` of listings; as they came.
-    fault : (str) -> str
-        What to do with such a request: ``""`` pass it on, ``"lose"`` its answer, ``"refuse"`` or ``"throttle"`` it. If
-        it has a condition: ``"ignore"`` all, or ``"ignore If-Match"``; answer ``"unimplemented"`` or ``"conflict"``;
-        ``"odd"``, answer a condition that is not true with a code of no standard.
-    on_loss : () -> None
-        Called when the store has answered, and before the client knows that the answer is lost.
+    ``seen``: ``METHOD key`` of each request, ``LIST prefix`` of listings; as they came. ``fault``: what to do with such
+    a request: ``""`` pass it on, ``"lose"`` its answer, ``"refuse"`` or ``"throttle"`` it; if it has a condition,
+    ``"ignore"`` all, or ``"ignore If-Match"``; answer ``"unimplemented"`` or ``"conflict"``; ``"odd"``, answer a
+    condition that is not true with a code of no standard. ``on_loss``: called when the store has answered, before the
+    client knows of the loss.
     """
 
     daemon_threads = True
