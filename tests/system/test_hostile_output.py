@@ -44,12 +44,6 @@ def test_commands__print_random_hostile_names_without_harm(seed: int, tmp_path: 
     assert check_output(seed, tmp_path) is None
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1000, 1060))
-def test_commands__print_many_random_hostile_names_without_harm(seed: int, tmp_path: Path) -> None:
-    assert check_output(seed, tmp_path) is None
-
-
 @pty_only
 @pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
 def test_machine_formats__are_escaped_on_a_terminal_and_exact_on_a_pipe(made: HostileLake, form: str) -> None:

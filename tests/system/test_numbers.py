@@ -309,9 +309,3 @@ def test_export__has_null_for_ratings_that_are_no_numbers(
 @pytest.mark.parametrize("seed", range(40))
 def test_numbers__of_few_systems_are_refused_or_rated(seed: int) -> None:
     assert check_numbers(seed, ("elo", "glicko", "cf-general")) is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 3000, 300))
-def test_numbers__of_all_systems_are_refused_or_rated(first: int) -> None:
-    assert [message for seed in range(first, first + 300) if (message := check_numbers(seed))] == []
