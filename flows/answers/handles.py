@@ -50,10 +50,7 @@ class Handles:
         return handle in self._row
 
     def row(self, handle: str) -> int:
-        """Row of the player with a handle or an old name.
-
-        Raises ``NoPlayerError`` if there is none.
-        """
+        """Row of the player with a handle or an old name; raises ``NoPlayerError`` if there is none."""
         _, before, after = turning_point(self._aliases, handle)
         for name in (handle, after, before):
             if name in self._row:

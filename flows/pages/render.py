@@ -53,10 +53,7 @@ class RunFacts:
 
 
 class Templates:
-    """The templates of this package.
-
-    Raises MissingExtraError: the package jinja2 is not installed.
-    """
+    """The templates of this package; raises MissingExtraError: the package jinja2 is not installed."""
 
     @staticmethod
     @cache

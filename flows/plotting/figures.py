@@ -49,10 +49,7 @@ _UNDATED: dict[str, dict[str, Any]] = {"png": {"Software": None}, "svg": {"Date"
 
 
 def check_path(path: str) -> str:
-    """The format for the extension of a file's name.
-
-    Raises ValueError: the extension is not one of the formats.
-    """
+    """The format for the extension of a file's name; raises ValueError: the extension is not one of the formats."""
     form = PurePath(path).suffix.removeprefix(".").lower()
     if form not in FORMATS:
         raise ValueError(f"a figure's file must end in .{', .'.join(FORMATS)}, got {path!r}")

@@ -183,10 +183,7 @@ def _page(page: Page, values: Values) -> Rows:
 
 
 def _current(run: PublishedRun, handle: str) -> str:
-    """The handle, if it is the current one.
-
-    Raises Moved: the player has another handle now.
-    """
+    """The handle, if it is the current one; raises Moved: the player has another handle now."""
     current = run.handles.handle(run.handles.row(handle))
     if current != handle:
         raise Moved(current)

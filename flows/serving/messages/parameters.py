@@ -57,10 +57,7 @@ class Parameter:
         return f"must be {what}" + (f" {' and '.join(limits)}" if limits else "")
 
     def read(self, text: str) -> Any:
-        """The value of a text.
-
-        Raises Problem: it breaks the rule.
-        """
+        """The value of a text; raises Problem: it breaks the rule."""
         value: Any = text
         fits = len(text) <= LONGEST
         if fits and self.kind in ("integer", "number"):

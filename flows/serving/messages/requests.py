@@ -43,10 +43,7 @@ def query_of(request: Request) -> str:
 
 
 def run_of(request: Request) -> PublishedRun:
-    """The current state of the run that a path names.
-
-    Raises Problem: it is not published.
-    """
+    """The current state of the run that a path names; raises Problem: it is not published."""
     name, runs = request.path_params["run"], request.app.state.served.runs
     if name not in runs:
         command = f"; `ranklake publish --run {name}` publishes a run" if name.isascii() and len(name) < 100 else ""
