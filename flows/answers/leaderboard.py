@@ -45,7 +45,7 @@ def leaderboard(rows: Rows, at: int | None = None) -> pa.Table:
     from ranklake.rating_kernels.core.limits import TIME_SECONDS  # imports kernels
     from ranklake.rating_kernels.core.system import check_value
 
-    from ..results.idle import idle_rating
+    from ..results.display import idle_rating
 
     check_value("at", at, TIME_SECONDS)
     states = rows.states_before(count_until(rows.ends, at))

@@ -27,8 +27,7 @@ from ..results.ranks import active as active_players
 from ..results.ranks import among
 from ..results.rated_rounds import RatedRounds
 from ..results.rating_format import RatingFormat
-from ..results.run_titles import titles_of
-from ..results.titles import TitlesChoice
+from ..results.titles import TitlesChoice, titles_of
 from .contests import history
 from .index_rows import IndexRows
 from .leaderboard import first_end, leaderboard
@@ -44,7 +43,7 @@ class RatedRun:
 
     ``deviations``: the display rating is mu - deviations (sigma - its limit); by default the factor of the run's preset
     or system.
-    ``titles``: by default the titles of the run; see :func:`ranklake.flows.results.run_titles.titles_of`.
+    ``titles``: by default the titles of the run; see :func:`ranklake.flows.results.titles.titles_of`.
     """
 
     def __init__(self, lake: Lake, name: str, deviations: float | None = None, titles: TitlesChoice = None) -> None:

@@ -23,8 +23,7 @@ from ..engines.threads import Threads
 from ..execution.rater import BeliefColumns, select_beliefs
 from ..frames.run_state import RunState
 from ..results.display import Display
-from ..results.run_titles import titles_of
-from ..results.titles import TitlesChoice
+from ..results.titles import TitlesChoice, titles_of
 from .preview import Preview, Rules, preview_round
 from .standings import Standings
 

@@ -24,9 +24,8 @@ from ..common.progress import ProgressCallback, not_shown
 from ..common.skipping import ALL_TIED, NOBODY_RATED, Skipping, count_reasons, reasons_of, skipped_text
 from ..common.text import count
 from .rating_format import RatingFormat
-from .run_titles import titles_of
 from .states import States, board_table
-from .titles import Titles, TitlesChoice
+from .titles import Titles, TitlesChoice, titles_of
 
 if TYPE_CHECKING:
     from .display import Display

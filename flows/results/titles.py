@@ -1,4 +1,8 @@
-"""Titles: names and colours for ranges of the display rating, such as those of Codeforces."""
+"""Titles: names and colours for ranges of the display rating, such as those of Codeforces.
+
+The titles of a run are those of a command's option ``--titles``; without it, those that ``rate --titles`` wrote to
+``run.json``; without them, Codeforces' titles for data sets from Codeforces, and none for other data sets.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ranklake.storage import DamagedError, Dataset, Run
+from ranklake.storage.lake.layout import run_file
+
 AUTO: Literal["auto"] = "auto"  # titles by the default rule
 COLUMNS = ("name", "minimum", "colour")  # of a file of titles
+_HOST = "codeforces.com"
+_SCALE = (1000.0, 2000.0)  # mu of a newcomer, rating points; Codeforces' thresholds fit these scales
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 _TERMINAL = {  # by Codeforces' colour; a terminal's palette is legible on a dark and on a light background
     "#808080": "bright_black",
@@ -221,3 +231,29 @@ def _rows_of_json(content: str, path: str) -> Sequence[Any]:
     if not isinstance(rows, list):
         raise ValueError(f"{path}: must have a list of titles, or an object with the list under `titles`")
     return rows
+
+
+def titles_of(run: Run, dataset: Dataset, mu_init: float, choice: TitlesChoice = None) -> Titles:
+    """The titles of a run, by the rule of this module.
+
+    ``mu_init``: the mean of a newcomer's belief, rating points.
+    Raises ``DamagedError`` if the titles in ``run.json`` are invalid.
+    """
+    if isinstance(choice, Titles):
+        return choice
+    recorded = run.config.get("titles") if choice is None else None
+    if recorded is None:
+        return default_titles(dataset, mu_init)
+    try:
+        return Titles.from_json(recorded)
+    except ValueError as error:
+        remedy = f"`ranklake rate --run {run.name} --titles auto` removes the record"
+        raise DamagedError(f"{run_file(run.name)}: {error}; {remedy}", path=run_file(run.name)) from error
+
+
+def default_titles(dataset: Dataset, mu_init: float) -> Titles:
+    """Codeforces' titles if the first contest with an address is at Codeforces and the scale fits; otherwise none."""
+    urls = dataset.contests.column("url").drop_null()
+    host = (urlsplit(urls[0].as_py()).hostname or "") if len(urls) else ""
+    fits = _SCALE[0] <= mu_init <= _SCALE[1] and (host == _HOST or host.endswith(f".{_HOST}"))
+    return CODEFORCES if fits else NONE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -26,17 +25,15 @@ from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
 from .messages.data_files import data_file
 from .messages.parameters import parse
 from .messages.problems import Problem
-from .messages.rendering import kept_bodies, render
-from .messages.requests import TEXT, Bodies, missing_player, path_of, prefers_html, query_of, run_of
-from .messages.responses import NOT_KEPT, SAFE, respond, respond_if_changed
+from .messages.requests import TEXT, missing_player, path_of, prefers_html, query_of, run_of
+from .messages.responses import NOT_KEPT, SAFE, kept_bodies, render, respond, respond_if_changed
 from .openapi import openapi
 from .pages import ServerPages
 from .previews import MOST_STANDINGS, Previews
-from .state.answer_cache import ENDPOINT, MOST_CACHED, AnswerCache
-from .state.events import Listeners
-from .state.metrics import Metrics
+from .state.answer_cache import MOST_CACHED, AnswerCache
+from .state.metrics import ENDPOINT, Counting, Metrics
 from .state.served_runs import ServedRuns
-from .state.workers import Workers
+from .state.workers import Bodies, Listeners, Workers
 
 _LOG = logging.getLogger(__name__)
 _API = "/api/v1/runs"
@@ -81,8 +78,8 @@ class _Api:
         errors: Any = {
             Problem: _on_problem, NoPlayerError: _on_no_player, HTTPException: _on_http, Exception: _on_bug
         }  # fmt: skip
-        cache = Middleware(AnswerCache, self._served, self._metrics, self._cache)
-        app = Starlette(routes=routes, middleware=[cache, cors], exception_handlers=errors, lifespan=self._lifespan)
+        middleware = [Middleware(Counting, self._metrics), Middleware(AnswerCache, self._served, self._cache), cors]
+        app = Starlette(routes=routes, middleware=middleware, exception_handlers=errors, lifespan=self._lifespan)
         app.router.redirect_slashes = False
         app.state.end_streams, app.state.served, app.state.pages = self._listeners.close, self._served, pages
         app.state.previews, app.state.workers, app.state.bodies = self._previews, self._workers, self._bodies
@@ -103,17 +100,8 @@ class _Api:
 
     def _counted(self, name: str, handler: Handler) -> Handler:
         async def counted(request: Request) -> Response:
-            began, status = time.perf_counter(), 500
             request.scope[ENDPOINT] = name
-            try:
-                response = await handler(request)
-                status = response.status_code
-            except (Problem, NoPlayerError) as error:
-                status = error.status if isinstance(error, Problem) else 404
-                raise
-            finally:
-                self._metrics.add(name, status, time.perf_counter() - began)
-            return response
+            return await handler(request)
 
         return counted
 

@@ -12,7 +12,7 @@ from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import PublishedRun
 from .messages.parameters import Parameter
 from .messages.problems import Problem
-from .messages.rendering import FORMATS, Rows
+from .messages.responses import FORMATS, Rows
 
 MOST_HANDLES = 200
 MOST_COMPARED = 20

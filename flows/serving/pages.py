@@ -19,14 +19,12 @@ from ..pages.colours import title_styles
 from ..pages.links import ServerLinks
 from ..pages.pictures import style_policy
 from ..pages.render import POLICY, Templates, static_files, template_files
-from . import preview_page
 from .endpoints import MOST_COMPARED, group_of, no_contest
 from .messages.parameters import Parameter, parse_form
 from .messages.problems import Problem
-from .messages.rendering import Body
 from .messages.requests import TEXT, run_of
-from .messages.responses import NOT_KEPT, respond, respond_if_changed
-from .previews import MOST_STANDINGS
+from .messages.responses import NOT_KEPT, Body, respond, respond_if_changed
+from .previews import FORM, MOST_STANDINGS, changes, read_form
 from .state.served_runs import ServedRuns
 
 _HEADERS = {
@@ -137,16 +135,16 @@ class ServerPages:
         """The form for a preview; by POST with the changes, or with the reason why there are none."""
         run, links = run_of(request), _links(request)
         if request.method != "POST":
-            return await self._render(request, "preview", lambda run, links, given: preview_page.FORM)
+            return await self._render(request, "preview", lambda run, links, given: FORM)
         previews, workers = request.app.state.previews, request.app.state.workers
         async with request.app.state.bodies.read(request, MOST_STANDINGS) as body:
-            form = await workers.run(lambda: preview_page.read_form(body))
+            form = await workers.run(lambda: read_form(body))
             try:
-                found = await workers.run(lambda: preview_page.changes(previews, run, form), long=True)
+                found = await workers.run(lambda: changes(previews, run, form), long=True)
                 status = 200
             except Problem as problem:
                 found, status = {"error": problem.detail}, problem.status
-            context = preview_page.FORM | form | found
+            context = FORM | form | found
             html = lambda: Body(self._templates.render("preview", views.facts(run), links, **context).encode(), _HTML)  # noqa: E731
             response = await respond(request, html, _HEADERS | NOT_KEPT)
         response.status_code = status

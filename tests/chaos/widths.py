@@ -33,7 +33,7 @@ FORMS = {
 READ = """
 import re, sys
 from pathlib import Path
-from ranklake.flows.preview.reading import standings_from_file
+from ranklake.flows.preview.standings import standings_from_file
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.files.inputs import Input, damage_of

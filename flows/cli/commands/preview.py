@@ -62,8 +62,8 @@ def preview(
     may be partial. The ratings are those of the run, to the bit as if the contest were ingested and rated.
     """
     without_pandas()
-    from ...preview.reading import standings_from_file
     from ...preview.run_preview import RunPreview
+    from ...preview.standings import standings_from_file
 
     options = read_options(**reading)
     with usage():

@@ -1,14 +1,22 @@
-"""Responses: their headers, validators and caching (ETag, Last-Modified, 304, Cache-Control), and compression."""
+"""Responses: bodies as JSON, CSV, JSON Lines or Arrow, their compression, validators and caching (ETag, 304)."""
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from email.utils import formatdate, parsedate_to_datetime
+from typing import Any
 
+import msgspec
+import pyarrow as pa
+from pyarrow import csv
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .rendering import Body, encoding_for
+from ...answers.kept import Kept
+from ...common.finite import finite_json, finite_rows
+from ...publication.export import change_texts
 
 _MAX_AGE = 5  # seconds for which a cache may use an answer without asking
 SAFE = {"x-content-type-options": "nosniff", "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
@@ -74,3 +82,81 @@ async def respond(
     body = compressed() if quick else await request.app.state.workers.run(compressed, long)
     encoded = {"content-encoding": body.encoding} if body.encoding else {}
     return Response(body.data, headers={**headers, **encoded}, media_type=body.media_type)
+
+
+_TYPES = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "ndjson": "application/x-ndjson",
+    "arrow": "application/vnd.apache.arrow.stream",
+}
+FORMATS = tuple(_TYPES)
+_OVERHEAD = 3072  # bytes of the key, the headers and the objects of an answer in a cache
+_SMALL = 512  # bytes; smaller bodies are not compressed
+_ENCODER = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An answer of many rows, in any of ``FORMATS``; in JSON they are the member ``rows`` beside the ``facts``."""
+
+    table: pa.Table
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The bytes of an answer, their media type and their content encoding (empty without)."""
+
+    data: bytes
+    media_type: str
+    encoding: str = ""
+
+    def compressed(self, encoding: str) -> Body:
+        """The body in a content encoding; as it is if it is small."""
+        if not encoding or len(self.data) < _SMALL:
+            return self
+        if encoding == "zstd":
+            return Body(pa.Codec("zstd", 3).compress(self.data, asbytes=True), self.media_type, encoding)
+        return Body(gzip.compress(self.data, 5, mtime=0), self.media_type, encoding)
+
+
+def render(answer: Any, form: str, about: Mapping[str, Any]) -> Body:
+    """The body of an answer of an endpoint.
+
+    ``about``: members of a JSON document before those of the answer: the run and its version.
+
+    Numbers have full precision, and null if they are not finite. Cells of CSV that a spreadsheet would read as formulas
+    are escaped.
+    """
+    if not isinstance(answer, Rows):
+        return Body(_ENCODER.encode({**about, **finite_json(answer)}), _TYPES["json"])
+    table = finite_rows(answer.table)
+    if form == "csv":
+        sink = pa.BufferOutputStream()
+        csv.write_csv(change_texts(table, safe=True, terminal=False), sink)
+        data = sink.getvalue().to_pybytes()
+    elif form == "arrow":
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        data = sink.getvalue().to_pybytes()
+    elif form == "ndjson":
+        data = _ENCODER.encode_lines(table.to_pylist())
+    else:
+        data = _ENCODER.encode({**about, **finite_json(dict(answer.facts)), "rows": table.to_pylist()})
+    return Body(data, _TYPES[form])
+
+
+def encoding_for(accepted: str) -> str:
+    """The content encoding for a header ``Accept-Encoding``: zstd, gzip or none (empty)."""
+    offered = {}
+    for item in accepted.lower().split(","):
+        name, _, weight = item.partition(";")
+        offered[name.strip()] = weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return next((name for name in ("zstd", "gzip") if offered.get(name, False)), "")
+
+
+def kept_bodies(most_bytes: int) -> Kept[Any]:
+    """The most recently used bodies or answers; one of more than an eighth of ``most_bytes`` is not kept."""
+    return Kept(most_bytes, lambda body: len(body.data) + _OVERHEAD, share=1 / 8)

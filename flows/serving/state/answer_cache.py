@@ -7,7 +7,6 @@ wait for it, so that a new version is rendered once and not once for each connec
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -16,18 +15,14 @@ from functools import lru_cache
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...answers.kept import Kept
-from ..messages.rendering import encoding_for
-from ..messages.responses import is_unchanged
-from .metrics import Metrics
+from ..messages.responses import encoding_for, is_unchanged
+from .metrics import ENDPOINT, PAGE
 from .served_runs import ServedRuns
 
 MOST_CACHED = 64 << 20  # bytes of answers
 _LONGEST = 1_000  # characters of an address whose answer is kept
 MOST_ENCODINGS = 256  # values of Accept-Encoding in memory
 _SHORT = 100  # characters of Accept-Encoding
-ENDPOINT = "ranklake.endpoint"  # key of a request's scope: the name of its endpoint in the metrics
-_PAGE = "page"
-
 _Headers = list[tuple[bytes, bytes]]
 # An answer is the same for all origins, so it does not vary by them.
 _SHARED = [
@@ -49,39 +44,29 @@ class _Answer:
     headers: _Headers
     data: bytes
 
-    async def send(self, asked: dict[str, str], send: Send) -> int:
-        """Send the answer, or 304 if the client has it; returns the status."""
+    async def send(self, asked: dict[str, str], send: Send) -> None:
+        """Send the answer, or 304 if the client has it."""
         status, headers, data = 200, self.headers, self.data
         if is_unchanged(asked, self.etag, self.time_seconds):
             status, data = 304, b""
             headers = [one for one in headers if one[0] not in _OF_BODY]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": data})
-        return status
 
 
 class AnswerCache:
     """A middleware that keeps answers with an ETag that are ``public`` and vary by the encoding."""
 
-    def __init__(self, app: ASGIApp, served: ServedRuns, metrics: Metrics, cache: Kept[_Answer]) -> None:
-        self._app, self._served, self._metrics, self._cache = app, served, metrics, cache
+    def __init__(self, app: ASGIApp, served: ServedRuns, cache: Kept[_Answer]) -> None:
+        self._app, self._served, self._cache = app, served, cache
         self._runs = served.runs
         self._pending: dict[tuple[str, ...], asyncio.Event] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        """Send the answer that is kept, or let the application answer."""
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
-        began = time.perf_counter()
-        if scope["method"] in ("GET", "HEAD"):
-            endpoint, status = await self._find(scope, receive, send)
-        else:
-            endpoint, status = _PAGE, await self._pass_on(scope, receive, send)
-        if ENDPOINT not in scope:  # the endpoints of the API count their own
-            self._metrics.add(endpoint, status, time.perf_counter() - began)
-
-    async def _find(self, scope: Scope, receive: Receive, send: Send) -> tuple[str, int]:
-        """Send the answer that is kept, or let the application answer; returns the endpoint and the status."""
         if self._served.runs is not self._runs:
             self._runs = self._served.runs
             self._cache.clear()
@@ -96,25 +81,14 @@ class AnswerCache:
             await pending.wait()
             answer = self._cache.get(key)
         if answer is None:
-            return _PAGE, await self._make(key, scope, receive, send)
-        return answer.endpoint, await answer.send(asked, send)
+            await self._make(key, scope, receive, send)
+        else:
+            scope[ENDPOINT] = answer.endpoint
+            await answer.send(asked, send)
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> int:
-        """Let the application answer; returns the status."""
-        status = 500
-
-        async def watch(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        await self._app(scope, receive, watch)
-        return status
-
-    async def _make(self, key: tuple[str, ...], scope: Scope, receive: Receive, send: Send) -> int:
-        """Let the application answer, and keep the answer if it may be kept; returns the status."""
-        runs, status = self._runs, 500
+    async def _make(self, key: tuple[str, ...], scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the application answer, and keep the answer if it may be kept."""
+        runs = self._runs
         headers: _Headers | None = None
         start: Message | None = None
         short = len(scope["path"]) + len(scope["query_string"]) <= _LONGEST
@@ -126,16 +100,16 @@ class AnswerCache:
                 del self._pending[key]
 
         async def keep(message: Message) -> None:
-            nonlocal status, headers, start
+            nonlocal headers, start
             if message["type"] == "http.response.start":
-                status, headers = message["status"], _shared(message) if short else None
+                headers = _shared(message) if short else None
                 if headers is not None:
                     start = {**message, "headers": headers}
                     return  # until the body is there: others do not wait for a client that reads slowly
                 end()  # a stream has no end to wait for
             elif headers is not None and start is not None:
                 if not message.get("more_body") and runs is self._served.runs:
-                    answer = _answer(scope.get(ENDPOINT, _PAGE), headers, message.get("body", b""))
+                    answer = _answer(scope.get(ENDPOINT, PAGE), headers, message.get("body", b""))
                     if answer is not None:
                         self._cache.put(key, answer)
                 end()
@@ -147,7 +121,6 @@ class AnswerCache:
             await self._app(scope, receive, keep)
         finally:
             end()
-        return status
 
 
 def _encoding(accepted: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -12,10 +13,13 @@ from typing import Any
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...answers.kept import Kept
 from .served_runs import ServedRuns
 
+ENDPOINT = "ranklake.endpoint"  # key of a request's scope: the name of its endpoint
+PAGE = "page"  # the endpoint of all requests without a name
 _BOUNDS = (0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 1.0, 2.5, 10.0)  # seconds
 
 
@@ -69,3 +73,32 @@ class Metrics(Collector):
             published.add_metric((name,), run.manifest.time_seconds)
             rounds.add_metric((name,), run.manifest.n_rounds)
         yield from (total, spent, durations, cached, failures, published, rounds)
+
+
+class Counting:
+    """A middleware that counts requests, and the seconds until the head of their answer is sent."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, counted = time.perf_counter(), False
+
+        def count(status: int) -> None:
+            nonlocal counted
+            counted = True
+            self._metrics.add(scope.get(ENDPOINT, PAGE), status, time.perf_counter() - began)
+
+        async def watch(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                count(message["status"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watch)
+        finally:
+            if not counted:  # the application failed
+                count(500)

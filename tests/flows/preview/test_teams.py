@@ -13,8 +13,8 @@ from helpers.commands import Command
 from helpers.lakes import ingest, lake_of, rate_run, rated, synthetic
 
 from ranklake import preview, rate_history
-from ranklake.flows.preview.reading import standings_from_file
 from ranklake.flows.preview.run_preview import RunPreview
+from ranklake.flows.preview.standings import standings_from_file
 from ranklake.flows.results.titles import Title, Titles
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.storage import Lake

@@ -10,8 +10,8 @@ import pytest
 from helpers.answers import leaderboard
 from helpers.lakes import contest, ingest, lake_of, rate_run, rated, synthetic
 
-from ranklake.flows.preview.reading import standings_from_file
 from ranklake.flows.preview.run_preview import RunPreview
+from ranklake.flows.preview.standings import standings_from_file
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.options import ReadOptions
 

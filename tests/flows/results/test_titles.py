@@ -14,8 +14,7 @@ from helpers.commands import Command
 from helpers.lakes import contest, copy_of, files, lake_of, rate_run
 
 from ranklake.flows.answers.rated_run import RatedRun
-from ranklake.flows.results.run_titles import default_titles
-from ranklake.flows.results.titles import CODEFORCES, NONE, Title, Titles, parse_titles
+from ranklake.flows.results.titles import CODEFORCES, NONE, Title, Titles, default_titles, parse_titles
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, Run
 

@@ -13,10 +13,9 @@ from helpers.api import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from ranklake.flows.serving.app import create_app
-from ranklake.flows.serving.messages.rendering import kept_bodies
+from ranklake.flows.serving.messages.responses import kept_bodies
 from ranklake.flows.serving.state import answer_cache
 from ranklake.flows.serving.state.answer_cache import AnswerCache
-from ranklake.flows.serving.state.metrics import Metrics
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
 
@@ -57,8 +56,7 @@ async def ask(cache: AnswerCache, path: str = "/a", query: str = "", **headers: 
 
 def cache_of(app: App, most_bytes: int = 1 << 20) -> tuple[AnswerCache, Any]:
     served: Any = SimpleNamespace(runs={})
-    kept = kept_bodies(most_bytes)
-    return AnswerCache(app, served, Metrics(served, kept), kept), served
+    return AnswerCache(app, served, kept_bodies(most_bytes)), served
 
 
 async def calls(app: App, *requests: dict[str, str], **options: Any) -> int:

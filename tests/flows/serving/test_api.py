@@ -36,8 +36,8 @@ from ranklake.flows.serving.endpoints import ENDPOINTS
 from ranklake.flows.serving.messages.data_files import MOST_RANGES
 from ranklake.flows.serving.messages.parameters import Parameter
 from ranklake.flows.serving.messages.problems import Problem
-from ranklake.flows.serving.state.events import MOST_LISTENERS, Listeners
 from ranklake.flows.serving.state.served_runs import ServedRuns
+from ranklake.flows.serving.state.workers import MOST_LISTENERS, Listeners
 from ranklake.storage import Lake
 
 API = "/api/v1/runs"

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from ranklake.flows.serving.connection import BOUNDS, Bounds
 from ranklake.flows.serving.messages.problems import Problem
-from ranklake.flows.serving.messages.requests import Bodies
+from ranklake.flows.serving.state.workers import Bodies
 
 HEAD = BOUNDS.head_bytes
 PIECE = b"x" * 4096
@@ -185,7 +185,7 @@ def test_pipeline__has_a_limit(port: int) -> None:
     assert status_of(exchange(port, request("/") * 20_000 + b"GET")[0]) in (0, 200)
 
 
-@pytest.mark.bound("ranklake.flows.serving.messages.requests.MOST_BODIES")
+@pytest.mark.bound("ranklake.flows.serving.state.workers.MOST_BODIES")
 def test_bodies__of_all_requests_have_a_limit(port: int) -> None:
     clients = []
     try:

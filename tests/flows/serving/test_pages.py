@@ -21,7 +21,7 @@ from ranklake.flows.pages import views
 from ranklake.flows.pages.names import short
 from ranklake.flows.pages.render import POLICY, static_files
 from ranklake.flows.serving import pages as serving_pages
-from ranklake.flows.serving import preview_page
+from ranklake.flows.serving import previews
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.state.served_runs import ServedRuns
 from ranklake.storage import Lake
@@ -181,9 +181,9 @@ def test_preview__escapes_what_it_was_sent(pages: TestClient) -> None:
 def test_preview__has_limits(pages: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pages.post("/run/preview", content=b"standings=" + b"x" * (9 << 20)).status_code == 413
     assert pages.post("/run/preview", content=b"standings=\xff").status_code == 400
-    fields = b"&".join([b"standings=a"] * (preview_page._MOST_FIELDS + 1))
+    fields = b"&".join([b"standings=a"] * (previews._MOST_FIELDS + 1))
     assert pages.post("/run/preview", content=fields).status_code == 400
-    monkeypatch.setattr(preview_page, "MOST_PREVIEWED", 2)
+    monkeypatch.setattr(previews, "MOST_PREVIEWED", 2)
     assert post(pages, standings="a\nb\nc").status_code == 413
     assert pages.put("/run/preview").status_code == 405
 

@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from ranklake.flows.serving.messages.problems import Problem
-from ranklake.flows.serving.preview_page import read_form, read_standings
-from ranklake.flows.serving.previews import MOST_PREVIEWED
+from ranklake.flows.serving.previews import MOST_PREVIEWED, read_form, read_standings
 from ranklake.flows.sources.limits import MAX_COLUMNS
 
 

@@ -18,8 +18,8 @@ from helpers.names import STRANGE
 from helpers.teams import rosters
 
 from ranklake.flows.pages.names import short
-from ranklake.flows.preview.reading import standings_from_file
 from ranklake.flows.preview.run_preview import RunPreview
+from ranklake.flows.preview.standings import standings_from_file
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.serving import previews
 

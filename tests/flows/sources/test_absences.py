@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from ranklake import Ratings, preview, rate_history, smooth_history, tune
 from ranklake.flows.cli.main import cli
 from ranklake.flows.ingestion.databases import ingest_sql
-from ranklake.flows.preview.reading import standings_from_file
+from ranklake.flows.preview.standings import standings_from_file
 from ranklake.flows.sources.absences import as_places
 from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files.contests import read_contests
