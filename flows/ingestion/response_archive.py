@@ -15,7 +15,6 @@ from ranklake.storage.lake.access.lake import digest_of
 from ranklake.storage.lake.errors import LakeError, MissingError
 from ranklake.storage.lake.prefetch import prefetch
 from ranklake.storage.lake.remedies import damaged
-from ranklake.storage.leases.fence import Writer
 from ranklake.storage.leases.lease import Lease
 
 from ..sources.sites.documents import Document, Key, Response
@@ -72,7 +71,7 @@ class ResponseArchive:
 
     def __init__(self, lake: Lake, source: str, lease: Lease | None = None) -> None:
         self._lake, self.source = lake, source
-        self._writer: Writer = lake if lease is None else lease
+        self._writer = lake if lease is None else lease.lake
         path = layout.raw_index(source)
         try:
             data, self._version = lake.read_versioned(path)

@@ -63,7 +63,7 @@ def roll_back(lake: Lake, folder: str, version: int, lease: Lease) -> bool:
     log = f"{folder}/_delta_log"
     newer = [name for name in lake.list(log) if _version(name) > version]
     for name in [*(["_last_checkpoint"] if newer else []), *reversed(newer)]:
-        lease.delete(f"{log}/{name}")
+        lease.lake.delete(f"{log}/{name}")
     return bool(newer)
 
 

@@ -29,7 +29,6 @@ from ranklake.storage.lake.access.space import (
 )
 from ranklake.storage.lake.errors import NoSpaceError
 from ranklake.storage.lake.remedies import damaged
-from ranklake.storage.leases.fence import Writer
 from ranklake.storage.leases.lease import Lease
 from ranklake.storage.leases.reserve import affordable
 
@@ -69,7 +68,7 @@ class PublishedTable:
     ) -> None:
         self._lake, self._folder, self._schema, self._partitions = lake, folder, schema, list(partitions)
         self._lease, self._uri = lease, lake.uri(folder)
-        self._files: Writer = lake if lease is None else lease
+        self._files = lake if lease is None else lease.lake
         self._options = store_options(lake, self._uri)
         self._table: DeltaTable | None = None
         self.state: dict[str, Any] | None = None

@@ -170,9 +170,9 @@ def delete_published(lake: Lake, run_name: str, lease: Lease) -> None:
     """Delete the published tables of a run; the roots first, so that no reader begins at a part of them."""
     folder = layout.published_folder(run_name)
     for name in (INDEX, LATEST_OF):
-        lease.delete(f"{folder}/{name}")
+        lease.lake.delete(f"{folder}/{name}")
     lake.flush()
-    lease.delete_folder(folder)
+    lease.lake.delete_folder(folder)
 
 
 def source_digest(run: Run, dataset: Dataset, newest: Segment) -> str:

@@ -59,7 +59,7 @@ class RootWriter:
         data = encode_plain(content.board, ["title"])
         file = self._write(PLAIN.rstrip("-"), data, "parquet")
         self._lease.check()
-        self._lease.replace_bytes(f"{self._folder}/{LATEST}", data, self._latest[1])
+        self._lease.lake.replace_bytes(f"{self._folder}/{LATEST}", data, self._latest[1])
         return file, True
 
     def commit(self, content: VersionedContent, tables: Mapping[str, int], plain: IndexFile, index: bool) -> None:
@@ -89,10 +89,10 @@ class RootWriter:
         kept = root.previous if index else [name for name in root.previous if name.startswith(PLAIN)]
         for name in self._sizes.keys() - {*names, *kept}:
             with suppress(LakeError):  # Windows refuses while a reader maps the file; the next publish deletes it
-                self._lease.delete(index_path(self._run_name, name))
+                self._lease.lake.delete(index_path(self._run_name, name))
         for name in self._beside:
             if name in OF_EARLIER_RELEASES or name.startswith(TEMPORARY_PREFIX):  # the latter left by a crash
-                self._lease.delete(f"{self._folder}/{name}")
+                self._lease.lake.delete(f"{self._folder}/{name}")
 
     def rename_tables(self, tables: Mapping[str, int]) -> None:
         """Name other versions of the tables, which have the same rows."""
@@ -102,7 +102,7 @@ class RootWriter:
     def _replace(self, root: Root) -> None:
         if root != self.before:
             self._lease.check()
-            self._stored = self._lease.replace_bytes(
+            self._stored = self._lease.lake.replace_bytes(
                 index_path(self._run_name), msgspec.json.encode(root), self._stored
             )
             self.before = root
@@ -157,7 +157,7 @@ class RootWriter:
         file = IndexFile(f"{kind}-{digest}.{suffix}", data.size, digest)
         if not self._is_there(file):
             self._lease.check()
-            self._lease.write_bytes(index_path(self._run_name, file.name), data)
+            self._lease.lake.write_bytes(index_path(self._run_name, file.name), data)
             self._sizes[file.name] = file.size
         return file
 

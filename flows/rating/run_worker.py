@@ -18,7 +18,7 @@ from ranklake.rating_kernels.warm import warm
 from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake.layout import run_folder
 from ranklake.storage.leases.acquire import hold_lease
-from ranklake.storage.leases.delegate import Delegate
+from ranklake.storage.leases.lease import Delegate
 from ranklake.storage.runs.worker_parts import look
 
 from ..engines.protocols import ActorGroup, DistributedEngine, EngineError, WorkersLostError

@@ -184,9 +184,9 @@ class Dataset:
         if lease.predecessor >= 0:  # the tombstone stays
             for file in lake.list(layout.contests_folder(name)):
                 if (path := layout.contests_shard(name, file)) != root:
-                    lease.delete(path)
+                    lease.lake.delete(path)
         for folder in folders if lease.predecessor >= 0 else (layout.contests_folder, *folders):
-            lease.delete_folder(folder(name))
+            lease.lake.delete_folder(folder(name))
 
     @property
     def log_path(self) -> str:

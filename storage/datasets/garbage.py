@@ -11,7 +11,6 @@ from ..lake import layout, parquet
 from ..lake.access.lake import Lake
 from ..lake.errors import LakeError
 from ..lake.parquet import metadata_of
-from ..leases.lease import Lease
 from .tables.shards import read_contests, shards_of
 
 METADATA_KEYS = (
@@ -43,43 +42,39 @@ def n_replaced(metadata: Mapping[str, str]) -> int:
     return int(metadata.get(_REPLACED, 0))
 
 
-def commit(
-    lake: Lake, name: str, contests: pa.Table, metadata: Mapping[str, str], lease: Lease | None, version: str
-) -> None:
+def commit(lake: Lake, name: str, contests: pa.Table, metadata: Mapping[str, str], version: str) -> None:
     """Replace the ``version`` of the root by these ``contests``; the files that they name are written.
 
     Raises LeaseHeldError: another process took over; nothing was replaced.
     """
     path = layout.contests_file(name)
     data = parquet.encode(contests, "contests", metadata)
-    _check(lease)
-    (lease or lake).replace_bytes(path, data, version)
+    lake.check_lease()
+    lake.replace_bytes(path, data, version)
 
 
-def discard(lake: Lake, name: str, written: Iterable[str], lease: Lease | None) -> None:
+def discard(lake: Lake, name: str, written: Iterable[str]) -> None:
     """Delete the files of a failed ingest, except committed ones: a commit may succeed and yet raise."""
     # Files that cannot be read or deleted now are harmless; the next ingest deletes them. A writer that lost its lease
     # must not delete anything: its successor may be about to commit the same files.
     with suppress(LakeError):
-        _check(lease)
+        lake.check_lease()
         table, _ = read_contests(lake, name, ["file"])
         committed = set()
         if table is not None:
             committed = referenced(name, table.column("file").to_pylist(), metadata_of(table.schema))
         for path in reversed(list(written)):
             if path not in committed:
-                (lease or lake).delete(path)
+                lake.delete(path)
 
 
-def collect_garbage(lake: Lake, name: str, kept: set[str], lease: Lease | None) -> None:
+def collect_garbage(lake: Lake, name: str, kept: set[str]) -> None:
     """Delete the files of a data set that are not among the paths ``kept``."""
     # The data are committed: errors of this deletion are ignored.
     with suppress(LakeError):
-        for path in unreferenced(
-            lake, name, kept
-        ):  # listed before the lease is looked at: no successor's files are in it
-            _check(lease)
-            (lease or lake).delete(path)
+        for path in unreferenced(lake, name, kept):
+            lake.check_lease()  # after the listing: it has no file of a successor
+            lake.delete(path)
 
 
 def unreferenced(lake: Lake, name: str, kept: set[str]) -> list[str]:
@@ -87,8 +82,3 @@ def unreferenced(lake: Lake, name: str, kept: set[str]) -> list[str]:
     folders = (layout.standings_folder, layout.players_folder, layout.contests_folder, layout.log_folder)
     paths = (f"{folder(name)}/{file}" for folder in folders for file in lake.list(folder(name)))
     return [path for path in paths if path not in kept]
-
-
-def _check(lease: Lease | None) -> None:
-    if lease is not None:
-        lease.check()

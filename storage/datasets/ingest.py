@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from ..lake import layout, parquet
 from ..lake.access.lake import Lake
 from ..lake.parquet import metadata_of
-from ..leases.fence import Writer
 from ..leases.lease import Lease
 from ..leases.roots import begin_epoch, epoch_of
 from ..names.hints import alike_note
@@ -71,11 +70,16 @@ class Ingest(CorrectionEditor):
         contests = table_of([]) if contests is None else contests
         handles = pa.array([], pa.string()) if handles is None else handles
         rows, players = rows_of(contests), PlayerIndex(handles)
-        super().__init__(lake, layout.check_dataset_name(name), rows, players, () if log is None else log.entries)
+        super().__init__(
+            lake if lease is None else lease.lake,
+            layout.check_dataset_name(name),
+            rows,
+            players,
+            () if log is None else log.entries,
+        )
         self.moved = 0
         self._order, self._mirror, self._rewrite = order, mirror, rewrite
-        self._lease, self._version = lease, version
-        self._writer: Writer = lake if lease is None else lease
+        self._version = version
         metadata = self._metadata_before = metadata_of(contests.schema)
         self._epoch = begin_epoch(lease, epoch_of(metadata))
         self._order_before = list(rows)  # rated order
@@ -95,7 +99,7 @@ class Ingest(CorrectionEditor):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            discard(self._lake, self._name, self._written, self._lease)
+            discard(self._lake, self._name, self._written)
             return
         try:
             self._flush()
@@ -103,12 +107,12 @@ class Ingest(CorrectionEditor):
             self._recompute()
             kept = self._commit() if self._changed else None
         except BaseException:
-            discard(self._lake, self._name, self._written, self._lease)
+            discard(self._lake, self._name, self._written)
             raise
         for path, (data, version) in self._records.items():
-            self._writer.replace_bytes(path, data, version)
+            self._lake.replace_bytes(path, data, version)
         if kept is not None:
-            collect_garbage(self._lake, self._name, kept | self._files_before, self._lease)
+            collect_garbage(self._lake, self._name, kept | self._files_before)
 
     def add(self, contest: Any) -> Literal["new", "corrected", "unchanged"]:
         """Add a contest (:class:`.Contest`) of a source, in the source's order; see ``order.merge_order``.
@@ -266,7 +270,7 @@ class Ingest(CorrectionEditor):
 
     def _write(self, path: str, data: pa.Buffer) -> None:
         self._written.append(path)
-        self._writer.write_bytes(path, data)
+        self._lake.write_bytes(path, data)
 
     def _commit(self) -> set[str] | None:
         """Commit; returns the files of the data set, None if nothing has changed."""
@@ -295,7 +299,7 @@ class Ingest(CorrectionEditor):
         metadata |= shards
         files = referenced(self._name, (row.file for row in rows), metadata)
         metadata |= replaced(self._files_before, files)
-        commit(self._lake, self._name, root, metadata, self._lease, self._version)
+        commit(self._lake, self._name, root, metadata, self._version)
         return files
 
     def _is_as_before(self, table: pa.Table, metadata: Mapping[str, str]) -> bool:

@@ -30,41 +30,8 @@ In an object store there are no renames; see ``ranklake.storage.leases.roots``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-
-import pyarrow as pa
-
-from ..lake.access.lake import Lake, Written
+from ..lake.access.lake import Lake
 from ..lake.layout import fence_folder, fence_number
-
-
-class Writer(Protocol):
-    """The methods that change files: of a lease, or of the lake itself where no other process writes."""
-
-    def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
-        """As ``Lake.write_bytes``."""
-
-    def commit_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
-        """As ``Lake.commit_bytes``."""
-
-    def commit_many(self, files: Mapping[str, bytes]) -> None:
-        """As ``Lake.commit_many``."""
-
-    def create_bytes(self, path: str, data: bytes) -> bool:
-        """As ``Lake.create_bytes``."""
-
-    def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str) -> str:
-        """As ``Lake.replace_bytes``."""
-
-    def write_table(self, path: str, table: pa.Table, name: str) -> Written:
-        """As ``Lake.write_table``."""
-
-    def delete(self, path: str) -> None:
-        """As ``Lake.delete``."""
-
-    def delete_folder(self, folder: str) -> None:
-        """As ``Lake.delete_folder``."""
 
 
 def open_fence(lake: Lake, folder: str, lease: int) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import secrets
+import socket
 from contextlib import suppress
 
 import msgspec
@@ -14,7 +16,6 @@ from ..lake.errors import MissingError
 from ..lake.json_files import decode
 from ..lake.layout import number_of, numbered
 from ..lake.remedies import damaged
-from .identity import author
 from .processes import machine, started, state
 
 _BYTES = 512  # a lease is padded to one sector, so that a full disk can take its heartbeats in place
@@ -115,3 +116,12 @@ def read_lease(lake: Lake, folder: str, number: int) -> LeaseHolder:
     if not data:
         return LeaseHolder(_BEING_TAKEN, "", 0, "", "", -1, 0.0)
     return decode(LeaseHolder, data, path, versioned=False)
+
+
+def author() -> str:
+    """The current user and host: user@host."""
+    try:
+        user = getpass.getuser()
+    except (ImportError, KeyError, OSError):  # a container may run under a number without a name
+        user = str(os.getuid()) if hasattr(os, "getuid") else "unknown"  # Windows has no numbers
+    return f"{user}@{socket.gethostname()}"

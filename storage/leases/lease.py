@@ -4,7 +4,7 @@ A lease is a numbered file, ``lease-000007.json``, that can be created only once
 takeover creates the next number: of two processes that try, one succeeds, and neither removes the file of the other. A
 holder that counted as ended (it was suspended or cut off) finds the higher number before its next commit and stops. If
 it is suspended between that check and the commit, a fence (``ranklake.storage.leases.fence``) makes the commit fail.
-Therefore all changes under a lease are made through :class:`Lease`.
+Therefore all changes under a lease are made through :attr:`Lease.lake`.
 """
 
 from __future__ import annotations
@@ -12,31 +12,32 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
-import pyarrow as pa
 from msgspec.structs import replace
 
-from ..lake.access.lake import Lake, Written
+from ..lake.access.files import Guard
+from ..lake.access.lake import Lake
 from ..lake.errors import ConflictError, FencedError, LakeError, LeaseHeldError, MissingError
 from ..lake.layout import PUBLISHED, RUNS, TEMPORARY_PREFIX, fence_folder
-from .delegate import Delegate
-from .holder import HELD, LeaseHolder, encode_lease, lease_file, newest_lease
+from .holder import HELD, LeaseHolder, encode_lease, lease_file, newest_lease, read_lease
 
 
-class Lease:
+class Lease(Guard):
     """A lease that is held. Made by :func:`ranklake.storage.leases.acquire.hold_lease`.
 
+    ``lake``: the lake, to change files in the folder of the lease.
     ``number``: number of the lease; of two leases on a folder the later one has the higher number.
     ``predecessor``: highest number of an older lease whose holder may still write; -1 if there is none, or a fence
     excludes it.
     """
 
     def __init__(self, lake: Lake, folder: str, number: int, holder: LeaseHolder, heartbeat_seconds: float) -> None:
-        self._lake, self._folder, self._holder = lake, folder, holder
+        super().__init__(fence_folder(folder, number) if lake.local else "")
+        self.lake, self._lake, self._folder, self._holder = lake.under(self), lake, folder, holder
         self.number, self.predecessor = number, -1
-        self._fence = fence_folder(folder, number) if lake.local else ""
         self._ended = threading.Event()
         self._heartbeat = threading.Thread(
             target=self._send_heartbeats, args=(heartbeat_seconds,), name="ranklake-lease", daemon=True
@@ -44,74 +45,16 @@ class Lease:
         self._heartbeat.start()
 
     def check(self) -> None:
-        """Check that this lease is still the newest; to be called before every commit.
+        """Check that this lease is still the newest.
 
         Raises LeaseHeldError: another process took over; the error names it.
         """
         try:  # a read is one request to a store, a check for existence may be two
             self._lake.read_bytes(lease_file(self._folder, self.number + 1))
         except MissingError:
-            if not self._fence or self._lake.exists(self._fence):
+            if not self.fence or self._lake.exists(self.fence):
                 return
         raise self._lost_error()
-
-    def write_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
-        """Make or replace a file, as ``Lake.write_bytes``.
-
-        Raises LeaseHeldError: another process took over; nothing was changed.
-        """
-        with self._fenced(path):
-            self._lake.write_bytes(path, data, fence=self._fence)
-
-    def commit_bytes(self, path: str, data: bytes | pa.Buffer) -> None:
-        """Make or replace a file that commits what was written before, as ``Lake.commit_bytes``.
-
-        Raises LeaseHeldError: another process took over; nothing was changed.
-        """
-        with self._fenced(path):
-            self._lake.commit_bytes(path, data, fence=self._fence)
-
-    def commit_many(self, files: Mapping[str, bytes]) -> None:
-        """Make several new files that commit, as ``Lake.commit_many``; raises as :meth:`commit_bytes`."""
-        with self._fenced(next(iter(files))):
-            self._lake.commit_many(files, fence=self._fence)
-
-    def write_table(
-        self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None
-    ) -> Written:
-        """Make or replace a Parquet file, as ``Lake.write_table``; raises as :meth:`write_bytes`."""
-        with self._fenced(path):
-            return self._lake.write_table(path, table, name, metadata=metadata, fence=self._fence)
-
-    def create_bytes(self, path: str, data: bytes) -> bool:
-        """Make a file unless there is one, as ``Lake.create_bytes``; raises as :meth:`write_bytes`."""
-        with self._fenced(path):
-            return self._lake.create_bytes(path, data, fence=self._fence)
-
-    def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str) -> str:
-        """Replace a file if it is of the version that was read, as ``Lake.replace_bytes``; returns the new version.
-
-        Raises LeaseHeldError: another process took over; nothing was changed.
-        Raises ConflictError: the file is of another version, though no process took over.
-        """
-        with self._fenced(path):
-            return self._lake.replace_bytes(path, data, version, fence=self._fence)
-
-    def delete(self, path: str, version: str = "") -> None:
-        """Remove a file, as ``Lake.delete``, or a version of it; raises as :meth:`replace_bytes`."""
-        with self._fenced(path):
-            if version:
-                self._lake.delete_version(path, version)
-            else:
-                self._lake.delete(path, fence=self._fence)
-
-    def delete_folder(self, folder: str) -> None:
-        """Remove a folder, as ``Lake.delete_folder``; raises as :meth:`write_bytes`."""
-        with self._fenced(folder):
-            if self._lake.local:
-                self._lake.delete_folder(folder, fence=self._fence)
-            else:
-                self._lake.delete_listed(folder, self.check)
 
     @contextmanager
     def delegate(self) -> Iterator[Delegate]:
@@ -119,7 +62,7 @@ class Lease:
 
         Raises LeaseHeldError: another process took over.
         """
-        fence = f"{self._fence}/{secrets.token_hex(8)}" if self._fence else ""
+        fence = f"{self.fence}/{secrets.token_hex(8)}" if self.fence else ""
         if fence:
             try:
                 self._lake.make_fence(fence)
@@ -133,8 +76,12 @@ class Lease:
                     self._lake.revoke_fence(fence)
 
     @contextmanager
-    def _fenced(self, path: str) -> Iterator[None]:
-        """Change a file in the folder of the lease; the lease on a run also covers the run's published tables."""
+    def changing(self, path: str) -> Iterator[None]:
+        """Change a file in the folder of the lease; the lease on a run also covers the run's published tables.
+
+        Raises LeaseHeldError: another process took over; nothing was changed.
+        Raises ConflictError: the file is of another version, though no process took over.
+        """
         assert f"{path}/".startswith(tuple(f"{folder}/" for folder in self._folders)), path
         try:
             yield
@@ -173,9 +120,9 @@ class Lease:
                     self._lake.delete_folder(f"{self._folder}/{name}")
         with suppress(LakeError):  # without this write the lease expires; on this machine at once
             self._write(replace(self._holder, released=True))
-        if self._fence:
+        if self.fence:
             with suppress(LakeError):
-                self._lake.delete_folder(self._fence)
+                self._lake.delete_folder(self.fence)
 
     def _send_heartbeats(self, heartbeat_seconds: float) -> None:
         while not self._ended.wait(heartbeat_seconds):
@@ -186,3 +133,36 @@ class Lease:
     def _write(self, holder: LeaseHolder) -> None:
         # Not through the fence: no other process writes this number, and a holder that lost the lease may release it.
         self._lake.rewrite_bytes(lease_file(self._folder, self.number), encode_lease(holder))
+
+
+@dataclass(frozen=True, slots=True)
+class Delegate:
+    """What a process needs to write under the lease of another one. Made by ``Lease.delegate``; can be pickled.
+
+    On a disk these processes write through a folder of their own inside the fence of the lease. The lease holder
+    removes it when it waits for them no longer. Then a late write fails, as does one after the loss of the lease. In an
+    object store a late put succeeds. Therefore such a file has the digest of its content as its name, and exists for
+    readers only when the holder of the lease commits a manifest that names it.
+
+    ``address``: of the lake, from any working folder.
+    ``folder``: the folder under the lease.
+    ``lease``: number of the lease.
+    ``token``: unique to the lease.
+    ``fence``: the folder for writes on a disk; empty in an object store.
+    """
+
+    address: str
+    folder: str
+    lease: int
+    token: str
+    fence: str
+
+    def open(self) -> Lake:
+        """The lake.
+
+        Raises LakeError: this process does not reach the lake, or finds another one at the same address.
+        """
+        lake = Lake.open(self.address)
+        if read_lease(lake, self.folder, self.lease).token != self.token:
+            raise LakeError(f"{self.address}: another lake has this address here")
+        return lake

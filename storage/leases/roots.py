@@ -96,7 +96,7 @@ def delete_root(lake: Lake, path: str, lease: Lease) -> None:
     data, version = read_root(lake, path) if not lake.local else (b"", "")
     lease.check()
     if lease.predecessor >= 0 or (data and version and lake.ignores_deletion_condition(f"{path}.condition")):
-        lease.replace_bytes(path, _TOMBSTONE + json.dumps(lease.number, allow_nan=False).encode() + b"}", version)
+        lease.lake.replace_bytes(path, _TOMBSTONE + json.dumps(lease.number, allow_nan=False).encode() + b"}", version)
     elif data is not None:
-        lease.delete(path, version)
+        lease.lake.delete_version(path, version)
     lake.flush()

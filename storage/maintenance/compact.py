@@ -97,13 +97,14 @@ def compact_dataset(
     Raises NoSpaceError: the disk has no space for all merged files; the smallest, as far as they fit, were written.
     """
     _check(rows)
+    lake = lease.lake
     dataset = Dataset.open(lake, name)
     contests, metadata = dataset.contests, metadata_of(dataset.contests.schema)
     epoch = begin_epoch(lease, epoch_of(metadata))
     members = rows_of(contests).values()
     before = {row.file for row in members}
     stays = referenced(name, before, metadata)
-    collect_garbage(lake, name, stays, lease)  # first, because the disk may be full
+    collect_garbage(lake, name, stays)  # first, because the disk may be full
     groups = [group for group in _by_year(members, rows) if not _is_one_file(group)]
     needs = _needs(lake, name, members, groups)
     chosen = affordable(lake, needs, also=sum(lake.sizes(layout.contests_folder(name)).values()))
@@ -111,7 +112,7 @@ def compact_dataset(
 
     def write(path: str, data: pa.Buffer) -> None:
         written.append(path)
-        lease.write_bytes(path, data)
+        lake.write_bytes(path, data)
 
     try:
         for done, group in enumerate(map(groups.__getitem__, chosen)):
@@ -130,11 +131,11 @@ def compact_dataset(
             root, shards = write_shards(name, table_of(members), contests, epoch, write)
             metadata |= shards
             metadata |= replaced(stays, referenced(name, after, metadata))
-            commit(lake, name, root, metadata, lease, dataset.version)
+            commit(lake, name, root, metadata, dataset.version)
     except BaseException:
-        discard(lake, name, written, lease)
+        discard(lake, name, written)
         raise
-    collect_garbage(lake, name, stays | referenced(name, after, metadata), lease)
+    collect_garbage(lake, name, stays | referenced(name, after, metadata))
     _check_all(lake, layout.dataset_folder(name), needs, chosen)
     return len(before), len(after)
 

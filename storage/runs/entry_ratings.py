@@ -22,7 +22,6 @@ from ..lake.access.lake import Lake, digest_of
 from ..lake.errors import MissingError
 from ..lake.remedies import damaged
 from ..lake.schemas import ENTRY
-from ..leases.fence import Writer
 
 _SUFFIX = ".parquet"
 _READS = 3  # a compaction may delete listed files before they are read
@@ -126,7 +125,7 @@ def entry_files(lake: Lake, folder: str) -> list[str]:
     return sorted(name for name in lake.list(folder) if name.endswith(_SUFFIX))
 
 
-def write_entry_ratings(folder: str, tables: Sequence[pa.Table], writer: Writer) -> str:
+def write_entry_ratings(folder: str, tables: Sequence[pa.Table], writer: Lake) -> str:
     """Add the rows of tables to the record, as one file; returns its name."""
     data = parquet.encode(pa.concat_tables(tables), "entry")
     name = digest_of(data) + _SUFFIX
@@ -134,7 +133,7 @@ def write_entry_ratings(folder: str, tables: Sequence[pa.Table], writer: Writer)
     return name
 
 
-def merge_entry_ratings(lake: Lake, folder: str, writer: Writer) -> None:
+def merge_entry_ratings(lake: Lake, folder: str, writer: Lake) -> None:
     """Replace all files of the record by one with the same rows; errors as for :func:`read_entry_file`."""
     names = entry_files(lake, folder)
     if len(names) < 2:

@@ -16,7 +16,6 @@ from ..lake import layout
 from ..lake.access.lake import Lake
 from ..lake.errors import DamagedError, LakeError, MissingError
 from ..lake.schemas import FORMAT_VERSION
-from ..leases.fence import Writer
 from ..leases.lease import Lease
 from ..leases.roots import begin_epoch, delete_root, read_root
 from . import snapshots
@@ -101,14 +100,14 @@ class Run(StoredRun):
         new = cls(lake, name, {**old.config, "epoch": epoch}, old._version, lease)
         chain = old.segments()
         for segment, data in old._read_files(chain.segments):
-            lease.write_bytes(new.path_of(segment), data)
-            lease.commit_bytes(new._path(segment.first_round, MANIFEST), segment.to_json())
+            lease.lake.write_bytes(new.path_of(segment), data)
+            lease.lake.commit_bytes(new._path(segment.first_round, MANIFEST), segment.to_json())
         for last_round in [number for number in reversed(old.snapshots()) if number < chain.stop_round]:
             with suppress(DamagedError, MissingError):  # an older one serves
                 new.write_snapshot(last_round, *old.read_snapshot(last_round))
                 break
         for name in lake.list(old.entry_folder):
-            lease.write_bytes(f"{new.entry_folder}/{name}", lake.read_bytes(f"{old.entry_folder}/{name}"))
+            lease.lake.write_bytes(f"{new.entry_folder}/{name}", lake.read_bytes(f"{old.entry_folder}/{name}"))
         new.configure(new.config)
         new._remove_folders(lambda folder: not folder.endswith((layout.epoch_suffix(epoch), "smoothing")))
 
@@ -315,12 +314,11 @@ class Run(StoredRun):
                 self._writer.delete_folder(f"{folder}/{name}")
 
     @property
-    def _writer(self) -> Writer:
-        return self.lake if self.lease is None else self.lease
+    def _writer(self) -> Lake:
+        return self.lake if self.lease is None else self.lease.lake
 
     def _check_lease(self) -> None:
-        if self.lease is not None:
-            self.lease.check()
+        self._writer.check_lease()
 
     def _remove_snapshots(self, first_round: int) -> None:
         for number, complete in reversed(self._snapshot_folders()):

@@ -90,11 +90,11 @@ class StoredSmoothing:
         """Replace the smoothed table or the checkpoint; a smoothed table also removes the checkpoint."""
         lease = self._writer()
         file = f"{kind}-{layout.numbered(lease.number)}-{layout.numbered(sweeps)}.parquet"
-        written = lease.write_table(f"{self.folder}/{file}", table, kind)
+        written = lease.lake.write_table(f"{self.folder}/{file}", table, kind)
         manifest = SmoothingManifest(digest, n_rounds, dict(params), sweeps, table.num_rows, file, *written)
         data = json.dumps(msgspec.to_builtins(manifest), allow_nan=False).encode()
         lease.check()
-        lease.commit_bytes(self._manifest_path(kind), data)
+        lease.lake.commit_bytes(self._manifest_path(kind), data)
         if kind == "smoothed":
             self.remove_checkpoint()
         self.clean()
@@ -103,7 +103,7 @@ class StoredSmoothing:
         """Delete the checkpoint: the manifest first."""
         path = self._manifest_path("checkpoint")
         if self.lake.exists(path):
-            self._writer().delete(path)
+            self._writer().lake.delete(path)
         self.clean()
 
     def clean(self) -> None:
@@ -112,7 +112,7 @@ class StoredSmoothing:
         unused = self._unused()
         lease.check()
         for name in unused:
-            lease.delete(f"{self.folder}/{name}")
+            lease.lake.delete(f"{self.folder}/{name}")
 
     def problems(self) -> Iterator[str]:
         """The faults, a line each with the file and its remedy."""

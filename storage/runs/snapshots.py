@@ -23,7 +23,6 @@ from ..lake.json_files import decode
 from ..lake.parquet import arrow_buffer
 from ..lake.remedies import damaged
 from ..lake.schemas import FORMAT_VERSION
-from ..leases.fence import Writer
 from .snapshot_columns import PART_PLAYERS, Column, Places, encode, gather, to_table
 
 SNAPSHOT_MANIFEST = "manifest.json"
@@ -72,7 +71,7 @@ class _Manifest(msgspec.Struct, frozen=True):
 
 
 def write_snapshot(
-    lake: Lake, folder: str, last_round: int, columns: Mapping[str, Column], digest: str, writer: Writer | None = None
+    lake: Lake, folder: str, last_round: int, columns: Mapping[str, Column], digest: str, writer: Lake | None = None
 ) -> None:
     """Write every player's belief after ``last_round``: parts first, manifest last.
 
@@ -108,7 +107,7 @@ def encode_part(columns: Mapping[str, Column], start: int, stop: int) -> Encoded
 
 
 def write_encoded(
-    lake: Lake, folder: str, last_round: int, parts: Sequence[EncodedPart], digest: str, writer: Writer
+    lake: Lake, folder: str, last_round: int, parts: Sequence[EncodedPart], digest: str, writer: Lake
 ) -> None:
     """Write a snapshot whose parts are encoded already, with the players in order; see :func:`write_snapshot`."""
     clear_snapshot(lake, folder, writer)
@@ -117,7 +116,7 @@ def write_encoded(
     _commit(folder, _Manifest(FORMAT_VERSION, last_round, digest, n_players, written), writer)
 
 
-def clear_snapshot(lake: Lake, folder: str, writer: Writer) -> None:
+def clear_snapshot(lake: Lake, folder: str, writer: Lake) -> None:
     """Delete a snapshot, complete or not; does nothing if there is none."""
     if lake.exists(folder):
         # The old manifest is deleted first: it must not be valid beside new parts.
@@ -125,7 +124,7 @@ def clear_snapshot(lake: Lake, folder: str, writer: Writer) -> None:
         writer.delete_folder(folder)
 
 
-def commit_parts(folder: str, last_round: int, parts: Sequence[Part], digest: str, writer: Writer) -> None:
+def commit_parts(folder: str, last_round: int, parts: Sequence[Part], digest: str, writer: Lake) -> None:
     """Commit a snapshot whose parts are written and named by :func:`part_file`; they have all players."""
     n_players = sum(part.rows for part in parts)
     _commit(folder, _Manifest(PARTITIONED_FORMAT, last_round, digest, n_players, list(parts)), writer)
@@ -203,12 +202,12 @@ def snapshots_to_remove(positions: Sequence[int], keep: int, gap: int = 0) -> li
     return removed
 
 
-def _write_part(folder: str, number: int, part: EncodedPart, writer: Writer) -> Part:
+def _write_part(folder: str, number: int, part: EncodedPart, writer: Lake) -> Part:
     writer.write_bytes(f"{folder}/{_part_name(number)}", part.data)
     return Part(part.rows, part.data.size, part.digest)
 
 
-def _commit(folder: str, manifest: _Manifest, writer: Writer) -> None:
+def _commit(folder: str, manifest: _Manifest, writer: Lake) -> None:
     content = json.dumps(msgspec.to_builtins(manifest), allow_nan=False)
     writer.commit_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", content.encode())
 

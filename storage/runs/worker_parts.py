@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..lake.access.files import Guard
 from ..lake.access.lake import Lake, digest_of
 from ..lake.errors import LakeError
-from ..leases.delegate import Delegate
-from ..leases.lease import Lease
+from ..leases.lease import Delegate, Lease
 from .snapshot_columns import PART_PLAYERS, encode, to_table
 from .snapshots import PLAYER, Part, clear_snapshot, part_file
 
@@ -39,7 +39,7 @@ class PartWriter:
         Returns list of Part, or str: the parts written, or why they could not be written.
         """
         try:
-            lake = look(self.delegate)
+            lake = look(self.delegate).under(Guard(self.delegate.fence))  # its holder cannot flush what is written here
             return [
                 self._write(lake, players, columns, start, min(start + PART_PLAYERS, len(players)))
                 for start in range(0, len(players), PART_PLAYERS)
@@ -52,7 +52,7 @@ class PartWriter:
     ) -> Part:
         data = encode(to_table({PLAYER: players.astype(np.int32), **columns}, start, stop))
         part = Part(stop - start, data.size, digest_of(data))
-        self.delegate.write_bytes(lake, f"{self.folder}/{part_file(part)}", data)
+        lake.commit_bytes(f"{self.folder}/{part_file(part)}", data)
         return part
 
 
@@ -68,7 +68,7 @@ def write_parts(lake: Lake, folder: str, lease: Lease, write: WriteParts) -> lis
     Raises LeaseHeldError: another process took over.
     """
     lease.check()
-    clear_snapshot(lake, folder, lease)
+    clear_snapshot(lake, folder, lease.lake)
     lake.make_folder(folder)  # by this process, which may have to delete it
     complete = False
     try:
@@ -86,7 +86,7 @@ def write_parts(lake: Lake, folder: str, lease: Lease, write: WriteParts) -> lis
         return checked
     finally:
         if not complete:
-            lease.delete_folder(folder)
+            lease.lake.delete_folder(folder)
 
 
 def look(delegate: Delegate) -> Lake:

@@ -43,7 +43,7 @@ LAYERS: dict[str, list[tuple[Any, str]]] = {
     "encoding beliefs": [(snapshots, "to_table"), (snapshots, "encode")],
     "digests": [(lake, "digest_of"), (snapshots, "digest_of")],
     "writing files": [(files.LakeFiles, "write_bytes")],
-    "leases": [(lease.Lease, "check"), (lease.Lease, "write_bytes"), (lease.Lease, "write_table")],
+    "leases": [(lease.Lease, "check")],
     "entries and manifests": [(segment_writer.SegmentWriter, "_write"), (run.Run, "append")],
 }
 

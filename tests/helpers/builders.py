@@ -143,18 +143,18 @@ class WatchedLake(Lake):
         if failing:
             raise self.error
 
-    def delete(self, path, *, fence=""):
+    def delete(self, path):
         if is_kept(path):
-            return super().delete(path, fence=fence)
+            return super().delete(path)
         self._live()
         self.deletions.append(path)
-        super().delete(path, fence=fence)
+        super().delete(path)
 
-    def delete_folder(self, folder, *, fence=""):
+    def delete_folder(self, folder):
         if "/writing-" not in folder:
             self._live()
             self.deletions.append(folder)
-        super().delete_folder(folder, fence=fence)
+        super().delete_folder(folder)
 
     def _live(self):
         if isinstance(self.error, Killed) and 0 <= self.fail_at < len(self.writes):

@@ -155,7 +155,7 @@ def test_delete_root__at_a_store_that_deletes_without_condition_leaves_a_tombsto
     path = "runs/run/run.json"
     for ignored in (True, False):
         with hold_lease(lake, "runs/run", "delete") as lease:
-            lease.replace_bytes(path, b"{}" * 99, read_root(lake, path)[1])
+            lease.lake.replace_bytes(path, b"{}" * 99, read_root(lake, path)[1])
             delete_root(lake, path, lease)
         assert (has_root(lake, path), lake.exists(path)) == (False, ignored)
         store.fault = lambda _: ""

@@ -29,4 +29,4 @@ def write_attributes(lake: Lake, dataset: str, table: pa.Table, lease: Lease) ->
     path = layout.attributes_file(dataset)
     _, version = read_root(lake, path)
     lease.check()
-    lease.replace_bytes(path, parquet.encode(table, "attributes"), version)
+    lease.lake.replace_bytes(path, parquet.encode(table, "attributes"), version)

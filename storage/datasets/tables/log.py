@@ -12,7 +12,7 @@ import pyarrow as pa
 from ...lake import layout
 from ...lake.access.lake import Lake, digest_of
 from ...lake.schemas import LOG
-from ...leases.identity import author
+from ...leases.holder import author
 from .aliases import Alias
 
 Kind: TypeAlias = Literal["remove", "disqualify", "reinstate", "alias", "unalias"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from copy import copy
 from typing import Any, Self, TypeVar
 
 import fsspec
@@ -21,6 +22,24 @@ from .object_stores import Conditional, bucket_of, connect, lake_errors
 T = TypeVar("T")
 
 _TRIES = 3
+
+
+class Guard:
+    """What guards the changes of files: nothing, or a lease (``ranklake.storage.leases.lease``).
+
+    ``fence``: on a disk, the folder through which files are changed, see ``ranklake.storage.leases.fence``; else empty.
+    """
+
+    def __init__(self, fence: str = "") -> None:
+        self.fence = fence
+
+    def check(self) -> None:
+        """Raise an error if the guard is lost."""
+
+    @contextmanager
+    def changing(self, path: str) -> Iterator[None]:
+        """Explain errors of a change of a file or folder."""
+        yield
 
 
 class LakeFiles:
@@ -49,6 +68,7 @@ class LakeFiles:
         self._disk = Disk(url, self._root)
         self.conditional = Conditional.offered_by(filesystem)
         self.url = url
+        self._guard = Guard()
 
     @classmethod
     def open(cls, url: str | os.PathLike[str], *, create: bool = False) -> Self:
@@ -62,6 +82,16 @@ class LakeFiles:
             The folder does not exist and ``create`` is false, or it cannot be made; a bucket is never made.
         """
         return cls(*find_lake(url, create=create))
+
+    def under(self, guard: Guard) -> Self:
+        """The same files, which are changed under a lease."""
+        guarded = copy(self)
+        guarded._guard = guard
+        return guarded
+
+    def check_lease(self) -> None:
+        """Check the lease under which files are changed, if there is one; to be called before every commit."""
+        self._guard.check()
 
     @property
     def hard_links(self) -> bool:
@@ -97,23 +127,20 @@ class LakeFiles:
         path: str,
         data: bytes | pa.Buffer,
         *,
-        fence: str = "",
         commits: bool = False,
         media_type: str = "",
         cache_control: str = "",
     ) -> None:
         """Make or replace a file in one step; parents are made as needed. The next commit flushes it.
 
-        ``commits`` as for :meth:`commit_bytes`. ``fence`` is the folder of a lease on a disk, see
-        ``ranklake.storage.leases.fence``. Only :class:`ranklake.storage.leases.lease.Lease` passes it. S3 sends the
-        ``media_type`` and ``cache_control`` of a file to browsers; other places have no use for them.
+        ``commits`` as for :meth:`commit_bytes`. S3 sends the ``media_type`` and ``cache_control`` of a file to
+        browsers; other places have no use for them.
         """
         full = self._full(path)
-        with self._lake_errors("write", path):
+        with self._changing("write", path) as fence:
             if self.local:
-                aside = self._full(fence) if fence else ""
                 commit, replace = self._disk.commit, self._disk.replace
-                self._with_parents(full, lambda: commit({full: data}, aside) if commits else replace(full, data, aside))
+                self._with_parents(full, lambda: commit({full: data}, fence) if commits else replace(full, data, fence))
             else:
                 self._with_parents(full, lambda: self._put(full, data, media_type, cache_control))
 
@@ -126,17 +153,15 @@ class LakeFiles:
         self.flush()  # first: its errors name another file
         self.write_bytes(path, data, commits=True, **how)
 
-    def commit_many(self, files: Mapping[str, bytes], *, fence: str = "") -> None:
+    def commit_many(self, files: Mapping[str, bytes]) -> None:
         """Make several new files that commit, in their order, as :meth:`commit_bytes`; their folders must exist."""
         if not self.local or len(files) == 1:
             for path, data in files.items():
-                self.commit_bytes(path, data, **({"fence": fence} if fence else {}))
+                self.commit_bytes(path, data)
             return
         self.flush()
-        with self._lake_errors("write", next(iter(files))):
-            self._disk.commit(
-                {self._full(path): data for path, data in files.items()}, self._full(fence) if fence else ""
-            )
+        with self._changing("write", next(iter(files))) as fence:
+            self._disk.commit({self._full(path): data for path, data in files.items()}, fence)
 
     def flush(self) -> None:
         """Flush all that this process has written to the lake: a power cut does not undo it."""
@@ -155,7 +180,7 @@ class LakeFiles:
         for path in paths:
             self._disk.unflushed.add(self._full(path), content=True)
 
-    def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str, *, fence: str = "") -> str:
+    def replace_bytes(self, path: str, data: bytes | pa.Buffer, version: str) -> str:
         """Replace the ``version`` of a file that was read, or create the file if it is empty; returns the new version.
 
         It commits, as :meth:`commit_bytes`; without conditional puts it is the same.
@@ -166,7 +191,7 @@ class LakeFiles:
             The file has another version by now.
         """
         if not self.conditional:
-            self.commit_bytes(path, data, fence=fence)
+            self.commit_bytes(path, data)
             return ""
         content = bytes(data)
         return self._if_unchanged(path, version, content, lambda at: at.replace(self._full(path), content, version))
@@ -185,7 +210,7 @@ class LakeFiles:
             with self._lake_errors("write", path):
                 self._disk.overwrite(self._full(path), data)
 
-    def create_bytes(self, path: str, data: bytes, *, fence: str = "") -> bool:
+    def create_bytes(self, path: str, data: bytes) -> bool:
         """Create a file unless it exists; of several processes that try at once, one succeeds.
 
         ``data`` must be unique to the caller: a request to an object store may be sent twice, and the content of the
@@ -197,10 +222,9 @@ class LakeFiles:
             Whether the file was created.
         """
         full = self._full(path)
-        with self._lake_errors("create", path):
+        with self._changing("create", path) as fence:
             if self.local:
-                aside = self._full(fence) if fence else ""
-                return self._with_parents(full, lambda: self._disk.create(full, data, aside))
+                return self._with_parents(full, lambda: self._disk.create(full, data, fence))
             return self._with_parents(full, lambda: self._create_remotely(path, data))
 
     def check_conditions(self, path: str, data: bytes) -> None:
@@ -266,35 +290,31 @@ class LakeFiles:
         else:
             self._if_unchanged(path, version, None, lambda at: at.delete(self._full(path), version))
 
-    def delete(self, path: str, *, fence: str = "") -> None:
-        """Delete a file; does nothing if it does not exist. ``fence`` as for :meth:`write_bytes`."""
-        with suppress(MissingError), self._lake_errors("delete", path):
+    def delete(self, path: str) -> None:
+        """Delete a file; does nothing if it does not exist."""
+        with suppress(MissingError), self._changing("delete", path) as fence:
             if fence:
-                self._disk.remove(self._full(path), self._full(fence))
+                self._disk.remove(self._full(path), fence)
             else:
                 with suppress(FileNotFoundError):  # also for a deletion that was repeated
                     self._retried(lambda: self._filesystem.rm_file(self._full(path)))
                 if self.local:
                     self._disk.note_removed(self._full(path))
 
-    def delete_folder(self, folder: str, *, fence: str = "") -> None:
+    def delete_folder(self, folder: str) -> None:
         """Delete a folder and its files; does nothing if it does not exist."""
-        with suppress(MissingError), self._lake_errors("delete", folder):
+        full = self._full(folder)
+        with suppress(MissingError), self._changing("delete", folder) as fence:
             if fence:
-                self._disk.remove(self._full(folder), self._full(fence))
+                self._disk.remove(full, fence)
             elif self.local:
-                self._disk.clear(self._full(folder))
-                self._disk.note_removed(self._full(folder))
+                self._disk.clear(full)
+                self._disk.note_removed(full)
             else:
-                self._filesystem.rm(self._full(folder), recursive=True)
-
-    def delete_listed(self, folder: str, check: Callable[[], None]) -> None:
-        """Delete the files in a folder of an object store; ``check`` is called between listing and deletion."""
-        with suppress(MissingError), self._lake_errors("delete", folder):
-            files = self._filesystem.find(self._full(folder))
-            check()
-            if files:
-                self._filesystem.rm(files)
+                files = self._filesystem.find(full)
+                self.check_lease()  # after the listing: it has no file of a successor
+                if files:
+                    self._filesystem.rm(files)
 
     def make_fence(self, fence: str) -> None:
         """Make the folder through which the holder of a lease on a disk changes the lake. Never made again.
@@ -327,6 +347,13 @@ class LakeFiles:
     def _lake_errors(self, action: str, path: str) -> AbstractContextManager[None]:
         return lake_errors(action, path or self.url, self._bucket, self._root if self.local else "")
 
+    @contextmanager
+    def _changing(self, action: str, path: str) -> Iterator[str]:
+        """Change a file; gives the full path of the fence, empty without one."""
+        fence = self._guard.fence
+        with self._guard.changing(path), self._lake_errors(action, path):
+            yield self._full(fence) if fence else ""
+
     def _retried(self, act: Callable[[], T]) -> T:
         return self._disk.retry(act) if self.local else act()
 
@@ -354,7 +381,7 @@ class LakeFiles:
         """Change an object on condition that it has a version. A request without a reply may have succeeded."""
         at = Conditional(self._filesystem)
         refused: Exception = OSError()
-        with self._lake_errors("write", path):
+        with self._changing("write", path):
             for _ in range(_TRIES):
                 try:
                     return act(at)

@@ -85,11 +85,9 @@ class Lake(LakeFiles):
             self._disk.log_unconditional()
 
     def write_table(
-        self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None, fence: str = ""
+        self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None
     ) -> Written:
         """Make or replace the Parquet file of a table of kind ``name``, a key of ``schemas.TABLES``.
-
-        ``fence`` as for :meth:`write_bytes`.
 
         Raises
         ------
@@ -97,7 +95,7 @@ class Lake(LakeFiles):
             The table does not have that schema.
         """
         data = parquet.encode(table, name, metadata)
-        self.write_bytes(path, data, fence=fence)
+        self.write_bytes(path, data)
         return Written(data.size, digest_of(data))
 
     def read_table(self, path: str, name: str, columns: Sequence[str] | None = None) -> pa.Table:

@@ -22,7 +22,7 @@ from ranklake.storage import Lake, LakeError
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.leases.acquire import hold_lease
-from ranklake.storage.leases.delegate import Delegate
+from ranklake.storage.leases.lease import Delegate
 
 SYSTEMS = ("glicko", "elo")
 CONTESTS = synthetic(30)

@@ -33,7 +33,7 @@ def written(lake: Lake) -> str:
 def test_discard__deletes_the_files_that_are_not_committed(lake: Lake) -> None:
     path, (committed,) = written(lake), set(lake.list("games/standings")) - {"999999.parquet"}
     with hold_lease(lake, "games", "ingest into games") as lease:
-        discard(lake, "games", [f"games/standings/{committed}", path], lease)
+        discard(lease.lake, "games", [f"games/standings/{committed}", path])
     assert lake.list("games/standings") == [committed]
 
 
@@ -41,7 +41,7 @@ def test_discard__after_a_lost_lease_deletes_nothing(lake: Lake) -> None:
     with LOST, hold_lease(lake, "games", "ingest into games") as lease:
         path = written(lake)
         with hold_lease(lake, "games", "ingest again", steal=True):
-            discard(lake, "games", [path], lease)
+            discard(lease.lake, "games", [path])
             assert lake.exists(path)
 
 
@@ -49,7 +49,7 @@ def test_collect_garbage__after_a_lost_lease_deletes_nothing(lake: Lake) -> None
     with LOST, hold_lease(lake, "games", "ingest into games") as lease:
         path = written(lake)
         with hold_lease(lake, "games", "ingest again", steal=True):
-            collect_garbage(lake, "games", set(), lease)
+            collect_garbage(lease.lake, "games", set())
             assert lake.exists(path)
 
 
@@ -63,8 +63,8 @@ def test_deletion__is_fenced_if_the_lease_is_lost_after_its_check(
         with hold_lease(lake, "games", "ingest again", steal=True):
             monkeypatch.setattr(lease, "check", lambda: None)
             if delete is discard:
-                discard(lake, "games", [path], lease)
+                discard(lease.lake, "games", [path])
             else:
-                collect_garbage(lake, "games", set(), lease)
+                collect_garbage(lease.lake, "games", set())
             assert lake.exists(path)
         monkeypatch.undo()

@@ -21,7 +21,7 @@ from ranklake.flows.common.times import utc
 from ranklake.flows.scheduling.pages import place
 from ranklake.storage.lake.access.object_stores import connect
 from ranklake.storage.leases import processes
-from ranklake.storage.leases.identity import author
+from ranklake.storage.leases.holder import author
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = [
@@ -31,17 +31,13 @@ SOURCES = [
 ONE_PLACE = {  # a call, and the modules that may make it
     "os.kill": {"storage/leases/processes.py"},  # ends any process on Windows
     "os.sched_getaffinity": {"flows/common/cpus.py"},
-    "os.getuid": {
-        "storage/leases/identity.py",
-        "rating_kernels/core/cache_folder.py",
-        "flows/engines/local_cluster.py",
-    },
+    "os.getuid": {"storage/leases/holder.py", "rating_kernels/core/cache_folder.py", "flows/engines/local_cluster.py"},
     "os.link": {"storage/lake/access/disk.py"},
     "os.rename": {"storage/lake/access/disk.py"},  # replaces on POSIX, refuses on Windows
     "os.replace": {"storage/lake/access/disk.py", "rating_kernels/core/cache_folder.py"},
     "os.fsync": {"storage/lake/access/disk.py"},
     "fcntl.fcntl": {"storage/lake/access/disk.py"},
-    "socket.gethostname": {"storage/leases/identity.py", "storage/leases/processes.py"},
+    "socket.gethostname": {"storage/leases/holder.py", "storage/leases/processes.py"},
     # of a time before 1970 an OSError on Windows; the years of CTFtime are later
     "datetime.fromtimestamp": {"flows/sources/sites/ctftime.py"},
     "datetime.utcfromtimestamp": set(),

@@ -373,25 +373,25 @@ def test_fence__no_change_under_a_lost_lease_takes_effect(tmp_path: Path) -> Non
     lake.write_bytes("published/run/latest.json", b"3")
     lost = pytest.raises(LeaseHeldError, match="rate again")
     with lost, hold_lease(lake, FOLDER, "rate run") as old:
-        old.write_bytes(f"{FOLDER}/run.json", b"1")
-        old.delete(f"{FOLDER}/nothing")
+        old.lake.write_bytes(f"{FOLDER}/run.json", b"1")
+        old.lake.delete(f"{FOLDER}/nothing")
         with hold_lease(lake, FOLDER, "rate again", steal=True) as new:
             acts = (
-                lambda: old.write_bytes(f"{FOLDER}/run.json", b"late"),
-                lambda: old.replace_bytes(f"{FOLDER}/run.json", b"late", ""),
-                lambda: old.create_bytes(f"{FOLDER}/rounds/000001.json", b"late"),
-                lambda: old.write_bytes(f"{FOLDER}/rounds/of/a/folder", b"late"),
-                lambda: old.delete(f"{FOLDER}/run.json"),
-                lambda: old.delete_folder(f"{FOLDER}/rounds"),
-                lambda: old.delete_folder("published/run"),
+                lambda: old.lake.write_bytes(f"{FOLDER}/run.json", b"late"),
+                lambda: old.lake.replace_bytes(f"{FOLDER}/run.json", b"late", ""),
+                lambda: old.lake.create_bytes(f"{FOLDER}/rounds/000001.json", b"late"),
+                lambda: old.lake.write_bytes(f"{FOLDER}/rounds/of/a/folder", b"late"),
+                lambda: old.lake.delete(f"{FOLDER}/run.json"),
+                lambda: old.lake.delete_folder(f"{FOLDER}/rounds"),
+                lambda: old.lake.delete_folder("published/run"),
             )
             for act in acts:
                 with pytest.raises(LeaseHeldError, match=r"rate again.* took over from this process"):
                     act()
             assert {name: lake.read_bytes(f"{FOLDER}/{name}") for name in before} == before
             assert lake.read_bytes("published/run/latest.json") == b"3"
-            new.delete_folder(f"{FOLDER}/rounds")
-            new.write_bytes(f"{FOLDER}/run.json", b"new")
+            new.lake.delete_folder(f"{FOLDER}/rounds")
+            new.lake.write_bytes(f"{FOLDER}/run.json", b"new")
     assert lake.read_bytes(f"{FOLDER}/run.json") == b"new"
     assert [name for name in lake.list(FOLDER) if "lease" not in name] == ["run.json"]
 
@@ -405,30 +405,30 @@ def test_replace_bytes__conflict_after_a_takeover_is_reported_as_the_lost_lease(
     def conflict(*_: object, **__: object) -> str:
         raise ConflictError(f"{path}: is of another version", path=path)
 
-    monkeypatch.setattr(lake, "replace_bytes", conflict)
     with lost, hold_lease(lake, FOLDER, "rate run") as old:
+        monkeypatch.setattr(old.lake, "_with_parents", conflict)
         with pytest.raises(ConflictError, match="though this process holds the lease"):
-            old.replace_bytes(path, b"1", "")
+            old.lake.replace_bytes(path, b"1", "")
         successor = hold_lease(lake, FOLDER, "rate again", steal=True)
         with successor, pytest.raises(LeaseHeldError, match=r"rate again.* took over from this process"):
-            old.replace_bytes(path, b"late", "")
+            old.lake.replace_bytes(path, b"late", "")
 
 
 def test_write_bytes__outside_of_the_folder_of_the_lease_is_refused(lake: Lake) -> None:
     """The lease on a run covers its published tables; a data set whose name contains runs has none."""
     with hold_lease(lake, FOLDER, "rate run") as lease:
-        lease.write_bytes("published/run/latest.json", b"1")
+        lease.lake.write_bytes("published/run/latest.json", b"1")
     with hold_lease(lake, "old-runs", "ingest into old-runs") as lease:
-        lease.write_bytes("old-runs/contests/contests.parquet", b"1")
+        lease.lake.write_bytes("old-runs/contests/contests.parquet", b"1")
         with pytest.raises(AssertionError, match=r"old-published/latest\.json"):
-            lease.write_bytes("old-published/latest.json", b"1")
+            lease.lake.write_bytes("old-published/latest.json", b"1")
 
 
 def test_delete__frees_the_space_while_the_lease_is_held(tmp_path: Path) -> None:
     lake = Lake.open(tmp_path)
     lake.write_bytes(f"{FOLDER}/run.json", b"1")
     with hold_lease(lake, FOLDER, "compact") as lease:
-        lease.delete(f"{FOLDER}/run.json")
+        lease.lake.delete(f"{FOLDER}/run.json")
         assert lake.list(FOLDER) == ["lease-000000.json", "writing-000000"]
         assert lake.list(f"{FOLDER}/writing-000000") == []
 
@@ -446,7 +446,7 @@ def test_fence__made_too_late_is_not_used(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Lake, "make_fence", late)
     with hold_lease(lake, FOLDER, "rate", wait_seconds=TIMEOUT) as lease:
-        lease.write_bytes(f"{FOLDER}/run.json", b"1")
+        lease.lake.write_bytes(f"{FOLDER}/run.json", b"1")
         assert lease.number == 2  # after the other one
         assert not lake.exists(raced[0])
 
@@ -472,4 +472,4 @@ def test_fence__on_another_file_system_is_an_error_with_a_reason(
         patch.setattr(os, "replace", refuse)
         there = re.escape(f"it is on another file system than {tmp_path}/{FOLDER}; ")
         with pytest.raises(LakeError, match=rf"published/run/latest\.json: cannot write: {there}"):
-            lease.write_bytes("published/run/latest.json", b"")
+            lease.lake.write_bytes("published/run/latest.json", b"")

@@ -32,7 +32,7 @@ def test_hold__a_left_fence_is_removed_whatever_its_number(tmp_path: Path, numbe
     (tmp_path / FOLDER / f"writing-{number + 1:06d}").touch()  # a file with such a name
     with hold_lease(lake, FOLDER, "ingest", steal=steal) as lease:
         assert lease.number == number + 2
-        lease.write_bytes(f"{FOLDER}/a", b"1")
+        lease.lake.write_bytes(f"{FOLDER}/a", b"1")
     assert lake.list(FOLDER) == ["a", lease_file("", lease.number)[1:]]
 
 
@@ -40,13 +40,13 @@ def test_hold__a_writer_whose_lease_file_was_deleted_by_hand_changes_nothing_aft
     lake = Lake.open(tmp_path)
     lost = pytest.raises(LeaseHeldError, match="rate again")
     with lost, hold_lease(lake, FOLDER, "rate") as old:
-        old.write_bytes(f"{FOLDER}/a", b"1")
+        old.lake.write_bytes(f"{FOLDER}/a", b"1")
         lake.delete(lease_file(FOLDER, old.number))
         with hold_lease(lake, FOLDER, "rate again") as new:
             assert new.number == old.number + 1
             with pytest.raises(LeaseHeldError, match="rate again"):
-                old.write_bytes(f"{FOLDER}/a", b"late")
-            new.write_bytes(f"{FOLDER}/a", b"2")
+                old.lake.write_bytes(f"{FOLDER}/a", b"late")
+            new.lake.write_bytes(f"{FOLDER}/a", b"2")
     assert lake.read_bytes(f"{FOLDER}/a") == b"2"
 
 
@@ -65,7 +65,7 @@ def test_hold__a_lease_file_that_is_deleted_before_the_fence_is_made_is_not_used
 
     monkeypatch.setattr(Lake, "make_fence", late)
     with hold_lease(lake, FOLDER, "rate", wait_seconds=1.0) as lease:
-        lease.write_bytes(f"{FOLDER}/a", b"1")
+        lease.lake.write_bytes(f"{FOLDER}/a", b"1")
     assert lease.number == 1
 
 

@@ -18,8 +18,7 @@ from ranklake.storage import DamagedError, FormatError, Lake, Run
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.json_files import decode
 from ranklake.storage.leases.acquire import hold_lease
-from ranklake.storage.leases.delegate import Delegate
-from ranklake.storage.leases.lease import Lease
+from ranklake.storage.leases.lease import Delegate, Lease
 from ranklake.storage.runs import worker_parts
 from ranklake.storage.runs.snapshots import Part
 from ranklake.storage.runs.worker_parts import PartWriter

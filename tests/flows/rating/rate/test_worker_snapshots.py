@@ -16,7 +16,7 @@ from helpers.lakes import commit_often, lake_of, rate_run, rated, same_beliefs, 
 from ranklake.flows.engines.protocols import WorkersLostError
 from ranklake.flows.engines.serial import Serial
 from ranklake.storage import Lake, LakeError, Run
-from ranklake.storage.leases.delegate import Delegate
+from ranklake.storage.leases.lease import Delegate
 from ranklake.storage.runs import worker_parts
 
 CONTESTS = synthetic(14, large=8)
