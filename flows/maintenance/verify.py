@@ -134,7 +134,7 @@ class Verifier:
         try:
             config = RunConfig.of(run)
             dataset = Dataset.open(self.lake, config.dataset)
-            plan = Plan.of(self.lake, config, dataset)
+            plan = Plan.of(config, dataset)
         except LakeError as error:
             yield str(error)
             return
@@ -224,7 +224,6 @@ def replay(
     ``on_progress`` is called with the number of rounds that are rated, of all from the snapshot on. Raises
     ``LakeError`` if the run or its data set cannot be read, or round ``last`` is not valid any more.
     """
-    from ..common.configuration.settings import find_system
     from ..compilation.compile import announce, compile_kernels
     from ..rating.config import RunConfig
     from ..rating.plan import Plan
@@ -234,23 +233,22 @@ def replay(
     run = Run.open(lake, name)
     config = RunConfig.of(run)
     dataset = Dataset.open(lake, config.dataset)
-    plan = Plan.of(lake, config, dataset)
+    plan = Plan.of(config, dataset)
     if last >= plan.holds:
         fresh = Freshness(plan.n_rounds, run.segments().stop_round, plan.holds, plan.why)
         raise LakeError(
             f"run {name} is {fresh.state}, only the rounds before can be computed again: "
             f"`{update_command(name, dataset.name, lake.url)}` first"
         )
-    system = find_system(config.system)
-    rating_pass = RatingPass(run, dataset, system, config.params, plan.skipping, engine, plan.excluded)
-    compile_kernels(config.system, plan.sizes(dataset, 0, last + 1), on_compile or announce)
-    start = rating_pass.restore(run, first, plan.digests)
+    rating_pass = RatingPass(run, config, plan, engine)
+    compile_kernels(config.system, plan.sizes(0, last + 1), on_compile or announce)
+    start = rating_pass.restore(first)
     expected = []
 
     def on_round(reached: int) -> None:
         on_progress(reached - start, last + 1 - start, f"run {name}")
 
-    for difference in rating_pass.differences(run, start, last + 1, _NUMBERS, on_round):
+    for difference in rating_pass.differences(start, last + 1, _NUMBERS, on_round):
         if difference.elsewhere and difference.is_rounding:
             expected.append(difference)
             continue

@@ -26,13 +26,6 @@ from .current_ratings import CurrentRatings, cut_at
 Floats = npt.NDArray[np.float64]
 
 
-class Decided(NamedTuple):
-    """Consecutive contests with their unrated participants, and the ratings at entry that are not on record yet."""
-
-    part: StandingsPart
-    entry: pa.Table | None = None
-
-
 class Undecided(NamedTuple):
     """Consecutive contests; for a single contest with limits also the recorded ratings at entry, NaN for none."""
 
@@ -71,14 +64,14 @@ class Eligibility:
                 contests = part.contests(part.first_contest + a, part.first_contest + b) if limited.any() else part
                 yield Undecided(contests, self._limits.recorded(contests) if limited[a] else None)
 
-    def decide(self, undecided: Undecided) -> Decided:
-        """The contests with their unrated participants.
+    def decide(self, undecided: Undecided) -> tuple[StandingsPart, pa.Table | None]:
+        """The contests with their unrated participants, and the ratings at entry that are not on record yet.
 
         If ``undecided.waits``, all earlier rounds have been followed.
         """
         part, ratings = undecided
         if ratings is None:
-            return Decided(part)
+            return part, None
         entry, new = None, np.flatnonzero(np.isnan(ratings))
         if len(new):
             player = part.player[new]
@@ -86,7 +79,7 @@ class Eligibility:
             contest = self._dataset.contests.column("contest_id")[part.first_contest].as_py()
             names = self._dataset.handles().take(pa.array(player))
             entry = pa.table([pa.array([contest] * len(new)), names, pa.array(ratings[new])], schema=ENTRY)
-        return Decided(self._limits.decide(part, ratings), entry)
+        return self._limits.decide(part, ratings), entry
 
     def restore(self, columns: dict[str, Any]) -> None:
         """Begin with stored beliefs; players beyond them are newcomers."""

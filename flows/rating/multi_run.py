@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Event
 
 from ranklake.storage import Dataset, Lake
 
-from ..compilation.compile import CompileCallback, announce, compile_everything
+from ..compilation.compile import compile_everything
 from ..engines.protocols import DistributedEngine, Engine
 from .config import RunConfig
-from .rate import rate
+from .rate import DEFAULTS, RateOptions, checked_plan, rate
 from .report import Progress, RateReport
 from .run_worker import rate_on_worker
 
@@ -24,36 +24,14 @@ _AT_A_TIME = 8  # minimum number of parallel runs on a cluster: while one run co
 _END_SECONDS = 3.0  # of an interrupt, for the runs on workers to end
 
 
-@dataclass(frozen=True, slots=True)
-class ManyProgress:
-    """The progress of each started run, by name."""
-
-    runs: Mapping[str, Progress]
-
-    @property
-    def total(self) -> Progress:
-        """The sum over all started runs."""
-        runs = list(self.runs.values())
-        seconds = max((run.seconds for run in runs), default=0.0)
-        rounds, n_rounds = sum(run.rounds for run in runs), sum(run.n_rounds for run in runs)
-        return Progress(rounds, n_rounds, sum(run.rows for run in runs), sum(run.n_rows for run in runs), seconds)
-
-
 def rate_many(
-    lake: Lake,
-    configs: Sequence[RunConfig],
-    engine: Engine,
-    max_rounds: int | None = None,
-    on_progress: Callable[[ManyProgress], None] = lambda _: None,
-    steal: bool = False,
-    dry_run: bool = False,
-    start: int | None = None,
-    on_compile: CompileCallback = announce,
+    lake: Lake, configs: Sequence[RunConfig], engine: Engine, options: RateOptions = DEFAULTS
 ) -> Iterator[tuple[RunConfig, RateReport]]:
     """Bring runs up to date; yields each run with its report when it is finished.
 
     On this machine the runs are rated in sequence, because each uses all workers. On a cluster several are rated in
-    parallel, each as a whole on one worker that opens the lake itself (:mod:`.run_worker`).
+    parallel, each as a whole on one worker that opens the lake itself (:mod:`.run_worker`). Progress is the sum over
+    all started runs.
 
     Raises Exception: the error of the first failed run (:func:`.rate.rate`), after the end of all others.
     """
@@ -68,17 +46,18 @@ def rate_many(
             if stop.is_set():
                 raise _StoppedError
             progress[config.run] = now
-            on_progress(ManyProgress(dict(progress)))
+            options.on_progress(_total(list(progress.values())))
 
-        if len(configs) > 1 and isinstance(engine, DistributedEngine) and not dry_run:
-            planned = rate(lake, config, engine, max_rounds, dry_run=True, start=start)
-            if planned.rated and Dataset.open(lake, config.dataset).n_players <= MAX_PLAYERS:
+        own = replace(options, on_progress=report_progress)
+        if len(configs) > 1 and isinstance(engine, DistributedEngine) and not options.dry_run:
+            plan = checked_plan(Dataset.open(lake, config.dataset), config, options)
+            if plan.kept < plan.n_rounds and plan.dataset.n_players <= MAX_PLAYERS:
                 if engine.on_this_machine:
-                    compile_everything(config.system, on_compile)
-                report = rate_on_worker(lake, config, engine, max_rounds, report_progress, steal, start)
+                    compile_everything(config.system, options.on_compile)
+                report = rate_on_worker(config, plan, engine, own)
                 if report is not None:
-                    return replace(report, kept=planned.kept, rated=planned.rated)
-        return rate(lake, config, engine, max_rounds, report_progress, steal, dry_run, start, on_compile)
+                    return report
+        return rate(lake, config, engine, own)
 
     failed: list[Exception] = []
     for config, outcome in (_in_parallel if at_a_time > 1 else _one_by_one)(bring_up_to_date, configs, stop, at_a_time):
@@ -94,6 +73,13 @@ def rate_many(
 
 class _StoppedError(Exception):
     """The caller stopped the runs."""
+
+
+def _total(runs: Sequence[Progress]) -> Progress:
+    """The sum over runs; the time is that of the slowest."""
+    rounds, n_rounds = sum(run.rounds for run in runs), sum(run.n_rounds for run in runs)
+    rows, n_rows = sum(run.rows for run in runs), sum(run.n_rows for run in runs)
+    return Progress(rounds, n_rounds, rows, n_rows, max(run.seconds for run in runs))
 
 
 Work = Callable[[RunConfig], RateReport]

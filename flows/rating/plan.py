@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ranklake.storage import Chain, DamagedError, Dataset, Lake, MissingError, Run
+from ranklake.storage import Chain, DamagedError, Dataset, MissingError, Run
 
 from ..common.skipping import Skipping, differ
 from ..results.titles import Titles
 from .chain import BESIDE, first_break, n_valid, round_digests
 from .config import RunConfig
+from .report import RateReport
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The kept rounds of a run, and the rounds to rate.
 
-    ``run``: the existing run; None if it must be created.
-    ``chain``: its segments.
+    ``run``, ``chain``: the existing run and its segments; None if it must be created.
     ``config``: the content of ``run.json`` after the rating.
     ``skipping``: the rule for skipped contests.
     ``digests``: the required digest of each round: of its contest and of all rounds before it.
@@ -35,6 +35,7 @@ class Plan:
     ``why``: reason why committed rounds are not kept; empty if all are.
     """
 
+    dataset: Dataset
     run: Run | None
     chain: Chain | None
     config: dict[str, Any]
@@ -48,17 +49,15 @@ class Plan:
     why: str
 
     @classmethod
-    def of(
-        cls, lake: Lake, config: RunConfig, dataset: Dataset, max_rounds: int | None = None, start: int | None = None
-    ) -> Plan:
+    def of(cls, config: RunConfig, dataset: Dataset, max_rounds: int | None = None, start: int | None = None) -> Plan:
         """Compare a run with its data set.
 
-        ``max_rounds``, ``start``: see :func:`.rate.rate`.
+        ``max_rounds``, ``start``: see :class:`.rate.RateOptions`.
         Raises MissingError: a contest to exclude is not in the data set, a contest to include was not excluded, or the
         data set has no round ``start``.
         """
         try:
-            run = Run.open(lake, config.run)
+            run = Run.open(dataset.lake, config.run)
         except MissingError:
             run = None
         if run is not None:
@@ -69,18 +68,13 @@ class Plan:
         exclude = _excluded(config, before, contest_ids)
         excluded = np.fromiter(map(exclude.__contains__, contest_ids), np.bool_, len(contest_ids))
         digests = round_digests(config.digest, dataset, exclude)
-        titles = _recorded_titles(config, run)
-        wanted = config.to_json() | ({"exclude": sorted(exclude)} if exclude else {})
-        wanted |= {} if titles is None else {"titles": titles}
-        display = _recorded_display(config, run)
-        wanted |= {"display": display} if display else {}
-        wanted |= {"accept_rounding": True} if _accepts_rounding(config, run) else {}
+        wanted = config.to_json() | _beside(config, {} if run is None else run.config, exclude)
         if start and start >= len(digests):
             rule = f"its last round is {len(digests) - 1}" if digests else "it is empty"
             raise MissingError(f"no round {start} in data set {config.dataset}; {rule}")
         n_rounds = len(digests) if max_rounds is None else min(max_rounds, len(digests))
         if run is None:
-            return cls(None, None, wanted, config.skipping, digests, excluded, n_rounds, 0, 0, [], "")
+            return cls(dataset, None, None, wanted, config.skipping, digests, excluded, n_rounds, 0, 0, [], "")
 
         chain, why = run.segments(), ""
         recorded = chain.digests
@@ -95,7 +89,9 @@ class Plan:
         elif chain.rest:
             why = chain.reason
         snapshots = [number for number in run.snapshots() if number < kept]
-        return cls(run, chain, wanted, config.skipping, digests, excluded, n_rounds, holds, kept, snapshots, why)
+        return cls(
+            dataset, run, chain, wanted, config.skipping, digests, excluded, n_rounds, holds, kept, snapshots, why
+        )
 
     @property
     def done(self) -> bool:
@@ -104,31 +100,39 @@ class Plan:
             return self.kept == 0 or self.kept - 1 in self.snapshots
         return self.kept > self.n_rounds
 
-    def sizes(self, dataset: Dataset, start: int, stop: int) -> npt.NDArray[np.int32]:
+    def report(self) -> RateReport:
+        """What is to be done."""
+        rated = max(self.n_rounds - self.kept, 0)
+        sizes = self.sizes(self.kept, self.n_rounds)
+        replayed = 0 if self.done else self.kept - self.resumes_at
+        excluded, rows = rated - len(sizes), int(sizes.sum())
+        return RateReport(self.kept, replayed, rated, self.holds, self.why, excluded, rows, planned=True)
+
+    def sizes(self, start: int, stop: int) -> npt.NDArray[np.int32]:
         """Participants of each round from ``start`` to ``stop - 1`` that is not excluded."""
-        n_players: npt.NDArray[np.int32] = dataset.contests.column("n_players").to_numpy()[start:stop]
+        n_players: npt.NDArray[np.int32] = self.dataset.contests.column("n_players").to_numpy()[start:stop]
         return n_players[~self.excluded[start:stop]]
 
-    def rows_from_kept(self, dataset: Dataset) -> npt.NDArray[np.int64]:
+    def rows_from_kept(self) -> npt.NDArray[np.int64]:
         """Participations before each round, and before the end, of the rounds that are not kept or excluded."""
-        n_players = dataset.contests.column("n_players").to_numpy()[: self.n_rounds]
+        n_players = self.dataset.contests.column("n_players").to_numpy()[: self.n_rounds]
         counts = np.where(self.excluded[: self.n_rounds], 0, n_players)
         counts[: self.kept] = 0
         return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
-    def of_teams(self, dataset: Dataset, start: int, stop: int) -> npt.NDArray[np.bool_]:
-        """Mask of the rounds of teams from ``start`` to ``stop - 1``, of those that are not excluded."""
-        n_teams = dataset.contests.column("n_teams").slice(start, stop - start)
-        mask: npt.NDArray[np.bool_] = n_teams.is_valid().to_numpy()[~self.excluded[start:stop]]
-        return mask
+    @property
+    def has_teams(self) -> bool:
+        """Whether a contest that counts is one of teams."""
+        of_teams = self.dataset.contests.column("n_teams").is_valid().to_numpy()[: self.n_rounds]
+        return bool((of_teams & ~self.excluded[: self.n_rounds]).any())
 
     @property
     def resumes_at(self) -> int:
         """The round after the newest valid snapshot; 0 if there is none."""
-        assert self.run is not None or not self.snapshots
         for number in reversed(self.snapshots):
+            assert self.run is not None
             with suppress(DamagedError):  # an older snapshot is used
-                if self.run is not None and self.run.snapshot_digest(number) == self.digests[number]:
+                if self.run.snapshot_digest(number) == self.digests[number]:
                     return number + 1
         return 0
 
@@ -163,28 +167,22 @@ def _excluded(config: RunConfig, before: Sequence[str], contest_ids: Sequence[st
     return (set(before) | set(config.exclude)) - set(config.include)
 
 
-def _recorded_titles(config: RunConfig, run: Run | None) -> Any:
-    """The new titles for ``run.json``; None without titles."""
-    if config.titles is None:
-        return None if run is None else run.config.get("titles")
-    return config.titles.to_json() if isinstance(config.titles, Titles) else None
-
-
-def _recorded_display(config: RunConfig, run: Run | None) -> dict[str, float]:
-    """The new display rating for ``run.json``: that of a preset, or the recorded one of the same hyperparameters."""
-    if config.display is not None or run is None:
-        return dict(config.display or {})
-    same = config.to_json()
-    kept = all(run.config.get(key) == same[key] for key in ("system", "params"))
-    recorded: dict[str, float] = run.config.get("display", {})
-    return recorded if kept else {}
-
-
-def _accepts_rounding(config: RunConfig, run: Run | None) -> bool:
-    """The new rule for ``run.json``."""
-    if config.accept_rounding is not None or run is None:
-        return bool(config.accept_rounding)
-    return bool(run.config.get("accept_rounding", False))
+def _beside(config: RunConfig, recorded: Mapping[str, Any], exclude: Collection[str]) -> dict[str, Any]:
+    """The new values for ``run.json`` of the keys :data:`.chain.BESIDE` that have one."""
+    titles = recorded.get("titles")
+    if config.titles is not None:
+        titles = config.titles.to_json() if isinstance(config.titles, Titles) else None
+    display, same = config.display, config.to_json()
+    if display is None and all(recorded.get(key) == same[key] for key in ("system", "params")):
+        display = recorded.get("display")  # of a preset, whose hyperparameters these are
+    accepts = recorded.get("accept_rounding") if config.accept_rounding is None else config.accept_rounding
+    found = {
+        "exclude": sorted(exclude) or None,
+        "titles": titles,
+        "display": dict(display) if display else None,
+        "accept_rounding": True if accepts else None,
+    }
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _other_parameters(recorded: dict[str, Any], config: RunConfig) -> str:

@@ -8,9 +8,9 @@ before it.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.datasets.tables.games import GAMES_KIND
@@ -35,26 +35,34 @@ from .report import Progress, RateReport
 from .resolve import refuse_other
 
 
-def rate(
-    lake: Lake,
-    config: RunConfig,
-    engine: Engine,
-    max_rounds: int | None = None,
-    on_progress: Callable[[Progress], None] = lambda _: None,
-    steal: bool = False,
-    dry_run: bool = False,
-    start: int | None = None,
-    on_compile: CompileCallback = announce,
-    policy: CommitPolicy | None = None,
-) -> RateReport:
-    """Bring one run up to date with its data set: keep the valid rounds, rate the others.
+@dataclass(frozen=True, slots=True)
+class RateOptions:
+    """How runs are brought up to date. No rating depends on it.
 
     ``max_rounds``: rate only the first ``max_rounds`` contests of the data set; rounds committed beyond them stay.
+    ``start``: rate again from this round on, or from an earlier one, even if the committed rounds are valid.
     ``steal``: take the lease over from a writer that is certainly dead.
     ``dry_run``: only report what would be done; write nothing.
-    ``start``: rate again from this round on, or from an earlier one, even if the committed rounds are valid.
+    ``on_progress``: called after each batch.
     ``on_compile``: called when kernels must be compiled first; the time in the report does not include the compilation.
     ``policy``: limits of segments and snapshots; None is :data:`.commit_policy.DEFAULT`.
+    """
+
+    max_rounds: int | None = None
+    start: int | None = None
+    steal: bool = False
+    dry_run: bool = False
+    on_progress: Callable[[Progress], None] = lambda _: None
+    on_compile: CompileCallback = announce
+    policy: CommitPolicy | None = None
+
+
+DEFAULTS = RateOptions()
+
+
+def rate(lake: Lake, config: RunConfig, engine: Engine, options: RateOptions = DEFAULTS) -> RateReport:
+    """Bring one run up to date with its data set: keep the valid rounds, rate the others.
+
     Raises ValueError: the run exists with another configuration, and ``config.replace`` is false; or the data set has
     contests of teams, and the system has no rule for them; or it has contests, and the games of periods would be
     simultaneous; or it has no times, and a hyperparameter counts days.
@@ -68,21 +76,20 @@ def rate(
     """
     began = time.perf_counter()
     dataset = Dataset.open(lake, config.dataset)
-    if dry_run:
-        return _planned_report(dataset, _checked_plan(dataset, config, max_rounds, start))
-    with hold_lease(lake, layout.run_folder(config.run), f"rate {config.run}", steal=steal) as lease:
+    if options.dry_run:
+        return checked_plan(dataset, config, options).report()
+    with hold_lease(lake, layout.run_folder(config.run), f"rate {config.run}", steal=options.steal) as lease:
         Run.take_over(lake, config.run, lease)
         while True:
-            plan = _checked_plan(dataset, config, max_rounds, start)
+            plan = checked_plan(dataset, config, options)
             try:
                 if not plan.done:
-                    began += _compile(dataset, config, plan, engine, on_compile)
+                    began += _compile(config, plan, engine, options.on_compile)
                 run = _truncated_run(lake, config, plan, lease)
                 if plan.done:
-                    seconds = time.perf_counter() - began
-                    return RateReport(plan.kept, 0, 0, 0, 0, seconds, plan.why, holds=plan.holds)
-                runner = PlanRunner(dataset, config, plan, run, engine, policy or commit_policy.DEFAULT)
-                return runner.complete(on_progress, began)
+                    return replace(plan.report(), planned=False, seconds=time.perf_counter() - began)
+                runner = PlanRunner(config, plan, run, engine, options.policy or commit_policy.DEFAULT)
+                return runner.complete(options.on_progress, began)
             except MissingError:
                 stale, dataset = dataset, Dataset.open(lake, config.dataset)
                 if dataset.contests.equals(stale.contests, check_metadata=True):
@@ -90,13 +97,13 @@ def rate(
                 # After two commits to the data set, the files in use are deleted. Valid rounds are kept.
 
 
-def _checked_plan(dataset: Dataset, config: RunConfig, max_rounds: int | None, start: int | None) -> Plan:
+def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> Plan:
     """The plan of a run, after checks of its configuration and its contests."""
-    plan = Plan.of(dataset.lake, config, dataset, max_rounds, start)
+    plan = Plan.of(config, dataset, options.max_rounds, options.start)
     _check_same(config, plan)
     if dataset.kind != GAMES_KIND:
         check_simultaneous(config.params, f"data set {dataset.name} has contests")
-    if plan.of_teams(dataset, 0, plan.n_rounds).any():
+    if plan.has_teams:
         check_team_rule(find_system(config.system), f"data set {dataset.name} has contests of teams")
     if plan.run is None or plan.run.config.get("params") != plan.config["params"]:  # older runs go on
         check_dataset_times(dataset, type(config.params), chosen_of(config.params))
@@ -104,14 +111,14 @@ def _checked_plan(dataset: Dataset, config: RunConfig, max_rounds: int | None, s
     return plan
 
 
-def _compile(dataset: Dataset, config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileCallback) -> float:
+def _compile(config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileCallback) -> float:
     """Compile the kernels for the rounds to rate; returns the seconds that this took.
 
     Workers on other machines compile their own kernels; workers on this machine use its cache.
     """
     if isinstance(engine, Threads):
-        sizes = plan.sizes(dataset, plan.resumes_at, plan.n_rounds)
-        return compile_kernels(config.system, sizes if dataset.kind != GAMES_KIND else [2], on_compile)
+        sizes = [2] if plan.dataset.kind == GAMES_KIND else plan.sizes(plan.resumes_at, plan.n_rounds)
+        return compile_kernels(config.system, sizes, on_compile)
     return compile_everything(config.system, on_compile) if engine.on_this_machine else 0.0
 
 
@@ -126,19 +133,7 @@ def _check_same(config: RunConfig, plan: Plan) -> None:
             "ratings and rate it again with this release",
             path=layout.run_file(config.run),
         )
-    refuse_other(RunConfig.of(plan.run), dataclasses.replace(config, recorded=plan.skipping))
-
-
-def _planned_report(dataset: Dataset, plan: Plan) -> RateReport:
-    """The report of a dry run."""
-    if plan.done:
-        return RateReport(plan.kept, 0, 0, 0, 0, 0.0, plan.why, planned=True, holds=plan.holds)
-    sizes = plan.sizes(dataset, plan.kept, plan.n_rounds)
-    replayed, rated = plan.kept - plan.resumes_at, plan.n_rounds - plan.kept
-    return RateReport(
-        plan.kept, replayed, rated, 0, int(sizes.sum()), 0.0, plan.why, excluded=rated - len(sizes), planned=True,
-        holds=plan.holds,
-    )  # fmt: skip
+    refuse_other(RunConfig.of(plan.run), replace(config, recorded=plan.skipping))
 
 
 def _truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:

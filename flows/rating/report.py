@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from ..common.skipping import skipped_text
@@ -29,25 +30,25 @@ class Progress:
         return self.rows, self.n_rows, f"{self.rounds:,} of {count(self.n_rounds, 'contest')}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RateReport:
-    """The result of a rating, or the plan of a dry run.
+    """The result of a rating, counted while it goes on, or the plan of a dry run.
 
-    ``kept``, ``replayed``, ``rated``, ``skipped``: kept rounds; of these, rounds computed again after the snapshot;
-    rounds rated now; of these, skipped rounds.
-    ``rows``: participations rated now; an upper bound in a dry run.
+    ``kept``, ``replayed``, ``rated``: kept rounds; of these, rounds computed again after the snapshot; rounds rated
+    now.
+    ``holds``: number of leading rounds whose ratings are those of before; at least ``kept``, because whole segments are
+    kept.
     ``why``: reason why committed rounds were not kept; empty if all were.
-    ``violations``: violations of the system's invariants in the rounds rated now, by invariant.
     ``excluded``: number of excluded contests among the rounds rated now.
+    ``rows``: participations rated now, without unrated ones; an upper bound in a dry run.
+    ``reasons``: number of contests skipped because of their places, by reason.
+    ``violations``: violations of the system's invariants in the rounds rated now, by invariant.
     ``planned``: whether this is a dry run.
     ``damaged_snapshots``: paths of damaged snapshots, which were removed.
     ``recoveries``: number of recoveries from lost workers.
-    ``phases``: time of a cluster's driver: seconds and calls, by phase.
-    ``reasons``: number of contests skipped, by reason.
-    ``warnings``: columns that the system ignores, and a drift of the level of the ratings.
-    ``holds``: number of leading rounds whose ratings are those of before; at least ``kept``, because whole segments are
-    kept.
     ``left_out``: workers of the cluster that took no part, at some time of the run, each with the reason.
+    ``phases``: time of a cluster's driver: seconds and calls, by phase.
+    ``warnings``: columns that the system ignores, and a drift of the level of the ratings.
     ``rounding``: how replayed rounds differ by rounding from the stored ones, and why; empty if they have the same
     bits.
     """
@@ -55,21 +56,25 @@ class RateReport:
     kept: int
     replayed: int
     rated: int
-    skipped: int
-    rows: int
-    seconds: float
-    why: str
-    violations: dict[str, int] = field(default_factory=dict)
+    holds: int
+    why: str = ""
     excluded: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+    reasons: Counter[str] = field(default_factory=Counter)
+    violations: Counter[str] = field(default_factory=Counter)
     planned: bool = False
     damaged_snapshots: tuple[str, ...] = ()
     recoveries: int = 0
-    phases: dict[str, tuple[float, int]] = field(default_factory=dict)
-    reasons: dict[str, int] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    holds: int = 0
     left_out: dict[str, str] = field(default_factory=dict)
+    phases: dict[str, tuple[float, int]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
     rounding: str = ""
+
+    @property
+    def skipped(self) -> int:
+        """Number of rounds skipped because of their places."""
+        return self.reasons.total()
 
     def line(self) -> str:
         """The report in one line."""

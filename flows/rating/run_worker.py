@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import replace
 from threading import Thread
 from typing import Any
 
@@ -21,12 +21,13 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Delegate
 from ranklake.storage.runs.worker_parts import look
 
-from ..engines.protocols import ActorGroup, DistributedEngine, EngineError, WorkersLostError
+from ..engines.protocols import ActorGroup, DistributedEngine, EngineError
 from ..engines.serial import Serial
 from ..execution.partition_worker import ActorState
 from .config import RunConfig
-from .plan_runner import RECOVERIES, given_up
-from .rate import rate
+from .plan import Plan
+from .plan_runner import Recoveries
+from .rate import RateOptions, rate
 from .report import Progress, RateReport
 
 ASK_SECONDS = 0.05  # between two questions of the driver
@@ -55,10 +56,10 @@ class RunWorker(ActorState):
             return str(error) or type(error).__name__
         return ""
 
-    def begin(self, config: RunConfig, max_rounds: int | None, start: int | None) -> None:
+    def begin(self, config: RunConfig, options: RateOptions) -> None:
         """Begin to rate."""
         self._asked = time.monotonic()
-        Thread(target=self._rate, args=(config, max_rounds, start), name="ranklake-run", daemon=True).start()
+        Thread(target=self._rate, args=(config, options), name="ranklake-run", daemon=True).start()
 
     def ask(self, stop: bool = False) -> tuple[Progress | None, RateReport | None]:
         """The progress of the run, and its report when it has ended; raises the error of the run.
@@ -70,7 +71,7 @@ class RunWorker(ActorState):
             raise self._ended
         return self._progress, self._ended
 
-    def _rate(self, config: RunConfig, max_rounds: int | None, start: int | None) -> None:
+    def _rate(self, config: RunConfig, options: RateOptions) -> None:
         assert self._lake is not None
 
         def report(progress: Progress) -> None:
@@ -79,7 +80,7 @@ class RunWorker(ActorState):
                 raise _StoppedError
 
         try:
-            self._ended = rate(self._lake, config, Serial(), max_rounds, report, start=start, on_compile=_silent)
+            self._ended = rate(self._lake, config, Serial(), replace(options, on_progress=report))
         except Exception as error:
             self._ended = error
 
@@ -88,84 +89,67 @@ class _StoppedError(Exception):
     """The driver asks no more, or has stopped the run."""
 
 
-def _silent(systems: Sequence[str], kernels: int, total: int) -> None:
-    return None
+def _ignore(*_: object, **__: object) -> None:
+    """Take the place of callbacks, which stay with the driver."""
 
 
-@dataclass(slots=True)
-class _Rest:
-    """What is left to do of a run. It changes when a worker begins, and when that is lost."""
-
-    config: RunConfig
-    max_rounds: int | None
-    start: int | None
-    steal: bool
-    rounds: int = 0  # finished, as far as the driver knows
-
-
-def rate_on_worker(
-    lake: Lake,
-    config: RunConfig,
-    engine: DistributedEngine,
-    max_rounds: int | None,
-    on_progress: Callable[[Progress], None],
-    steal: bool,
-    start: int | None,
-) -> RateReport | None:
+def rate_on_worker(config: RunConfig, plan: Plan, engine: DistributedEngine, options: RateOptions) -> RateReport | None:
     """Rate a run on the worker with the fewest runs, and on another one if that is lost; None if it reaches no lake.
 
+    ``plan``: of the run, before a worker begins.
     Raises Exception: as :func:`.rate.rate`; or that of ``on_progress``, after which the worker ends the run.
     """
-    began, recoveries, without_new_round, committed = time.perf_counter(), 0, 0, 0
-    rest, left_out = _Rest(config, max_rounds, start, steal), dict[str, str]()
+    began, recoveries, left_out = time.perf_counter(), Recoveries(config.run, 0), dict[str, str]()
+    init_args = (config.system,)
+    reached = 0  # number of finished rounds, as far as the driver knows
+
+    def on_progress(progress: Progress) -> None:
+        nonlocal reached
+        reached = progress.rounds
+        options.on_progress(progress)
+
     while True:
         try:
-            group = engine.start_actors(RunWorker, lambda place, size: (config.system,), 1)
-            left_out |= group.left_out
-            try:
-                report = _rate_by(group, lake, rest, on_progress)
-            finally:
-                group.close()
-            if report is None:
-                return None
-            seconds = time.perf_counter() - began
-            return replace(report, seconds=seconds, recoveries=recoveries, left_out=left_out)
-        except WorkersLostError as lost:
-            recoveries += 1
-            without_new_round = 0 if rest.rounds > committed else without_new_round + 1
-            committed = rest.rounds
-            if without_new_round >= RECOVERIES:
-                why = f"{lost}, {RECOVERIES} times without a new round"
-                raise given_up(config.run, why, committed) from lost
-            log.warning("run %s: %s; recovery %d, from round %d", config.run, lost, recoveries, committed)
-            if rest.rounds:  # run.json has what the configuration asks for
-                rest.start, rest.config = None, replace(config, exclude=(), include=())
+            with closing(engine.start_actors(RunWorker, lambda *_: init_args, 1)) as group:
+                left_out |= group.left_out
+                why = _open(group, plan, config, options.steal)
+                if why:
+                    [worker] = group.addresses
+                    log.warning(
+                        "run %s: rated by all workers, as %s does not reach the lake (%s)", config.run, worker, why
+                    )
+                    return None
+                options = replace(options, steal=True)  # the worker holds the lease from now on, also if it is lost
+                report = _rate_by(group, config, options, on_progress)
+            report.seconds, report.left_out = time.perf_counter() - began, left_out
+            report.recoveries = recoveries.count
+            return replace(report, kept=plan.kept, rated=plan.n_rounds - plan.kept)
         except EngineError as error:
-            if not recoveries:
-                raise
-            raise given_up(config.run, str(error), committed) from error
+            recoveries.after(error, reached)
+            if reached:  # run.json has what the configuration asks for
+                options, config = replace(options, start=None), replace(config, exclude=(), include=())
 
 
-def _rate_by(group: ActorGroup, lake: Lake, rest: _Rest, on_progress: Callable[[Progress], None]) -> RateReport | None:
-    """Rate the rest of a run on the worker of a group; None if that reaches no lake."""
+def _open(group: ActorGroup, plan: Plan, config: RunConfig, steal: bool) -> str:
+    """Let the worker of a group open the lake; returns why that fails, or an empty text.
 
-    def call(name: str, *given: Any) -> Any:
-        return group.call_all([[(name, given)]])[0][0]
+    By the driver's lease the worker knows the lake from another one at the same address; it takes its own one
+    afterwards.
+    """
+    lake, folder = plan.dataset.lake, run_folder(config.run)
+    with hold_lease(lake, folder, f"rate {config.run}", steal=steal) as lease, lease.delegate() as delegate:
+        return str(_call(group, "open", delegate))
 
-    run = rest.config.run
-    # By this lease the worker knows the lake from another one at the same address; it takes its own one afterwards.
-    with hold_lease(lake, run_folder(run), f"rate {run}", steal=rest.steal) as lease, lease.delegate() as delegate:
-        if why := call("open", delegate):
-            [worker] = group.addresses
-            log.warning("run %s: rated by all workers, as %s does not reach the lake (%s)", run, worker, why)
-            return None
-    rest.steal = True  # the worker holds the lease, also if it is lost
-    call("begin", rest.config, rest.max_rounds, rest.start)
+
+def _rate_by(
+    group: ActorGroup, config: RunConfig, options: RateOptions, on_progress: Callable[[Progress], None]
+) -> RateReport:
+    """Rate the rest of a run on the worker of a group."""
+    _call(group, "begin", config, replace(options, steal=False, on_progress=_ignore, on_compile=_ignore))
     try:
         while True:
-            progress, report = call("ask")
+            progress, report = _call(group, "ask")
             if progress is not None:
-                rest.rounds = progress.rounds
                 on_progress(progress)
             if report is not None:
                 return report  # type: ignore[no-any-return]
@@ -174,6 +158,10 @@ def _rate_by(group: ActorGroup, lake: Lake, rest: _Rest, on_progress: Callable[[
         raise
     except BaseException:
         with suppress(Exception):  # the error of the run that was stopped
-            while call("ask", True)[1] is None:
+            while _call(group, "ask", True)[1] is None:
                 time.sleep(ASK_SECONDS)
         raise
+
+
+def _call(group: ActorGroup, name: str, *given: Any) -> Any:
+    return group.call_all([[(name, given)]])[0][0]

@@ -24,7 +24,7 @@ from ..publication.database import publish_to_database
 from ..publication.publish import PublishReport
 from ..publication.publish import publish as publish_run
 from ..rating.config import RunConfig
-from ..rating.rate import rate
+from ..rating.rate import RateOptions, rate
 from ..rating.report import RateReport
 
 Show = Callable[[str, str], AbstractContextManager[ProgressCallback]]  # the work, and the units of its progress
@@ -134,7 +134,7 @@ def follow(
 def rate_shown(lake: Lake, config: RunConfig, engine: Engine, show: Show = unseen) -> RateReport:
     """As :func:`~ranklake.flows.rating.rate.rate`, with its progress shown."""
     with show(f"rating {config.run}", "participations") as update_progress:
-        return rate(lake, config, engine, on_progress=lambda progress: update_progress(*progress.shown()))
+        return rate(lake, config, engine, RateOptions(on_progress=lambda reached: update_progress(*reached.shown())))
 
 
 def publish_rated(

@@ -127,7 +127,7 @@ _CHECKPOINT = pa.schema([pa.field("mean", pa.float64(), nullable=False)])
 
 def _check_current(run: Run, chain: Chain, config: RunConfig, dataset: Dataset) -> None:
     """Refuse to smooth rounds that the data set no longer has: weights and times are read from there."""
-    plan = Plan.of(run.lake, config, dataset)
+    plan = Plan.of(config, dataset)
     if chain.rest or plan.holds < chain.stop_round:
         raise LakeError(
             f"run {run.name} does not match data set {dataset.name} ({plan.why or chain.reason}); "

@@ -21,7 +21,7 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.commits import commit_policy
 from ranklake.flows.rating.commits.commit_policy import CommitPolicy
 from ranklake.flows.rating.config import RunConfig
-from ranklake.flows.rating.rate import rate
+from ranklake.flows.rating.rate import RateOptions, rate
 from ranklake.flows.rating.report import Progress, RateReport
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage import Contest, Dataset, Lake, Run
@@ -129,7 +129,8 @@ def rate_run(
     """Bring a run up to date."""
     params = build_params(find_system(system), settings)
     config = RunConfig(dataset, run, system, params, skip_uninformative, exclude, include, replace=replace)
-    return rate(lake, config, engine or Serial(), max_rounds, on_progress, steal, dry_run, policy=policy)
+    options = RateOptions(max_rounds, None, steal, dry_run, on_progress, policy=policy)
+    return rate(lake, config, engine or Serial(), options)
 
 
 def rated(lake: Lake, run: str = "run") -> pa.Table:

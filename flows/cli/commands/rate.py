@@ -24,7 +24,6 @@ from ..terminal.output import print_line, progress, show_compilation
 from ..terminal.process import keep_freed_memory, without_pandas
 
 if TYPE_CHECKING:
-    from ...rating.multi_run import ManyProgress
     from ...results.titles import TitlesChoice
 
 
@@ -92,6 +91,7 @@ def rate(
     from ...engines.factory import open_engine
     from ...engines.protocols import DistributedEngine
     from ...rating.multi_run import rate_many
+    from ...rating.rate import RateOptions
     from ...rating.resolve import resolve_runs
 
     skip = None if keep_uninformative is None else not keep_uninformative
@@ -105,13 +105,10 @@ def rate(
     with opened_engine, progress("rating", "participations") as update:
         if isinstance(opened_engine, DistributedEngine):
             print_line(opened_engine.describe(), err=True)
-
-        def on_progress(runs: ManyProgress) -> None:
-            update(*runs.total.shown())
-
-        for config, report in rate_many(
-            opened, configs, opened_engine, max_rounds, on_progress, steal, dry_run, start, show_compilation(update)
-        ):
+        options = RateOptions(
+            max_rounds, start, steal, dry_run, lambda reached: update(*reached.shown()), show_compilation(update)
+        )
+        for config, report in rate_many(opened, configs, opened_engine, options):
             print_line(f"run {config.run}: {report.line()}")
             for warning in report.warnings:
                 print_line(f"run {config.run}: {warning}", err=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
 from ranklake.storage import Run
 from ranklake.storage.runs.snapshot_columns import PART_PLAYERS
@@ -14,24 +16,31 @@ from ...execution.rater import BeliefColumns, Rater
 log = logging.getLogger("ranklake.rate")
 
 
-class WorkerSnapshots:
-    """The snapshots of one run, as long as all workers reach the lake.
+class BeliefSnapshots:
+    """The snapshots of one run. Workers write them as long as all reach the lake.
 
-    ``min_players``: with fewer players the driver writes the snapshots.
-    ``n_players``: players of the data set.
+    ``workers_write``: whether there are so many players that workers write them.
     """
 
-    def __init__(self, run: Run, min_players: int, n_players: int) -> None:
-        self._run, self._large = run, n_players >= min_players
+    def __init__(self, run: Run, workers_write: bool) -> None:
+        self._run, self._workers_write = run, workers_write
         self._refused: Rater | None = None  # one of its workers does not write
         self._warned = False
 
-    def write(self, rater: Rater, last_round: int) -> list[Part] | None:
-        """Have the workers write the parts of a snapshot after ``last_round``; None if the driver must write it.
+    def take(self, rater: Rater, last_round: int) -> Callable[[str], None]:
+        """A function that commits the current beliefs as those after ``last_round``, given their chain digest."""
+        if parts := self._of_workers(rater, last_round):
+            return partial(self._run.commit_parts, last_round, parts)
+        if encoded := encode_beliefs(rater):
+            return partial(self._run.write_encoded, last_round, encoded)
+        return partial(self._run.write_snapshot, last_round, rater.columns())
+
+    def _of_workers(self, rater: Rater, last_round: int) -> list[Part] | None:
+        """The parts that the workers have written; None if the driver must write the snapshot.
 
         If a worker cannot write, a warning names it, once a run.
         """
-        if not (self._large and rater.workers) or rater is self._refused:
+        if not (self._workers_write and rater.workers) or rater is self._refused:
             return None
         results = self._run.write_parts(last_round, rater.hand_over)
         refused = {worker: why for worker, why in zip(rater.workers, results, strict=True) if isinstance(why, str)}

@@ -1,4 +1,4 @@
-"""A batch of rated contests: what a rating pass yields, and what is counted and committed."""
+"""A batch of contests: what a rating pass yields, and what is counted and committed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import pyarrow as pa
 
 from ranklake.rating_kernels import Outcome, Rounds
 
+_UNRATED = Outcome.empty(0)
+
 
 @dataclass(frozen=True, slots=True)
 class RatedBatch:
-    """Consecutive contests ``start`` to ``stop - 1`` of the data set, rated.
+    """Consecutive contests ``start`` to ``stop - 1`` of the data set.
 
     ``informative`` (bool[stop - start]): mask of the rated contests; the others are excluded or skipped.
     ``reasons`` (uint8[stop - start]): reason for skipping a contest, a key of :data:`.skipping.REASONS`; 0 for rated
     and excluded contests.
-    ``rounds``, ``outcome``: the informative contests and their outcome.
+    ``rounds``, ``outcome``: the informative contests and, once they are rated, their outcome.
     ``entry``: new ratings at entry, of the one contest of the batch; see ``schemas.ENTRY``. None if there are none.
     ``games`` (int64[k] or None): number of games of each informative contest, which are so many ``rounds``; None: each
     contest is one round.
@@ -29,9 +31,9 @@ class RatedBatch:
     informative: npt.NDArray[np.bool_]
     reasons: npt.NDArray[np.uint8]
     rounds: Rounds
-    outcome: Outcome
     entry: pa.Table | None = None
     games: npt.NDArray[np.int64] | None = None
+    outcome: Outcome = _UNRATED
 
     @property
     def first_rounds(self) -> npt.NDArray[np.int64]:

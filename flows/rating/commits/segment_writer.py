@@ -19,9 +19,8 @@ from ranklake.storage.runs.segments import Segment
 
 from ...common.adapters import to_table
 from ...engines.environment import machine
-from .commit_policy import CommitPolicy
+from .commit_policy import CommitPolicy, SnapshotSchedule
 from .rated_batch import RatedBatch
-from .snapshot_schedule import SnapshotSchedule
 
 _WAITING = 8  # longest queue of writes: bounds memory
 

@@ -214,7 +214,7 @@ def test_cluster__the_driver_compiles_for_a_local_one_only(monkeypatch: pytest.M
     config = RunConfig("d", "r", "glicko", Glicko())
     for here, seconds in [(False, 0.0), (True, 1.0)]:
         engine = SimpleNamespace(on_this_machine=here)
-        assert rate._compile(None, config, None, engine, compiling.announce) == seconds  # type: ignore[arg-type]
+        assert rate._compile(config, None, engine, compiling.announce) == seconds  # type: ignore[arg-type]
     assert asked == [["glicko.large", PART]]
 
 

@@ -23,7 +23,7 @@ from ranklake.flows.engines.threads import Threads
 from ranklake.flows.maintenance.verify import replay
 from ranklake.flows.publication.content import Content
 from ranklake.flows.rating.config import RunConfig
-from ranklake.flows.rating.rate import rate
+from ranklake.flows.rating.rate import RateOptions, rate
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, Run
 from ranklake.storage.maintenance.compact import compact_run
 from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
@@ -121,7 +121,7 @@ def problems(lake: Lake) -> list[str]:
 
 def rate_again(lake: Lake) -> None:
     config = RunConfig.of(Run.open(lake, "run"))
-    rate(lake, config, Serial(), start=0)
+    rate(lake, config, Serial(), RateOptions(start=0))
 
 
 def reversed_order(one: Contest) -> Contest:

@@ -13,7 +13,9 @@ from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.engines.protocols import Engine, EngineError
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.rating.multi_run import ManyProgress, rate_many
+from ranklake.flows.rating.multi_run import rate_many
+from ranklake.flows.rating.rate import RateOptions
+from ranklake.flows.rating.report import Progress
 from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.storage import Lake
 
@@ -57,11 +59,10 @@ def test_rate__refuses_options_that_exclude_each_other(invoke: Command, lake: La
 @pytest.mark.parametrize("make", [Serial, lambda: InProcessEngine(2)], ids=["serial", "bench"])
 def test_rate_many__has_the_bits_of_single_runs(lake: Lake, make) -> None:
     configs = resolve_runs(lake, "games", systems=SYSTEMS)
-    seen: list[ManyProgress] = []
-    reports = {config.run: report for config, report in rate_many(lake, configs, make(), on_progress=seen.append)}
-    assert set(reports) == {f"games-{system}" for system in SYSTEMS}
-    assert set(seen[-1].runs) == set(reports)
-    assert seen[-1].total.n_rounds == 3 * len(CONTESTS)
+    seen: list[Progress] = []
+    reports = dict(rate_many(lake, configs, make(), RateOptions(on_progress=seen.append)))
+    assert {config.run for config in reports} == {f"games-{system}" for system in SYSTEMS}
+    assert (seen[-1].rounds, seen[-1].n_rounds) == (3 * len(CONTESTS), 3 * len(CONTESTS))
     for system in SYSTEMS:
         rate_run(lake, run="alone-" + system, system=system)
         assert same_tables(rated(lake, "games-" + system), rated(lake, "alone-" + system))
@@ -89,16 +90,14 @@ def test_rate_many__on_a_cluster_runs_in_parallel(lake: Lake) -> None:
     """A barrier at the first progress of each run."""
     meet, met = threading.Barrier(3, timeout=TIMEOUT), set()
 
-    def wait(progress: ManyProgress) -> None:
+    def wait(progress: Progress) -> None:
         name = threading.current_thread().name
         if name not in met:
             met.add(name)
             meet.wait()
 
-    assert (
-        len(list(rate_many(lake, resolve_runs(lake, "games", systems=SYSTEMS), InProcessEngine(2), on_progress=wait)))
-        == 3
-    )
+    configs = resolve_runs(lake, "games", systems=SYSTEMS)
+    assert len(list(rate_many(lake, configs, InProcessEngine(2), RateOptions(on_progress=wait)))) == 3
 
 
 @pytest.mark.parametrize("engine", [Serial(), InProcessEngine(2)], ids=["serial", "bench"])

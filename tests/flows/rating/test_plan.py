@@ -24,10 +24,10 @@ def rated(tmp_path: Path) -> Lake:
 
 def test_plan__of_a_damaged_chain_has_its_reason(rated: Lake) -> None:
     config, dataset = RunConfig.of(Run.open(rated, "run")), Dataset.open(rated, "games")
-    whole = Plan.of(rated, config, dataset)
+    whole = Plan.of(config, dataset)
     assert (whole.kept, whole.why) == (20, "")
     manifests = sorted(Path(rated.url, "runs", "run", "rounds").glob("*.json"))
     manifests[1].unlink()
-    plan = Plan.of(rated, config, dataset)
+    plan = Plan.of(config, dataset)
     assert plan.kept == int(manifests[1].stem)
     assert f"{manifests[1].name}: is missing" in plan.why

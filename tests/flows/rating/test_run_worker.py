@@ -15,6 +15,7 @@ from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rating import multi_run, run_worker
 from ranklake.flows.rating.multi_run import rate_many
+from ranklake.flows.rating.rate import RateOptions
 from ranklake.flows.rating.report import RateReport
 from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.flows.rating.run_worker import RunWorker
@@ -55,7 +56,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def rate_all(lake: Lake, engine: Any, **options: Any) -> dict[str, RateReport]:
-    runs = rate_many(lake, resolve_runs(lake, "games", systems=SYSTEMS), engine, **options)
+    runs = rate_many(lake, resolve_runs(lake, "games", systems=SYSTEMS), engine, RateOptions(**options))
     return {config.run: report for config, report in runs}
 
 
@@ -143,7 +144,7 @@ def test_worker__ends_a_run_about_which_nobody_asks(lake: Lake, monkeypatch: pyt
     [_, config] = resolve_runs(lake, "games", systems=SYSTEMS)
     worker = RunWorker("elo")
     worker._lake = lake
-    worker.begin(config, None, None)
+    worker.begin(config, RateOptions())
     until_ended()
     assert isinstance(worker._ended, run_worker._StoppedError)
     rate_all(lake, Serial())

@@ -159,6 +159,6 @@ def test_rate__after_an_interrupt_reports_the_drift_of_the_rest(tmp_path: Path) 
 
 
 def test_drift__is_in_the_report_of_follow() -> None:
-    rated = RateReport(0, 0, 3, 0, 9, 0.1, "", warnings=("the mean moved",))
+    rated = RateReport(0, 0, 3, 0, rows=9, warnings=("the mean moved",))
     assert list(Followed("games-elo", rated, None).lines())[1:] == ["run games-elo: the mean moved"]
     assert len(list(Followed("games-elo", replace(rated, warnings=()), None).lines())) == 1

@@ -12,11 +12,11 @@ import pytest
 from helpers.lakes import NUMBERS, SPICE, contest, files, ingest, lake_of, rate_run, rated, rated_in_memory, synthetic
 from helpers.rated_runs import CONTESTS_MADE, SEGMENT_ROWS, folder, fresh
 
-import ranklake.flows.rating.rate
 import ranklake.storage.datasets.ingest
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
+from ranklake.flows.rating.rate import RateOptions, rate
 from ranklake.flows.rating.report import Progress
 from ranklake.storage import Dataset, Lake, MissingError, Run
 from ranklake.storage.lake.schemas import CONTESTS
@@ -76,7 +76,7 @@ def test_rate__reports_its_result_and_progress(lake: Lake) -> None:
 
     result: list[Progress] = []
     config = RunConfig("games", "run", "elo-mmr", build_params(find_system("elo-mmr"), {}))
-    report = ranklake.flows.rating.rate.rate(lake, config, Serial(), on_progress=result.append)
+    report = rate(lake, config, Serial(), RateOptions(on_progress=result.append))
     n_rows = Run.open(lake, "run").read_rounds().num_rows
     alone = sum(1 for i in range(60) if i % SPICE == 5)
     tied = sum(1 for i in range(60) if i % SPICE == 6 and len(CONTESTS_MADE[i]) > 2)
@@ -97,7 +97,7 @@ def test_rate__joins_small_files_to_batches_as_large_as_segments(lake: Lake) -> 
 
     found: list[Progress] = []
     config = RunConfig("games", "run", "elo-mmr", build_params(find_system("elo-mmr"), {}))
-    ranklake.flows.rating.rate.rate(lake, config, Serial(), on_progress=found.append)
+    rate(lake, config, Serial(), RateOptions(on_progress=found.append))
     ends = [0, *(progress.rounds for progress in found)]
     sizes = np.array([len(contest) for contest in CONTESTS_MADE])
     rows = np.array([sizes[start:stop].sum() for start, stop in pairwise(ends)])

@@ -11,7 +11,7 @@ import pytest
 from helpers.lakes import commit_often, files, ingest, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.rated_runs import CONTESTS_MADE, changed, folder, fresh, remove, tear
 
-import ranklake.flows.rating.commits.snapshot_schedule
+import ranklake.flows.rating.commits.commit_policy
 import ranklake.flows.rating.rate
 from ranklake.storage import Dataset, FormatError, Lake, Run
 
@@ -65,7 +65,7 @@ def test_rate__a_growing_run_keeps_snapshots_over_its_history(lake: Lake) -> Non
 
 def test_rate__a_slow_system_has_a_snapshot_every_few_seconds(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, snapshot_seconds=5.0)
-    monkeypatch.setattr(ranklake.flows.rating.commits.snapshot_schedule, "_STOPS", 30_000)
+    monkeypatch.setattr(ranklake.flows.rating.commits.commit_policy, "_STOPS", 30_000)
     clock = iter(range(0, 10_000, 2))  # each reading of the clock is two seconds later
     monkeypatch.setattr(ranklake.flows.rating.rate.time, "perf_counter", lambda: float(next(clock)))
     rate_run(lake)
