@@ -15,12 +15,13 @@ from typing import Any
 
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.warm import warm
-from ranklake.storage import Lake, LakeError
+from ranklake.storage import Lake, LakeError, MissingError, Run
 from ranklake.storage.lake.layout import run_folder
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Delegate
 from ranklake.storage.runs.worker_parts import look
 
+from ..common.skipping import NOBODY_RATED, count_reasons, reasons_of
 from ..engines.protocols import ActorGroup, DistributedEngine, EngineError
 from ..engines.serial import Serial
 from ..execution.partition_worker import ActorState
@@ -112,7 +113,7 @@ def rate_on_worker(config: RunConfig, plan: Plan, engine: DistributedEngine, opt
         try:
             with closing(engine.start_actors(RunWorker, lambda *_: init_args, 1)) as group:
                 left_out |= group.left_out
-                why = _open(group, plan, config, options.steal)
+                config, why = _open(group, plan, config, options.steal)
                 if why:
                     [worker] = group.addresses
                     log.warning(
@@ -123,22 +124,26 @@ def rate_on_worker(config: RunConfig, plan: Plan, engine: DistributedEngine, opt
                 report = _rate_by(group, config, options, on_progress)
             report.seconds, report.left_out = time.perf_counter() - began, left_out
             report.recoveries = recoveries.count
-            return replace(report, kept=plan.kept, rated=plan.n_rounds - plan.kept)
+            return _with_earlier(report, config.run, plan) if recoveries.count else report
         except EngineError as error:
             recoveries.after(error, reached)
-            if reached:  # run.json has what the configuration asks for
-                options, config = replace(options, start=None), replace(config, exclude=(), include=())
+            if reached:  # the rounds from the start on are no longer those of before
+                options = replace(options, start=None)
 
 
-def _open(group: ActorGroup, plan: Plan, config: RunConfig, steal: bool) -> str:
-    """Let the worker of a group open the lake; returns why that fails, or an empty text.
+def _open(group: ActorGroup, plan: Plan, config: RunConfig, steal: bool) -> tuple[RunConfig, str]:
+    """Let the worker of a group open the lake; returns what is left to configure, and why the worker cannot open it.
 
     By the driver's lease the worker knows the lake from another one at the same address; it takes its own one
     afterwards.
     """
     lake, folder = plan.dataset.lake, run_folder(config.run)
     with hold_lease(lake, folder, f"rate {config.run}", steal=steal) as lease, lease.delegate() as delegate:
-        return str(_call(group, "open", delegate))
+        why = _call(group, "open", delegate)
+        with suppress(MissingError):
+            if Run.open(lake, config.run).config == plan.config:  # also by a lost worker
+                config = replace(config, exclude=(), include=())
+    return config, why
 
 
 def _rate_by(
@@ -165,3 +170,22 @@ def _rate_by(
 
 def _call(group: ActorGroup, name: str, *given: Any) -> Any:
     return group.call_all([[(name, given)]])[0][0]
+
+
+def _with_earlier(report: RateReport, name: str, plan: Plan) -> RateReport:
+    """The report of the last worker, with the rounds that lost ones have committed, as the lake has them.
+
+    Violations and warnings are of the rounds of the last worker alone.
+    """
+    first, stop, skipped = plan.kept, report.kept, list[int]()
+    for segment in Run.open(plan.dataset.lake, name).segments().segments:
+        at = slice(max(first - segment.first_round, 0), max(stop - segment.first_round, 0))
+        report.rows += sum(segment.rows[at])
+        skipped += [i for i in segment.skipped if first <= i < stop and not plan.excluded[i]]
+    if skipped:
+        reasons = reasons_of(plan.dataset, plan.skipping, stop)[skipped]
+        reasons[reasons == 0] = NOBODY_RATED  # by a range of ratings
+        report.reasons.update(count_reasons(reasons))
+    rated = plan.n_rounds - first
+    excluded = rated - len(plan.sizes(first, plan.n_rounds))
+    return replace(report, kept=first, rated=rated, excluded=excluded, holds=plan.holds, why=plan.why)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from helpers.in_process_engine import InProcessActorGroup, InProcessEngine
-from helpers.lakes import commit_often, lake_of, rate_run, rated, same_tables, synthetic
+from helpers.lakes import commit_often, copy_of, lake_of, rate_run, rated, same_tables, synthetic
 from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rating import multi_run, run_worker
+from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.multi_run import rate_many
-from ranklake.flows.rating.rate import RateOptions
+from ranklake.flows.rating.plan import Plan
+from ranklake.flows.rating.rate import RateOptions, rate
 from ranklake.flows.rating.report import RateReport
 from ranklake.flows.rating.resolve import resolve_runs
-from ranklake.flows.rating.run_worker import RunWorker
-from ranklake.storage import Lake, LakeError
+from ranklake.flows.rating.run_worker import RunWorker, rate_on_worker
+from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.leases.acquire import hold_lease
@@ -31,10 +35,15 @@ CONTESTS = synthetic(30)
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The rated rows of each run, and what is counted in its report."""
     lake = lake_of(tmp_path_factory.mktemp("expected"), CONTESTS)
-    for system in SYSTEMS:
-        rate_run(lake, run=system, system=system)
-    return {f"games-{system}": rated(lake, system) for system in SYSTEMS}
+    reports = {system: rate_run(lake, run=system, system=system) for system in SYSTEMS}
+    return {f"games-{system}": (rated(lake, system), counted(reports[system])) for system in SYSTEMS}
+
+
+def counted(report: RateReport) -> list[Any]:
+    names = ("kept", "rated", "rows", "reasons", "excluded", "holds", "why")
+    return [getattr(report, name) for name in names]
 
 
 @pytest.fixture
@@ -81,9 +90,34 @@ def test_run__continues_on_another_worker(
     reports = rate_all(lake, InProcessEngine(2, losses))
     assert sum(report.recoveries for report in reports.values()) >= 1
     for run, report in reports.items():
-        assert (report.kept, report.rated) == (0, len(CONTESTS))
-        assert same_tables(rated(lake, run), expected[run])
+        table, counts = expected[run]
+        assert counted(report) == counts
+        assert same_tables(rated(lake, run), table)
     until_ended()
+
+
+class AtOnce:
+    """A thread that does its work in the call that starts it."""
+
+    def __init__(self, target: Callable[..., None], args: tuple[Any, ...], **_: object) -> None:
+        self.start = lambda: target(*args)
+
+
+def test_run__that_a_lost_worker_has_rated_is_counted_and_configured_once(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver hears nothing of what the first worker does; the inclusion was asked for again, and refused."""
+    monkeypatch.setattr(run_worker, "Thread", AtOnce)
+    rate_run(lake, exclude=("3",))
+    other = copy_of(lake, tmp_path / "other")
+    config, dataset = RunConfig.of(Run.open(lake, "run")), Dataset.open(lake, "games")
+    config = replace(config, include=("3",))
+    found = rate_on_worker(config, Plan.of(config, dataset), InProcessEngine(1, {2}), RateOptions())
+    expected = rate(other, config, Serial())
+    assert found is not None
+    assert (found.recoveries, counted(found)) == (1, counted(expected))
+    assert expected.skipped > 0
+    assert same_tables(rated(lake), rated(other))
 
 
 def test_run__is_given_up_after_losses_without_a_new_round(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +144,7 @@ def test_run__is_rated_by_all_workers_if_one_does_not_reach_the_lake(
     ]
     assert "begin" not in called
     for run in expected:
-        assert same_tables(rated(lake, run), expected[run])
+        assert same_tables(rated(lake, run), expected[run][0])
 
 
 def test_run__of_too_many_players_for_one_worker_is_rated_by_all(
@@ -120,7 +154,7 @@ def test_run__of_too_many_players_for_one_worker_is_rated_by_all(
     rate_all(lake, InProcessEngine(2))
     assert "open" not in called
     for run in expected:
-        assert same_tables(rated(lake, run), expected[run])
+        assert same_tables(rated(lake, run), expected[run][0])
 
 
 def test_run__that_is_complete_needs_no_worker(lake: Lake, called: list[str]) -> None:
