@@ -12,7 +12,8 @@ from ranklake.storage.datasets.tables.games import Period
 from ..common.text import count
 from ..sources.base import SourceError
 from ..sources.games.batch import GamesReport
-from ..sources.games.reading import GamesOptions, read_periods
+from ..sources.games.options import GamesOptions
+from ..sources.games.reading import read_periods
 from ..sources.games.synthetic import GamesPreset, generate_games
 from .adding import QUIET, How, add_all
 from .report import SourceReport

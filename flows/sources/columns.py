@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..common.text import quoted
 from .base import SourceError
 
 Bools = npt.NDArray[np.bool_]
@@ -114,6 +115,13 @@ def check_text(column: pa.ChunkedArray, noun: str, source: str) -> None:
                 rule = f"the {noun} column is not UTF-8: {raw[:40]!r}, byte 0x{raw[error.start]:02x}"
                 raise SourceError(rule, source, rows=(row + 1,)) from None
         raise
+
+
+def check_flat(schema: pa.Schema, names: Iterable[str], source: str) -> None:
+    """Raise :class:`SourceError` for a column with several values a row."""
+    for name in names:
+        if pa.types.is_nested(kind := schema.field(name).type):
+            raise SourceError(f"the column {quoted(name)} holds {kind}; it must hold one value a row", source)
 
 
 def without_invalid(batch: pa.RecordBatch, before: int, faults: dict[int, str], hint: str = "") -> pa.RecordBatch:

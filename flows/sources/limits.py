@@ -77,6 +77,12 @@ class Limits:
         return self.expanded or min(max(LEAST_EXPANDED, EXPANSION * size), MOST_EXPANDED)
 
 
+def expands_too_far(source: str, size: int, most: int) -> SourceError:
+    """The error of an archive or a compressed file of ``size`` bytes whose content has more than ``most``."""
+    rule = f"expands from {byte_count(size)} to more than {byte_count(most)}, the limit"
+    return SourceError(f"{rule}; if you trust the file, allow more with --limit expanded=...", source)
+
+
 class BoundedReader(io.RawIOBase):
     """A stream that raises the error ``too_large`` beyond a number of bytes; it seeks forward only, and closes its
     stream.

@@ -38,6 +38,7 @@ from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.files.inputs import Input, damage_of
 from ranklake.flows.sources.games.batch import GamesReport
+from ranklake.flows.sources.games.options import GamesOptions
 from ranklake.flows.sources.games.tables import read_table
 from ranklake.flows.sources.options import ReadOptions
 door, path, on_error = sys.argv[1:]
@@ -52,9 +53,9 @@ def contests():
 def preview():
     return len(standings_from_file(path).players)
 def games():
-    form = "parquet" if path.endswith("parquet") else "csv"
+    form, options = "parquet" if path.endswith("parquet") else "csv", GamesOptions(on_error=on_error)
     with damage_of(path):  # as the reader of all files
-        return sum(map(len, read_table(Input(Path(path), path, form), {}, GamesReport(), on_error=on_error)))
+        return sum(map(len, read_table(Input(Path(path), path, form), options, GamesReport())))
 def attributes():
     from ranklake.flows.ingestion.attributes import _read_csv, _read_parquet
     return sum(1 for _ in (_read_parquet if path.endswith("parquet") else _read_csv)(path)[1])

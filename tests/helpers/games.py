@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from ranklake.flows.sources.games.batch import GamesReport
-from ranklake.flows.sources.games.reading import GamesOptions, read_periods
+from ranklake.flows.sources.games.options import GamesOptions
+from ranklake.flows.sources.games.reading import read_periods
 from ranklake.storage import Contest, Dataset, Lake
 from ranklake.storage.datasets.tables.games import Games, Period
 

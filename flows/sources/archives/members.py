@@ -20,7 +20,7 @@ from typing import IO, NamedTuple
 import pyarrow as pa
 
 from ..base import IngestReport, SourceError, contest_number
-from ..limits import Limits, byte_count
+from ..limits import Limits, byte_count, expands_too_far
 
 CHUNK_BYTES = 2**20
 
@@ -121,8 +121,7 @@ class Members(list[Member]):
 
     def too_large(self) -> SourceError:
         """The error of an archive whose members are too large together."""
-        rule = f"expands from {byte_count(self.size)} to more than {byte_count(self.most_bytes)}, the limit"
-        return SourceError(f"{rule}; if you trust the file, allow more with --limit expanded=...", self.source)
+        return expands_too_far(self.source, self.size, self.most_bytes)
 
 
 def read_all(stream: IO[bytes], size: int, step: int = CHUNK_BYTES) -> bytearray:

@@ -25,7 +25,7 @@ from ...databases.base import Connection
 from ...databases.dialects import quote
 from ...databases.row_batches import united
 from ..base import IngestReport, SourceError, filter_contests
-from ..columns import Longs, decoded, is_text, without_invalid
+from ..columns import Longs, check_flat, decoded, is_text
 from ..files.parts import Reading
 from ..limits import check_width
 from ..options import ReadOptions
@@ -111,24 +111,15 @@ def read_query(
         check_width(len(schema), connection.shown)
         columns = options.columns.find(schema.names, connection.shown)
         used = sorted({*columns.values(), *([watermark] if watermark else [])})
-        for name in used:
-            if pa.types.is_nested(schema.field(name).type):
-                rule = f"the column {quoted(name)} holds {schema.field(name).type}; it must hold one value a row"
-                raise SourceError(rule, connection.shown)
-        parts, n_rows = [], 0
-        faults: dict[int, str] = {}
-        for batch in batches:
-            part = batch.select(used)
-            reading.count(connection.shown, part.num_rows, part.nbytes)
-            parts.append(without_invalid(part, n_rows, faults) if reading.skips else part)
-            n_rows += part.num_rows
+        check_flat(schema, used, connection.shown)
+        parts, faults = reading.collect(connection.shown, (batch.select(used) for batch in batches))
         try:
             table = united(pa.schema([schema.field(name) for name in used]), parts)
         except pa.ArrowException as error:
             raise SourceError(f"{error}; cast the column to one type in the query", connection.shown) from None
     report.notes.append(options.columns.notes(columns, [name for name in schema.names if name != watermark]))
     by_time = options.order == "time" or (options.order is None and "time" in columns)
-    if options.order != "given" and n_rows:
+    if options.order != "given" and table.num_rows:
         order = _order(table, columns)
         table = table.take(pa.array(order))
         place = {int(row): at for at, row in enumerate(order)} if faults else {}

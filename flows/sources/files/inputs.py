@@ -11,9 +11,10 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -23,7 +24,7 @@ import pyarrow as pa
 from ...common.text import quoted
 from ..base import IngestReport, SourceError
 from ..lake_tables import is_delta, is_leftover, kind_of, walk
-from ..limits import MOST_EXPANDED, BoundedReader, Limits, byte_count
+from ..limits import MOST_EXPANDED, BoundedReader, Limits, byte_count, expands_too_far
 
 STDIN = "-"
 TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
@@ -56,11 +57,7 @@ class Input:
         opened: Any = _open_xz(self.path) if kind == "xz" else pa.CompressedInputStream(pa.OSFile(str(self.path)), kind)
         size = self.path.stat().st_size
         most = self.limits.expanded_from(size)
-
-        def too_large() -> SourceError:
-            rule = f"expands from {byte_count(size)} to more than {byte_count(most)}, the limit"
-            return SourceError(f"{rule}; if you trust the file, allow more with --limit expanded=...", self.name)
-
+        too_large = partial(expands_too_far, self.name, size, most)
         return pa.PythonFile(BoundedReader(opened, most, too_large), mode="r")
 
     @property
@@ -83,12 +80,19 @@ class Input:
         pairs = [name.partition("=") for name in itertools.takewhile(re.compile("[^=]+=.").match, above)]
         return {unquote(key): None if value == _NO_VALUE else unquote(value) for key, _, value in reversed(pairs)}
 
-    def check_folders(self, used: Collection[str], present: Sequence[str]) -> None:
-        """Raise :class:`SourceError` if a used column is ``present`` in the file and in the name of a folder."""
+    def find(
+        self, present: Sequence[str], find: Callable[[Sequence[str], str], dict[str, str]]
+    ) -> tuple[dict[str, str], list[str]]:
+        """The columns to use by key, among those ``present`` in the file and those in the names of its folders, and the
+        used ones in the file. ``SourceError`` if a used column is in both.
+        """
         values, folded = self.folder_values, {name.casefold() for name in present}
+        columns = find([*present, *(name for name in values if name not in present)], self.name)
+        used = sorted(set(columns.values()))
         if twice := next((name for name in used if name in values and name.casefold() in folded), None):
             where = f"in the file and in the name of a folder ({twice}={values[twice]})"
             raise SourceError(f"the column {quoted(twice)} is {where}; rename the folder, or the column", self.name)
+        return columns, [name for name in used if name not in values]
 
     def folder_column(self, name: str, n: int) -> pa.Array:
         """A column in the name of a folder, for ``n`` rows, as text."""

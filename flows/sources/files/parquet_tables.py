@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...common.text import quoted
 from ..base import SourceError
-from ..columns import is_text, plain_types, without_invalid
+from ..columns import check_flat, is_text, plain_types
 from ..lake_tables import DeltaRows
 from ..limits import MAX_TEXT, byte_count, check_width
 from .inputs import Input
@@ -42,48 +42,64 @@ def open_parquet(path: str | os.PathLike[str], name: str, texts: Sequence[str] =
     return opened
 
 
+class ParquetTable:
+    """A Parquet file before its rows are read: its schema and its footer."""
+
+    def __init__(self, source: Input) -> None:
+        self._source = source
+        with open_parquet(source.path, source.name) as file:
+            self.schema, self.facts = plain_types(file.schema_arrow), file.metadata
+
+    def batches(self, used: list[str], most: int) -> Iterator[pa.RecordBatch]:
+        """Some columns in batches of at most ``most`` rows; texts stay dictionary-encoded."""
+        texts = [name for name in used if _is_of_bytes(self.schema.field(name).type)]
+        with open_parquet(self._source.path, self._source.name, texts) as file:
+            for groups in _row_groups(file.metadata, most):
+                yield from file.iter_batches(most, row_groups=groups, columns=used)
+
+
+def _row_groups(facts: pq.FileMetaData, most: int) -> Iterator[list[int]]:
+    """Consecutive row groups that fill a batch: Arrow keeps the bytes of all requested ones until the last is read."""
+    groups, n = [], 0
+    for group in range(facts.num_row_groups):
+        groups.append(group)
+        n += facts.row_group(group).num_rows
+        if n >= most:
+            yield groups
+            groups, n = [], 0
+    if groups:
+        yield groups
+
+
 def read_parquet(source: Input, reading: Reading) -> TablePart:
     """The used columns of a Parquet file."""
-    with open_parquet(source.path, source.name) as file:
-        schema = plain_types(file.schema_arrow)
-        present = schema.names
-        columns, used = reading.find(present, source)
-        _check_flat(schema, used, source)
-        _check_footer(file.metadata, used, source, reading)
-    texts = [name for name in used if _is_of_bytes(schema.field(name).type)]
-    with open_parquet(source.path, source.name, texts) as file:
-        batches, n_rows = [], 0
-        faults: dict[int, str] = {}
-        for batch in file.iter_batches(BATCH_ROWS, columns=used):
-            reading.count(source.name, batch.num_rows, sum(_plain_size(column, source) for column in batch.columns))
-            plain = _plain(batch, schema)
-            batches.append(without_invalid(plain, n_rows, faults) if reading.skips else plain)
-            n_rows += batch.num_rows
-        used_schema = pa.schema([schema.field(name) for name in used])
-        return TablePart(pa.Table.from_batches(batches, used_schema), columns, present, faults=faults)
+    table = ParquetTable(source)
+    columns, used = reading.find(table.schema.names, source)
+    schema = _flat(table.schema, used, source)
+    _check_footer(table.facts, used, source, reading)
+    batches, faults = reading.collect(
+        source.name,
+        table.batches(used, BATCH_ROWS),
+        plain=partial(_plain, schema=schema),
+        size=lambda batch: sum(_plain_size(column, source) for column in batch.columns),
+    )
+    return TablePart(pa.Table.from_batches(batches, schema), columns, table.schema.names, faults=faults)
 
 
 def read_delta(source: Input, reading: Reading) -> TablePart:
     """The used columns of the newest version of a Delta table."""
     rows = DeltaRows(source.path, source.name)
     columns, used = reading.find(rows.schema.names, source)
-    _check_flat(rows.schema, used, source)
-    batches, n_rows = [], 0
-    faults: dict[int, str] = {}
-    for batch in rows.batches(used):
-        reading.count(source.name, batch.num_rows, batch.nbytes)
-        batches.append(without_invalid(batch, n_rows, faults) if reading.skips else batch)
-        n_rows += batch.num_rows
-    schema = pa.schema([rows.schema.field(name) for name in used])
+    schema = _flat(rows.schema, used, source)
+    batches, faults = reading.collect(source.name, rows.batches(used))
     table = pa.Table.from_batches(batches, schema)
     return TablePart(table, columns, rows.schema.names, faults=faults, ordered=rows.n_files < 2)
 
 
-def _check_flat(schema: pa.Schema, used: list[str], source: Input) -> None:
-    for name in used:
-        if pa.types.is_nested(schema.field(name).type):
-            rule = f"the column {quoted(name)} holds {schema.field(name).type}; it must hold one value a row"
-            raise SourceError(rule, source.name)
+def _flat(schema: pa.Schema, used: Sequence[str], source: Input) -> pa.Schema:
+    """The schema of the used columns; ``SourceError`` for one with several values a row."""
+    check_flat(schema, used, source.name)
+    return pa.schema([schema.field(name) for name in used])
 
 
 def _check_footer(facts: pq.FileMetaData, used: list[str], source: Input, reading: Reading) -> None:
@@ -114,12 +130,11 @@ def _plain_size(column: pa.Array, source: Input) -> int:
 
 def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with the types of the file."""
-    fields = [schema.field(name) for name in batch.schema.names]
     columns = [
         column.dictionary_decode().cast(field.type) if column.type != field.type else column
-        for column, field in zip(batch.columns, fields, strict=True)
+        for column, field in zip(batch.columns, schema, strict=True)
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _is_of_bytes(kind: pa.DataType) -> bool:

@@ -19,7 +19,7 @@ from ..results import contests_from_results, with_contest
 from .inputs import Input, damage_of
 from .json_tables import read_json
 from .parquet_tables import read_delta, read_parquet
-from .parts import Reading, TablePart
+from .parts import Reading, TablePart, row_in_file
 from .text_tables import read_text
 
 
@@ -142,9 +142,9 @@ def _placed(error: SourceError, parts: list[tuple[str, TablePart]], offsets: lis
     rows = [row - offsets[last] for row, at in zip(error.rows, where, strict=True) if at == last]
     rule = error.rule
     if first != last:
-        begins = parts[first][1].rows([error.rows[0] - offsets[first]])[0]
+        begins = row_in_file(error.rows[0] - offsets[first], parts[first][1].left_out)
         rule += f" (the contest begins in {parts[first][0]}, row {begins})"
-    rows = part.rows(rows)
+    rows = [row_in_file(row, part.left_out) for row in rows]
     n = error.participations
     return SourceError(rule, name, error.contest, error.member, rows, part.lines(rows), participations=n)
 

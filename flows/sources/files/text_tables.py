@@ -62,15 +62,15 @@ class Lines:
 
 
 class TextTable:
-    """A text table before its rows are read: its delimiter, and Arrow's reader of its columns.
+    """A text table: its delimiter, and the batches of its columns.
 
     Without ``delimiter``, it is looked for in the header, by the ``names`` of columns that the table may have, in lower
-    case. With ``marks``, bytes that are not UTF-8 become marks; ``marked`` tells whether there are any. ``given`` are
-    the names of columns that are not in the file.
+    case. With ``skips``, bytes that are not UTF-8 become marks. ``given`` are the names of columns that are not in the
+    file, ``left_out`` the rows of the file, from 1, that were not read.
     """
 
     def __init__(
-        self, source: Input, encoding: str, delimiter: str | None, names: Collection[str], *, marks: bool
+        self, source: Input, encoding: str, delimiter: str | None, names: Collection[str], *, skips: bool
     ) -> None:
         self._source, self._encoding = source, encoding
         head = read_head(source, encoding)
@@ -79,21 +79,69 @@ class TextTable:
         if not self.names:
             raise SourceError(_EMPTY, source.name)
         self.given, self._skipped = head.columns, head.skipped
-        self.marked = marks and head.utf8 and not is_utf8(source)
+        self._marked = skips and head.utf8 and not is_utf8(source)
         name = "utf-8-sig" if head.utf8 else encoding
         self.lines = Lines(source, name, self.delimiter, head.skipped - bool(head.columns))
+        self.left_out: list[int] = []
 
-    def read(self, used: Sequence[str], on_invalid: Callable[[pacsv.InvalidRow], str] | None) -> CsvBatches:
-        """The batches of some columns, all as text: types would change the player 007 to 7 and NA to null."""
+    def batches(
+        self, used: Sequence[str], leave_out: Callable[[pacsv.InvalidRow, int], None] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Some columns, all as text: types would change the player 007 to 7 and NA to null.
+
+        ``leave_out`` is called with a row of another number of fields, and its number in the file. Raises
+        ``SourceError`` if the text has another encoding, a row cannot be read, or there is no ``leave_out``.
+        """
+
+        def invalid(row: pacsv.InvalidRow) -> str:
+            if leave_out is None or row.number is None:
+                return "error"
+            number = row.number - self.lines.above
+            leave_out(row, number)
+            self.left_out.append(number)
+            return "skip"
+
         # One thread: only then does Arrow know the row of an error.
         reading = pacsv.ReadOptions(
             use_threads=False, block_size=BLOCK_BYTES, skip_rows=self._skipped, column_names=self.given or None
         )
-        parsing = pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=on_invalid)
+        handler = None if leave_out is None else invalid
+        parsing = pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=handler)
         types = dict.fromkeys(used, pa.string())
         converting = pacsv.ConvertOptions(include_columns=used, column_types=types, strings_can_be_null=False)
-        errors = MARKING if self.marked else "strict"
-        return CsvBatches(self._source.open_bytes(), self._encoding, errors, reading, parsing, converting)
+        errors, file = MARKING if self._marked else "strict", self._source.open_bytes()
+        try:
+            with CsvBatches(file, self._encoding, errors, reading, parsing, converting) as batches:
+                yield from batches
+        except UnicodeError as error:
+            raise undecodable(error, self._encoding, self._source.name) from None
+        except MemoryError:
+            raise
+        except pa.ArrowException as error:
+            raise self._error_of(str(error)) from None
+
+    def valid(self, batch: pa.RecordBatch, before: int, faults: dict[int, str]) -> pa.RecordBatch:
+        """See :func:`.text_head.without_marks`."""
+        return without_marks(batch, before, faults, encoding_remedy(self._encoding)) if self._marked else batch
+
+    def _error_of(self, error: str) -> SourceError:
+        """An error of Arrow's reader with the row and the line of the file, and a remedy."""
+        reason = error.splitlines()[0].removeprefix("CSV parse error: ")
+        row = re.search(r"Row #(\d+): ", reason)
+        rows = [int(row[1]) - self.lines.above] if row and int(row[1]) > self.lines.above else []
+        reason = reason.replace(row[0], "") if row else reason
+        if sizes := re.match(r"Expected (\d+) columns, got (\d+)", reason):
+            reason = f"the header has {count(int(sizes[1]), 'column')}, the row {sizes[2]}{reason[sizes.end() :]}"
+        if "Empty CSV" in reason:
+            return SourceError(_EMPTY, self._source.name)
+        if "straddling" in reason:
+            reason = f"a row of more than {byte_count(BLOCK_BYTES)}, the limit; is a quotation mark never closed?"
+        if "invalid UTF8" in reason:
+            column = re.search(r"column #(\d+)", reason)
+            known = column is not None and int(column[1]) < len(self.names)
+            where = f" in column {self.names[int(column[1])]!r}" if known and column is not None else ""
+            reason = f"the text{where} is not UTF-8; {encoding_remedy(self._encoding)}"
+        return SourceError(f"cannot be read: {reason}", self._source.name, rows=rows, lines=self.lines(rows))
 
 
 def read_text(source: Input, reading: Reading) -> TablePart:
@@ -102,64 +150,21 @@ def read_text(source: Input, reading: Reading) -> TablePart:
     """
     options = reading.options
     names = {getattr(options.columns, key).casefold() for key in _IN_HEADER}
-    text = TextTable(source, options.encoding, options.delimiter, names, marks=reading.skips)
-    lines, present, marked = text.lines, text.names, text.marked
-    left_out: list[int] = []
+    text = TextTable(source, options.encoding, options.delimiter, names, skips=reading.skips)
 
-    def invalid(row: pacsv.InvalidRow) -> str:
-        if row.number is None:
-            return "error"
-        rows = [row.number - lines.above]
+    def leave_out(row: pacsv.InvalidRow, number: int) -> None:
         header = count(row.expected_columns, "column")
         rule = f"cannot be read: the header has {header}, the row {row.actual_columns}"
-        reading.leave_out(SourceError(rule, source.name, rows=rows, lines=lines(rows)))
-        left_out.append(rows[0])
-        return "skip"
+        reading.leave_out(SourceError(rule, source.name, rows=[number], lines=text.lines([number])))
 
-    try:
-        named = [name for name in ("contest",) if text.given and name not in source.folder_values]
-        columns, used = reading.find([*present, *named], source)
-        used = [name for name in used if name not in named]
-        batches: list[pa.RecordBatch] = []
-        faults: dict[int, str] = {}
-        n_rows = 0
-        # An error in the handler cannot be raised, so there is one only if rows may be skipped.
-        with text.read(used, invalid if reading.skips else None) as stream:
-            for batch in stream:
-                reading.count(source.name, batch.num_rows, batch.nbytes)
-                batches.append(
-                    without_marks(batch, n_rows, faults, encoding_remedy(options.encoding)) if marked else batch
-                )
-                n_rows += batch.num_rows
-            table = pa.Table.from_batches(batches, stream.schema)
-        for name in named:
-            contest = contest_named(source.stem, source.folder)
-            table = table.append_column(name, pa.repeat(pa.scalar(contest, pa.string()), len(table)))
-    except UnicodeError as error:
-        raise undecodable(error, options.encoding, source.name) from None
-    except MemoryError:
-        raise
-    except pa.ArrowException as error:
-        raise error_of(str(error), source.name, present, options.encoding, lines) from None
+    named = [name for name in ("contest",) if text.given and name not in source.folder_values]
+    columns, used = reading.find([*text.names, *named], source)
+    used = [name for name in used if name not in named]
+    # An error in the handler cannot be raised, so there is one only if rows may be skipped.
+    batches, faults = reading.collect(source.name, text.batches(used, leave_out if reading.skips else None), text.valid)
+    table = pa.Table.from_batches(batches, pa.schema([(name, pa.string()) for name in used]))
+    for name in named:
+        contest = contest_named(source.stem, source.folder)
+        table = table.append_column(name, pa.repeat(pa.scalar(contest, pa.string()), len(table)))
     note = "" if text.delimiter == "," else f"delimiter {WORDS.get(text.delimiter, repr(text.delimiter))}"
-    return TablePart(table, columns, present, lines, note, left_out, faults)
-
-
-def error_of(error: str, source: str, present: list[str], encoding: str, lines: Lines) -> SourceError:
-    """An error of Arrow's reader with the row and the line of the file, and a remedy."""
-    reason = error.splitlines()[0].removeprefix("CSV parse error: ")
-    row = re.search(r"Row #(\d+): ", reason)
-    rows = [int(row[1]) - lines.above] if row and int(row[1]) > lines.above else []
-    reason = reason.replace(row[0], "") if row else reason
-    if sizes := re.match(r"Expected (\d+) columns, got (\d+)", reason):
-        reason = f"the header has {count(int(sizes[1]), 'column')}, the row {sizes[2]}{reason[sizes.end() :]}"
-    if "Empty CSV" in reason:
-        return SourceError(_EMPTY, source)
-    if "straddling" in reason:
-        reason = f"a row of more than {byte_count(BLOCK_BYTES)}, the limit; is a quotation mark never closed?"
-    if "invalid UTF8" in reason:
-        column = re.search(r"column #(\d+)", reason)
-        position_known = column is not None and int(column[1]) < len(present)
-        where = f" in column {present[int(column[1])]!r}" if position_known and column is not None else ""
-        reason = f"the text{where} is not UTF-8; {encoding_remedy(encoding)}"
-    return SourceError(f"cannot be read: {reason}", source, rows=rows, lines=lines(rows))
+    return TablePart(table, columns, text.names, text.lines, note, text.left_out, faults)

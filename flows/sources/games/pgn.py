@@ -18,14 +18,14 @@ import pyarrow.csv as pacsv
 
 from ...common.text import quoted
 from ..archives.arrow_csv import CsvBatches
-from ..base import OnError, SourceError
+from ..base import SourceError
 from ..columns import Bools, Longs
 from ..files.inputs import Input
-from ..files.text_head import encoding_remedy, read_head
+from ..files.text_head import encoding_remedy, read_head, undecodable
 from ..files.text_tables import BLOCK_BYTES
 from .batch import SCHEMA, GamesReport, Verdicts, check_games
-from .csv_tables import SEPARATOR, faults_of_text
 from .dates import NO_DATE, days_of
+from .options import GamesOptions
 from .pgn_lines import PgnLines, Tags
 from .scores import judge_results
 
@@ -33,48 +33,55 @@ _READ = (b"White", b"Black", b"Result", b"Date", b"UTCDate", b"UTCTime")
 _ROSTER = (*_READ[:4], b"Event", b"Site", b"Round")  # every game has these
 _NAMES = (*_READ, b"Event", b"Site", b"Round")
 MAX_TAGS = 1_000  # of these in one game, which is in memory as a whole
+_SEPARATOR = "\x01"  # of the only column of the text
+_FAULTS = {
+    "straddling object": f"a line is longer than {BLOCK_BYTES // 2**20} MiB",
+    "Empty CSV file": "the file is empty",
+    "Expected 1 columns": "the file is no PGN text: a line has the control character 0x01",
+}
 _REPEATABLE = np.array([name in _ROSTER for name in _NAMES] + [False])  # the last one: any other name
 
 
 def read_pgn(
-    source: Input,
-    report: GamesReport,
-    block_bytes: int = BLOCK_BYTES,
-    *,
-    on_error: OnError = "stop",
-    encoding: str = "utf-8",
-    time_format: str = "auto",
+    source: Input, options: GamesOptions, report: GamesReport, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[pa.Table]:
     """Batches of the games of a PGN file, with the columns of :data:`.batch.SCHEMA`.
 
     A game begins with a tag after moves or a result, or with a tag of the seven that every game has if the game before
     has this tag and both players. The time of a game is ``UTCDate`` and ``UTCTime``, or ``Date`` at midnight.
 
-    Raises SourceError: a result is unknown, or a name is invalid, unless ``on_error`` is ``skip``; names the line of
-    the game.
+    Raises SourceError: a result is unknown, or a name is invalid, unless faults are skipped; names the line of the
+    game.
     """
-    read_head(source, encoding)  # refuses UTF-16
+    read_head(source, options.encoding)  # refuses UTF-16
     lines, waiting = PgnLines(report, source.name), _Games.empty()
-    for block in _blocks(source, block_bytes, encoding):
+    for block in _blocks(source, block_bytes, options.encoding):
         games = waiting.join(lines.read(block), report, source.name)
         waiting = games.last()
         if games.n > 1:
-            yield _batch(games.before_last(), source, report, on_error, encoding, time_format)
+            yield _batch(games.before_last(), source, options, report)
     lines.finish()
     if waiting.n:
-        yield _batch(waiting, source, report, on_error, encoding, time_format)
+        yield _batch(waiting, source, options, report)
 
 
 def _blocks(source: Input, block_bytes: int, encoding: str) -> Iterator[pa.BinaryArray]:
     """The lines, as bytes in UTF-8 or in what else the file has."""
     read = pacsv.ReadOptions(block_size=block_bytes, column_names=["line"], use_threads=False)
-    parse = pacsv.ParseOptions(delimiter=SEPARATOR, quote_char=False, ignore_empty_lines=False)
+    parse = pacsv.ParseOptions(delimiter=_SEPARATOR, quote_char=False, ignore_empty_lines=False)
     convert = pacsv.ConvertOptions(column_types={"line": pa.binary()}, check_utf8=False)
-    file = source.open_bytes()
-    with faults_of_text(source, encoding), CsvBatches(file, encoding, "strict", read, parse, convert) as batches:
-        for batch in batches:
-            if batch.num_rows:
-                yield batch.column(0)
+    try:
+        with CsvBatches(source.open_bytes(), encoding, "strict", read, parse, convert) as batches:
+            for batch in batches:
+                if batch.num_rows:
+                    yield batch.column(0)
+    except UnicodeError as error:
+        raise undecodable(error, encoding, source.name) from None
+    except pa.ArrowInvalid as error:
+        for words, fault in _FAULTS.items():
+            if words in str(error):
+                raise SourceError(fault, source.name) from None
+        raise
 
 
 class _Games(NamedTuple):
@@ -164,17 +171,15 @@ class _Games(NamedTuple):
             seen.add(code)
 
 
-def _batch(
-    games: _Games, source: Input, report: GamesReport, on_error: OnError, encoding: str, time_format: str
-) -> pa.Table:
+def _batch(games: _Games, source: Input, options: GamesOptions, report: GamesReport) -> pa.Table:
     line = games.lines()
 
     def error(rule: str, game: int) -> SourceError:
         return SourceError(rule, source.name, lines=[int(line[game])])
 
-    verdicts = Verdicts(games.n, report, error, on_error)
-    texts = {name: _texts(games.values(name), name.decode(), verdicts, encoding) for name in _READ}
-    times = _times(texts, verdicts, report, source.name, line, time_format)
+    verdicts = Verdicts(games.n, report, error, options.on_error)
+    texts = {name: _texts(games.values(name), name.decode(), verdicts, options.encoding) for name in _READ}
+    times = _times(texts, verdicts, report, source.name, line, options.time_format)
     score = judge_results(pa.chunked_array([texts[b"Result"]]), verdicts)
     columns = [texts[b"White"], texts[b"Black"], pa.array(score), pa.array(times), pa.array(np.ones(games.n))]
     batch = pa.Table.from_arrays(columns, schema=SCHEMA)

@@ -3,67 +3,27 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from ranklake.storage.datasets.tables.games import Period
 
 from ..archives.zips import unpacked
-from ..base import OnError, SourceError
+from ..base import SourceError
 from ..files.inputs import Input, damage_of, files_of, format_of
 from ..lake_tables import is_delta
-from ..limits import Limits
-from ..options import check_delimiter, check_encoding
-from ..time_columns import check_time_format
-from .advantages import check_advantage
 from .batch import GamesReport
-from .periods import PERIODS, Spool
+from .options import GamesOptions
+from .periods import Spool
 from .pgn import read_pgn
 from .tables import read_table
 
 _FORMS = ("csv", "tsv", "parquet")
 _COMPRESSED = ("", ".gz", ".bz2", ".zst", ".xz")
 _RULE = "games are read from .parquet, .csv, .tsv and .pgn files, the texts also as .gz .bz2 .zst .xz, and from .zip"
-
-
-@dataclass(frozen=True)
-class GamesOptions:
-    """How files of games are read.
-
-    ``columns``: see :func:`.tables.parse_columns`.
-    ``period``: one of :data:`.periods.PERIODS`.
-    ``time_format``: see :func:`ranklake.flows.sources.time_columns.check_time_format`.
-    ``delimiter``: of CSV files: one character, or ``tab``; None finds it from the header.
-    ``advantage``: rating points by which every game favours its first player; None: those of a column, or none. See
-    :data:`.advantages.GAME_ADVANTAGE`.
-    ``limits``: ``expanded`` holds for each compressed file.
-    ``encoding``: of texts, as Python names encodings.
-    ``on_error``: ``stop`` at the first game with an invalid value, or ``skip`` such games.
-    Raises ValueError: the period, the time format or the encoding is unknown, or the advantage is out of range or
-    beside a column of advantages.
-    """
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-    period: str = "day"
-    time_format: str = "auto"
-    delimiter: str | None = None
-    limits: Limits = field(default_factory=Limits)
-    advantage: float | None = None
-    encoding: str = "utf-8"
-    on_error: OnError = "stop"
-
-    def __post_init__(self) -> None:
-        check_time_format(self.time_format)
-        check_encoding(self.encoding)
-        if self.period not in PERIODS:
-            raise ValueError(f"period must be one of {', '.join(PERIODS)}, got {self.period!r}")
-        if self.delimiter is not None:
-            object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
-        check_advantage(self.advantage, self.columns)
 
 
 def check_paths(paths: Sequence[str]) -> None:
@@ -99,14 +59,17 @@ def read_periods(
         for source in (source for file in files for source in _inputs(file, options, report, Path(folder))):
             before = report.games + report.n_left_out
             with damage_of(source.name):
-                for games in _batches(source, options, report):
+                for games in (read_pgn if source.form == "pgn" else read_table)(source, options, report):
                     if games.num_rows:
                         spool.add(games)
                     on_batch(report.games)
             if report.games + report.n_left_out == before:
                 report.note("file", "without a game", 1, source.name)
         for period in spool.periods():
-            yield period if options.advantage is None else _with_advantage(period, options.advantage)
+            if options.advantage is not None:
+                advantages = np.full(len(period), options.advantage)
+                period = replace(period, games=replace(period.games, advantage=advantages))
+            yield period
 
 
 def _inputs(file: Path, options: GamesOptions, report: GamesReport, folder: Path) -> Iterator[Input]:
@@ -139,24 +102,3 @@ def _form_by_name(name: str) -> str | None:
         return "pgn"
     form = format_of(Path(name))
     return form if form in _FORMS else None
-
-
-def _batches(source: Input, options: GamesOptions, report: GamesReport) -> Iterator[pa.Table]:
-    if source.form == "pgn":
-        return read_pgn(
-            source, report, on_error=options.on_error, encoding=options.encoding, time_format=options.time_format
-        )
-    return read_table(
-        source,
-        options.columns,
-        report,
-        on_error=options.on_error,
-        time_format=options.time_format,
-        delimiter=options.delimiter,
-        encoding=options.encoding,
-        advantage=options.advantage,
-    )
-
-
-def _with_advantage(period: Period, advantage: float) -> Period:
-    return replace(period, games=replace(period.games, advantage=np.full(len(period), advantage)))

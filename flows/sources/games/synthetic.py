@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from ranklake.storage.datasets.tables.games import Games, Period
 
 from ..synthetic import check_count, is_number, random_generator
-from .advantages import GAME_ADVANTAGE
+from .options import GAME_ADVANTAGE
 from .periods import number_of_period, period_name
 
 Floats = npt.NDArray[np.float64]

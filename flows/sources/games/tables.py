@@ -2,137 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
+import pyarrow.csv as pacsv
 
 from ranklake.rating_kernels.core.standings import Floats
 
 from ...common.text import quoted
-from ..base import OnError, SourceError
+from ..base import SourceError
 from ..columns import Bools, Longs, as_flags, as_numbers, decoded, is_blank, is_text
 from ..files.inputs import Input
-from ..files.parquet_tables import open_parquet
+from ..files.parquet_tables import ParquetTable
+from ..files.parts import row_in_file
+from ..files.text_tables import TextTable
 from ..lake_tables import DeltaRows
 from ..limits import MAX_HANDLE
 from ..time_columns import as_seconds
-from .advantages import check_single, judge_advantages
 from .batch import LONG_NAME, SCHEMA, GamesReport, Verdicts, check_games
-from .columns import find_columns
-from .csv_tables import CsvGames, Rows
 from .dates import NO_DATE, iso_or_null
+from .options import GAME_ADVANTAGE, KEYS, GamesOptions
 from .scores import judge_results
 
 _BATCH_ROWS = 2**18
 _CLOCK = "a clock must be a time of day such as 13:45:10"
+_HEADERS = {name for names in KEYS.values() for name in names}
 
 
-class _Columns(NamedTuple):
-    """Rows of a table by key, and what is known of the rows."""
-
-    columns: dict[str, pa.ChunkedArray]
-    rows: Rows
-
-
-def read_table(
-    source: Input,
-    chosen: Mapping[str, str],
-    report: GamesReport,
-    *,
-    on_error: OnError = "stop",
-    time_format: str = "auto",
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    advantage: float | None = None,
-) -> Iterator[pa.Table]:
+def read_table(source: Input, options: GamesOptions, report: GamesReport) -> Iterator[pa.Table]:
     """Batches of games with the columns of :data:`.batch.SCHEMA`.
 
-    The first batch determines the format of times. An ``advantage`` excludes a column of advantages.
-
-    Raises SourceError: a column is missing, or, unless ``on_error`` is ``skip``, a value is invalid; names the row.
+    The first batch determines the format of times. Raises SourceError: a column is missing, or, unless faults are
+    skipped, a value is invalid; names the row. Rows with another number of fields are then left out, too.
     """
-    if source.form in ("parquet", "delta"):
-        batches = _stored(source, chosen)
+    text = None
+    if source.form == "delta":
+        delta = DeltaRows(source.path, source.name)
+        columns, used = source.find(delta.schema.names, options.find)
+        batches = delta.batches(used)
+    elif source.form == "parquet":
+        stored = ParquetTable(source)
+        columns, used = source.find(stored.schema.names, options.find)
+        batches = stored.batches(used, _BATCH_ROWS)
     else:
-        batches = _csv(CsvGames(source, report, on_error, delimiter, encoding), chosen)
-    form = time_format
-    for columns, rows in batches:
-        check_single(advantage, columns, source.name)
-        _check_sides(advantage, columns, source.name)
-        verdicts = Verdicts(rows.n, report, rows.error, on_error)
-        for broken, rule in rows.faults:
-            verdicts.refuse_first(broken, rule)
-        time_seconds, form = _times(columns, verdicts, source.name, form)
-        games = pa.Table.from_arrays(
-            [
-                *_players(columns, verdicts, source.name),
-                pa.array(_scores(columns, verdicts, source.name)),
-                pa.array(time_seconds),
-                pa.array(_weights(columns, rows.n, source.name)),
-            ],
-            schema=SCHEMA,
-        )
-        if "advantage" in columns:
-            advantages = judge_advantages(columns["advantage"], source.name, verdicts)
-            games = games.append_column("advantage", pa.array(advantages))
+        skips = options.on_error == "skip"
+        text = TextTable(source, options.encoding, options.delimiter, _HEADERS, skips=skips)
+        columns, used = source.find(text.names, options.find)
+        batches = text.batches(used, partial(_leave_out, report, source.name) if skips else None)
+    form, before = options.time_format, 0
+    for batch in batches:
+        faults: dict[int, str] = {}
+        batch = batch if text is None else text.valid(batch, 0, faults)
+        verdicts = Verdicts(len(batch), report, partial(_error, source.name, before, text), options.on_error)
+        if faults:
+            verdicts.refuse_first(_mask(list(faults), len(batch)), next(iter(faults.values())))
+        games, form = _games(_by_key(batch, columns, source), verdicts, source.name, form)
         check_games(games, verdicts)
         yield verdicts.close(games)
+        before += len(batch)
 
 
-def _stored(source: Input, chosen: Mapping[str, str]) -> Iterator[_Columns]:
-    """Columns of a Parquet file or of a Delta table."""
-    if source.form == "delta":
-        rows = DeltaRows(source.path, source.name)
-        columns, used = _find(rows.schema.names, chosen, source)
-        batches = rows.batches(used)
-    else:
-        with open_parquet(source.path, source.name) as file:
-            schema = file.schema_arrow
-        columns, used = _find(schema.names, chosen, source)
-        batches = _parquet(source, schema, used)
-    n = 0
-    for batch in batches:
-        rows_of_batch = Rows(source.name, np.arange(n + 1, n + 1 + batch.num_rows))
-        yield _Columns(_by_key(batch, columns, source), rows_of_batch)
-        n += batch.num_rows
+def _leave_out(report: GamesReport, source: str, row: pacsv.InvalidRow, number: int) -> None:
+    rule = f"with another number of fields than the header's {row.expected_columns}"
+    report.leave_out(rule, 1, f"{source}, row {number}")
 
 
-def _parquet(source: Input, schema: pa.Schema, used: list[str]) -> Iterator[pa.RecordBatch]:
-    texts = [name for name in used if is_text(schema.field(name).type)]
-    with open_parquet(source.path, source.name, texts) as file:
-        for groups in _row_groups(file.metadata):
-            yield from file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=used)
+def _error(source: str, before: int, text: TextTable | None, rule: str, row: int) -> SourceError:
+    """The error of a row, counted from 0, of a batch with rows ``before`` it."""
+    rows = [row_in_file(before + row + 1, text.left_out if text else ())]
+    return SourceError(rule, source, rows=rows, lines=text.lines(rows) if text else ())
 
 
-def _row_groups(facts: pq.FileMetaData) -> Iterator[list[int]]:
-    """Consecutive row groups that fill a batch: Arrow keeps the bytes of all requested ones until the last is read."""
-    groups, n = [], 0
-    for group in range(facts.num_row_groups):
-        groups.append(group)
-        n += facts.row_group(group).num_rows
-        if n >= _BATCH_ROWS:
-            yield groups
-            groups, n = [], 0
-    if groups:
-        yield groups
-
-
-def _csv(text: CsvGames, chosen: Mapping[str, str]) -> Iterator[_Columns]:
-    columns, used = _find(text.names(), chosen, text.source)
-    for batch, rows in text.batches(used):
-        yield _Columns(_by_key(batch, columns, text.source), rows)
-
-
-def _find(present: Sequence[str], chosen: Mapping[str, str], source: Input) -> tuple[dict[str, str], list[str]]:
-    """The columns to use by key, in the file or in the names of its folders, and the used ones in the file."""
-    others = [name for name in source.folder_values if name not in present]
-    columns = find_columns([*present, *others], chosen, source.name)
-    source.check_folders(list(columns.values()), present)
-    return columns, sorted(set(columns.values()) - set(others))
+def _games(columns: dict[str, pa.ChunkedArray], verdicts: Verdicts, source: str, form: str) -> tuple[pa.Table, str]:
+    """The games of a batch of columns by key, and the format of times."""
+    n = len(verdicts.kept)
+    time_seconds, form = _times(columns, verdicts, source, form)
+    keys = ("winner", "loser") if "winner" in columns else ("white", "black")
+    names = [_names(columns[key], source) for key in keys]
+    numbers = _scores(columns, verdicts, source), time_seconds, _weights(columns, n, source)
+    games = pa.Table.from_arrays([*names, *map(pa.array, numbers)], schema=SCHEMA)
+    if "advantage" in columns:
+        advantages = _advantages(columns["advantage"], verdicts, source)
+        games = games.append_column("advantage", pa.array(advantages))
+    return games, form
 
 
 def _by_key(batch: pa.RecordBatch, columns: Mapping[str, str], source: Input) -> dict[str, pa.ChunkedArray]:
@@ -144,12 +99,7 @@ def _by_key(batch: pa.RecordBatch, columns: Mapping[str, str], source: Input) ->
     return {key: pa.chunked_array([column]) for key, column in found.items()}
 
 
-def _players(columns: Mapping[str, pa.ChunkedArray], verdicts: Verdicts, source: str) -> list[pa.ChunkedArray]:
-    keys: Sequence[str] = ("winner", "loser") if "winner" in columns else ("white", "black")
-    return [_names(columns[key], verdicts, source) for key in keys]
-
-
-def _names(column: pa.ChunkedArray, verdicts: Verdicts, source: str) -> pa.ChunkedArray:
+def _names(column: pa.ChunkedArray, source: str) -> pa.ChunkedArray:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
         raise SourceError(f"names of players must be text or whole numbers, got {kind}", source)
@@ -178,6 +128,19 @@ def _weights(columns: Mapping[str, pa.ChunkedArray], n: int, source: str) -> Flo
     return np.where(missing, np.nan, numbers)
 
 
+def _advantages(column: pa.ChunkedArray, verdicts: Verdicts, source: str) -> Floats:
+    """Rating points in favour of the first player of each game; 0 where the column is null or blank."""
+    numbers, missing = as_numbers(column, "advantage", source)
+    blank = is_blank(column)
+    advantage: Floats = np.where(blank, 0.0, numbers)
+    bad = (missing & ~blank) | ~GAME_ADVANTAGE.mask(advantage)
+    if bad.any():
+        rule = f"an advantage must be a number {GAME_ADVANTAGE.rule}, or empty for none"
+        remedy = "correct it, or leave out the column with --column advantage="
+        verdicts.refuse(bad, f"{rule}, got {_first(column, bad)}; {remedy}")
+    return advantage
+
+
 def _times(columns: Mapping[str, pa.ChunkedArray], verdicts: Verdicts, source: str, form: str) -> tuple[Longs, str]:
     """UTC seconds, and the format of times. Games without a full date are left out; an unknown clock is midnight."""
     column = decoded(columns["time"])
@@ -194,18 +157,11 @@ def _times(columns: Mapping[str, pa.ChunkedArray], verdicts: Verdicts, source: s
     except SourceError as error:
         raise verdicts.error(error.rule, int(at[error.rows[0] - 1])) if error.rows else error from None
     for broken, rule in seconds.faults:
-        verdicts.refuse(_scattered(broken, at, len(known)), rule)
+        verdicts.refuse(_mask(at[broken].tolist(), len(known)), rule)
     time_seconds[at] = seconds.seconds
     if "clock" in columns:
         time_seconds += _seconds_of_day(columns["clock"], verdicts, source)
     return time_seconds, seconds.form if form == "auto" else form
-
-
-def _check_sides(advantage: float | None, columns: Collection[str], source: str) -> None:
-    """Raise :class:`SourceError` for advantages of games whose first player is the winner."""
-    if "winner" in columns and (advantage is not None or "advantage" in columns):
-        remedy = "leave out --advantage" if advantage is not None else "leave out the column with --column advantage="
-        raise SourceError(f"a table of winners and losers does not say who had the advantage; {remedy}", source)
 
 
 def _first(column: pa.ChunkedArray, rows: Bools) -> str:
@@ -213,9 +169,9 @@ def _first(column: pa.ChunkedArray, rows: Bools) -> str:
     return quoted(str(column[int(np.argmax(rows))].as_py()))
 
 
-def _scattered(broken: Bools, at: Longs, n: int) -> Bools:
+def _mask(rows: list[int], n: int) -> Bools:
     found = np.zeros(n, bool)
-    found[at] = broken
+    found[rows] = True
     return found
 
 

@@ -56,8 +56,8 @@ def ingest_games(
           --advantage 35 --dataset lichess --lake lake
     """
     from ....ingestion.games import ingest_games
-    from ....sources.games.columns import parse_columns
-    from ....sources.games.reading import GamesOptions, check_paths
+    from ....sources.games.options import GamesOptions, parse_columns
+    from ....sources.games.reading import check_paths
     from ....sources.limits import Limits
 
     with usage():

@@ -31,6 +31,7 @@ from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.files.inputs import Input
 from ranklake.flows.sources.games.batch import GamesReport
+from ranklake.flows.sources.games.options import GamesOptions
 from ranklake.flows.sources.games.pgn import read_pgn
 from ranklake.flows.sources.games.tables import read_table
 from ranklake.flows.sources.options import ReadOptions
@@ -39,9 +40,9 @@ if what == "interrupted":
     CsvBatches.__iter__ = lambda self: os.kill(os.getpid(), signal.SIGINT) or iter(())
 try:
     if what == "games":
-        list(read_table(Input(Path(path), "t", "csv"), {}, GamesReport()))
+        list(read_table(Input(Path(path), "t", "csv"), GamesOptions(), GamesReport()))
     elif what == "pgn":
-        list(read_pgn(Input(Path(path), "t", "pgn"), GamesReport(), 2**22))
+        list(read_pgn(Input(Path(path), "t", "pgn"), GamesOptions(), GamesReport(), 2**22))
     else:
         list(read_contests(path, options=ReadOptions(encoding="latin-1" if what == "encoded" else "utf-8")))
 except (SourceError, KeyboardInterrupt) as error:

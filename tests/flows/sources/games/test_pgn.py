@@ -14,6 +14,7 @@ from helpers.games import read_games
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.inputs import Input
 from ranklake.flows.sources.games.batch import GamesReport
+from ranklake.flows.sources.games.options import GamesOptions
 from ranklake.flows.sources.games.pgn import MAX_TAGS, read_pgn
 from ranklake.flows.sources.games.pgn_lines import PgnLines, scan_line
 
@@ -95,7 +96,7 @@ def test_pgn__is_read_alike_in_blocks_of_any_size(tmp_path: Path, block_bytes: i
     path.write_text(PGN)
     reports = [GamesReport(), GamesReport()]
     whole, parts = (
-        pa.concat_tables(read_pgn(Input(path, path.name, "pgn"), report, size))
+        pa.concat_tables(read_pgn(Input(path, path.name, "pgn"), GamesOptions(), report, size))
         for report, size in zip(reports, (2**20, block_bytes), strict=True)
     )
     assert whole.num_rows == 2
@@ -277,7 +278,7 @@ def test_damage__loses_no_game_in_silence(tmp_path: Path, seeds: range) -> None:
         broken = text[:at] + byte * int(draw.integers(2)) + text[at + int(draw.integers(2)) :]
         path.write_bytes(broken)
         report = GamesReport()
-        for _ in read_pgn(Input(path, path.name, "pgn"), report, on_error="skip"):
+        for _ in read_pgn(Input(path, path.name, "pgn"), GamesOptions(on_error="skip"), report):
             pass
         assert report.games + report.n_left_out >= 8 or report.notes, (seed, broken)
         assert report.games <= 8
@@ -289,4 +290,6 @@ def test_pgn__a_game_of_too_many_tags_is_refused_in_any_block(tmp_path: Path) ->
     for block_bytes in (2**12, 2**24):
         (tmp_path / "games.pgn").write_text(CAT + few + '[UTCTime "1:00:00"]\n' + CAT)
         with pytest.raises(SourceError, match=r"line 7: the game has more than 1,000 tags, the limit; is it PGN\?"):
-            list(read_pgn(Input(tmp_path / "games.pgn", "games.pgn", "pgn"), GamesReport(), block_bytes))
+            list(
+                read_pgn(Input(tmp_path / "games.pgn", "games.pgn", "pgn"), GamesOptions(), GamesReport(), block_bytes)
+            )

@@ -18,9 +18,9 @@ from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.inputs import Input
 from ranklake.flows.sources.files.text_tables import BLOCK_BYTES
 from ranklake.flows.sources.games.batch import GamesReport
-from ranklake.flows.sources.games.columns import parse_columns
+from ranklake.flows.sources.games.options import GamesOptions, parse_columns
 from ranklake.flows.sources.games.periods import number_of_period, period_name
-from ranklake.flows.sources.games.reading import GamesOptions, read_periods
+from ranklake.flows.sources.games.reading import read_periods
 from ranklake.flows.sources.games.tables import read_table
 
 DAY = 86_400
@@ -60,7 +60,7 @@ def test_parquet__memory_does_not_hold_the_file(tmp_path: Path, monkeypatch: pyt
             games = {"white": white, "black": black, "result": ["1-0"] * n, "time": draw.integers(0, DAY, n)}
             writer.write_table(pa.table(games, schema=table().schema))
     before = pa.total_allocated_bytes()
-    for _ in read_table(Input(path, path.name, "parquet"), {}, GamesReport()):
+    for _ in read_table(Input(path, path.name, "parquet"), GamesOptions(), GamesReport()):
         held.append(pa.total_allocated_bytes() - before)
     assert len(held) == groups
     assert max(held) < path.stat().st_size / 2
@@ -204,7 +204,7 @@ def test_advantages__of_another_type_are_refused(tmp_path: Path) -> None:
         read(tmp_path / "games.parquet")
 
 
-@pytest.mark.bound("ranklake.flows.sources.games.advantages.GAME_ADVANTAGE.high")
+@pytest.mark.bound("ranklake.flows.sources.games.options.GAME_ADVANTAGE.high")
 @pytest.mark.parametrize("value", [np.nan, np.inf, 20_001.0, -1e9])
 def test_advantage__for_all_games_is_in_the_range(value: float) -> None:
     with pytest.raises(ValueError, match=r"^advantage must be within -20000\.\.20000 rating points, got "):
@@ -234,7 +234,7 @@ LINE = b"x" * (2 * BLOCK_BYTES + 2)
         ("games.csv", b"", "the file is empty"),
         ("games.pgn", JUNK, "no PGN text: a line has the control character 0x01"),
         ("games.pgn", PGN + LINE, "a line is longer than 16 MiB"),
-        ("games.csv", HEAD + GAME + LINE, "a line is longer than 16 MiB"),
+        ("games.csv", HEAD + GAME + LINE, "a row of more than 16 MiB, the limit"),
         ("games.csv", JUNK, "cannot be read"),
         ("games.parquet", JUNK, "cannot be read"),
         ("games.pgn.zst", JUNK, "cannot be read"),

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from ranklake.flows.sources.games.batch import GamesReport
-from ranklake.flows.sources.games.reading import GamesOptions, read_periods
+from ranklake.flows.sources.games.options import GamesOptions
+from ranklake.flows.sources.games.reading import read_periods
 from ranklake.flows.sources.games.synthetic import GAMES_PRESETS, GamesPreset, generate_games, write_games
 from ranklake.storage.datasets.tables.games import Period
 

@@ -1,0 +1,137 @@
+"""How files of games are read: their columns (white, black and result, or winner, loser and draw), times and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ranklake.rating_kernels.core.limits import ADVANTAGE
+
+from ...common.text import quoted
+from ..base import OnError, SourceError
+from ..limits import Limits
+from ..options import check_delimiter, check_encoding
+from ..time_columns import check_time_format
+from .periods import PERIODS
+
+KEYS = {
+    "white": ("white", "player", "player1"),
+    "black": ("black", "opponent", "player2"),
+    "result": ("result", "score"),
+    "winner": ("winner", "winner_name"),
+    "loser": ("loser", "loser_name"),
+    "draw": ("draw", "is_draw"),
+    "time": ("time_seconds", "time", "timestamp", "utcdate", "date"),
+    "clock": ("utctime",),
+    "weight": ("weight",),
+    "advantage": ("advantage",),
+}
+"""The meaning of columns, and the names by which they are found, in any case of the letters."""
+
+_OF_SIDES, _OF_WINNERS = ("white", "black", "result"), ("winner", "loser", "draw")
+
+
+GAME_ADVANTAGE = replace(ADVANTAGE, low=2.0 * ADVANTAGE.low, high=2.0 * ADVANTAGE.high)
+"""Permitted advantages of a first player: each of the two players has half of one, with opposite signs."""
+
+
+def parse_columns(settings: Sequence[str]) -> dict[str, str]:
+    """Names of columns from settings such as ``white=White``; ``ValueError`` for another form, an unknown key, or a key
+    twice.
+    """
+    chosen: dict[str, str] = {}
+    for setting in settings:
+        key, equals, column = setting.partition("=")
+        if not equals or key not in KEYS or key in chosen:
+            rule = f"expected KEY=COLUMN, as white=White, with KEY one of {', '.join(KEYS)}, each once"
+            raise ValueError(f"column {setting!r}: {rule}")
+        chosen[key] = column
+    return chosen
+
+
+@dataclass(frozen=True)
+class GamesOptions:
+    """How files of games are read.
+
+    ``columns``: names of columns by key of :data:`KEYS`.
+    ``delimiter``: of CSV files: one character, or ``tab``; None finds it from the header.
+    ``advantage``: rating points by which every game favours its first player; None: those of a column, or none.
+    ``limits``: ``expanded`` holds for each compressed file.
+    ``encoding``: of texts, as Python names encodings.
+    ``on_error``: ``stop`` at the first game with an invalid value, or ``skip`` such games.
+    Raises ValueError: the period, the time format or the encoding is unknown, or the advantage is out of range or
+    beside a column of advantages.
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    period: str = "day"
+    time_format: str = "auto"
+    delimiter: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    advantage: float | None = None
+    encoding: str = "utf-8"
+    on_error: OnError = "stop"
+
+    def __post_init__(self) -> None:
+        check_time_format(self.time_format)
+        check_encoding(self.encoding)
+        if self.period not in PERIODS:
+            raise ValueError(f"period must be one of {', '.join(PERIODS)}, got {self.period!r}")
+        if self.delimiter is not None:
+            object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
+        if self.advantage is None:
+            return
+        if not GAME_ADVANTAGE.contains(self.advantage):
+            raise ValueError(f"advantage must be {GAME_ADVANTAGE.rule}, got {self.advantage}")
+        if column := self.columns.get("advantage"):
+            raise ValueError(
+                f"--advantage {self.advantage:g} is for all games and --column advantage={column} has one for each; "
+                "give one of the two"
+            )
+
+    def find(self, present: Sequence[str], source: str) -> dict[str, str]:
+        """The column of each key: the chosen one, or one of the usual names. ``KEY=`` uses no column.
+
+        A table has either ``white``, ``black`` and ``result``, or ``winner`` and ``loser`` and perhaps ``draw``. Raises
+        ``SourceError`` if a column is missing, exists twice, or differs from another one in the case of its letters
+        only; or if there are two advantages, or one without a first player.
+        """
+        chosen = self.columns
+        folded = {name.lower(): name for name in reversed(present)}
+        usual = {key: next((folded[name] for name in names if name in folded), "") for key, names in KEYS.items()}
+        if chosen.get("time", usual["time"]).lower() != "utcdate":
+            usual["clock"] = ""
+        found = {**usual, **chosen}
+        winners = bool(found["winner"] and found["loser"] and not all(found[key] for key in _OF_SIDES))
+        winners |= any(chosen.get(key) for key in _OF_WINNERS)
+        for key in _OF_SIDES if winners else _OF_WINNERS:
+            if chosen.get(key):
+                raise SourceError(
+                    f"--column {key}= and a column of {' or '.join(_OF_WINNERS)} exclude each other", source
+                )
+            found[key] = ""
+        needed = (*(_OF_WINNERS[:2] if winners else _OF_SIDES), "time")
+        for key, column in found.items():
+            if (column or key in needed) and column not in present:
+                have = ", ".join(map(quoted, present[:20]))
+                what = f"has no column {quoted(column)} for {key}" if column else f"needs a column for {key}"
+                remedy = f"name the column with --column {key}=..."
+                if key in _OF_SIDES:
+                    remedy += ", or columns of winners and losers with --column winner=... --column loser=..."
+                raise SourceError(f"{what}; it has {have}; {remedy}", source)
+            if present.count(column) > 1:
+                raise SourceError(f"there are two columns {quoted(column)}", source)
+            alike = [name for name in present if column and name.lower() == column.lower()]
+            if len(alike) > 1 and key not in chosen:
+                names = " and ".join(map(quoted, alike))
+                rule = f"the columns {names} differ in the case of their letters only"
+                raise SourceError(f"{rule}; choose one with --column {key}={alike[0]}", source)
+        found = {key: column for key, column in found.items() if column}
+        without = "leave out the column with --column advantage="
+        if self.advantage is not None and "advantage" in found:
+            rule = f"has a column advantage, and --advantage is {self.advantage:g}"
+            raise SourceError(f"{rule}; leave out --advantage to use it, or {without}", source)
+        if winners and (self.advantage is not None or "advantage" in found):
+            remedy = without if self.advantage is None else "leave out --advantage"
+            raise SourceError(f"a table of winners and losers does not say who had the advantage; {remedy}", source)
+        return found
