@@ -23,15 +23,12 @@ _SECRET = ("password", "passwd", "sslpassword")
 
 @dataclass(frozen=True, slots=True)
 class DatabaseAddress:
-    """The address of a database.
+    """The address of a database; MySQL has the kind ``mariadb``.
 
-    ``kind``: ``postgresql``, ``sqlite`` or ``mariadb``; MySQL has the kind ``mariadb``.
     ``shown``: for messages and records: without password and parameters.
     ``url``: as given; not in the ``repr``.
-    ``user``, ``password``, ``host``, ``path``: parts, decoded; empty if missing. ``path`` is the file of SQLite, else
-    the name of the database.
-    ``port``.
-    ``parameters``: those after the question mark.
+    ``user``, ``password``, ``host``, ``path``: decoded; empty if missing. ``path`` is the file of SQLite, else the name
+    of the database.
     """
 
     kind: Kind
@@ -53,10 +50,7 @@ class DatabaseAddress:
 
     @classmethod
     def parse(cls, url: str) -> DatabaseAddress:
-        """The parts of an address.
-
-        Raises ValueError: another form or kind. The message shows no part of the address behind its kind.
-        """
+        """The parts of an address; ``ValueError``, which shows nothing behind the kind, for another form or kind."""
         scheme, colon, rest = url.partition("://")
         kind = _KINDS.get(scheme.lower())
         if kind is None or not colon:

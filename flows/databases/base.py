@@ -47,10 +47,7 @@ class Connection(ABC):
 
     @abstractmethod
     def append(self, table: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, namespace: str = "") -> int:
-        """Append rows to an existing table, in a ``namespace`` if given; ``temp`` is that of temporary tables.
-
-        Returns the number of rows.
-        """
+        """Append rows to an existing table, in a ``namespace`` if given (``temp``: temporary tables); their number."""
 
     @abstractmethod
     def close(self) -> None:

@@ -13,13 +13,10 @@ from .errors import DatabaseError
 def connect(url: str | DatabaseAddress, *, read_only: bool = False) -> Connection:
     """Open a connection.
 
-    ``url``: ``postgresql://USER@HOST/DATABASE``, ``mariadb://USER@HOST/DATABASE`` or ``sqlite:///FILE``. A password is
-    taken from ``PGPASSWORD`` or ``~/.pgpass``, as by every program of PostgreSQL; for MariaDB from ``MYSQL_PWD`` or
-    ``~/.my.cnf``.
-    ``read_only``: the database refuses all statements that write.
-    Raises ValueError: the address is invalid.
-    Raises MissingExtraError: the driver is not installed.
-    Raises DatabaseError: the database cannot be reached, or refuses the user.
+    A password is taken from ``PGPASSWORD`` or ``~/.pgpass``, as by every program of PostgreSQL; for MariaDB from
+    ``MYSQL_PWD`` or ``~/.my.cnf``. With ``read_only`` the database refuses all statements that write. Raises
+    ``ValueError`` for an invalid address, ``MissingExtraError`` without the driver, and ``DatabaseError`` if the
+    database cannot be reached, or refuses the user.
     """
     address = DatabaseAddress.parse(url) if isinstance(url, str) else url
     if address.kind == "mariadb":

@@ -59,10 +59,7 @@ class Dialect:
         )
 
     def create(self, table: str, columns: Columns, key: Sequence[str] = (), *, updated: bool = False) -> str:
-        """The statement that creates a table, with a primary key if one is given.
-
-        ``updated``: most rows will be updated at once.
-        """
+        """The statement that creates a table; ``updated``: most rows will be updated at once."""
         return self._create("table", table, columns, key) + (self.updatable if updated else "")
 
     def create_temporary(self, table: str, columns: Columns) -> str:

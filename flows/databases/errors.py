@@ -46,11 +46,8 @@ _PREFIXES = re.compile(
 
 
 class DatabaseError(Exception):
-    """A database refused a statement, or cannot be reached.
-
-    ``database``: its address, without a password.
-    ``reason``: the cause, and the remedy if one is known.
-    ``state``: the SQLSTATE; empty if unknown.
+    """A database refused a statement, or cannot be reached: its address without a password, the cause, and the remedy
+    if one is known; and the SQLSTATE or nothing.
     """
 
     def __init__(self, database: str, reason: str, state: str = "") -> None:
@@ -69,13 +66,10 @@ def database_error(
     primary: str = "",
     remedies: Mapping[str, str] | None = None,
 ) -> DatabaseError:
-    """The error of a driver as one for people.
+    """The error of a driver as one for people; its message repeats none of the ``secrets``.
 
-    ``database``: the address to show.
-    ``secrets``: texts that the message must not repeat.
-    ``text``, ``state``: the message of the driver, and the SQLSTATE or nothing.
-    ``primary``: the message of the server alone, if the driver has it.
-    ``remedies``: remedies by the beginning of SQLSTATE that differ from those of PostgreSQL.
+    ``text``, ``state``: the message of the driver, and the SQLSTATE or nothing. ``primary``: the message of the server
+    alone, if the driver has it. ``remedies``: by the beginning of SQLSTATE, beside those of PostgreSQL.
     """
     reason = primary or _PREFIXES.sub("", text, count=1).strip().partition("\n")[0]
     for secret in filter(None, secrets):

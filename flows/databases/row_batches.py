@@ -50,19 +50,15 @@ def _move(rows: list[Sequence[Any]], columns: list[list[Any]]) -> int:
 def as_batches(
     parts: Iterator[list[list[Any]]], make: Callable[[list[list[Any]]], pa.RecordBatch]
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """The schema of the first part of :func:`bounded`, and a batch of each part with rows.
-
-    ``make``: a batch from the values of each column.
-    """
+    """The schema of the first part of :func:`bounded`, and a batch of each part with rows, which ``make`` makes."""
     batches = map(make, parts)
     first = next(batches)
     return first.schema, chain([first] if len(first) else [], batches)
 
 
 def united(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> pa.Table:
-    """One table; a column whose batches have several types has the widest one.
+    """One table of the columns of a schema; a column whose batches have several types has the widest one.
 
-    ``schema``: the names of the columns, and the types if there are no batches.
     Raises ArrowException: a number is not exact in the type of its column.
     """
     fields = []
@@ -74,12 +70,9 @@ def united(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> pa.Table:
 
 
 def equal_rows(rows: pa.Table, stored: pa.Table, at: pa.ChunkedArray, names: Sequence[str]) -> pa.ChunkedArray:
-    """Whether each row is stored with the same values; nulls are equal, and so are the bits of numbers.
+    """Whether each row is stored with the same values in the named columns, bool[n]: equal bits, or both null.
 
-    ``rows``, ``stored``: new rows, and those of the database; columns of the same types.
     ``at`` (int64[n]): the position of each of the ``n`` rows in ``stored``; null if it is not there.
-    ``names``: the columns to compare.
-    Returns bool[n], without nulls.
     """
     same = pc.is_valid(at)
     for name in names:

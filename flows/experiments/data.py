@@ -135,7 +135,7 @@ def from_file(path: Path, options: ReadOptions | None = None) -> History:
     """
     options = options or ReadOptions()
     columns = options.columns if options.columns.named else Columns.parse(_COLUMNS.get(path.name, ()))
-    return _collect(name_of(path), read_contests(path, options=options, columns=columns, on_error="skip"))
+    return _collect(name_of(path), read_contests(path, replace(options, columns=columns, on_error="skip")))
 
 
 def synthetic(preset: str, seed: int) -> History:

@@ -18,10 +18,7 @@ _LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy", "httpcor
 
 
 class Secret:
-    """An access token; empty means none.
-
-    Raises ValueError: the token is shorter than eight characters, or not visible ASCII. The message does not show it.
-    """
+    """An access token; empty means none. ``ValueError``, which does not show it, if it is short or no visible ASCII."""
 
     def __init__(self, value: str, name: str = "the access token") -> None:
         value = value.strip()  # a file ends with a line break

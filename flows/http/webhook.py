@@ -66,10 +66,7 @@ class Webhook:
         return cls(url, os.environ.get(SECRET, ""))
 
     def post(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Post a notice; transient errors are tried again, with the same id.
-
-        Raises WebhookError: the receiver did not answer with a status from 200 to 299.
-        """
+        """Post a notice, again after transient errors, with the same id; ``WebhookError`` unless the status is 2xx."""
         time = self._clock.now()
         stamp = utc(int(time)).isoformat().replace("+00:00", "Z")
         notice = {"type": kind, "timestamp": stamp, "data": dict(data)}
@@ -110,10 +107,7 @@ def sign(key: bytes, notice_id: str, seconds: int, body: bytes) -> str:
 
 
 def _key_of(secret: str) -> bytes:
-    """The bytes of a secret: base64 after ``whsec_``, otherwise the text.
-
-    Raises ValueError: what follows ``whsec_`` is not base64. The message does not show it.
-    """
+    """The bytes of a secret: base64 after ``whsec_``, otherwise the text. ``ValueError`` does not show it."""
     if not secret.startswith(_PREFIX):
         return secret.encode()
     try:

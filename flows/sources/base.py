@@ -23,13 +23,10 @@ class SourceError(Exception):
     """Invalid input from a source.
 
     ``rule``: the rule that is broken, in words, with the value.
-    ``source``: the file, folder or site.
-    ``contest``: identity of the contest; empty if the fault lies with the whole source.
-    ``member``: the file inside an archive or folder; empty for tables.
-    ``rows``: numbers of the invalid rows: from 0, like places, in a standings list; from 1, without the header, in a
-    table.
-    ``lines``: the lines of a text file, from 1, at which these rows begin; empty if the file has no lines.
-    ``labels``: the labels of these rows in the index of a data frame; empty without an index.
+    ``contest``: its id; empty if the fault lies with the whole source.
+    ``member``: the file inside an archive or folder.
+    ``rows``: from 0, like places, in a standings list; from 1, without the header, in a table. ``lines`` of a text
+    file, from 1, and ``labels`` of a data frame's index say where these rows are.
     ``participations``: the number of all rows of the contest; 0 if it is unknown.
     """
 
@@ -88,13 +85,9 @@ class Duplicate(NamedTuple):
 class IngestReport:
     """What one ingestion read and what it skipped; filled while the contests are read.
 
-    ``contests``, ``participations``: read so far.
-    ``left_out`` (list[LeftOut]): contests without participants, and under ``on_error="skip"`` those with a fault.
-    ``not_read`` (dict[str, int]): participations of each of these contests; 0 if they are unknown.
-    ``duplicates`` (list[Duplicate]): contests dropped under ``dedupe=True``.
+    ``left_out``: contests without participants, and under ``on_error="skip"`` those with a fault; ``not_read`` are the
+    participations of each, 0 if they are unknown.
     ``time_goes_back``: contests that are earlier than the previous one; the order was kept.
-    ``other_files``: files beside the contests that were ignored.
-    ``notes`` (list[str]): further messages.
     ``there``: the contests of the source, as soon as it is known how many it has.
     ``on_reading``: called with the progress in words, while the source is read before its first contest.
     """
@@ -151,15 +144,12 @@ def filter_contests(
     """Pass valid contests on, stop at faults or skip them, and fill the report.
 
     ``items``: contests in rated order; a contest with a fault is its :class:`SourceError`, as a value, because a
-    generator that raises cannot go on.
-    ``report``: filled as contests pass.
-    ``on_error``: ``stop`` raises the first fault; ``skip`` lists it in the report and continues. A contest without
-    participants is always listed. An error that ``items`` itself raises, such as damage to a whole archive, always
-    stops.
+    generator that raises cannot go on. An error that it raises, such as damage to a whole archive, always stops.
+    ``on_error``: ``stop`` raises the first fault; ``skip`` lists it in the report. A contest without participants is
+    always listed.
     ``dedupe``: drop a contest that repeats an earlier one: the same address or, for contests without one, the same
     time, weight, ceiling and standings. Titles are not compared: two events may have the same title.
     ``in_field``: rated participants of all contests compete with unrated ones.
-    Raises SourceError: the first fault, under ``on_error="stop"``.
     """
     with closing(items) if isinstance(items, Generator) else nullcontext():  # close files before an error is reported
         for contest in _filtered(items, report, on_error, dedupe):

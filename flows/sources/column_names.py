@@ -107,11 +107,9 @@ class Columns:
         return cls(**chosen, named=frozenset(chosen))
 
     def find(self, present: Sequence[str], source: str = "", *, frame: bool = False) -> dict[str, str]:
-        """The columns to read from a table, by key. For a data ``frame``, messages suggest to rename columns, instead
-        of options of the command.
+        """The columns to read from a table, by key. Of a data ``frame``, messages suggest to rename columns.
 
-        Raises ``SourceError`` if a required column is missing or exists twice; lists the columns, and suggests similar
-        names.
+        Raises ``SourceError`` if a required column is missing or exists twice; lists the columns, and similar names.
         """
         columns = {key: column for key in KEYS if (column := self._match(key, present, source, frame))}
         required = {"player", *self._places(columns)} | (set() if self.single else {"contest"})

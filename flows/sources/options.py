@@ -22,21 +22,19 @@ _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 class ReadOptions:
     """All settings with which :func:`ranklake.flows.sources.files.contests.read_contests` reads a path.
 
-    ``columns``: names of the columns of a table.
-    ``order``: ``number``, ``time`` or ``given``; None is ``given`` for tables, else ``number``.
-    ``on_error``: ``stop`` at the first contest with a fault, or ``skip`` it.
-    ``dedupe``: drop contests that repeat an earlier one.
+    ``order``: ``number``: by file number, in tables by contest id. ``time``: by time, then number, in tables first
+    appearance. ``given``: in the order of the archive, a folder by name, a table by first appearance. By default
+    ``number``, for tables ``given``, for Delta tables ``time``.
+    ``on_error``: ``stop`` at the first contest with a fault, or ``skip`` it and list it in the report. Damage to the
+    file as a whole always stops.
+    ``dedupe``: drop contests that repeat an earlier one, see :func:`ranklake.flows.sources.base.filter_contests`.
     ``duplicates``: treatment of players that a contest of a table lists twice: ``error``, or keep the ``best`` place or
     the ``last`` row. Tables with ``lo`` and ``hi`` always fail, because their places cannot be computed again.
     ``absent``: treatment of participants without a place: ``error``; ``last``, one tie group behind all others;
     ``drop``; or ``none``, every number is a place or score, and anything else an error.
-    ``input_format``: one of ``FORMATS``; None takes it from the ending of the file's name. Standard input is ``csv`` by
-    default.
+    ``input_format``: one of ``FORMATS``; None takes it from the ending of the file's name, ``csv`` for standard input.
     ``delimiter``: between the fields of a text table: one character, or ``tab``; None detects it from the header.
-    ``encoding``: of a text file, as Python names encodings.
-    ``limits``: upper bounds of the content of a file.
-    ``time_format``: ``auto``, ``unix``, ``unix-ms``, ``unix-us``, ``unix-ns``, ``iso``, ``yyyymmdd`` or a pattern of
-    ``strptime``.
+    ``time_format``: one of ``TIME_FORMATS`` or a pattern of ``strptime``.
     ``field_includes_unrated``: rated participants of all contests compete with unrated ones, too.
     Raises ValueError: a setting has an invalid value.
     """

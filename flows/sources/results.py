@@ -45,14 +45,10 @@ def contests_from_results(
 
     ``table``: one row a participation. The rows of a contest need neither be sorted nor adjacent. Its time, weight,
     ceiling and limits must be the same in all its rows; its name and address are those of its first row.
-    ``columns``: the columns to use, by key: ``contest``, ``player``, one of ``rank``, ``score``, or ``lo`` and ``hi``,
-    and any of ``time``, ``weight``, ``perf_ceiling``, ``name``, ``url``, ``rated``, ``rated_above``, ``rated_below``,
-    ``team`` and ``share``.
+    ``columns``: the columns to use, by key of :class:`.column_names.Columns`.
     ``order``: ``given``: contests by first appearance; ``number``: by contest id; ``time``: by time, then first
     appearance.
-    ``source``: origin of the table, for messages.
-    ``options``: format of times and treatment of players who are in a contest twice; None: numbers are seconds, and
-    such a player is an error.
+    ``options``: None: numbers are seconds, and a player who is in a contest twice is an error.
     ``notes``: receives lines about the reading of the table.
     ``faults``: faults of rows, numbered from 0, that the reader of the file found.
     ``on_count``: called with the number of contests, those with a fault included, before the first one.
@@ -117,10 +113,8 @@ class ResultRounds(NamedTuple):
     ``rows`` (int64[n]): the table's row behind each row of the rounds, from 0.
     ``first_row`` (int64[players]): a row of the table for each player.
     ``left_out``: the fault of each contest that was left out.
-    ``limits`` (float64[r, 2]): the range of ratings at entry that each contest rates, ``rated_above`` and
-    ``rated_below``.
-    ``n_absent``: rows without a place.
-    ``from_zero``: whether ranks were read as places from 0.
+    ``limits`` (float64[r, 2]): the range of ratings at entry that each contest rates.
+    ``n_absent``: rows without a place; ``from_zero``: whether ranks were read as places from 0.
     """
 
     rounds: Rounds
@@ -137,10 +131,8 @@ def rounds_from_results(
 ) -> ResultRounds:
     """All contests of a table of results as rounds, by first appearance; for ratings without a lake.
 
-    ``table``, ``columns``, ``source``: as for :func:`contests_from_results`.
-    ``options``: what happens to contests with a fault, and to players who are in a contest twice; None: both are
-    errors. In a table with teams such a player is always an error.
-    Raises SourceError: the first fault, unless contests with a fault are left out; or all contests have a fault.
+    Raises ``SourceError`` for the first fault, unless ``options`` leave such contests out or all have one. In a table
+    with teams a player who is in a contest twice is always an error.
     """
     results, players, player_of = _open(table, columns, source, "given", options, frame=True)
     rows, lo, hi, of_rows, ranks = _places(results, players, player_of)

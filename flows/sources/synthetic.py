@@ -53,17 +53,13 @@ def random_generator(seed: int) -> np.random.Generator:
 class Preset:
     """All parameters of a synthetic data set except its seed; ``dataclasses.replace`` makes another preset.
 
-    ``n_players``, ``n_rounds``.
     ``participants``: players in each round, drawn without replacement; None for all players.
     ``skill_mean``, ``skill_sd``: normal distribution of the skills before the first round, rating points.
     ``drift_sd``: standard deviation of the normal change of a skill between rounds, rating points.
-    ``drift``: all skills drift between rounds, or the skills of a round's participants just before it, also the first
-    round.
-    ``noise``: distribution of a performance around the skill.
-    ``noise_sd``: its standard deviation in rating points, for either distribution.
-    ``tie_points``: performances are rounded to multiples of this number of rating points, so that ties occur; None: not
-    rounded.
-    ``seconds_between``, ``start_time``: seconds between rounds; time of the first round, UTC since the epoch.
+    ``drift``: all skills drift between rounds, or those of a round's participants just before it, also the first.
+    ``noise``, ``noise_sd``: distribution of a performance around the skill; its standard deviation, rating points.
+    ``tie_points``: performances are rounded to multiples of this, so that ties occur; None: not rounded.
+    ``start_time``: time of the first round, UTC seconds since the epoch.
     """
 
     n_players: int
@@ -112,11 +108,8 @@ PRESETS = {
 def generate(preset: Preset, seed: int) -> Iterator[Contest]:
     """The contests of a synthetic data set, in order; one preset and seed always give the same contests.
 
-    This holds for one release of numpy: another release may change its generators.
-
-    ``preset``: one of ``PRESETS``, or your own.
-    ``seed``: any integer >= 0.
-    Raises ValueError: the seed is not an integer >= 0.
+    This holds for one release of numpy: another release may change its generators. ``ValueError`` unless the seed is an
+    integer >= 0.
     """
     rounds = performances(preset, seed)  # checks the seed now, not at the first contest
     return _contests(preset, rounds)

@@ -22,9 +22,8 @@ from .result_table import ResultTable, encode
 
 
 class Teams:
-    """The teams of all contests of a table.
+    """The teams of all contests of a table with the column ``team`` and possibly ``share``.
 
-    ``results``: has the columns ``team`` and possibly ``share``. Contests with a fault in them are rejected.
     ``unit`` (int64[n]): the first row of each row's team; the row itself without a team.
     ``share`` (float64[n]): the share of each row, > 0.
     """
@@ -42,8 +41,7 @@ class Teams:
     def places(self, rank: npt.NDArray[np.generic], dropped: Bools | None = None) -> tuple[Longs, Ints, Ints]:
         """The rows by contest, best first and team by team, and ``lo`` and ``hi`` of each.
 
-        ``rank``: of all rows, lower is better; the same for all members of a team.
-        ``dropped``: mask of the rows to leave out, of all members of a team.
+        All members of a team have one ``rank``, lower is better; if ``dropped``, all of them are.
         """
         self._reject_differing(rank, next(key for key in ("rank", "score") if key in self._results.columns))
         own = self.unit == np.arange(len(self.unit))

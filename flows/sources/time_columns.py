@@ -70,16 +70,12 @@ def check_time_format(form: str) -> None:
 
 
 def as_seconds(column: pa.ChunkedArray, name: str, source: str, form: str = "auto", *, frame: bool = False) -> Seconds:
-    """Times as UTC seconds.
+    """Times of the column ``name`` as UTC seconds; ``form`` is a time format, see :func:`check_time_format`.
 
-    Timestamps without a zone are UTC and, like dates, are rounded down to the second. A column of dates or timestamps
-    needs no format.
-
-    ``column``, ``name``, ``source``: the column, its name in the table, and the origin of the table.
-    ``form``: a time format, see :func:`check_time_format`.
-    ``frame``: the column is of a data frame: numbers are seconds, of any size in a column ``time_seconds``.
-    Raises SourceError: a column whose type is no time, text that is not UTF-8, times that fit two formats, which are
-    named, or numbers of a data frame in another form than seconds.
+    Timestamps without a zone are UTC and, like dates, are rounded down to the second; they need no format. Numbers of a
+    data ``frame`` are seconds, of any size in a column ``time_seconds``. Raises ``SourceError`` for a column whose type
+    is no time, text that is not UTF-8, times that fit two formats, which are named, or numbers of a data frame in
+    another form than seconds.
     """
     seconds = _read(column, name, source, form, frame)
     if frame and seconds.form not in ("unix", "iso"):
@@ -147,10 +143,7 @@ def _from_numbers(column: pa.ChunkedArray, name: str, source: str, form: str, fr
 
 
 def _guess(values: Longs, good: Bools, name: str, source: str, frame: bool) -> str:
-    """The time format of a column of whole numbers.
-
-    Raises SourceError: two formats are likely, or none is.
-    """
+    """The time format of a column of whole numbers; ``SourceError`` if two are likely, or none is."""
     known = pa.array(values[good]).unique().to_numpy()  # a contest's time is in all its rows
     if not len(known):
         return "unix"

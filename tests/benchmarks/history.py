@@ -17,6 +17,7 @@ from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.sources.column_names import Columns
 from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.options import ReadOptions
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
 
 PIECE_ROWS = 2_000  # as in the files of `ranklake ingest`
@@ -38,7 +39,7 @@ class History:
 def load(path: Path, limit: int | None = None, columns: tuple[str, ...] = ()) -> History:
     """The first ``limit`` contests of a file, all by default; uninformative ones are left out."""
     sizes, times, handles, lo, hi = [], [], [], [], []
-    read = read_contests(path, columns=Columns.parse(columns), on_error="skip")
+    read = read_contests(path, ReadOptions(columns=Columns.parse(columns), on_error="skip"))
     for contest in islice(read, limit):
         sizes.append(len(contest))
         times.append(contest.time_seconds)

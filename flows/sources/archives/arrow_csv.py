@@ -26,9 +26,8 @@ _CLOSING_SECONDS = 60.0
 class CsvBatches:
     """The batches of a CSV file; a context manager that ends Arrow's thread.
 
-    ``file`` is a stream of the decompressed bytes; ``encoding`` and ``errors`` are as for :func:`codecs.decode`;
-    ``read``, ``parse`` and ``convert`` are options of Arrow, with the default encoding. Errors of the stream, of the
-    encoding and of Arrow are raised also while batches are read.
+    ``file`` is a stream of the decompressed bytes. Errors of the stream, of the encoding and of Arrow are raised also
+    while batches are read.
     """
 
     def __init__(

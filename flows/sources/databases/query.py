@@ -83,12 +83,10 @@ def read_query(
     connection: Connection, query: str, options: ReadOptions, report: IngestReport,
     watermark: str | None = None, since: Watermark | None = None,
 ) -> QueryResult:  # fmt: skip
-    """The rows of a query, a single statement, read in batches.
+    """The rows of a query, a single statement. Of ``options``, those for files are ignored.
 
-    Of ``options``, those for files are ignored. With ``since``, only contests with a row whose ``watermark`` is at
-    least this value, or null, are read, each of them in full.
-
-    Raises ``DatabaseError`` if the query fails, ``SourceError`` for a missing column or beyond a limit, and
+    With ``since``, only contests with a row whose ``watermark`` is at least this value, or null, are read, each of them
+    in full. Raises ``DatabaseError`` if the query fails, ``SourceError`` for a missing column or beyond a limit, and
     ``ValueError`` for a watermark without an order by time.
     """
     query = query.strip().rstrip(";")

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
 from ranklake.storage.datasets.tables.contests import Contest
 
@@ -15,8 +14,7 @@ from ...common.text import count
 from ..absences import Absent
 from ..archives.archive import ARCHIVES, open_members
 from ..archives.members import Member
-from ..base import IngestReport, OnError, Order, SourceError, filter_contests
-from ..column_names import Columns
+from ..base import IngestReport, Order, SourceError, filter_contests
 from ..lake_tables import is_delta
 from ..options import ReadOptions
 from .inputs import STDIN, TABLES, Input, check_address, files_of, format_of, standard_input, tables_in
@@ -27,14 +25,7 @@ from .tables import read_tables
 
 
 def read_contests(
-    path: str | os.PathLike[str] | Sequence[str],
-    *,
-    order: Order | None = None,
-    columns: Columns | None = None,
-    on_error: OnError | None = None,
-    dedupe: bool | None = None,
-    report: IngestReport | None = None,
-    options: ReadOptions | None = None,
+    path: str | os.PathLike[str] | Sequence[str], options: ReadOptions | None = None, report: IngestReport | None = None
 ) -> Iterator[Contest]:
     """Checked contests from a folder, archive or table, in the order in which they are to be rated.
 
@@ -43,23 +34,13 @@ def read_contests(
     ``.gz``, ``.bz2``, ``.zst`` or ``.xz``) or ``.parquet``; the folder of a Delta table; a folder of nothing but tables
     or a pattern such as ``results/*.csv``, read in order of name as one table; or ``-``, a table from standard input. A
     ``.jsonl`` or ``.json`` file may hold contests of the reference format instead. Several tables are read in the given
-    order as one.
-    ``order``: ``number``: by file number, in tables by contest id. ``time``: by time, then number, in tables first
-    appearance. ``given``: in the order of the archive, a folder by name, a table by first appearance. By default
-    ``number``, for tables ``given``, for Delta tables ``time``.
-    ``columns``: names of the columns of a table; by default those of :class:`Columns`.
-    ``on_error``: ``stop`` at the first contest with a fault (the default), or ``skip`` it and list it in the report.
-    Damage to the file as a whole always stops.
-    ``dedupe``: drop contests that repeat an earlier one, see :func:`ranklake.flows.sources.base.filter_contests`.
-    ``report``: filled while contests are read.
-    ``options``: all settings in one value; the other arguments take precedence.
-    Raises ValueError: a setting is invalid or does not apply to this kind of path; an address in place of a path.
-    Raises SourceError: at once if the path cannot be read, else from the iterator; names the file, the contest, the
-    rows and the rule.
+    order as one. The ``report`` is filled while contests are read.
+
+    Raises ``ValueError`` for a setting that does not apply to this kind of path, or an address in place of a path.
+    Raises ``SourceError`` at once if the path cannot be read, else from the iterator; it names the file, the contest,
+    the rows and the rule.
     """
-    beside: dict[str, Any] = {"order": order, "columns": columns, "on_error": on_error, "dedupe": dedupe}
-    chosen = {name: value for name, value in beside.items() if value is not None}
-    options = dataclasses.replace(options or ReadOptions(), **chosen)
+    options = ReadOptions() if options is None else options
     report = IngestReport() if report is None else report
     paths = [os.fspath(path)] if isinstance(path, str | os.PathLike) else list(path)
     source = paths[0] if len(paths) == 1 else f"{paths[0]} and others"
@@ -153,9 +134,8 @@ def _from_members(
     standard = ReadOptions()
     for name in ("columns", "duplicates", "time_format"):
         if getattr(options, name) != getattr(standard, name):
-            raise ValueError(
-                f"the setting {name} applies to tables only; {source} holds contests of the reference format"
-            )
+            rule = f"the setting {name} applies to tables only"
+            raise ValueError(f"{rule}; {source} holds contests of the reference format")
     return _read_reference(opening, source, options, report)
 
 

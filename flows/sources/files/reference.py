@@ -74,9 +74,6 @@ def parse_reference(
     and ``rated_below`` (the range of ratings at entry that the contest rates) and ``field_includes_unrated``; other
     keys are ignored, the format may grow. A team is ``[name, lo, hi, [member, ...]]`` or ``[name, lo, hi, [member,
     ...], [share, ...]]``; places count teams.
-    ``contest_id``: id of the contest.
-    ``source``, ``member``: origin of the contest, for messages.
-    ``limits``: limits of the number of participants.
     Raises SourceError: not UTF-8, not JSON, a wrong type, invalid standings, or a limit is exceeded; names the rows.
     """
 

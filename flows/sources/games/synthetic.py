@@ -37,12 +37,10 @@ _LEAST = {"n_players": 2, "n_games": 1, "games_a_day": 1, "candidates": 1, "star
 class GamesPreset:
     """All parameters of synthetic games except their seed; ``dataclasses.replace`` makes another preset.
 
-    ``n_players``, ``n_games``, ``games_a_day``: the last day has the remaining games.
     ``activity_sd``: standard deviation of the logarithm of a player's activity; 0: all play equally often.
     ``candidates``: players drawn by activity, of whom the nearest in skill is the opponent.
-    ``skill_mean``, ``skill_sd``: normal distribution of the skills on the first day, rating points.
-    ``drift_sd``: standard deviation of the normal change of a skill from day to day, rating points.
-    ``advantage``: of White, rating points.
+    ``skill_mean``, ``skill_sd``: normal distribution of the skills on the first day; ``drift_sd`` of their change from
+    day to day. All these, and the ``advantage`` of White, are rating points.
     ``known_advantage``: whether the games have the advantage, for systems that use it.
     ``draws``: probability of a draw between equals, >= 0 and < 1.
     ``start_day``: the first day, counted from 1970-01-01.

@@ -26,15 +26,11 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response of a site.
+    """A response to a request of ``time_seconds``, UTC since the epoch.
 
-    ``url``: address of the request.
-    ``status``: HTTP status; 304 has no body, the stored response is still valid.
-    ``body``: body without its transfer encoding.
-    ``time_seconds``: time of the request, UTC since the epoch.
-    ``etag``, ``last_modified``: validators for the next request; empty if the site sent none, one of more than 512
-    characters or other than ASCII, or one that repeats the access token. Empty for a status other than 200 and 304: a
-    later 304 would confirm that status.
+    The ``status`` 304 has no ``body``: the stored response is still valid. ``etag``, ``last_modified``: validators for
+    the next request; empty if the site sent none, one of more than 512 characters or other than ASCII, or one that
+    repeats the access token. Empty for a status other than 200 and 304: a later 304 would confirm that status.
     """
 
     url: str
@@ -47,12 +43,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A response with its key and its data from the list.
-
-    ``key``: identity of the document.
-    ``response``: the response.
-    ``about``: data from the site's list at the time of the request, without which the document cannot be parsed.
-    """
+    """A response with its key and ``about``, data from the site's list without which it cannot be parsed."""
 
     key: Key
     response: Response

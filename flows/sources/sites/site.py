@@ -44,13 +44,12 @@ LATEST = 253_402_300_799  # the last second of the year 9999
 class DocumentRequest:
     """A document that a site has, and how to request it.
 
-    ``key``: identity of the document.
     ``path``: path below the base URL, or a full URL.
     ``end_seconds``: end of the events in the document, UTC seconds: for some time after that, the document may still
     change.
     ``about``: data from the site's list that the document itself does not contain; stored with it. If they change, the
     document is requested again.
-    ``accept`` (Collection[int]): HTTP statuses that count as a response.
+    ``accept``: HTTP statuses that count as a response.
     ``open_ended``: whether the events have not ended yet: the document is requested in every run.
     """
 
@@ -85,12 +84,9 @@ class Responses(Protocol):
 class Site(ABC):
     """A site with contests: a subclass lists its documents and parses each of them.
 
-    ``name``: name in commands.
-    ``base_url``: address of the site.
     ``interval_seconds``, ``pause_seconds``: minimum time between two requests, and after a 429.
     ``kinds``: kinds of documents that hold contests.
-    ``name_kinds``: kinds of documents that hold player names; if there are any, players are identified by ids in
-    contests.
+    ``name_kinds``: kinds of documents that hold player names; if there are any, contests have ids of players.
     ``version``: version of the parser, from 1; when it changes, all responses are parsed again.
     """
 
@@ -136,12 +132,7 @@ class Site(ABC):
 
 
 def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:
-    """The site with a name.
-
-    ``base_url``: address of the site, by default its own.
-    ``choices``: further settings of the site.
-    Raises ValueError: the name is unknown; lists the known ones.
-    """
+    """The site with a name, at another address if one is given; ``ValueError``, with the known names, for another."""
     if name not in SITES:
         raise ValueError(f"source must be one of {', '.join(SITES)}, got {name!r}")
     site: Site = getattr(import_module(f"ranklake.flows.sources.sites.{name.replace('-', '_')}"), SITES[name])(

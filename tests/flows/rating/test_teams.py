@@ -21,6 +21,7 @@ from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.options import ReadOptions
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.leases.acquire import hold_lease
@@ -97,7 +98,7 @@ def test_table__with_columns_of_teams_gives_the_same_ratings(lake: Lake, tmp_pat
     path = tmp_path / "results.csv"
     team_frame(history()).sample(frac=1.0, random_state=1).to_csv(path, index=False)
     columns = Columns.parse(["team=team", "share=share"])
-    ingest(lake, read_contests(path, columns=columns, order="number"), "table")
+    ingest(lake, read_contests(path, ReadOptions(columns=columns, order="number")), "table")
     for dataset in ("games", "table"):
         rate_run(lake, run=dataset, dataset=dataset, system="elo-mmx")
     one, other = (by_row(rated(lake, run).to_pandas(), "contest_id") for run in ("games", "table"))

@@ -215,4 +215,4 @@ def test_teams__with_unrated_participants_are_a_fault(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.write_text("contest,player,rank,crew,rated\n1,a,1,red,true\n1,b,1,red,false\n1,c,2,,true\n")
     with pytest.raises(SourceError, match="contest 1: a contest of teams has unrated participants"):
-        list(read_contests(path, options=ReadOptions.parse(["team=crew"])))
+        list(read_contests(path, ReadOptions.parse(["team=crew"])))

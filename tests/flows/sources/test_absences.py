@@ -65,7 +65,7 @@ def places(contest: Contest) -> dict[str, tuple[int, int]]:
 
 
 def read(path: Path, report: IngestReport | None = None, columns: Sequence[str] = (), **options: Any) -> list[Any]:
-    return [places(one) for one in read_contests(path, options=ReadOptions.parse(columns, **options), report=report)]
+    return [places(one) for one in read_contests(path, ReadOptions.parse(columns, **options), report)]
 
 
 @pytest.mark.parametrize("write", [as_csv, as_json, as_parquet])

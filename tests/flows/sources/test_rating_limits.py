@@ -26,7 +26,7 @@ REFERENCE = {"name": "x", "time_seconds": 5, "standings": [["a", 0, 0], ["b", 1,
 def from_table(tmp_path: Path, text: str, *columns: str) -> list[Contest]:
     path = tmp_path / "results.csv"
     path.write_text(text)
-    return list(read_contests(path, options=ReadOptions.parse(columns)))
+    return list(read_contests(path, ReadOptions.parse(columns)))
 
 
 def limits_of(one: Contest) -> tuple[float, float]:

@@ -80,17 +80,17 @@ def plain(contest: Contest) -> dict[str, Any]:
     }
 
 
-def refusal(path: Path, **options: Any) -> SourceError:
+def refusal(path: Path, **settings: Any) -> SourceError:
     with pytest.raises(SourceError) as caught:
-        list(read_contests(path, **options))
+        list(read_contests(path, ReadOptions(**settings)))
     message = str(caught.value)
     assert message.count("\n") == 0
     assert caught.value.source in message
     return caught.value
 
 
-def ids(path: Path, **options: Any) -> list[str]:
-    return [c.contest_id for c in read_contests(path, **options)]
+def ids(path: Path, report: IngestReport | None = None, **settings: Any) -> list[str]:
+    return [c.contest_id for c in read_contests(path, ReadOptions(**settings), report)]
 
 
 @pytest.mark.parametrize("write", CONTAINERS.values(), ids=CONTAINERS.keys())
@@ -374,12 +374,12 @@ def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
 def test_a_member_beyond_the_size_limit_is_refused(tmp_path: Path, write: Any) -> None:
     long = contest(name="x" * 300)
     path = write(tmp_path, [("0.json", contest()), ("1.json", long), ("2.json", contest())])
-    options = ReadOptions(limits=Limits(document=200))
-    error = refusal(path, options=options)
+    limits = Limits(document=200)
+    error = refusal(path, limits=limits)
     assert error.rule.startswith(f"{len(long)} bytes; a contest of more than 200 bytes is refused")
     assert (error.contest, PurePosixPath(error.member).name) == ("1", "1.json")
     assert "--limit document=" in error.rule
-    assert ids(path, options=options, on_error="skip") == ["0", "2"]
+    assert ids(path, limits=limits, on_error="skip") == ["0", "2"]
 
 
 @pytest.mark.parametrize("write", ARCHIVES.values(), ids=ARCHIVES.keys())
@@ -401,7 +401,7 @@ def test_a_flipped_bit_is_refused_or_harmless(tmp_path: Path, kind: str) -> None
     for at in range(0, len(whole), 3):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
         try:
-            read = [plain(c) for c in read_contests(path, order="given")]
+            read = [plain(c) for c in read_contests(path, ReadOptions(order="given"))]
         except SourceError:
             continue
         # The list of names in a zip has no checksum, so a contest may be renamed or missing. Its content has one.
@@ -443,7 +443,7 @@ def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     assert "\\udce9" in str(error)
 
 
-@pytest.mark.parametrize("options", [{"order": "random"}, {"on_error": "ignore"}])
-def test_an_unknown_option_is_wrong_use(tmp_path: Path, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("settings", [{"order": "random"}, {"on_error": "ignore"}])
+def test_an_unknown_option_is_wrong_use(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be one of"):
-        read_contests(tmp_path, **options)
+        ReadOptions(**settings)

@@ -31,7 +31,7 @@ def results(contest: str, *players: str, **more: Any) -> dict[str, Any]:
 
 def read(path: Path | str | list[str], *columns: str, **settings: Any) -> dict[str, list[str]]:
     """The players of each contest, best first, in rated order."""
-    found = read_contests(path, options=ReadOptions.parse(columns, **settings))
+    found = read_contests(path, ReadOptions.parse(columns, **settings))
     return {contest.contest_id: contest.handles.to_pylist() for contest in found}
 
 

@@ -45,7 +45,7 @@ def contest(**changes: Any) -> bytes:
 
 def refusal(path: Path, **options: Any) -> SourceError:
     with pytest.raises(SourceError) as caught:
-        list(read_contests(path, options=ReadOptions.parse(**options)))
+        list(read_contests(path, ReadOptions.parse(**options)))
     message = str(caught.value)
     assert "\n" not in message
     assert path.name in message
@@ -142,7 +142,7 @@ def test_every_compression_of_a_zip_is_read_and_its_damage_is_one_contest(tmp_pa
     path.write_bytes(data)
     assert refusal(path).contest == "1"
     report = IngestReport()
-    assert [c.contest_id for c in read_contests(path, on_error="skip", report=report)] == ["0", "2"]
+    assert [c.contest_id for c in read_contests(path, ReadOptions(on_error="skip"), report)] == ["0", "2"]
     assert [left_out.contest for left_out in report.left_out] == ["1"]
     assert "set.zip, contest 1 (1.json): damaged" in report.left_out[0].reason
 
@@ -156,7 +156,7 @@ def test_members_that_exceed_the_limit_together_are_refused(tmp_path: Path, name
     assert f"expands from {byte_count(path.stat().st_size)} to more than 19.5 KiB, the limit" in error.rule
     assert "--limit expanded=" in error.rule
     assert error.rule == refusal(path, limits=["expanded=20_000"], on_error="skip").rule
-    assert len(list(read_contests(path, options=ReadOptions.parse(limits=["expanded=1MB"])))) == 10
+    assert len(list(read_contests(path, ReadOptions.parse(limits=["expanded=1MB"])))) == 10
 
 
 @pytest.mark.slow
@@ -201,7 +201,7 @@ def test_more_files_than_are_allowed_are_refused(tmp_path: Path, name: str) -> N
     else:
         (write_zip if name.endswith("zip") else write_tar)(path, files)
     assert "more than 4 contest files, the limit" in refusal(path, limits=["members=4"]).rule
-    assert len(list(read_contests(path, options=ReadOptions.parse(limits=["members=5"])))) == 5
+    assert len(list(read_contests(path, ReadOptions.parse(limits=["members=5"])))) == 5
 
 
 def test_the_members_of_a_zip_are_counted_before_their_list_is_decoded(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_contents_beyond_the_memory_of_a_spool_are_on_the_disk(tmp_path: Path, m
     monkeypatch.setattr(members, "MEMORY_BYTES", 100)
     files = [(f"{i}.json", contest(name=f"Round {i}", time_seconds=-i)) for i in range(30)]
     path = write_tar(tmp_path / "set.tar.xz", files)
-    assert [c.name for c in read_contests(path, order="time")] == [f"Round {29 - i}" for i in range(30)]
+    assert [c.name for c in read_contests(path, ReadOptions(order="time"))] == [f"Round {29 - i}" for i in range(30)]
 
 
 def test_the_error_of_a_full_temporary_folder_has_a_remedy(tmp_path: Path, monkeypatch: Any) -> None:
@@ -291,7 +291,7 @@ def test_a_table_of_more_rows_than_allowed_is_refused(tmp_path: Path) -> None:
         assert "11 rows, at most 10 are read as one table, the limit" in rule
         assert "--limit rows=" in rule
         assert "--limit table=" in refusal(path, limits=["table=30"]).rule
-        assert len(*read_contests(path, options=ReadOptions.parse(limits=["rows=11"]))) == 11
+        assert len(*read_contests(path, ReadOptions.parse(limits=["rows=11"]))) == 11
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json"])
@@ -300,7 +300,7 @@ def test_rows_of_all_parts_of_a_json_table_are_counted_together(tmp_path: Path, 
     rows = [{"contest": "a", "player": f"p{i}", "rank": i} for i in range(1, 6)]
     path = tmp_path / name
     path.write_text(json.dumps(rows) if name == "t.json" else "\n".join(map(json.dumps, rows)))
-    assert len(*read_contests(path, options=ReadOptions.parse(limits=["rows=5"]))) == 5
+    assert len(*read_contests(path, ReadOptions.parse(limits=["rows=5"]))) == 5
     assert "4 rows, at most 3 are read" in refusal(path, limits=["rows=3"]).rule
 
 
@@ -399,7 +399,7 @@ def test_rows_of_several_files_are_counted_together(tmp_path: Path) -> None:
         (tmp_path / name).write_text(f"contest,player,rank\n{name},p,1\n{name},q,2\n")
     options = ReadOptions.parse(limits=["rows=3"])
     with pytest.raises(SourceError, match=r"^b\.csv: 4 rows, at most 3"):
-        list(read_contests(tmp_path, options=options))
+        list(read_contests(tmp_path, options))
 
 
 @pytest.mark.slow
@@ -483,7 +483,7 @@ def test_an_invalid_record_of_json_lines_is_an_error_or_left_out_alone(
     assert str(error).startswith("t.jsonl, line 2: ")
     report = IngestReport()
     options = ReadOptions.parse(limits=limits, on_error="skip")
-    assert [c.contest_id for c in read_contests(path, options=options, report=report)] == ["a", "b"]
+    assert [c.contest_id for c in read_contests(path, options, report)] == ["a", "b"]
     assert [left_out.reason for left_out in report.left_out] == [str(error)]
 
 
@@ -495,7 +495,7 @@ def test_an_invalid_line_among_contests_is_an_error_or_left_out_alone(tmp_path: 
     assert str(refusal(path, limits=limits)).startswith("c.jsonl, line 2: ")
     report = IngestReport()
     options = ReadOptions.parse(limits=limits, on_error="skip")
-    assert [c.contest_id for c in read_contests(path, options=options, report=report)] == ["a", "b"]
+    assert [c.contest_id for c in read_contests(path, options, report)] == ["a", "b"]
     assert len(report.left_out) == 1
     assert "line 2" in report.left_out[0].reason
 
@@ -505,7 +505,7 @@ def test_an_invalid_value_leaves_its_contest_out(tmp_path: Path) -> None:
     path.write_bytes(lines(row("a", "x"), b'{"contest":"a","player":[1],"rank":2}', row("b", "z")))
     assert "column 'player' must be text or a number, got [1]" in refusal(path).rule
     report = IngestReport()
-    assert [c.contest_id for c in read_contests(path, on_error="skip", report=report)] == ["b"]
+    assert [c.contest_id for c in read_contests(path, ReadOptions(on_error="skip"), report)] == ["b"]
     assert [left_out.contest for left_out in report.left_out] == ["a"]
     assert "row 2 (line 2)" in report.left_out[0].reason
 
@@ -523,7 +523,7 @@ def test_a_contest_nested_a_million_deep_is_a_fault_of_that_contest(tmp_path: Pa
     deep = contest()[:-1] + b',"more":' + b"[" * 10**6 + b"]" * 10**6 + b"}"
     path = write_zip(tmp_path / "set.zip", [("0.json", contest()), ("1.json", deep)])
     assert "nested too deeply" in refusal(path).rule
-    assert [c.contest_id for c in read_contests(path, on_error="skip")] == ["0"]
+    assert [c.contest_id for c in read_contests(path, ReadOptions(on_error="skip"))] == ["0"]
 
 
 @pytest.mark.parametrize("rows", [True, False])
@@ -560,12 +560,12 @@ def test_a_contest_of_more_participants_than_allowed_is_refused_before_it_is_dec
     assert str(error) == (
         "set.zip, contest 1 (1.json): 11 participants, at most 10 are allowed; --limit participants=... allows more"
     )
-    assert len(list(read_contests(path, options=ReadOptions.parse(limits=["participants=11"])))) == 2
+    assert len(list(read_contests(path, ReadOptions.parse(limits=["participants=11"])))) == 2
     rows = "".join(f"a,p{i},{i}\n" for i in range(1, 12))
     (tmp_path / "t.csv").write_text(f"contest,player,rank\n{rows}b,p,1\n")
     assert "11 participants, at most 10" in refusal(tmp_path / "t.csv", limits=["participants=10"]).rule
     options = ReadOptions.parse(limits=["participants=10"], on_error="skip")
-    assert [c.contest_id for c in read_contests(tmp_path / "t.csv", options=options)] == ["b"]
+    assert [c.contest_id for c in read_contests(tmp_path / "t.csv", options)] == ["b"]
 
 
 LONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -584,7 +584,7 @@ def test_a_text_that_is_too_long_is_a_fault_of_its_contest(tmp_path: Path, chang
     assert rule in error.rule
     assert error.contest == "1"
     assert list(error.rows) == ([1] if "standings" in changes else [])
-    assert [c.contest_id for c in read_contests(path, on_error="skip")] == ["0"]
+    assert [c.contest_id for c in read_contests(path, ReadOptions(on_error="skip"))] == ["0"]
 
 
 def test_texts_of_a_table_that_are_too_long_are_faults_with_their_rows(tmp_path: Path) -> None:
@@ -593,7 +593,7 @@ def test_texts_of_a_table_that_are_too_long_are_faults_with_their_rows(tmp_path:
     error = refusal(tmp_path / "t.csv")
     assert (error.contest, list(error.rows), list(error.lines)) == ("a", [2], [3])
     report = IngestReport()
-    assert [c.contest_id for c in read_contests(tmp_path / "t.csv", on_error="skip", report=report)] == ["b"]
+    assert [c.contest_id for c in read_contests(tmp_path / "t.csv", ReadOptions(on_error="skip"), report)] == ["b"]
     assert "the id of a contest has 1,025 characters" in report.left_out[1].reason
 
 
@@ -671,7 +671,7 @@ def test_a_named_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
 def test_standard_input_is_bounded(monkeypatch: Any) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"contest,player,rank\na,x,1\n" * 100)))
     with pytest.raises(SourceError, match=r"^standard input: more than 1,000 bytes, the limit.*--limit expanded="):
-        list(read_contests("-", options=ReadOptions.parse(limits=["expanded=1000"])))
+        list(read_contests("-", ReadOptions.parse(limits=["expanded=1000"])))
 
 
 @pytest.mark.slow

@@ -81,7 +81,7 @@ def expected_of(rows: list[Row]) -> Read:
 def read(path: Path | str, **settings: Any) -> tuple[Read, IngestReport]:
     report = IngestReport()
     found = {}
-    for c in read_contests(path, options=ReadOptions(**settings), report=report):
+    for c in read_contests(path, ReadOptions(**settings), report):
         places = zip(c.handles.to_pylist(), c.lo.tolist(), c.hi.tolist(), strict=True)
         found[c.contest_id] = (c.time_seconds, list(places))
     return found, report

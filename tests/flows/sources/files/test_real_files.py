@@ -10,6 +10,7 @@ from helpers.data import sample, shared
 from ranklake.flows.sources.base import Duplicate, IngestReport
 from ranklake.flows.sources.column_names import Columns
 from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.options import ReadOptions
 
 
 @pytest.mark.slow
@@ -25,7 +26,7 @@ def test_codeforces_has_its_known_size_and_three_rounds_recorded_twice() -> None
 @pytest.mark.slow
 def test_codeforces_without_duplicates_lacks_exactly_three() -> None:
     report = IngestReport()
-    for _ in read_contests(shared("elo-datasets/codeforces.tar.xz"), dedupe=True, report=report):
+    for _ in read_contests(shared("elo-datasets/codeforces.tar.xz"), ReadOptions(dedupe=True), report):
         pass
     assert report.duplicates == [Duplicate("1161", "1160"), Duplicate("1175", "1171"), Duplicate("1176", "1172")]
     assert report.contests == 1191
@@ -34,7 +35,7 @@ def test_codeforces_without_duplicates_lacks_exactly_three() -> None:
 @pytest.mark.slow
 def test_ctf_has_distinct_unusual_names() -> None:
     report, names = IngestReport(), set()
-    for contest in read_contests(shared("elo-datasets/ctf.tar.xz"), dedupe=True, report=report):
+    for contest in read_contests(shared("elo-datasets/ctf.tar.xz"), ReadOptions(dedupe=True), report):
         names.update(contest.handles.to_pylist())
     assert (report.contests, report.participations, len(names)) == (990, 347_299, 138_260)
     assert {"\u00a0", "Unknown", "unknown\t"} <= names
@@ -54,7 +55,7 @@ def test_reddit_has_one_empty_contest() -> None:
 def test_tennis_has_three_matches_of_a_player_against_himself() -> None:
     columns = Columns.parse(["contest=contest_id", "player=player_id", "time=time"])
     report = IngestReport()
-    first, *_ = read_contests(shared("tennis_atp.parquet"), columns=columns, on_error="skip", report=report)
+    first, *_ = read_contests(shared("tennis_atp.parquet"), ReadOptions(columns=columns, on_error="skip"), report)
     assert (first.contest_id, first.name, first.time_seconds) == ("1968-T101-101", "Bombay QF", -63_504_000)
     assert first.handles.to_pylist() == ["100092", "100113"]
     assert (report.contests, report.participations) == (194_993, 389_986)
@@ -63,7 +64,7 @@ def test_tennis_has_three_matches_of_a_player_against_himself() -> None:
 
 def test_formula_one_has_forty_races_that_list_a_driver_twice() -> None:
     columns, report = Columns.parse(["contest=contest_id", "time=time"]), IngestReport()
-    read = list(read_contests(shared("f1_races.parquet"), columns=columns, on_error="skip", report=report))
+    read = list(read_contests(shared("f1_races.parquet"), ReadOptions(columns=columns, on_error="skip"), report))
     assert len(read) == 1120
     assert len(report.left_out) == 40
     assert all("is listed twice" in reason for _, reason in report.left_out)
@@ -72,7 +73,7 @@ def test_formula_one_has_forty_races_that_list_a_driver_twice() -> None:
 def test_formula_one__shared_cars_are_left_out_and_named() -> None:
     columns, report = Columns.parse(["contest=contest_id", "time=time"]), IngestReport()
     path = sample("formula-one-1950-1957.parquet")
-    races = list(read_contests(path, columns=columns, on_error="skip", report=report))
+    races = list(read_contests(path, ReadOptions(columns=columns, on_error="skip"), report))
     assert (len(races), len(report.left_out)) == (30, 34)
     assert all("is listed twice" in reason for _, reason in report.left_out)
     assert (races[0].name, races[0].time_seconds) == ("1950 RAC British Grand Prix", -619_747_200)  # 13 May 1950

@@ -108,7 +108,7 @@ TABLE = """contest,team,player,rank,share
 
 def read(path: Path, text: str, *columns: str, **options: Any) -> list[Contest]:
     path.write_text(text)
-    return list(read_contests(path, options=ReadOptions.parse(columns, **options)))
+    return list(read_contests(path, ReadOptions.parse(columns, **options)))
 
 
 def test_table__with_a_named_column_has_teams(tmp_path: Path) -> None:

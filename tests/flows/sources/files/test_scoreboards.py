@@ -40,7 +40,7 @@ def write(path: Path, document: Any) -> Path:
 
 
 def read(path: Path, *columns: str, **settings: Any) -> list[tuple[Any, ...]]:
-    contests = read_contests(path, options=ReadOptions.parse(columns, **settings))
+    contests = read_contests(path, ReadOptions.parse(columns, **settings))
     return [
         (c.contest_id, c.time_seconds, c.handles.to_pylist(), (c.lo + 1).tolist()) for c in contests
     ]  # fmt: skip

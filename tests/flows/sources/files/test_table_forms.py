@@ -39,7 +39,7 @@ def write(path: Path, *lines: str, name: str = "results.csv", encoding: str = "u
 def read(path: Path | str, *columns: str, **settings: Any) -> tuple[list[Contest], list[str]]:
     """The contests and the notes of the report."""
     report = IngestReport()
-    return list(read_contests(path, options=ReadOptions.parse(columns, **settings), report=report)), report.notes
+    return list(read_contests(path, ReadOptions.parse(columns, **settings), report)), report.notes
 
 
 def refusal(path: Path | str, *columns: str, **settings: Any) -> str:
@@ -284,7 +284,7 @@ FORMS: dict[str, bytes] = {
 def test_every_fault_of_many_has_its_line(tmp_path: Path) -> None:
     path = write(tmp_path, "contest,player,rank", *(f"{i},a,{'' if i % 3 else 1}" for i in range(40)))
     report = IngestReport()
-    list(read_contests(path, on_error="skip", report=report))
+    list(read_contests(path, ReadOptions(on_error="skip"), report))
     assert [f"contest {i}, row {i + 1} (line {i + 2}):" in report.left_out[n].reason
             for n, i in enumerate(i for i in range(40) if i % 3)] == [True] * 26  # fmt: skip
 
@@ -532,11 +532,11 @@ def test_rows__have_their_lines_below_a_line_with_the_delimiter(tmp_path: Path, 
     path.write_text(f"{above}contest,player,rank\n1,ada,1\n1,ben\n1,cyd,x\n")
     line = 3 + bool(above)
     with pytest.raises(SourceError) as raised:
-        list(read_contests([str(path)], report=IngestReport(), options=ReadOptions()))
+        list(read_contests([str(path)], ReadOptions(), IngestReport()))
     assert str(raised.value).startswith(f"s.csv, row 2 (line {line}): cannot be read: the header has 3 columns")
     report = IngestReport()
     with pytest.raises(SourceError, match=r"none can be read|no contest|every contest|all"):
-        list(read_contests([str(path)], report=report, options=ReadOptions(on_error="skip")))
+        list(read_contests([str(path)], ReadOptions(on_error="skip"), report))
     assert [reason[: reason.index(":")] for _, reason in report.left_out] == [
         f"s.csv, row 2 (line {line})",
         f"s.csv, contest 1, row 3 (line {line + 1})",

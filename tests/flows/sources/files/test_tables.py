@@ -50,9 +50,9 @@ def rows(contest: Contest) -> list[tuple[str, int, int]]:
     return list(zip(contest.handles.to_pylist(), contest.lo.tolist(), contest.hi.tolist(), strict=True))
 
 
-def refusal(path: Path, **options: Any) -> SourceError:
+def refusal(path: Path, **settings: Any) -> SourceError:
     with pytest.raises(SourceError) as caught:
-        list(read_contests(path, **options))
+        list(read_contests(path, ReadOptions(**settings)))
     assert str(caught.value).startswith(path.name)
     assert "\n" not in str(caught.value)
     return caught.value
@@ -85,7 +85,7 @@ def test_lo_and_hi_are_sorted_and_preferred_to_an_unnamed_rank(tmp_path: Path, w
     path = write(tmp_path, table)
     (places,) = read_contests(path)
     assert rows(places) == [("y", 0, 0), ("x", 1, 2), ("z", 1, 2)]
-    (ranks,) = read_contests(path, columns=Columns.parse(["rank=rank"]))
+    (ranks,) = read_contests(path, ReadOptions(columns=Columns.parse(["rank=rank"])))
     assert rows(ranks) == [("x", 0, 0), ("y", 1, 1), ("z", 2, 2)]
 
 
@@ -93,7 +93,7 @@ def test_lo_and_hi_are_sorted_and_preferred_to_an_unnamed_rank(tmp_path: Path, w
 @pytest.mark.parametrize("order", ["given", "number", "time"])
 def test_the_order_of_contests_can_be_chosen(tmp_path: Path, write: Any, order: Any) -> None:
     table = {"contest": [10, 9, 11], "player": [1, 1, 1], "rank": [1, 1, 1], "time_seconds": [3, 4, 3]}
-    read = [(c.contest_id, c.time_seconds) for c in read_contests(write(tmp_path, table), order=order)]
+    read = [(c.contest_id, c.time_seconds) for c in read_contests(write(tmp_path, table), ReadOptions(order=order))]
     expected = {"given": "10 9 11", "number": "9 10 11", "time": "10 11 9"}[order]
     assert " ".join(i for i, _ in read) == expected
     assert all(time == (4 if i == "9" else 3) for i, time in read)
@@ -113,7 +113,7 @@ def test_any_valid_results_are_read_back_from_csv_and_parquet(
     for c, p, r in entries:
         expected.setdefault(c, []).append((p, r))
     for write in WRITERS.values():
-        read = list(read_contests(write(tmp_path_factory.mktemp("any"), table), options=ReadOptions(absent="none")))
+        read = list(read_contests(write(tmp_path_factory.mktemp("any"), table), ReadOptions(absent="none")))
         assert [c.contest_id for c in read] == list(expected)
         for contest in read:
             field = expected[contest.contest_id]
@@ -285,7 +285,7 @@ def test_a_fault_names_file_contest_and_rows_and_can_be_skipped(
     assert words in error.rule
     assert (error.source, error.contest, list(error.rows)) == (path.name, "b", at)
     report = IngestReport()
-    assert [c.contest_id for c in read_contests(path, on_error="skip", report=report)] == ["a", "c"]
+    assert [c.contest_id for c in read_contests(path, ReadOptions(on_error="skip"), report)] == ["a", "c"]
     assert [contest for contest, _ in report.left_out] == ["b"]
     assert report.lines()[0] == "read 2 contests, 2 participations; left out 1 contest, 3 participations"
 
@@ -305,7 +305,7 @@ def test_a_column_of_blank_times_is_an_error(tmp_path: Path, blank: str | None) 
 def test_one_invalid_time_is_a_fault_of_its_contest_only(tmp_path: Path) -> None:
     path = text(tmp_path, "contest,player,rank,time", "a,x,1,2021-07-25T12:00:00Z", "b,x,1,noon", "c,x,1,1970-01-01")
     report = IngestReport()
-    assert [c.time_seconds for c in read_contests(path, on_error="skip", report=report)] == [NOON, 0]
+    assert [c.time_seconds for c in read_contests(path, ReadOptions(on_error="skip"), report)] == [NOON, 0]
     assert report.left_out[0].reason.endswith("or a timestamp, got time = 'noon'")
 
 
@@ -334,9 +334,9 @@ def test_every_contest_with_a_fault_is_listed_with_its_rows(tmp_path: Path) -> N
         "hi": [0, 1, 5, 1, 1],
     }
     report = IngestReport()
-    assert [c.contest_id for c in read_contests(write_parquet(tmp_path, table), on_error="skip", report=report)] == [
-        "a"
-    ]
+    assert [
+        c.contest_id for c in read_contests(write_parquet(tmp_path, table), ReadOptions(on_error="skip"), report)
+    ] == ["a"]
     assert [reason.partition(":")[0] for _, reason in report.left_out] == [
         "results.parquet, contest b, row 2",
         "results.parquet, contest c, row 3",
@@ -347,7 +347,7 @@ def test_every_contest_with_a_fault_is_listed_with_its_rows(tmp_path: Path) -> N
 def test_a_contest_id_that_is_no_number_has_no_place_in_the_order_by_number(tmp_path: Path) -> None:
     path = write_parquet(tmp_path, {"contest": ["2", "x", "1"], "player": ["p"] * 3, "rank": [1] * 3})
     assert refusal(path, order="number").contest == "x"
-    assert [c.contest_id for c in read_contests(path, order="number", on_error="skip")] == ["1", "2"]
+    assert [c.contest_id for c in read_contests(path, ReadOptions(order="number", on_error="skip"))] == ["1", "2"]
 
 
 # --- faults of the whole table ------------------------------------------------------------------------------------
@@ -360,13 +360,13 @@ def test_the_error_of_a_missing_column_lists_the_existing_ones(tmp_path: Path, w
     assert "no column 'who' (player) among" in refusal(path, columns=Columns(player="who", rank="place")).rule
     assert "no column weight among" in refusal(path, columns=Columns.parse(["rank=place", "weight=weight"])).rule
     assert "no column rank (or lo and hi, or score) among" in refusal(path, columns=Columns(hi="")).rule
-    assert len(list(read_contests(path, columns=Columns.parse(["rank=place"])))) == 1
+    assert len(list(read_contests(path, ReadOptions(columns=Columns.parse(["rank=place"]))))) == 1
 
 
 def test_an_optional_column_can_be_left_unused(tmp_path: Path) -> None:
     path = text(tmp_path, "contest,player,rank,weight", "a,x,1,80.5", "a,y,2,75")
     assert "differs" in refusal(path).rule
-    (read,) = read_contests(path, columns=Columns.parse(["weight="]))
+    (read,) = read_contests(path, ReadOptions(columns=Columns.parse(["weight="])))
     assert read.weight == 1.0
 
 
@@ -414,7 +414,7 @@ def test_a_row_that_cannot_be_read_stops_or_is_left_out(
     assert rule in error.rule
     assert (list(error.rows), list(error.lines)) == ([2], [3])
     report = IngestReport()
-    assert [(c.contest_id, len(c)) for c in read_contests(path, on_error="skip", report=report)] == [("a", 2)]
+    assert [(c.contest_id, len(c)) for c in read_contests(path, ReadOptions(on_error="skip"), report)] == [("a", 2)]
     by_contest = dict(report.left_out)
     assert by_contest.keys() == {contest, "c"}
     assert left_out in by_contest[contest]
@@ -450,7 +450,7 @@ def test_a_value_of_a_parquet_file_that_cannot_be_read_is_left_out_alone(
     assert rule in error.rule
     assert list(error.rows) == [2]
     report = IngestReport()
-    assert [c.contest_id for c in read_contests(path, on_error="skip", report=report)] == ["a", "c"]
+    assert [c.contest_id for c in read_contests(path, ReadOptions(on_error="skip"), report)] == ["a", "c"]
     ((left_out, reason),) = report.left_out
     assert left_out == contest
     assert reason.startswith("results.parquet, ")
