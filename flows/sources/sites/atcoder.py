@@ -7,6 +7,7 @@ with ``ahc``, have separate ratings at the site and are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from urllib.parse import quote
 
 import msgspec
@@ -15,7 +16,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 
 from ..base import SourceError
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Site, first
 
 HOME = "https://atcoder.jp/"
 LIST_HOST = "https://kenkoooo.com/"
@@ -52,7 +53,7 @@ class AtCoder(Site):
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Contests that have ended and were announced as rated."""
         host = LIST_HOST if self.base_url == HOME else ""  # a mirror also has the list
-        listed: list[_Listed] = fetcher.fetch_list(Key("list", "contests"), host + LIST_PATH, self._read_list)
+        listed = fetcher.fetch_list(Key("list", "contests"), host + LIST_PATH, partial(self.decode, _LIST))
         for contest in sorted(listed, key=lambda contest: (contest.start_epoch_second, contest.id)):
             end = contest.start_epoch_second + contest.duration_second
             marathon = contest.id.startswith("ahc")
@@ -64,17 +65,12 @@ class AtCoder(Site):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest of the rated participants; none if there are none yet."""
-        contest_id, about, fault = document.key.name, document.about, self.fault(document)
-        rows = decode(_RESULTS, document, self.name)
-        if any(row.place < 1 for row in rows):
-            at = next(at for at, row in enumerate(rows) if row.place < 1)
-            return [fault(f"Place = {rows[at].place}; places count from 1", at)]
+        rows = self.decode(_RESULTS, document)
+        if (at := first(rows, lambda row: row.place < 1)) is not None:
+            return [self.fault(document)(f"Place = {rows[at].place}; places count from 1", at)]
         rated = [row for row in rows if row.rated]
         if not rated:
             return []
-        url = f"{HOME}contests/{quote(contest_id, safe='')}/standings"
+        url = f"{HOME}contests/{quote(document.key.name, safe='')}/standings"
         handles, places = [row.user for row in rated], [row.place for row in rated]
-        return [contest_of(fault, contest_id, about["name"], url, about["time_seconds"], handles, places)]
-
-    def _read_list(self, document: Document) -> list[_Listed]:
-        return decode(_LIST, document, self.name)
+        return [self.contest(document, document.about["name"], url, document.about["time_seconds"], handles, places)]

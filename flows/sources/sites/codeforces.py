@@ -16,7 +16,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 from ...common.text import quoted
 from ..base import SourceError
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Site, first
 
 # Rounds of teams: their rating changes do not name the teams, see codeforces_teams.
 TEAM_ROUNDS = frozenset(
@@ -79,7 +79,7 @@ class Codeforces(Site):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest, or none if it was not rated."""
-        response = decode(_CHANGES, document, self.name)
+        response = self.decode(_CHANGES, document)
         if isinstance(response, Failed):
             if document.response.status != 400 or "limit" in response.comment.lower():
                 raise self._failure(response, document)
@@ -98,7 +98,7 @@ class Codeforces(Site):
                 yield contest.id, end
 
     def _read_list(self, document: Document) -> list[_Listed]:
-        response = decode(_LIST, document, self.name)
+        response = self.decode(_LIST, document)
         if isinstance(response, Failed):
             raise self._failure(response, document)
         return response.result
@@ -107,14 +107,11 @@ class Codeforces(Site):
         return SourceError(f"FAILED: {quoted(response.comment)}", self.name, "", document.response.url)
 
     def _contest(self, rows: list[_Change], document: Document) -> Contest | SourceError:
-        contest_id, fault = document.key.name, self.fault(document)
-        n, number, time = len(rows), int(contest_id), rows[0].time
+        n, number, time, fault = len(rows), int(document.key.name), rows[0].time, self.fault(document)
         ranks = [row.rank for row in rows]
-        if {row.contest for row in rows} != {number}:
-            at = next(i for i, row in enumerate(rows) if row.contest != number)
+        if (at := first(rows, lambda row: row.contest != number)) is not None:
             return fault(f"contestId = {rows[at].contest} in the response for {number}", at)
-        if number not in ODD_TIMES and {row.time for row in rows} != {time}:
-            at = next(i for i, row in enumerate(rows) if row.time != time)
+        if number not in ODD_TIMES and (at := first(rows, lambda row: row.time != time)) is not None:
             return fault(f"ratingUpdateTimeSeconds = {rows[at].time}, but {time} in the first row", at)
         # A group of equals has the rank of its first position; anything else is broken data.
         if max(ranks) > n or min(ranks) < 1:
@@ -131,7 +128,7 @@ class Codeforces(Site):
         if number in DOUBLES:
             handles = _with_clones(handles)
         url = f"{HOME}contest/{number}/standings"
-        return contest_of(fault, contest_id, rows[0].title, url, time, handles, given)
+        return self.contest(document, rows[0].title, url, time, handles, given)
 
 
 def _with_clones(handles: list[str]) -> list[str]:

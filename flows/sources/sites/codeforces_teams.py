@@ -15,7 +15,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 from ..base import SourceError
 from .codeforces import HOME, TEAM_ROUNDS, Codeforces, Failed
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, contest_of, decode
+from .site import DocumentRequest, ListFetcher, first
 
 STANDINGS = "standings"
 
@@ -71,7 +71,7 @@ class CodeforcesTeams(Codeforces):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest, or none without participants."""
-        response = decode(_STANDINGS, document, self.name)
+        response = self.decode(_STANDINGS, document)
         if isinstance(response, Failed):
             raise self._failure(response, document)
         rows = [row for row in response.result.rows if row.party.type == "CONTESTANT" and not row.party.ghost]
@@ -81,16 +81,14 @@ class CodeforcesTeams(Codeforces):
         contest_id, fault = document.key.name, self.fault(document)
         if str(facts.id) != contest_id:
             return fault(f"the response for {contest_id} is of contest {facts.id}")
-        empty = next((at for at, row in enumerate(rows) if not row.party.members), None)
-        if empty is not None:
-            return fault("a party has no members", empty)
-        low = next((at for at, row in enumerate(rows) if row.rank < 1), None)
-        if low is not None:
-            return fault(f"rank = {rows[low].rank}; ranks count from 1", low)
+        if (at := first(rows, lambda row: not row.party.members)) is not None:
+            return fault("a party has no members", at)
+        if (at := first(rows, lambda row: row.rank < 1)) is not None:
+            return fault(f"rank = {rows[at].rank}; ranks count from 1", at)
         handles = [member.handle for row in rows for member in row.party.members]
         rosters = [(name, len(row.party.members)) for name, row in zip(_team_names(rows), rows, strict=True)]
         url, end, ranks = f"{HOME}contest/{contest_id}/standings", facts.start + facts.duration, [r.rank for r in rows]
-        return contest_of(fault, contest_id, facts.name, url, end, handles, ranks, rosters)
+        return self.contest(document, facts.name, url, end, handles, ranks, rosters=rosters)
 
 
 def _team_names(rows: list[_Row]) -> list[str | None]:

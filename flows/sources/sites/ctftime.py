@@ -17,7 +17,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 from ..base import SourceError
 from ..limits import MAX_HANDLE
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Responses, Site, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Responses, Site, first
 
 HOME = "https://ctftime.org/"
 FIRST_YEAR = 2011
@@ -89,24 +89,21 @@ class CTFtime(Site):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """The events of a year that have results; players are team ids."""
-        if document.key.kind == "teams":
-            self._page(document)
-            return []
-        if document.key.kind == "team":
+        if document.key.kind in self.name_kinds:
             self.names(document)
             return []
-        year = decode(_YEAR, document, self.name)
+        year = self.decode(_YEAR, document)
         return [self._event(event, results, document) for event, results in year.items() if results.scores]
 
     def names(self, document: Document) -> Mapping[str, str]:
         """Names of teams by id."""
         if document.response.status == 404:
             return {}
-        teams = self._page(document) if document.key.kind == "teams" else [decode(_TEAM, document, self.name)]
+        teams = self._page(document) if document.key.kind == "teams" else [self.decode(_TEAM, document)]
         return {str(team.id): team.name for team in teams}
 
     def _page(self, document: Document) -> list[_Team]:
-        return decode(_PAGE, document, self.name).result
+        return self.decode(_PAGE, document).result
 
     def _nameless(self, responses: Responses) -> list[int]:
         """Ids of teams in the results without a name and without a 404."""
@@ -115,15 +112,14 @@ class CTFtime(Site):
             known.update(team.id for team in self._page(responses.read(key)))
         played: set[int] = set()
         for key in responses.keys("results"):
-            for event in decode(_YEAR, responses.read(key), self.name).values():
+            for event in self.decode(_YEAR, responses.read(key)).values():
                 played.update(score.team_id for score in event.scores)
         return sorted(played - known)
 
     def _event(self, event: str, results: _Event, document: Document) -> Contest | SourceError:
-        fault = self.fault(document, event)
-        if any(score.place < 1 for score in results.scores):
-            at = next(row for row, score in enumerate(results.scores) if score.place < 1)
-            return fault(f"place = {results.scores[at].place}; places count from 1", at)
+        if (at := first(results.scores, lambda score: score.place < 1)) is not None:
+            return self.fault(document, event)(f"place = {results.scores[at].place}; places count from 1", at)
         teams = [str(score.team_id) for score in results.scores]
         places = [score.place for score in results.scores]
-        return contest_of(fault, event, results.title, f"{HOME}event/{event}", int(results.time), teams, places)
+        url, time = f"{HOME}event/{event}", int(results.time)
+        return self.contest(document, results.title, url, time, teams, places, event)

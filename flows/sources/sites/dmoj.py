@@ -20,7 +20,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 from ...common.text import quoted
 from ..base import SourceError
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Site
 
 HOME = "https://dmoj.ca/"
 MAX_PAGES = 1000  # of the list; a page has a hundred contests, and the site some thousand in all
@@ -88,7 +88,7 @@ class DMOJ(Site):
         listed: dict[str, int] = {}
         for page in count(1):
             path = f"api/v2/contests?is_rated=True&page={page}"
-            found: _Page = fetcher.fetch_list(Key("list", f"page-{page}"), path, self._read_page)
+            found = fetcher.fetch_list(Key("list", f"page-{page}"), path, self._read_page)
             before, address = len(listed), f"{self.base_url.rstrip('/')}/{path}"
             listed.update((contest.key, int(contest.end_time.timestamp())) for contest in found.objects)
             more = found.has_more if found.has_more is not None else page < (found.total_pages or 0)
@@ -109,16 +109,16 @@ class DMOJ(Site):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest; none if it has no rated participants yet, or if it is private."""
-        response = decode(_ONE, document, self.name)
+        response = self.decode(_ONE, document)
         url = document.response.url
         if response.data is None:
             if document.response.status == 200 or response.error is None:
                 reason = quoted(response.error.message) if response.error else "neither data nor error"
                 raise SourceError(f"HTTP {document.response.status}: {reason}", self.name, "", url)
             return []
-        found, fault = response.data.object, self.fault(document)
-        if found.key != document.key.name:
-            return [fault(f"key = {quoted(found.key)} in the response for {quoted(document.key.name)}")]
+        found, asked = response.data.object, document.key.name
+        if found.key != asked:
+            return [self.fault(document)(f"key = {quoted(found.key)} in the response for {quoted(asked)}")]
         if all(row.new_rating is None for row in found.rankings):
             return []
         shown = [row for row in found.rankings if row.new_rating is not None or not row.is_disqualified]
@@ -128,10 +128,10 @@ class DMOJ(Site):
         page = f"{HOME}contest/{quote(found.key, safe='')}"
         end = int(found.end_time.timestamp())
         places = [ranks[merit] for merit in merits]
-        return [contest_of(fault, found.key, found.name, page, end, handles, places, rated=rated)]
+        return [self.contest(document, found.name, page, end, handles, places, rated=rated)]
 
     def _read_page(self, document: Document) -> _Page:
-        page = decode(_LIST, document, self.name).data
+        page = self.decode(_LIST, document).data
         if page.has_more is None and page.total_pages is None:
             raise SourceError("neither has_more nor total_pages at data", self.name, "", document.response.url)
         return page

@@ -17,7 +17,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 
 from ..base import SourceError
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Site, contest_of, decode
+from .site import DocumentRequest, ListFetcher, Site, first
 
 HOME = "https://lichess.org/"
 FINISHED = 30  # the status of an arena that is over
@@ -104,17 +104,17 @@ class Lichess(Site):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One tournament; none if it has no participants."""
-        lines = [line for line in document.response.body.split(b"\n") if line.strip()]
-        rows = [decode(_ROW, document, self.name, line) for line in lines]
-        key, about, fault = document.key, document.about, self.fault(document)
+        rows = self.decode_lines(_ROW, document)
+        key, about = document.key, document.about
         if not rows:
             return []
-        wrong = [at for at, row in enumerate(rows) if not (rows[at - 1].rank if at else 1) <= row.rank <= at + 1]
-        if wrong:
-            return [fault(f"rank = {rows[wrong[0]].rank} at position {wrong[0] + 1}", wrong[0])]
+        ranks = [row.rank for row in rows]
+        at = first(range(len(ranks)), lambda at: not (ranks[at - 1] if at else 1) <= ranks[at] <= at + 1)
+        if at is not None:
+            return [self.fault(document)(f"rank = {ranks[at]} at position {at + 1}", at)]
         url = f"{HOME}{key.kind}/{quote(key.name, safe='')}"
-        handles, ranks = [row.username for row in rows], [row.rank for row in rows]
-        return [contest_of(fault, key.name, about["name"], url, about["time_seconds"], handles, ranks)]
+        handles = [row.username for row in rows]
+        return [self.contest(document, about["name"], url, about["time_seconds"], handles, ranks)]
 
     def _ended(self, fetcher: ListFetcher) -> Iterator[_Over]:
         if not (self._teams or self._arenas or self._swisses):
@@ -137,33 +137,25 @@ class Lichess(Site):
                     yield _Over(kind, tournament, about["name"], about["time_seconds"])
 
     def _read_recent(self, document: Document) -> list[_Over]:
-        return _arenas(decode(_RECENT, document, self.name).finished)
+        return _arenas(self.decode(_RECENT, document).finished)
 
     def _read_arenas(self, document: Document) -> list[_Over]:
-        lines = document.response.body.splitlines()
-        return _arenas([decode(_ARENA, document, self.name, line) for line in lines if line.strip()])
+        return _arenas(self.decode_lines(_ARENA, document))
 
     def _read_arena(self, document: Document) -> list[_Over]:
-        arena = decode(_ONE_ARENA, document, self.name)
+        arena = self.decode(_ONE_ARENA, document)
         end = _seconds(arena.starts_at) + 60 * arena.minutes
         return [_Over("tournament", arena.id, arena.full_name, end)] if arena.is_finished else []
 
     def _read_swisses(self, document: Document) -> list[_Over]:
         # The end is unknown; the start is used instead.
-        tournaments = [
-            decode(_SWISS, document, self.name, line) for line in document.response.body.splitlines() if line.strip()
-        ]
-        return [
-            _Over("swiss", one.id, one.name, _seconds(one.starts_at)) for one in tournaments if one.status == "finished"
-        ]
+        over = [one for one in self.decode_lines(_SWISS, document) if one.status == "finished"]
+        return [_Over("swiss", one.id, one.name, _seconds(one.starts_at)) for one in over]
 
 
 def _arenas(listed: list[_Arena]) -> list[_Over]:
-    return [
-        _Over("tournament", arena.id, arena.full_name, arena.finishes_at // 1000)
-        for arena in listed
-        if arena.status == FINISHED
-    ]
+    over = [arena for arena in listed if arena.status == FINISHED]
+    return [_Over("tournament", arena.id, arena.full_name, arena.finishes_at // 1000) for arena in over]
 
 
 def _seconds(moment: datetime) -> int:

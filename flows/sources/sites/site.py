@@ -20,7 +20,9 @@ from ranklake.storage.datasets.tables.teams import Teams
 
 from ...common.text import quoted
 from ..base import SourceError
+from ..columns import Longs
 from ..limits import check_contest
+from ..places import Ints
 from .documents import Document, Key
 
 SITES = {
@@ -123,12 +125,77 @@ class Site(ABC):
     def fault(self, document: Document, contest_id: str | None = None) -> Fault:
         """Makes the errors of a contest in a document; its id is by default the document's name."""
 
-        def error(rule: str, *rows: int) -> SourceError:
-            return SourceError(
-                rule, self.name, document.key.name if contest_id is None else contest_id, document.response.url, rows
-            )
+        contest = document.key.name if contest_id is None else contest_id
+        return lambda rule, *rows: SourceError(rule, self.name, contest, document.response.url, rows)
 
-        return error
+    def decode(self, decoder: msgspec.json.Decoder[T], document: Document, body: bytes | None = None) -> T:
+        """The body of a document, or a part of it, as its declared model.
+
+        Raises SourceError: the body does not fit the model; names URL, field and value.
+        """
+        body = document.response.body if body is None else body
+        try:
+            try:
+                return decoder.decode(body)
+            except msgspec.ValidationError as error:
+                # The text after the mismatch was not read yet: it may be no JSON.
+                rule = describe_mismatch(error, msgspec.json.decode(body))
+        except msgspec.DecodeError as error:
+            page = body.lstrip()[:1] == b"<"
+            rule = f"a web page where data should be: {_start(body)}" if page else f"not JSON: {error}: {_start(body)}"
+        except UnicodeDecodeError as error:
+            rule = f"not UTF-8: byte 0x{error.object[error.start]:02x}, {error.reason}"
+        except RecursionError:
+            rule = "not JSON that can be read: nested too deeply"
+        raise SourceError(rule, self.name, "", document.response.url)
+
+    def decode_lines(self, decoder: msgspec.json.Decoder[T], document: Document) -> list[T]:
+        """The lines of a document, each as its declared model."""
+        lines = [line for line in document.response.body.split(b"\n") if line.strip()]
+        return [self.decode(decoder, document, line) for line in lines]
+
+    def contest(
+        self,
+        document: Document,
+        name: str,
+        url: str,
+        time_seconds: int,
+        handles: list[str],
+        ranks: npt.ArrayLike,
+        contest_id: str | None = None,
+        rosters: Sequence[tuple[str | None, int]] | None = None,
+        rated: npt.NDArray[np.bool_] | None = None,
+    ) -> Contest | SourceError:
+        """A contest of handles and their ranks, in any order; equal ranks tie. A fault is returned as an error.
+
+        ``rosters``: for each rank the name of the team, None for an individual, and the number of its members among the
+        handles.
+        ``rated``: whether the rating of each handle may change; None for all. Not with rosters.
+        """
+        fault, contest_id = self.fault(document, contest_id), document.key.name if contest_id is None else contest_id
+        if not handles:
+            return fault("it has no participants")
+        if not 0 < time_seconds <= LATEST:
+            return fault(f"{time_seconds} s is no time")
+        if len(set(handles)) < len(handles):
+            first: dict[str, int] = {}
+            for row, handle in enumerate(handles):
+                if first.setdefault(handle, row) != row:
+                    return fault(f"player {quoted(handle)} is listed twice", first[handle], row)
+        if "" in handles:
+            return fault("a player needs a name, got an empty one", handles.index(""))
+        order, lo, hi = places_from_ranks(ranks)
+        teams = None
+        if rosters is not None:
+            order, lo, hi, teams = _with_members(rosters, order, lo, hi)
+        players = pa.array(handles, pa.string())
+        if np.any(order[1:] < order[:-1]):
+            players = players.take(pa.array(order))
+        rated = None if rated is None or rated.all() else rated[order]
+        contest = Contest(contest_id, name, url, time_seconds, players, lo, hi, teams=teams, rated=rated)
+        if too_long := check_contest(contest, rows=order):
+            return fault(too_long.rule, *too_long.rows)
+        return contest
 
 
 def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:
@@ -141,28 +208,6 @@ def find_site(name: str, base_url: str | None = None, **choices: Any) -> Site:
     if base_url is not None:
         site.base_url = base_url
     return site
-
-
-def decode(decoder: msgspec.json.Decoder[T], document: Document, source: str, body: bytes | None = None) -> T:
-    """The body of a document, or a part of it, as its declared model.
-
-    Raises SourceError: the body does not fit the model; names URL, field and value.
-    """
-    body = document.response.body if body is None else body
-    try:
-        try:
-            return decoder.decode(body)
-        except msgspec.ValidationError as error:
-            # The text after the mismatch was not read yet: it may be no JSON.
-            rule = describe_mismatch(error, msgspec.json.decode(body))
-    except msgspec.DecodeError as error:
-        page = body.lstrip()[:1] == b"<"
-        rule = f"a web page where data should be: {_start(body)}" if page else f"not JSON: {error}: {_start(body)}"
-    except UnicodeDecodeError as error:
-        rule = f"not UTF-8: byte 0x{error.object[error.start]:02x}, {error.reason}"
-    except RecursionError:
-        rule = "not JSON that can be read: nested too deeply"
-    raise SourceError(rule, source, "", document.response.url)
 
 
 def describe_mismatch(error: msgspec.ValidationError, data: Any) -> str:
@@ -181,54 +226,23 @@ def describe_mismatch(error: msgspec.ValidationError, data: Any) -> str:
     return f"{words} at {path.removeprefix('$').lstrip('.') or 'the top'}, got {quoted(value)}"
 
 
-def contest_of(
-    fault: Fault,
-    contest_id: str,
-    name: str,
-    url: str,
-    time_seconds: int,
-    handles: list[str],
-    ranks: npt.ArrayLike,
-    rosters: Sequence[tuple[str | None, int]] | None = None,
-    rated: npt.NDArray[np.bool_] | None = None,
-) -> Contest | SourceError:
-    """A contest of handles and their ranks, in any order; equal ranks tie. A fault is returned as an error.
-
-    ``rosters``: for each rank the name of the team, None for an individual, and the number of its members among the
-    handles.
-    ``rated``: whether the rating of each handle may change; None for all. Not with rosters.
-    """
-    if not handles:
-        return fault("it has no participants")
-    if not 0 < time_seconds <= LATEST:
-        return fault(f"{time_seconds} s is no time")
-    if len(set(handles)) < len(handles):
-        first: dict[str, int] = {}
-        for row, handle in enumerate(handles):
-            if first.setdefault(handle, row) != row:
-                return fault(f"player {quoted(handle)} is listed twice", first[handle], row)
-    if "" in handles:
-        return fault("a player needs a name, got an empty one", handles.index(""))
-    order, lo, hi = places_from_ranks(ranks)
-    teams = None
-    if rosters is not None:
-        sizes = np.array([n for _, n in rosters])[order]
-        ends = np.cumsum(sizes)
-        lo, hi = np.repeat(lo, sizes), np.repeat(hi, sizes)
-        team = pa.array([rosters[at][0] for at in order.tolist()], pa.string())
-        teams = Teams(team.take(pa.array(np.repeat(np.arange(len(sizes)), sizes))), np.ones(len(lo)))
-        teams = teams.part(0, len(lo))
-        begins = np.cumsum([0, *(n for _, n in rosters)])[order]  # first handle of each team, in order of place
-        order = np.repeat(begins - (ends - sizes), sizes) + np.arange(len(lo))
-    players = pa.array(handles, pa.string())
-    if np.any(order[1:] < order[:-1]):
-        players = players.take(pa.array(order))
-    rated = None if rated is None or rated.all() else rated[order]
-    contest = Contest(contest_id, name, url, time_seconds, players, lo, hi, teams=teams, rated=rated)
-    if too_long := check_contest(contest, rows=order):
-        return fault(too_long.rule, *too_long.rows)
-    return contest
-
-
 def _start(body: bytes) -> str:
     return quoted(body[:200].decode("utf-8", "replace").strip())
+
+
+def _with_members(
+    rosters: Sequence[tuple[str | None, int]], order: Longs, lo: Ints, hi: Ints
+) -> tuple[Longs, Ints, Ints, Teams | None]:
+    """The order and the places of teams as those of their members, and the team of each."""
+    sizes = np.array([n for _, n in rosters])[order]
+    ends = np.cumsum(sizes)
+    lo, hi = np.repeat(lo, sizes), np.repeat(hi, sizes)
+    team = pa.array([rosters[at][0] for at in order.tolist()], pa.string())
+    teams = Teams(team.take(pa.array(np.repeat(np.arange(len(sizes)), sizes))), np.ones(len(lo)))
+    begins = np.cumsum([0, *(n for _, n in rosters)])[order]  # first handle of each team, in order of place
+    return np.repeat(begins - (ends - sizes), sizes) + np.arange(len(lo)), lo, hi, teams.part(0, len(lo))
+
+
+def first(rows: Sequence[T], wrong: Callable[[T], bool]) -> int | None:
+    """The number of the first wrong row, from 0; None if there is none."""
+    return next((at for at, row in enumerate(rows) if wrong(row)), None)

@@ -20,7 +20,7 @@ from ...common.text import quoted
 from ..base import SourceError
 from ..limits import MAX_HANDLE
 from .documents import Document, Key
-from .site import DocumentRequest, ListFetcher, Site, contest_of, describe_mismatch
+from .site import DocumentRequest, ListFetcher, Site, describe_mismatch
 
 T = TypeVar("T")
 
@@ -50,9 +50,7 @@ class TopCoder(Site):
 
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """All rounds of the list; a round without a file has no results."""
-        rounds: list[tuple[int, _Round]] = fetcher.fetch_list(
-            Key("list", "rounds"), "dd_round_list.xml", self._read_list
-        )
+        rounds = fetcher.fetch_list(Key("list", "rounds"), "dd_round_list.xml", self._read_list)
         for time, listed in sorted(rounds, key=lambda pair: (pair[0], pair[1].round_id)):
             if since is None or time >= since:
                 about = {"name": listed.full_name, "time_seconds": time}
@@ -68,15 +66,14 @@ class TopCoder(Site):
             first = {row.coder_id: row for row in reversed(rows)}
             participants = [row for row in first.values() if row.rated_flag == 1 and row.division == division]
             participants.sort(key=lambda row: (-row.final_points, row.coder_id))
-            contest_id = f"{round_id}-{division}"
-            yield contest_of(
-                self.fault(document, contest_id),
-                contest_id,
+            yield self.contest(
+                document,
                 f"{about['name']}, Division {division}",
                 f"https://community.topcoder.com/stat?c=round_overview&rd={round_id}",
                 about["time_seconds"],
                 [str(row.coder_id) for row in participants],
                 [-row.final_points for row in participants],
+                f"{round_id}-{division}",
             )
 
     def names(self, document: Document) -> Mapping[str, str]:
