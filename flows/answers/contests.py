@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,10 +15,27 @@ from ranklake.storage.names.search import fold
 from ..publication.index_parts import integers
 from .index_rows import IndexRows
 from .leaderboard import Page
-from .source import HistoryRows
 
 MOST_GAME_ROWS = 1_000  # of a page of a period of games
 _OF_CONTEST = ("contest_id", "name", "url", "time_seconds", "n_players")
+
+
+class HistoryRows(Protocol):
+    """The rated rounds of one history, for the rounds of a player."""
+
+    @property
+    def contests_table(self) -> pa.Table:
+        """The contest of each round: ``contest_id, name, url, time_seconds, n_players`` and perhaps others."""
+
+    def history_rows(self, players: Sequence[int]) -> pa.Table:
+        """The rated rows of the first of some players who has any, in order; else no row.
+
+        The columns are ``round_index, player, ..., n_before`` of ``ROUNDS``, the display ``rating``, and ``team``; of
+        games also ``opponent``, an index.
+        """
+
+    def handles_of(self, players: npt.NDArray[np.int32]) -> pa.Array:
+        """Handles of players, given their indices."""
 
 
 def contests(

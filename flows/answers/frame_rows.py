@@ -52,7 +52,6 @@ class FrameRows:
         return self.board(self._states(rows, mu[rows], sigma[rows], n_rounds[rows], last, last))
 
     def states_before(self, stop: int) -> States:
-        """The state of each player after the rounds before ``stop``. O(rows of these rounds)."""
         n = int(np.searchsorted(self._history["round_index"].to_numpy(), stop))
         rows = self._history.iloc[:n]
         number = self.players.get_indexer(pd.Index(rows["player"]))
@@ -65,7 +64,6 @@ class FrameRows:
         return self._states(players, mu, sigma, (n_before + 1).astype(np.int32), last, latest[players])
 
     def board(self, states: States) -> pa.Table:
-        """The leaderboard of some states."""
         handles = pa.Array.from_pandas(self.players.take(states.players).astype(str))
         return board_table(states, handles.cast(pa.string()), NONE)
 

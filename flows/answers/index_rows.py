@@ -52,16 +52,13 @@ class IndexRows:
 
     @cached_property
     def ends(self) -> npt.NDArray[np.int64]:
-        """The end of each round, UTC seconds; 0 if unknown."""
         found: npt.NDArray[np.int64] = self.contests_table.column("time_seconds").fill_null(0).to_numpy()
         return found
 
     def board(self, states: States) -> pa.Table:
-        """The leaderboard of some states."""
         return board_table(states, self.handles_of(states.players), self.titles)
 
     def states_before(self, stop: int) -> States:
-        """The state of each player after the rounds before ``stop``. O(rows of these rounds)."""
         n, ends = len(self.row_of_player), known_ends(self.ends)
         state = {name: np.zeros(n, kind) for name, kind in _STATE.items()}
         last_round, latest, state["max_rating"][:] = np.full(n, -1), np.full(n, NO_END), -np.inf
@@ -130,7 +127,6 @@ class IndexRows:
         return pa.concat_tables([part.history(player) for part in self.parts])
 
     def history_rows(self, players: Sequence[int]) -> pa.Table:
-        """The rated rows of the first of some players who has any, else no row; of games with the ``opponent``."""
         for player in players:
             rows = self.rows_of(player)
             if rows.num_rows:
@@ -174,7 +170,6 @@ class IndexRows:
         return pa.array(ratings, mask=np.isnan(ratings))
 
     def handles_of(self, players: npt.NDArray[np.int32]) -> pa.Array:
-        """Handles of players, given their indices."""
         return self.leaderboard_table.column("handle").combine_chunks().take(pa.array(self.row_of_player[players]))
 
     @cached_property

@@ -40,21 +40,17 @@ class LakeRows(RatedRounds):
 
     @property
     def leaderboard_table(self) -> pa.Table:
-        """The leaderboard after all rounds."""
         return self.board(self._read(None)[0].states())
 
     def states_before(self, stop: int) -> States:
-        """The state of each player after the rounds before ``stop``. O(rows of these rounds)."""
         builder, latest = self._read(stop)
         states = builder.states()
         return replace(states, latest=latest[states.players])
 
     def board(self, states: States) -> pa.Table:
-        """The leaderboard of some states."""
         return board_table(states, self.handles_of(states.players), self.format(self.display, self._titles).titles)
 
     def history_rows(self, players: Sequence[int]) -> pa.Table:
-        """The rated rows of the first of some players who has any, else no row; of games with the ``opponent``."""
         wanted = pa.array(players, pa.int32())
         parts = [_rows_of(table, wanted) for _, table in self.walk()]
         rows = pa.concat_tables([ROUNDS.append(_OPPONENT).empty_table(), *parts])

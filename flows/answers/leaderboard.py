@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,11 @@ from ..results.groups import has_value
 from ..results.ranks import active_since as were_active
 from ..results.rated_rounds import RatedRounds
 from ..results.smoothed import RunSmoothing
-from ..results.states import NO_END
+from ..results.states import NO_END, States
 from .kept import Kept
-from .source import Rows
+
+if TYPE_CHECKING:  # kernels are imported for computed ratings only
+    from ..results.display import Display
 
 MOST_KEPT = 256 << 20  # bytes of what is computed for requests: leaderboards of earlier times, rows of filters
 _OVERHEAD = 4096  # bytes of a key and of the objects
@@ -28,6 +30,28 @@ DEVIATIONS = 2.0  # of all time, by default: a level that the skill reached with
 ORDERS = ("rating", "mu", "max_rating")
 
 Group = tuple[str, str]  # an attribute and its value
+
+
+class Rows(Protocol):
+    """The rated rounds of one history, for leaderboards."""
+
+    @property
+    def ends(self) -> npt.NDArray[np.int64]:
+        """The end of each round, UTC seconds; 0 if unknown."""
+
+    @property
+    def display(self) -> Display:
+        """The display rating."""
+
+    @property
+    def leaderboard_table(self) -> pa.Table:
+        """The leaderboard after all rounds."""
+
+    def states_before(self, stop: int) -> States:
+        """The state of each player after the rounds before ``stop``, at least 0. O(rows of these rounds)."""
+
+    def board(self, states: States) -> pa.Table:
+        """The leaderboard of some states; columns as in ``PUBLISHED["leaderboard"]``."""
 
 
 def leaderboard(rows: Rows, at: int | None = None) -> pa.Table:

@@ -16,7 +16,6 @@ from ranklake.storage.names.search import Search
 from ranklake.storage.runs.stored_run import StoredRun
 
 from ..common.arguments import check_names, checked
-from ..common.configuration.needed_times import check_to_come
 from ..common.skipping import Skipping
 from ..common.times import parse_time
 from ..execution.rater import select_beliefs
@@ -31,7 +30,7 @@ from ..sources.base import SourceError
 from ..sources.column_names import Columns
 from ..sources.options import Duplicates, ReadOptions
 from ..sources.results import rounds_from_results, with_contest
-from .preview import Preview, Rules, preview_round
+from .preview import Preview, Rules, preview_next
 from .run_preview import RunPreview
 from .standings import Standings
 
@@ -129,28 +128,24 @@ def _preview_beliefs(
     names = list(standings.players)
     store, _ = initial.store(names, "the standings")
     known = store.last_time[store.last_time != NEVER]
-    latest, (events, last) = int(known.max()) if len(known) else 0, initial.last_event
-    given = standings.time_seconds
-    events -= given not in (None, 0) and given == last and events > 0  # a division of the last event
-    time = latest if given is None else given
-    check_to_come(params, time, *((last, latest) if len(known) else ()))
+    events, last = initial.last_event
     beliefs = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     factor = rating_system.deviations if deviations is None else deviations
     rules = Rules(Display(rating_system, params, factor), titles, Skipping.of(rating_system))
+    found = preview_next(rules, standings, beliefs, events, (last, int(known.max())) if len(known) else ())
     texts = [player for player in initial.players if isinstance(player, str)]
     new = [player for player in initial.newcomers_among(names) if isinstance(player, str)]
     notes = alike_lines(new, Search(texts), "", "a newcomer") if new else []
-    found = preview_round(rules, standings.at(time), beliefs, events)
     return replace(found, notes=(*notes, *found.notes))
 
 
 def _read_standings(
     frame: Frame,
-    columns: Mapping[str, str | None] | None = None,
-    duplicates: Duplicates = "error",
-    absent: Absent = "error",
-    entrants: Iterable[Any] = (),
-    time_seconds: int | None = None,
+    columns: Mapping[str, str | None] | None,
+    duplicates: Duplicates,
+    absent: Absent,
+    entrants: Iterable[Any],
+    time_seconds: int | None,
 ) -> Standings:
     """The standings of the one contest in a frame; the players and the names of teams keep their types.
 
@@ -184,18 +179,11 @@ def _read_standings(
         rounds = rounds.rated_only()
     time = int(rounds.time_seconds[0]) if "time" in found else None
     names = table.column(found["team"]).take(pa.array(rows)).to_pylist() if "team" in found else None
+    facts = {name: float(getattr(rounds, name)[0]) for name in ("weight", "perf_ceiling")}
+    facts |= {"rated_above": float(limits[0, 0]), "rated_below": float(limits[0, 1])}
+    time_seconds = time if time_seconds is None else time_seconds
     return Standings.of(
-        players,
-        rounds.lo,
-        rounds.hi,
-        entrants=entrants,
-        time_seconds=time if time_seconds is None else time_seconds,
-        weight=float(rounds.weight[0]),
-        perf_ceiling=float(rounds.perf_ceiling[0]),
-        teams=rounds.teams,
-        team_names=names,
-        rated_above=float(limits[0, 0]),
-        rated_below=float(limits[0, 1]),
+        players, rounds.lo, rounds.hi, entrants, rounds.teams, names, time_seconds=time_seconds, **facts
     )
 
 

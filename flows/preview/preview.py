@@ -15,6 +15,7 @@ import pyarrow as pa
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage.datasets.rating_limits import in_range
 
+from ..common.configuration.needed_times import check_to_come
 from ..common.skipping import REASONS, Skipping, count_ignored, ignored_lines
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
@@ -147,6 +148,26 @@ def preview_round(
     columns["place"][placed:] = 0
     notes = tuple(ignored_lines(system, count_ignored(system, round)))
     return Preview(standings, columns, RatingFormat(rules.titles, display.decimals), notes)
+
+
+def preview_next(
+    rules: Rules,
+    standings: Standings,
+    beliefs: BeliefColumns,
+    n_events: int,
+    ends: tuple[int, ...],
+    engine: Threads | None = None,
+) -> Preview:
+    """Rate the contest after ``n_events`` others; see :func:`preview_round`.
+
+    ``ends``: the ends of the last contest in rated order and of the latest one, UTC seconds; empty without contests.
+    Raises ValueError: also a contest that ends before the last one.
+    """
+    given, (last, latest) = standings.time_seconds, ends or (0, 0)
+    time = latest if given is None else given
+    check_to_come(rules.display.params, time, *ends)
+    same_event = given not in (None, 0) and given == last and n_events > 0  # a division of the last event
+    return preview_round(rules, standings.at(time), beliefs, n_events - same_event, engine)
 
 
 def _in_range(display: Display, standings: Standings, beliefs: BeliefColumns) -> tuple[Standings, BeliefColumns]:

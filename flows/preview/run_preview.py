@@ -17,14 +17,13 @@ from ranklake.storage.datasets.tables.aliases import Alias, canonical
 from ranklake.storage.names.hints import alike_lines
 from ranklake.storage.names.search import Search
 
-from ..common.configuration.needed_times import check_to_come
 from ..common.skipping import Skipping
 from ..engines.threads import Threads
 from ..execution.rater import BeliefColumns, select_beliefs
 from ..frames.run_state import RunState
 from ..results.display import Display
 from ..results.titles import TitlesChoice, titles_of
-from .preview import Preview, Rules, preview_round
+from .preview import Preview, Rules, preview_next
 from .standings import Standings
 
 Longs = npt.NDArray[np.int64]
@@ -95,19 +94,13 @@ class RunPreview:
         Raises ValueError: two names are those of one player, or the run does not rate such a contest.
         Raises ConvergenceError: the contest cannot be rated.
         """
-        time = self.latest if standings.time_seconds is None else standings.time_seconds
-        check_to_come(self.rules.display.params, time, self.last_time, self.latest)
-        same_event = standings.time_seconds not in (None, 0) and time == self.last_time and self.n_events > 0
-        rows = self._rows(standings.players, time)
-        display = self.rules.display
+        rows = self._rows(standings.players, self.latest if standings.time_seconds is None else standings.time_seconds)
+        display, ends = self.rules.display, (self.last_time, self.latest)
         beliefs = select_beliefs(display.system, display.params, self.columns, rows)
-        found = preview_round(self.rules, standings.at(time), beliefs, self.n_events - same_event, engine)
-        return replace(found, notes=(*self._new_names(standings.players, rows), *found.notes))
-
-    def _new_names(self, names: Sequence[str], rows: Longs) -> list[str]:
-        """A line for each newcomer whose name is nearly equal to one of the data set."""
-        new = [names[row] for row in np.flatnonzero(rows == _NONE).tolist()]
-        return alike_lines(new, self.names(), f"in run {self.run}", "a newcomer") if new else []
+        found = preview_next(self.rules, standings, beliefs, self.n_events, ends, engine)
+        new = [standings.players[row] for row in np.flatnonzero(rows == _NONE).tolist()]
+        notes = alike_lines(new, self.names(), f"in run {self.run}", "a newcomer") if new else []
+        return replace(found, notes=(*notes, *found.notes))
 
     def _rows(self, names: Sequence[str], time_seconds: int) -> Longs:
         """The row of each player; -1 for newcomers."""

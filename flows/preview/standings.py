@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ranklake.rating_kernels.core.limits import Limits
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import ROUND_LIMITS, check_places, close_up
 
@@ -18,6 +17,8 @@ from ..common.adapters import to_ragged
 from ..sources.base import SourceError
 from ..sources.files.contests import read_contests
 from ..sources.options import ReadOptions
+
+_SHOWN = 3  # contests named in an error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,22 +74,16 @@ class Standings:
         players: Sequence[Any],
         lo: npt.NDArray[np.integer],
         hi: npt.NDArray[np.integer],
-        *,
         entrants: Sequence[Any] = (),
-        time_seconds: int | None = None,
-        weight: float = 1.0,
-        perf_ceiling: float = np.inf,
         teams: Ragged | None = None,
-        rated_above: float = -np.inf,
-        rated_below: float = np.inf,
         team_names: Sequence[Any] | None = None,
+        **facts: Any,
     ) -> Self:
         """Checked standings.
 
-        ``players``, ``lo``, ``hi``: the placed participants, best first.
+        ``players``, ``lo``, ``hi``: the placed participants, best first; ``teams`` and ``team_names`` are theirs.
         ``entrants``: all entrants; those among ``players`` are placed already, and the others have no team.
-        ``teams``: the shares of the members of each team of ``players``.
-        ``team_names``: the name of each player's team.
+        ``facts``: further attributes by name.
         Raises StandingsError: the places are no result.
         Raises ValueError: there is no participant, a player is listed twice, or the time, the weight or the ceiling is
         out of range.
@@ -103,34 +98,22 @@ class Standings:
         if len(set(entrants)) < len(entrants):
             raise ValueError(f"player {_repeated(entrants)!r} is listed twice among the entrants")
         waiting = [one for one in entrants if one not in placed]
-        for name, value in (("time_seconds", time_seconds), ("weight", weight), ("perf_ceiling", perf_ceiling)):
-            limits: Limits = ROUND_LIMITS[name]
+        for name, limits in ROUND_LIMITS.items():
+            value = facts.get(name)
             if value is not None and not limits.contains(value):
                 raise ValueError(f"{name} must be {limits.rule}, got {value}")
         n, k = len(lo[first]), len(waiting)
         if teams is not None:
             teams = Ragged.concat([teams, Ragged.from_lengths(np.ones(k, np.int64), np.ones(k))])
-        return cls(
-            [*players, *waiting],
-            np.concatenate([lo, np.full(k, n)]).astype(np.int32),
-            np.concatenate([hi, np.full(k, n + k - 1)]).astype(np.int32),
-            len(players),
-            time_seconds,
-            weight,
-            perf_ceiling,
-            teams,
-            rated_above,
-            rated_below,
-            None if team_names is None else [*team_names, *([None] * k)],
-        )
+        names = None if team_names is None else [*team_names, *([None] * k)]
+        lo, hi = np.append(lo, np.full(k, n)), np.append(hi, np.full(k, n + k - 1))
+        places = lo.astype(np.int32), hi.astype(np.int32)
+        return cls([*players, *waiting], *places, len(players), teams=teams, team_names=names, **facts)
 
 
 def _repeated(names: Sequence[Any]) -> Any:
     seen: set[Any] = set()
     return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-
-
-_SHOWN = 3  # contests named in an error
 
 
 def standings_from_file(
@@ -167,20 +150,10 @@ def standings_from_file(
         unrated = {player for player, rated in zip(players, contest.rated, strict=True) if not rated}
         players, entrants = [players[row] for row in rows], [one for one in entrants if one not in unrated]
         lo, hi = close_up(lo[rows], np.zeros_like(rows))
-    limits = (
-        {}
-        if contest.field_includes_unrated
-        else {"rated_above": contest.rated_above, "rated_below": contest.rated_below}
-    )
-    return Standings.of(
-        players,
-        lo,
-        hi,
-        entrants=entrants,
-        time_seconds=(contest.time_seconds or None) if time_seconds is None else time_seconds,
-        weight=contest.weight,
-        perf_ceiling=contest.perf_ceiling,
-        teams=None if contest.teams is None else to_ragged(contest.teams, np.array([0, len(contest)])),
-        **limits,
-        team_names=None if contest.teams is None else contest.teams.name.to_pylist(),
-    )
+    names = ("weight", "perf_ceiling", *(() if contest.field_includes_unrated else ("rated_above", "rated_below")))
+    facts = {name: getattr(contest, name) for name in names}
+    facts["time_seconds"] = (contest.time_seconds or None) if time_seconds is None else time_seconds
+    if contest.teams is None:
+        return Standings.of(players, lo, hi, entrants, **facts)
+    teams = to_ragged(contest.teams, np.array([0, len(contest)]))
+    return Standings.of(players, lo, hi, entrants, teams, contest.teams.name.to_pylist(), **facts)

@@ -72,10 +72,6 @@ def _handles(most: int) -> Parameter:
     return Parameter("handles", "handles", "Handles with commas between them.", None, 1, most, required=True)
 
 
-def _about_run(run: PublishedRun, values: Values) -> Any:
-    return run.facts
-
-
 def _leaderboard(run: PublishedRun, values: Values) -> Rows:
     titles = [title.name for title in run.titles.ladder]
     if values["title"] is not None and values["title"] not in titles:
@@ -108,17 +104,9 @@ def _attributes(run: PublishedRun) -> str:
     return f" ({', '.join(run.attributes)})" if run.attributes else ", but the players have none"
 
 
-def _player(run: PublishedRun, values: Values) -> Any:
-    return run.player(_current(run, values["handle"]))
-
-
 def _history(run: PublishedRun, values: Values) -> Rows:
     handle = _current(run, values["handle"])
     return Rows(run.history(handle, values["since"]), {"handle": handle})
-
-
-def _players(run: PublishedRun, values: Values) -> Any:
-    return many_players(run, values["handles"])
 
 
 def many_players(run: PublishedRun, handles: list[str]) -> Any:
@@ -131,14 +119,6 @@ def many_players(run: PublishedRun, handles: list[str]) -> Any:
         except NoPlayerError as error:
             missing.append({"requested": handle, "near": error.near if len(missing) < MOST_SEARCHED else []})
     return {"players": players, "missing": missing}
-
-
-def _compare(run: PublishedRun, values: Values) -> Any:
-    return run.compare(values["handles"])
-
-
-def _team_rating(run: PublishedRun, values: Values) -> Any:
-    return run.team_rating(values["handles"])
 
 
 def _distribution(run: PublishedRun, values: Values) -> Any:
@@ -191,7 +171,7 @@ def _current(run: PublishedRun, handle: str) -> str:
 
 
 ENDPOINTS = (
-    Endpoint("", "The run: system, hyperparameters, titles, rounds, version.", (), _about_run),
+    Endpoint("", "The run: system, hyperparameters, titles, rounds, version.", (), lambda run, values: run.facts),
     Endpoint("/leaderboard", "Players, best first.", (
         _START, _limit(100),
         Parameter("order", "text", "Descending order of the rows.", "rating", choices=ORDERS),
@@ -207,11 +187,13 @@ ENDPOINTS = (
     ), _groups),
     Endpoint("/players/{handle}/history", "One row per rated round of a player.", (_SINCE, _FORMAT), _history),
     Endpoint("/players/{handle}", "One player: place, percentile, rating, attributes, first and last contest.", (),
-             _player, quick=True),
-    Endpoint("/players", "Several players.", (_handles(MOST_HANDLES),), _players, long=("handles",)),
+             lambda run, values: run.player(_current(run, values["handle"])), quick=True),
+    Endpoint("/players", "Several players.", (_handles(MOST_HANDLES),),
+             lambda run, values: many_players(run, values["handles"]), long=("handles",)),
     Endpoint("/compare", "Common contests of several players; score and chance of each pair.",
-             (_handles(MOST_COMPARED),), _compare),
-    Endpoint("/teamrate", "The rating of a team of players.", (_handles(MOST_HANDLES),), _team_rating),
+             (_handles(MOST_COMPARED),), lambda run, values: run.compare(values["handles"])),
+    Endpoint("/teamrate", "The rating of a team of players.", (_handles(MOST_HANDLES),),
+             lambda run, values: run.team_rating(values["handles"])),
     Endpoint("/distribution", "Distribution of the ratings: bins and quantiles.", (
         Parameter("width", "number", "Width of a bin, rating points; by default a round number.", None, 1e-6, 1e6),
         Parameter("year", "integer", "Ratings at the end of a year, UTC.", None, 1, 9998), _ACTIVE,

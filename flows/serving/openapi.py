@@ -69,10 +69,15 @@ def _of_run(endpoint: Endpoint) -> dict[str, Any]:
 def _post_players() -> dict[str, Any]:
     handles = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_HANDLES}
     schema = {"type": "object", "required": ["handles"], "properties": {"handles": handles}}
-    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    return _post("Several players.", schema, {"413": _problem("The body is too large.")})
+
+
+def _post(summary: str, schema: dict[str, Any], errors: dict[str, Any]) -> dict[str, Any]:
+    """An operation with a body of JSON, whose answer no client has already."""
     answers = {key: answer for key, answer in _answers(_MEDIA[:1]).items() if key != "304"}
-    answers |= {"413": _problem("The body is too large."), "415": _problem("The body is compressed.")}
-    return {**_operation("Several players.", [_RUN], answers), "requestBody": body}
+    answers |= errors | {"415": _problem("The body is compressed.")}
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    return {**_operation(summary, [_RUN], answers), "requestBody": body}
 
 
 def _post_preview() -> dict[str, Any]:
@@ -87,12 +92,9 @@ def _post_preview() -> dict[str, Any]:
         "weight": {"type": "number", "exclusiveMinimum": 0},
     }
     schema = {"type": "object", "required": ["standings"], "properties": properties, "additionalProperties": False}
-    body = {"required": True, "content": {"application/json": {"schema": schema}}}
-    answers = {key: answer for key, answer in _answers(_MEDIA[:1]).items() if key != "304"}
-    answers |= {"413": _problem("The body is too large."), "429": _problem("All cores are busy.")}
-    answers |= {"415": _problem("The body is compressed."), "503": _problem("The run cannot be read now.")}
-    operation = _operation("Changes of a contest that is not rated yet.", [_RUN], answers)
-    return {**operation, "requestBody": body}
+    errors = {"413": _problem("The body is too large."), "429": _problem("All cores are busy.")}
+    errors |= {"503": _problem("The run cannot be read now.")}
+    return _post("Changes of a contest that is not rated yet.", schema, errors)
 
 
 def _in_path(name: str, values: Sequence[str] = ()) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from ranklake import Ratings
 from ranklake.flows.answers.frame_rows import FrameRows
 from ranklake.flows.answers.index_rows import IndexRows
 from ranklake.flows.answers.lake_rows import LakeRows
+from ranklake.flows.answers.leaderboard import Rows
 from ranklake.flows.answers.rated_run import RatedRun
-from ranklake.flows.answers.source import Rows
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import read_manifest
 from ranklake.flows.results.player_names import PlayerHistory
