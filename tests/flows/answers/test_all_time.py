@@ -30,11 +30,6 @@ def lake(tmp_path: Path) -> Lake:
     return lake
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
-
-
 def by_sql(lake: Lake, deviations: float) -> list[tuple[Any, ...]]:
     """Handle, level, mu, sigma and contest of each player's first best row, best first."""
     root = lake.url.removeprefix("file://")
@@ -83,27 +78,27 @@ def test_all_time__a_champion_of_the_past_stays_above_one_who_never_won(tmp_path
     assert rows["ada"]["level"] > rows["cyd"]["level"] > rows["dan"]["level"]
 
 
-def test_command__has_the_formats_of_the_leaderboard(lake: Lake, command: Command) -> None:
+def test_command__has_the_formats_of_the_leaderboard(lake: Lake, invoke: Command) -> None:
     words = ("leaderboard", "--run", "run", "--all-time", "--lake", lake.url)
     board = all_time_leaderboard(lake, "run")
-    answer = command(*words, "--all", "--format", "json")
+    answer = invoke(*words, "--all", "--format", "json")
     assert (answer.code, answer.err) == (0, "")
     assert json.loads(answer.out) == board.to_pylist()
-    rows = list(csv.DictReader(io.StringIO(command(*words, "--all", "--format", "csv").out)))
+    rows = list(csv.DictReader(io.StringIO(invoke(*words, "--all", "--format", "csv").out)))
     assert [float(row["level"]) for row in rows] == board.column("level").to_pylist()
-    assert len(json.loads(command(*words, "--top", 3, "--format", "json").out)) == 3
-    table = command(*words, "--top", 3).out
+    assert len(json.loads(invoke(*words, "--top", 3, "--format", "json").out)) == 3
+    table = invoke(*words, "--top", 3).out
     assert f"3 of {board.num_rows} players" in table
     assert all(row["handle"] in table and row["name"] in table for row in board.slice(0, 3).to_pylist())
 
 
-def test_command__names_the_remedy_where_there_is_no_current_smoothing(lake: Lake, command: Command) -> None:
+def test_command__names_the_remedy_where_there_is_no_current_smoothing(lake: Lake, invoke: Command) -> None:
     rate_run(lake, run="other")
-    message = command.refuses("leaderboard", "--run", "other", "--all-time", "--lake", lake.url)
+    message = invoke.refuses("leaderboard", "--run", "other", "--all-time", "--lake", lake.url)
     assert "run other: its smoothing does not exist; `ranklake smooth --run other` makes a current one" in message
     ingest(lake, synthetic(42)[40:])
     rate_run(lake)
-    message = command.refuses("leaderboard", "--run", "run", "--all-time", "--lake", lake.url)
+    message = invoke.refuses("leaderboard", "--run", "run", "--all-time", "--lake", lake.url)
     assert "run run: its smoothing is of earlier rounds; `ranklake smooth --run run` makes a current one" in message
     rate_run(lake, run="new", max_rounds=0)
     with pytest.raises(LakeError, match="no rated rounds yet"):

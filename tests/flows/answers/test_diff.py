@@ -34,11 +34,6 @@ def found(lake: Lake) -> Migration:
     return compare_boards(NAMES, *(leaderboard(lake, run) for run in NAMES))
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
-
-
 def by_pandas(lake: Lake) -> pd.DataFrame:
     old, new = (leaderboard(lake, run).to_pandas().set_index("handle") for run in NAMES)
     both = old.merge(new, left_index=True, right_index=True, suffixes=("_before", "_after"))
@@ -105,27 +100,27 @@ def rows_of(text: str) -> list[dict[str, Any]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_command__has_all_formats(lake: Lake, found: Migration, command: Command) -> None:
+def test_command__has_all_formats(lake: Lake, found: Migration, invoke: Command) -> None:
     words = ("diff", *NAMES, "--lake", lake.url)
-    answer = command(*words, "--format", "json")
+    answer = invoke(*words, "--format", "json")
     facts = json.loads(answer.out)
     assert facts["players"] == found.players.to_pylist()
     assert facts["quantiles"] == found.quantiles()
     assert (facts["before"], facts["after"], facts["rank_correlation"]) == (*NAMES, found.rank_correlation())
-    rows = rows_of(command(*words, "--format", "csv").out)
+    rows = rows_of(invoke(*words, "--format", "csv").out)
     assert [row["handle"] for row in rows] == found.players["handle"].to_pylist()
-    table = command(*words, "--top", 2).out
+    table = invoke(*words, "--top", 2).out
     assert "gain most places" in table
     assert f"{found.players.num_rows} players in both" in table
     assert all(handle in table for handle in found.gains(2)["handle"].to_pylist())
 
 
-def test_command__draws_both_distributions(lake: Lake, command: Command, tmp_path: Path) -> None:
-    answer = command("plot", "comparison", *NAMES, "-o", tmp_path / "both.svg", "--lake", lake.url)
+def test_command__draws_both_distributions(lake: Lake, invoke: Command, tmp_path: Path) -> None:
+    answer = invoke("plot", "comparison", *NAMES, "-o", tmp_path / "both.svg", "--lake", lake.url)
     assert (answer.code, "wrote" in answer.out) == (0, True)
     assert b"<svg" in (tmp_path / "both.svg").read_bytes()
 
 
-def test_command__refuses_a_run_and_itself(lake: Lake, command: Command) -> None:
-    message = command.refuses("diff", "old", "old", "--lake", lake.url, code=2)
+def test_command__refuses_a_run_and_itself(lake: Lake, invoke: Command) -> None:
+    message = invoke.refuses("diff", "old", "old", "--lake", lake.url, code=2)
     assert "two different runs are compared, got old twice" in message

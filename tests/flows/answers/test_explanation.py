@@ -32,11 +32,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return lake
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
-
-
 def all_of(lake: Lake, run: str) -> list[tuple[dict[str, Any], Explanation]]:
     rows = rated(lake, run).to_pylist()
     return [(row, explain(lake, run, row["player"], row["contest_id"])[0]) for row in rows]
@@ -115,12 +110,12 @@ def test_explain__names_what_is_missing(lake: Lake) -> None:
         explain(lake, "elo-mmr", absent, CONTESTS[0].contest_id)
 
 
-def test_command__shows_the_parts(lake: Lake, command: Command) -> None:
+def test_command__shows_the_parts(lake: Lake, invoke: Command) -> None:
     row = rated(lake, "elo-mmr").to_pylist()[-1]
     words = ("explain", row["player"], row["contest_id"], "--run", "elo-mmr", "--lake", lake.url)
     found, form = explain(lake, "elo-mmr", row["player"], row["contest_id"])
-    assert json.loads(command(*words, "--format", "json").out) == found.to_json()
-    text = command(*words).out
+    assert json.loads(invoke(*words, "--format", "json").out) == found.to_json()
+    text = invoke(*words).out
     assert f"expected {found.expected_place:.1f}" in text
     assert form.change(found.from_mu) in text
     assert form.change(found.change) in text

@@ -41,11 +41,6 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return lake
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
-
-
 def shown(board: pa.Table, source: str = "lake") -> list[dict[str, Any]]:
     """The rows, without what is known in the lake alone."""
     more = ["max_rating", "title"] if source == "frame" else []
@@ -197,19 +192,19 @@ def test_active__needs_times(tmp_path: Path) -> None:
 # The command
 
 
-def test_command__shows_a_day_and_the_active(lake: Lake, command: Command) -> None:
+def test_command__shows_a_day_and_the_active(lake: Lake, invoke: Command) -> None:
     at = CONTESTS[8].time_seconds
     words = ("leaderboard", "--run", "run", "--all", "--at", f"{at:010}", "--lake", lake.url)
-    answer = command(*words, "--format", "json")
+    answer = invoke(*words, "--format", "json")
     assert (answer.code, answer.err) == (0, "")
     assert json.loads(answer.out) == leaderboard_at(lake, "run", at).to_pylist()
-    rows = list(csv.DictReader(io.StringIO(command(*words, "--active", "7d", "--format", "csv").out)))
+    rows = list(csv.DictReader(io.StringIO(invoke(*words, "--active", "7d", "--format", "csv").out)))
     assert [row["handle"] for row in rows] == active(leaderboard_at(lake, "run", at), 7 * DAY, at)["handle"].to_pylist()
-    assert "percentile" in command(*words, "--wide").out
+    assert "percentile" in invoke(*words, "--wide").out
 
 
-def test_command__refuses_what_has_no_meaning(lake: Lake, command: Command) -> None:
+def test_command__refuses_what_has_no_meaning(lake: Lake, invoke: Command) -> None:
     words = ("leaderboard", "--run", "run", "--lake", lake.url)
-    assert "--all-time takes no --at" in command.refuses(*words, "--all-time", "--at", "2020-01-01", code=2)
-    assert "must be a duration as 90d, 26w or 1y" in command.refuses(*words, "--active", "1h", code=2)
-    assert "divide nanoseconds by 1,000,000,000" in command.refuses(*words, "--at", 10**17, code=2)
+    assert "--all-time takes no --at" in invoke.refuses(*words, "--all-time", "--at", "2020-01-01", code=2)
+    assert "must be a duration as 90d, 26w or 1y" in invoke.refuses(*words, "--active", "1h", code=2)
+    assert "divide nanoseconds by 1,000,000,000" in invoke.refuses(*words, "--at", 10**17, code=2)

@@ -1,9 +1,11 @@
-"""Queries about a published run over periods of games: opponents, pages of a period, comparisons."""
+"""Queries about a published run over periods of games: opponents, comparisons, and pages and answers of a period."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -82,3 +84,35 @@ def test_compare__counts_the_games_against_each_other(run: PublishedRun) -> None
         scores = [game.score if game.white == one else 1 - game.score for game in common if {one, other} <= set(game)]
         counts = [scores.count(score) for score in (1.0, 0.0, 0.5)]
         assert [pair["wins"], pair["losses"], pair["draws"]] == counts
+
+
+# The server
+
+
+@pytest.fixture
+def client(run: PublishedRun, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    pytest.importorskip("starlette")
+    from helpers.api import client_of
+
+    monkeypatch.setattr(contests, "MOST_GAME_ROWS", 10)
+    with client_of(run._lake) as client:
+        yield client
+
+
+def test_period__is_answered_in_pages(client: Any) -> None:
+    name, total = PERIODS[0].contest_id, 2 * len(PERIODS[0])
+    address = f"/api/v1/runs/run/contests/{name}"
+    first = client.get(address).json()
+    assert (len(first["rows"]), first["total"], first["start"], first["next"]) == (10, total, 0, 10)
+    rest = client.get(address, params={"start": 10, "limit": 1000}).json()
+    assert (len(rest["rows"]), rest["next"]) == (total - 10, None)
+    assert client.get(address, params={"limit": 1001}).status_code == 400
+
+
+def test_pages__of_a_period_and_a_player(client: Any) -> None:
+    name, total = PERIODS[0].contest_id, 2 * len(PERIODS[0])
+    page = client.get(f"/run/c/{name}").text
+    assert f"The first 10 of {total} participations, two a game." in page
+    assert f'href="/api/v1/runs/run/contests/{name}"' in page
+    assert f"{name}, p" in client.get("/run/p/p1").text  # the opponent
+    assert "p1" in client.get("/run/compare", params={"h": "p1,p2"}).text

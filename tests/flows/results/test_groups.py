@@ -1,4 +1,4 @@
-"""Groups of players: the rating of a group solves its equation, filters keep who has the value."""
+"""Groups and teams of players: their ratings solve their equations, filters keep who has the value."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.answers import leaderboard
 from helpers.commands import Command
@@ -16,9 +17,10 @@ from helpers.strategies import repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ranklake import predict, rate_history, team_rating
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.results.attributes import player_attributes
-from ranklake.flows.results.groups import board_values, group_rating, group_ratings, group_table, has_value
+from ranklake.flows.results.groups import board_values, group_level, group_rating, group_ratings, group_table, has_value
 from ranklake.flows.results.ranks import among
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.limits import MAX_COLUMNS
@@ -36,11 +38,6 @@ def lake(tmp_path: Path) -> Lake:
     lake = lake_of(tmp_path / "lake", contests)
     rate_run(lake, system="elo-mmx")
     return lake
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
 
 
 def record(lake: Lake, folder: Path, text: str, name: str = "people.csv") -> Any:
@@ -184,17 +181,109 @@ def test_attributes__errors_name_the_row(lake: Lake, tmp_path: Path, text: str, 
 # The commands
 
 
-def test_commands__record_filter_and_group(lake: Lake, command: Command, tmp_path: Path) -> None:
+def test_commands__record_filter_and_group(lake: Lake, invoke: Command, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("handle,country\nada,GB\ngrace,US\nlinus,GB\n", encoding="utf-8")
-    answer = command("attributes", tmp_path / "people.csv", "--dataset", "games", "--lake", lake.url)
+    answer = invoke("attributes", tmp_path / "people.csv", "--dataset", "games", "--lake", lake.url)
     assert (answer.code, answer.out) == (0, "data set games: country of 3 players\n")
     words = ("leaderboard", "--run", "run", "--lake", lake.url)
-    rows = json.loads(command(*words, "--where", "country=GB", "--format", "json").out)
+    rows = json.loads(invoke(*words, "--where", "country=GB", "--format", "json").out)
     assert {row["handle"] for row in rows} == {"ada", "linus"}
-    groups = json.loads(command(*words, "--by", "country", "--format", "json").out)
+    groups = json.loads(invoke(*words, "--by", "country", "--format", "json").out)
     board, dataset = leaderboard(lake, "run"), Dataset.open(lake, "games")
     assert groups == group_table(board, board_values(dataset, "country", board)).to_pylist()
-    assert "2 of 2 groups" in command(*words, "--by", "country").out
-    assert "no attribute 'town'; it has country" in command.refuses(*words, "--by", "town")
-    assert "no player has country 'gb'; did you mean 'GB'?" in command.refuses(*words, "--where", "country=gb")
-    assert "--where is ATTRIBUTE=VALUE" in command.refuses(*words, "--where", "country", code=2)
+    assert "2 of 2 groups" in invoke(*words, "--by", "country").out
+    assert "no attribute 'town'; it has country" in invoke.refuses(*words, "--by", "town")
+    assert "no player has country 'gb'; did you mean 'GB'?" in invoke.refuses(*words, "--where", "country=gb")
+    assert "--where is ATTRIBUTE=VALUE" in invoke.refuses(*words, "--where", "country", code=2)
+
+
+# The level of a team
+
+
+def test_group_level__beats_all_members_at_once_half_of_the_time() -> None:
+    rng = np.random.default_rng(11)
+    for n in (1, 2, 3, 10, 200):
+        ratings = rng.normal(1500, 400, n).tolist()
+        found = group_level(ratings)
+        assert math.prod(1 / (1 + math.pow(10, (r - found) / 400)) for r in ratings) == pytest.approx(0.5, abs=1e-12)
+        assert found >= max(ratings)
+
+
+def test_group_level__of_equals_is_known() -> None:
+    for n in (1, 2, 3, 50):
+        assert group_level([1500.0] * n) == pytest.approx(1500.0 - 400.0 * math.log10(2.0 ** (1.0 / n) - 1.0), abs=1e-9)
+    assert group_level([1500.0]) == 1500.0
+
+
+def test_group_level__does_not_depend_on_the_order_and_follows_a_shift() -> None:
+    ratings = [1700.0, 1200.0, 2900.0]
+    assert group_level(ratings[::-1]) == group_level(ratings)
+    assert group_level([r + 100 for r in ratings]) == pytest.approx(group_level(ratings) + 100, abs=1e-9)
+    assert group_level([*ratings, -1e9]) == pytest.approx(group_level(ratings), abs=1e-9)
+    assert group_level([*ratings, 1000.0]) > group_level(ratings)
+
+
+def test_group_level__of_extreme_ratings_is_near_the_highest() -> None:
+    assert group_level([-1e9, 0.0, 1e9]) == pytest.approx(1e9)
+    assert group_level([-1e300, 1e300]) == 1e300
+
+
+@pytest.mark.parametrize("ratings", [[], [math.nan], [math.inf, 1.0]])
+def test_group_level__refuses_what_is_no_group(ratings: list[float]) -> None:
+    with pytest.raises(ValueError, match="group"):
+        group_level(ratings)
+
+
+@pytest.mark.parametrize(
+    ("n", "team", "country"), [(1, 0, 0), (2, 153, 191), (3, 234, 280), (10, 458, 512), (100, 863, 920)]
+)
+def test_group_level__is_below_the_rating_of_a_country(n: int, team: int, country: int) -> None:
+    """A product of chances and a sum: the figures of docs/predicting.md for n equal members."""
+    equal = np.full(n, 1500.0)
+    assert round(group_level(equal.tolist()) - 1500.0) == team
+    assert round(group_rating(equal) - 1500.0) == country
+    ratings = np.random.default_rng(n).normal(1500.0, 300.0, n)
+    assert ratings.max() <= group_level(ratings.tolist()) <= group_rating(ratings)
+
+
+# The rating of a team
+
+
+@pytest.fixture
+def twenty(tmp_path: Path) -> Lake:
+    lake = lake_of(tmp_path / "lake", synthetic(20))
+    with Dataset.ingest(lake, "games") as correcting:
+        correcting.alias("old", "player 3")
+    rate_run(lake)
+    return lake
+
+
+def test_command__is_the_level_of_the_members_under_any_name(invoke: Command, twenty: Lake) -> None:
+    board = leaderboard(twenty, "run").select(["handle", "rating"]).to_pylist()
+    ratings = {row["handle"]: row["rating"] for row in board}
+    answer = invoke("teamrate", "player 1", "old", "--run", "run", "--format", "json", "--lake", twenty.url)
+    told = json.loads(answer.out)
+    assert told["players"] == [{"handle": name, "rating": ratings[name]} for name in ("player 1", "player 3")]
+    assert told["rating"] == group_level([ratings["player 1"], ratings["player 3"]])
+    text = invoke("teamrate", "player 1", "old", "--run", "run", "--lake", twenty.url).out
+    assert text.startswith(f"team rating {told['rating']:.0f}: 'player 1' {ratings['player 1']:.0f}, 'player 3' ")
+
+
+def test_command__refuses_unknown_and_repeated_players(invoke: Command, twenty: Lake) -> None:
+    there = ("--run", "run", "--lake", twenty.url)
+    assert "no player 'nobody'" in invoke.refuses("teamrate", "player 1", "nobody", *there)
+    assert "player 'old' is named twice" in invoke.refuses("teamrate", "old", "old", *there, code=2)
+
+
+def test_function__has_the_ratings_of_the_beliefs() -> None:
+    results = pd.DataFrame({"contest": [1, 1, 1], "player": ["ada", "grace", "linus"], "rank": [1, 2, 3]})
+    _, beliefs = rate_history(results, return_beliefs=True, engine="serial")
+    ratings = predict(beliefs, ["ada", "linus"]).table()["rating"]
+    expected = group_level(ratings[["ada", "linus"]].tolist())
+    assert team_rating(beliefs, ["ada", "linus"]) == pytest.approx(expected, rel=1e-12)
+    assert team_rating(beliefs, ["linus", "ada"]) == team_rating(beliefs, ["ada", "linus"])
+    assert team_rating(beliefs, ["ada"]) == pytest.approx(ratings["ada"], rel=1e-12)
+    with pytest.raises(ValueError, match="named twice"):
+        team_rating(beliefs, ["ada", "ada"])
+    with pytest.raises(ValueError, match="a group needs at least one member"):
+        team_rating(beliefs, [])

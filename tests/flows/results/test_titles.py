@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -14,6 +15,9 @@ from helpers.commands import Command
 from helpers.lakes import contest, copy_of, files, lake_of, rate_run
 
 from ranklake.flows.answers.rated_run import RatedRun
+from ranklake.flows.common.configuration.settings import find_system
+from ranklake.flows.results.display import Display
+from ranklake.flows.results.rating_format import RatingFormat
 from ranklake.flows.results.titles import CODEFORCES, NONE, Title, Titles, default_titles, parse_titles
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, Run
@@ -255,3 +259,40 @@ def test_above__is_the_next_title_of_each_rating() -> None:
     names, minimum = NONE.above(np.array([1500.0]))
     assert names.to_pylist() == [None]
     assert np.isnan(minimum).all()
+
+
+# The text of ratings
+
+
+@pytest.mark.parametrize("decimals", [0, 1])
+def test_rating__of_equal_numbers_is_one_text(decimals: int) -> None:
+    form = RatingFormat(CODEFORCES, decimals)
+    for numbers in ((0.0, -0.0, 0), (1500, 1500.0, np.float64(1500.0)), (-2.0, -2)):
+        assert len({form.rating(number) for number in numbers}) == 1
+    assert form.rating(-0.0) == f"{0:.{decimals}f}"
+
+
+def test_rating__beyond_every_scale_has_three_digits() -> None:
+    assert [RatingFormat(CODEFORCES, 0).rating(value) for value in (999_999_999.0, 1e9, -2.5e12)] == [
+        "999999999", "1e+09", "-2.5e+12"
+    ]  # fmt: skip
+
+
+# Decimals
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "decimals"),
+    [
+        ("elo-mmr", {}, 0),
+        ("elo-mmr", {"sigma_init": 35.0}, 1),
+        ("trueskill", {}, 2),
+        ("elo", {}, 0),
+        ("elo", {"mu_init": 15.0}, 2),
+        ("elo", {"mu_init": -0.5}, 4),
+        ("elo", {"mu_init": 0.0}, 0),
+    ],
+)
+def test_decimals__are_three_digits_of_sigma_or_four_of_mu(name: str, settings: dict[str, Any], decimals: int) -> None:
+    system = find_system(name)
+    assert Display(system, system.params(**settings), system.deviations).decimals == decimals

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from base64 import b64encode
 from hashlib import sha256
 from html import unescape
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 from xml.etree import ElementTree
 
 import pytest
@@ -23,7 +24,10 @@ from ranklake.flows.pages.render import POLICY, static_files
 from ranklake.flows.serving import pages as serving_pages
 from ranklake.flows.serving import previews
 from ranklake.flows.serving.app import create_app
+from ranklake.flows.serving.messages.problems import Problem
+from ranklake.flows.serving.previews import MOST_PREVIEWED, read_form, read_standings
 from ranklake.flows.serving.state.served_runs import ServedRuns
+from ranklake.flows.sources.limits import MAX_COLUMNS
 from ranklake.storage import Lake
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -324,3 +328,86 @@ def test_root__lists_several_runs(lake: Lake) -> None:
     assert 'href="/one"' in text
     assert 'href="/two"' in text
     assert text.count("<td>elo-mmr<td>games<td>") == 2
+
+
+# The form of a preview
+
+
+@pytest.mark.parametrize(
+    ("text", "entrants", "status", "words"),
+    [
+        (
+            "player,rank" + ",c" * MAX_COLUMNS + "\na,1\n",
+            "",
+            400,
+            "the standings: the table has more than 10,000 columns",
+        ),
+        ("a\n" * (MOST_PREVIEWED + 1), "", 413, "a preview takes at most 50,000 participants"),
+        ("a\u2028" * (MOST_PREVIEWED + 1), "", 413, "a preview takes at most 50,000 participants"),
+        ("a\nb\n", "c\r\n\r\n" * (MOST_PREVIEWED + 1), 413, "a preview takes at most 50,000 participants"),
+        ("\n \r\n", "a", 400, "the standings are empty"),
+    ],
+    ids=["columns", "lines", "separators", "entrants", "empty"],
+)
+def test_form__of_too_many_columns_or_lines_is_refused(text: str, entrants: str, status: int, words: str) -> None:
+    with pytest.raises(Problem) as caught:
+        read_standings(text, entrants)
+    assert caught.value.status == status
+    assert caught.value.detail.startswith(words)
+
+
+def test_form__lines_end_as_in_any_text() -> None:
+    assert read_standings("\n1 ann\r\n 2 bob\r3 cid\u2028", "dan\n").players == ["ann", "bob", "cid", "dan"]
+
+
+@pytest.mark.parametrize("text", ["1 ann\r\n2 b+b & 100 %", "1 \u017e\u00fc\U0001f600\n" * 20_000, "%41+", ""])
+def test_form__is_read_as_it_was_sent(text: str) -> None:
+    form = read_form(urlencode({"standings": text, "entrants": "a=b", "teams": "on"}).encode())
+    assert form == {"standings": text, "entrants": "a=b", "teams": True}
+    assert read_form(b"entrants=%zz%4")["entrants"] == "%zz%4"
+
+
+@pytest.mark.slow
+def test_form__of_escapes_takes_little_memory() -> None:
+    body = b"standings=" + b"%2C" * 1_000_000
+    tracemalloc.start()
+    read_form(body)
+    assert tracemalloc.get_traced_memory()[1] < 60e6
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("body", [b"standings=\xff", b"standings=%ff", b"&" * 10], ids=["bytes", "escapes", "fields"])
+def test_form__of_another_kind_is_refused(body: bytes) -> None:
+    with pytest.raises(Problem, match="must be a form"):
+        read_form(body)
+
+
+# Redirects
+
+
+HOSTS = ["evil.example", "a?x=evil", "a/evil/../", "[evil", "evil:99999", "<evil>"]
+MOVED = {
+    "/run/": "/run", "/run//": "/run", "/api/v1/runs/": "/api/v1/runs",
+    "/api/v1/runs/run/?a=%2F/": "/api/v1/runs/run?a=%2F/",
+    "/run/contests/?x=/": "/run/contests?x=/", "/%5Crun/": "/%5Crun", "/run/p/old%20one": "/run/p/player%201",
+    "/api/v1/runs/run/players/old%20one/history?since=5": "/api/v1/runs/run/players/player%201/history?since=5",
+    "/run?q=player+1": "/run/p/player%201", "/run/p/old%20one/badge.svg": "/run/p/player%201/badge.svg",
+    "/": "/run",
+}  # fmt: skip
+OTHERS = ["//run/", "//run/contests/", "/nothing/at/all/", "/api/v1/runs/none", "/openapi.json", "/run", "/run/p/none",
+          "/data/run/", "/healthz/x", "/run%2F"]  # fmt: skip
+
+
+@pytest.mark.quick("True-*")
+@pytest.mark.parametrize("root", ["", "/ratings"])
+@pytest.mark.parametrize("html", [True, False])
+def test_answers__have_no_host_and_redirect_to_paths(lake: Lake, root: str, html: bool) -> None:
+    app = create_app(ServedRuns(lake), 0)
+    with TestClient(app, root_path=root, follow_redirects=False, base_url="http://evil") as client:
+        for number, (path, target) in enumerate({**MOVED, **dict.fromkeys(OTHERS, "")}.items()):
+            headers = {"host": HOSTS[number % len(HOSTS)], "accept": "text/html" if html else "*/*"}
+            # The client would take an address that begins with // for a host.
+            answer = client.get(f"http://evil{root}{path}", headers=headers)
+            assert answer.headers.get("location", "") == (target and root + target), path
+            assert (answer.status_code in (301, 303, 307)) == bool(target), path
+            assert "evil" not in answer.text + str(answer.headers), path

@@ -1,4 +1,4 @@
-"""Long computations for requests: as many as cores at a time, never in the event loop, and few for one request."""
+"""Long computations for requests: as many as cores, never in the event loop; memory does not grow with requests."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from typing import Any
 import pytest
 
 pytest.importorskip("starlette")
+import gc
+import sys
+from collections.abc import Iterator
+from itertools import cycle, pairwise
+
+import pyarrow as pa
+import pytest
 from helpers.api import ask
 
 from ranklake.flows.answers import run as answers
+from ranklake.flows.serving import app as serving_app
 from ranklake.flows.serving.app import create_app
 from ranklake.flows.serving.endpoints import ENDPOINTS, MOST_SEARCHED
 from ranklake.flows.serving.messages.problems import Problem
@@ -117,3 +125,71 @@ def test_workers__compute_at_most_as_many_as_cores(monkeypatch: pytest.MonkeyPat
     assert asyncio.run(many()) == 2
     assert most == 2
     assert Workers()._most == MOST_WAITING
+
+
+# Memory
+
+
+N_REQUESTS, N_WINDOW = 9_000, 1_500
+# Objects by which memory grows in the window with the least growth. Each of OTHERS is asked for 83 times in a window:
+# one object kept for each of its requests is more.
+MOST_GROWTH = 60
+OTHERS = [  # with the statuses that they have
+    (f"{RUN}/players/player 1", 200), (f"{RUN}/players/player 1/history", 200), (f"{RUN}/players/nobody", 404),
+    (f"{RUN}/contests/3", 200), (f"{RUN}/contests/none", 404), (f"{RUN}/search?q=pl", 200),
+    (f"{RUN}/leaderboard?x=1", 400), ("/run", 200), ("/run/p/player 2", 200), ("/run/p/old one", 301),
+    ("/nothing/at/all", 404), ("/metrics", 200),
+]  # fmt: skip
+
+
+def requests() -> Iterator[tuple[str, int]]:
+    """Addresses that never come again, and between them the same ones again and again, twice each."""
+    others = cycle(OTHERS)
+    for i in range(N_REQUESTS // 3):
+        other = next(others)
+        yield from ((f"{RUN}/count?min={i}", 200), other, other)
+
+
+async def status_of(app: Any, address: str, again: bool) -> int:
+    """The status of an answer; ``again`` for a client that has some version already."""
+    statuses: list[int] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    path, _, query = address.partition("?")
+    headers = [(b"host", b"testserver"), (b"accept-encoding", b"gzip")] + [(b"if-none-match", b'"1-x"')] * again
+    await app(
+        {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": query.encode(),
+         "headers": headers, "scheme": "http", "server": ("testserver", 80), "client": ("test", 1), "root_path": ""},
+        receive, send,
+    )  # fmt: skip
+    return statuses[0]
+
+
+@pytest.mark.slow
+def test_requests__memory_stays_flat(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving_app, "MOST_CACHED", 32 << 10)  # full after ten answers
+    app = create_app(ServedRuns(lake), 0)
+
+    def memory() -> tuple[int, int]:
+        """Objects of Python, and bytes of Arrow."""
+        gc.collect()
+        return sys.getallocatedblocks(), pa.total_allocated_bytes()
+
+    async def ask_all() -> list[tuple[int, int]]:
+        found = []
+        for n, (address, status) in enumerate(requests()):
+            assert await status_of(app, address, again=n % 5 == 0) == status
+            if n % N_WINDOW == N_WINDOW - 1:
+                found.append(memory())
+        return found
+
+    found = asyncio.run(ask_all())
+    growths = [(after[0] - before[0], after[1] - before[1]) for before, after in pairwise(found)]
+    assert min(objects for objects, _ in growths) < MOST_GROWTH, growths
+    assert min(size for _, size in growths) == 0, growths
