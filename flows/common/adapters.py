@@ -123,6 +123,12 @@ def concat_rounds(parts: Sequence[Rounds]) -> Rounds:
     return Rounds(offsets=np.concatenate(([0], np.cumsum(sizes))), **columns, teams=teams)
 
 
+def all_rounds(dataset: Dataset) -> Rounds:
+    """All contests of a data set as rounds, or all games of its periods."""
+    facts = ContestFacts.of(dataset.contests, np.ones(dataset.contests.num_rows, dtype=np.bool_))
+    return concat_rounds([facts.rounds(part) for part in dataset.standings()])
+
+
 def check_contests(dataset: Dataset, counts: npt.NDArray[np.bool_], start: int, stop: int) -> None:
     """Check the numbers of the rated contests ``start`` to ``stop - 1``, as older releases accepted wider ranges;
     ``LakeError`` names the contest and the remedies.

@@ -17,17 +17,14 @@ from ranklake.rating_kernels.core.system import check_value
 from ranklake.rating_kernels.metrics.metrics import SCALE
 from ranklake.rating_kernels.metrics.rank_errors import RankErrors, total
 from ranklake.rating_kernels.warm import SCORES
-from ranklake.storage import Dataset, Lake, LakeError, Run
-from ranklake.storage.datasets.round_teams import RoundTeams
-from ranklake.storage.datasets.tables.games import GAMES_KIND
+from ranklake.storage import Lake, LakeError, Run
 
 from ..common.arguments import checked
-from ..common.configuration.settings import build_params, find_system
 from ..common.finite import finite_json, finite_rows
 from ..common.text import count
 from ..compilation.compile import CompileCallback, announce, compile_parts
-from ..results.rated_rounds import check_rated
-from .games import GameFacts, summary
+from ..results.rated_rounds import RatedRounds
+from .games import summary
 from .pieces import PieceScorer, split
 from .scores import METRICS, RoundScores
 
@@ -160,26 +157,23 @@ def evaluate(
         has other games now.
     """
     check_value("scale", scale, positive(POINTS)["limits"])
-    lake = lake if isinstance(lake, Lake) else Lake.open(lake)
-    run = Run.open(lake, name)
-    chain = run.segments()
-    check_rated(run, chain)
+    rounds = RatedRounds(lake if isinstance(lake, Lake) else Lake.open(lake), name)
+    run, chain, dataset = rounds.run, rounds.chain, rounds.dataset
     if first_round >= chain.stop_round:
         raise LakeError(
             f"run {name} has {count(chain.stop_round, 'round')}, and the first {first_round:,} are skipped: none is "
             "left to score; rate more rounds or skip fewer"
         )
-    contest_ids = chain.contest_ids[first_round:]
-    dataset = Dataset.open(lake, run.config["dataset"])
-    places = _places(dataset, contest_ids, name)
-    year, division, weight = _contest_facts(dataset, places)
-    teams = RoundTeams(dataset, contest_ids)
-    games = GameFacts(dataset, name, places) if dataset.kind == GAMES_KIND else None
-    system = find_system(run.config["system"])
-    params = build_params(system, run.config["params"])
+    scored_ids, known = chain.contest_ids[first_round:], rounds.contests_table.column("weight").is_valid().to_pylist()
+    if gone := next((one for one, there in zip(scored_ids, known[first_round:], strict=True) if not there), None):
+        raise LakeError(
+            f"contest {gone} of run {name} is no longer in data set {dataset.name}; "
+            f"`ranklake rate --dataset {dataset.name} --run {name}` brings the run up to date"
+        )
+    division = [division_of(name or "") for name in rounds.contests_table.column("name").to_pylist()]
+    scorer = PieceScorer(rounds, first_round, np.array(division, dtype=np.int64), scale)
     pieces = list(split(chain, first_round, _PIECE_ROWS))
     compile_parts([SCORES], on_compile)
-    scorer = PieceScorer(run, system, params, first_round, division, weight, teams, games, scale)
     scored = []
     with ThreadPoolExecutor(workers, thread_name_prefix="ranklake-score") as pool:
         try:
@@ -188,20 +182,19 @@ def evaluate(
                 on_progress(pieces[done - 1].stop_round - first_round, chain.stop_round - first_round)
         finally:
             pool.shutdown(cancel_futures=True)
-    filters = {filter: RoundScores.joined([part.filters[filter] for part in scored]) for filter in scored[0].filters}
-    n_players = np.concatenate([part.n_players for part in scored])
-    errors = np.concatenate([part.errors for part in scored])
+    ends = rounds.ends[first_round:]
+    year = ends.astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + 1970
     return Evaluation(
         name,
         run.config["system"],
         first_round,
-        contest_ids,
-        n_players,
-        year,
-        division,
-        filters,
-        errors,
-        None if games is None else np.concatenate([part.games for part in scored]),
+        scored_ids,
+        np.concatenate([part.n_players for part in scored]),
+        np.where(ends == 0, 0, year),
+        scorer.division[first_round:],
+        {filter: RoundScores.joined([part.filters[filter] for part in scored]) for filter in scored[0].filters},
+        np.concatenate([part.errors for part in scored]),
+        np.concatenate([part.games for part in scored]) if rounds.of_games else None,
         chain.reason if chain.rest else "",
     )
 
@@ -218,27 +211,3 @@ def division_of(name: str) -> int:
     """Division 1 or 2 if a contest's name contains exactly one of them; otherwise 0."""
     found = {int(number) for number in _DIVISION.findall(name)}
     return found.pop() if len(found) == 1 and not _BOTH.search(name) else 0
-
-
-def _places(dataset: Dataset, contest_ids: list[str], run: str) -> npt.NDArray[np.int64]:
-    """Place of each contest in the data set."""
-    place = {contest_id: at for at, contest_id in enumerate(dataset.contests.column("contest_id").to_pylist())}
-    gone = next((contest_id for contest_id in contest_ids if contest_id not in place), None)
-    if gone is not None:
-        raise LakeError(
-            f"contest {gone} of run {run} is no longer in data set {dataset.name}; "
-            f"`ranklake rate --dataset {dataset.name} --run {run}` brings the run up to date"
-        )
-    return np.array([place[contest_id] for contest_id in contest_ids], dtype=np.int64)
-
-
-def _contest_facts(
-    dataset: Dataset, places: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Year, division and weight of each of some contests."""
-    contests = dataset.contests
-    time_seconds = contests.column("time_seconds").to_numpy()[places]
-    year = time_seconds.astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + 1970
-    names = contests.column("name").take(pa.array(places)).to_pylist()
-    division = np.array([division_of(name or "") for name in names], dtype=np.int64)
-    return np.where(time_seconds == 0, 0, year), division, contests.column("weight").to_numpy()[places]

@@ -12,12 +12,15 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 from ranklake.rating_kernels.core.system import Prior, System
-from ranklake.storage import Dataset, LakeError
+from ranklake.storage import LakeError
 
 from ..common.adapters import HALVES
+from ..results.rated_rounds import RatedRounds
 from .entrants import Entrants
 
 LEAST_BEFORE = {"everyone": 1, "experienced": 5}
@@ -27,13 +30,12 @@ _LEAST_CHANCE = 1e-9  # bounds the cross-entropy of a result whose predicted pro
 
 
 class GameFacts:
-    """The weights and advantages of games in the rounds of a run, which are periods of games.
+    """The weights and advantages of games in the rounds of a run, which are periods of games."""
 
-    ``places``: the place in the data set of each round.
-    """
-
-    def __init__(self, dataset: Dataset, run: str, places: Longs) -> None:
-        self._dataset, self._run, self._places, self._lock = dataset, run, places, Lock()
+    def __init__(self, rounds: RatedRounds) -> None:
+        self._dataset, self._run, self._lock = rounds.dataset, rounds.run.name, Lock()
+        ids, known = pa.array(rounds.chain.contest_ids, pa.string()), self._dataset.contests.column("contest_id")
+        self._places = pc.index_in(ids, value_set=known.combine_chunks())  # in the data set, of each round
 
     def of(self, start: int, stop: int, offsets: Longs, player: Ints) -> tuple[Floats, Floats]:
         """Weights of the games of the rounds from ``start`` to ``stop - 1``, and the advantage of each player in them.
@@ -43,7 +45,7 @@ class GameFacts:
         """
         weight, ahead = np.ones(len(player) // 2), np.zeros(len(player) // 2)
         numbers = np.arange(start, stop)[np.diff(offsets) > 0]
-        rounds = {int(self._places[number]): number - start for number in numbers.tolist()}
+        rounds = {self._places[number].as_py(): number - start for number in numbers.tolist()}
         if not rounds:
             return weight, np.zeros(len(player))
         with self._lock:  # the files that a data set caches are shared

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ranklake.rating_kernels.core.standings import Floats, Longs
-from ranklake.rating_kernels.core.system import System
 from ranklake.rating_kernels.metrics.metrics import Kept, keep, score
 from ranklake.rating_kernels.metrics.rank_errors import rank_errors
-from ranklake.storage import Chain, LakeError, Run, Segment
-from ranklake.storage.datasets.round_teams import RoundTeams
+from ranklake.storage import Chain, LakeError, Segment
 
 from ..common.adapters import to_ragged
+from ..common.configuration.settings import build_params, find_system
+from ..results.rated_rounds import RatedRounds
 from .entrants import Entrants
 from .games import GameFacts, score_games
 from .scores import RoundScores
@@ -24,8 +23,7 @@ from .scores import RoundScores
 _COLUMNS = ("lo", "mu_prior", "sigma_prior", "mu", "n_before")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Scores of some rounds, as the attributes of an evaluation."""
 
     n_players: Longs
@@ -47,43 +45,38 @@ def split(chain: Chain, first_round: int, n_rows: int) -> Iterator[Chain]:
         yield Chain(tuple(piece), (), "")
 
 
-@dataclass(frozen=True, slots=True)
 class PieceScorer:
-    """Scores pieces of a run; several threads may use it.
+    """Scores pieces of a run from a round on; several threads may use it.
 
-    ``division``, ``weight`` ([r]): division and weight of each round of the evaluation.
-    ``games``: weights and advantages of games if the rounds are periods of games; None: each round is one result.
+    ``division`` (int64[r]): the division of each round of the run.
     ``scale``: as for :func:`.evaluate.evaluate`.
     """
 
-    run: Run
-    system: System
-    params: Any
-    first_round: int
-    division: Longs
-    weight: Floats
-    teams: RoundTeams
-    games: GameFacts | None
-    scale: float
+    def __init__(self, rounds: RatedRounds, first_round: int, division: Longs, scale: float) -> None:
+        self._run, self._first_round, self.division, self._scale = rounds.run, first_round, division, scale
+        self._system = find_system(self._run.config["system"])
+        self._params = build_params(self._system, self._run.config["params"])
+        self._weight = np.array(rounds.contests_table.column("weight").fill_null(1.0))
+        self._teams, self._games = rounds.teams, GameFacts(rounds) if rounds.of_games else None
 
     def score(self, piece: Chain) -> Piece:
         """The scores of the rounds of a piece.
 
         Raises LakeError: a rating is not finite, or the data set has other games than the run.
         """
-        begin = max(self.first_round, piece.segments[0].first_round)
+        begin = max(self._first_round, piece.segments[0].first_round)
         sizes = np.concatenate([segment.rows for segment in piece.segments])[begin - piece.segments[0].first_round :]
-        rounds = slice(begin - self.first_round, begin - self.first_round + len(sizes))
-        named = self.games is not None or self.teams.any(rounds.start, rounds.stop)
+        rounds = slice(begin, begin + len(sizes))
+        named = self._games is not None or self._teams.any(rounds.start, rounds.stop)
         columns = (*_COLUMNS, "player") if named else _COLUMNS
-        read = self.run.iter_segments(begin, None, columns, chain=piece)
+        read = self._run.iter_segments(begin, None, columns, chain=piece)
         table = pa.concat_tables([part.replace_schema_metadata() for _, part in read])
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         self._check(table, offsets, begin)
-        weight, results, advantage = self.weight[rounds], None, None
-        if self.games is not None:
+        weight, results, advantage = self._weight[rounds], None, None
+        if self._games is not None:
             results = offsets // 2  # the first game of each period
-            weight, advantage = self.games.of(rounds.start, rounds.stop, offsets, table.column("player").to_numpy())
+            weight, advantage = self._games.of(rounds.start, rounds.stop, offsets, table.column("player").to_numpy())
             offsets = np.arange(0, offsets[-1] + 1, 2)
         entrants = self._entrants(table, offsets, weight, rounds, advantage)
         n_players = np.diff(entrants.offsets) if results is None else np.where(sizes > 0, 2, 0)
@@ -91,13 +84,13 @@ class PieceScorer:
         games = None
         if results is not None:
             sigma = np.array(table.column("sigma_prior"))
-            games = score_games(self.system, self.params, entrants, sigma, weight, results)
-        return Piece(n_players, entrants.scores(scale=self.scale, results=results), errors, games)
+            games = score_games(self._system, self._params, entrants, sigma, weight, results)
+        return Piece(n_players, entrants.scores(scale=self._scale, results=results), errors, games)
 
     def _check(self, table: pa.Table, offsets: Longs, begin: int) -> None:
         bad = ~(np.isfinite(table.column("mu_prior").to_numpy()) & np.isfinite(table.column("mu").to_numpy()))
         if bad.any():
-            at, name = begin + int(np.searchsorted(offsets, np.argmax(bad), side="right")) - 1, self.run.name
+            at, name = begin + int(np.searchsorted(offsets, np.argmax(bad), side="right")) - 1, self._run.name
             raise LakeError(
                 f"round {at} of run {name} has a rating that is not finite, written by an older release; "
                 f"rate the run again: `ranklake rate --run {name} --replace` with other hyperparameters"
@@ -109,19 +102,19 @@ class PieceScorer:
         # copies: Arrow's arrays are read-only, and the kernels would be compiled again for them
         lo, mu_prior, sigma_prior, mu, n_before = (np.array(table.column(name)) for name in _COLUMNS)
         teams = None
-        if self.teams.any(rounds.start, rounds.stop):
+        if self._teams.any(rounds.start, rounds.stop):
             index = np.repeat(np.arange(rounds.start, rounds.stop, dtype=np.int32), np.diff(offsets))
-            named = self.teams.of_rows(index, table.column("player").to_numpy())
+            named = self._teams.of_rows(index, table.column("player").to_numpy())
             teams = None if named is None else to_ragged(named, offsets)
         strength = mu_prior if advantage is None else mu_prior + advantage
         return Entrants.of(
-            self.system, self.params, offsets, lo, strength, sigma_prior, n_before, mu - mu_prior, weight, teams
+            self._system, self._params, offsets, lo, strength, sigma_prior, n_before, mu - mu_prior, weight, teams
         )
 
     def _rank_errors(self, entrants: Entrants, division: Longs, results: Longs | None) -> Floats:
         kept = keep(entrants.offsets, entrants.lo, np.ones(len(entrants.lo), dtype=bool))
         rows = kept.rows
-        performance = score(kept, entrants.mu[rows], self.scale, places=False).log2_performance
+        performance = score(kept, entrants.mu[rows], self._scale, places=False).log2_performance
         if results is not None:
             kept = Kept(kept.offsets[results], rows, kept.lo, kept.hi)
         return rank_errors(kept, entrants.n_before[rows], division, performance, entrants.change[rows])

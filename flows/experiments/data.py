@@ -18,7 +18,7 @@ from ranklake.rating_kernels.core.system import PerformanceLaw, System
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Contest, Dataset, Lake, LakeError
 
-from ..common.adapters import ContestFacts, concat_rounds
+from ..common.adapters import all_rounds
 from ..common.configuration.settings import build_contest_params, find_system
 from ..common.skipping import ANY_SYSTEM
 from ..compilation.compile import compile_kernels
@@ -146,12 +146,9 @@ def synthetic(preset: str, seed: int) -> History:
 def from_lake(lake: Lake, name: str) -> History:
     """The history of a data set in a lake, with its corrections."""
     dataset = Dataset.open(lake, name)
-    contests = dataset.contests
-    facts = ContestFacts.of(contests, np.ones(contests.num_rows, dtype=bool))
-    parts = [facts.rounds(part) for part in dataset.standings()]
-    if not parts:
+    if not dataset.contests.num_rows:
         raise LakeError(f"data set {name} has no contests; `ranklake ingest` brings them in")
-    return _history(name, concat_rounds(parts), contests.column("name").to_pylist(), dataset.handles())
+    return _history(name, all_rounds(dataset), dataset.contests.column("name").to_pylist(), dataset.handles())
 
 
 def _collect(name: str, contests: Iterable[Contest]) -> History:

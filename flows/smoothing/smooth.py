@@ -8,20 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ranklake.rating_kernels import ConvergenceError, Rounds
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
-from ranklake.storage import Chain, DamagedError, Dataset, Lake, LakeError, MissingError, Run
-from ranklake.storage.datasets.round_teams import RoundTeams
-from ranklake.storage.datasets.tables.games import GAMES_KIND
+from ranklake.storage import DamagedError, Lake, LakeError, MissingError, Run
 from ranklake.storage.lake import layout
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
-from ..common.adapters import ContestFacts, concat_rounds, to_ragged
+from ..common.adapters import all_rounds, to_ragged
 from ..common.configuration.settings import params_to_json
 from ..common.text import count
 from ..compilation.compile import CompileCallback, announce, compile_parts
@@ -29,7 +28,7 @@ from ..engines.protocols import Engine
 from ..execution.smoothing import Checkpoint, smooth_rounds
 from ..rating.config import RunConfig, check_dataset_times
 from ..rating.plan import Plan
-from ..results.rated_rounds import check_rated
+from ..results.rated_rounds import RatedRounds
 from ..results.smoothed import smoothing_digest
 from .params import params_of
 
@@ -85,20 +84,20 @@ def smooth_run(
     began = time.perf_counter()
     Run.open(lake, run)  # before a lease makes its folder
     with hold_lease(lake, layout.run_folder(run), f"smooth {run}", steal=steal) as lease:
-        opened = Run.open(lake, run)
-        config = RunConfig.of(opened)
-        params, chain = params_of(config.params, settings or {}), opened.segments()
-        dataset = Dataset.open(lake, config.dataset)
-        check_dataset_times(dataset, Smoothing, {name: getattr(params, name) for name in settings or {}})
-        _check_current(opened, chain, config, dataset)
+        rated = RatedRounds(lake, run)
+        config, chain = RunConfig.of(rated.run), rated.chain
+        params = params_of(config.params, settings or {})
+        check_dataset_times(rated.dataset, Smoothing, {name: getattr(params, name) for name in settings or {}})
+        _check_current(rated, config)
         values = params_to_json(params)
         stored, digest = StoredSmoothing(lake, run, lease), smoothing_digest(chain, values)
         done = _readable(stored, digest)
         if done is not None:
             stored.remove_checkpoint()
             return SmoothReport(done[1], done[2], done[0], done[0], time.perf_counter() - began)
-        table = _rows(opened, chain)
-        rounds, index = _rounds(table, dataset, opened.name)
+        names = ["round_index", "contest_id", "player", "lo", "hi"]
+        table = pa.concat_tables([rated.run.read_segment(segment).select(names) for segment in chain.segments])
+        rounds, index = _rounds(table, rated)
         if engine.on_this_machine:
             compile_parts([SMOOTHING], on_compile)
         checkpoint = _checkpoint(stored, digest, rounds.n_rows)
@@ -117,7 +116,10 @@ def smooth_run(
                 "" if error.row is None else f", round {index[np.searchsorted(rounds.offsets, error.row, 'right') - 1]}"
             )
             raise ConvergenceError(f"run {run}{at}: {error.rule}") from error
-        stored.commit("smoothed", _smoothed_table(table, smoother), *facts, smoother.sweeps)
+        result = smoother.result()
+        for name in ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma"):
+            table = table.append_column(name, pa.array(getattr(result, name)))
+        stored.commit("smoothed", table, *facts, smoother.sweeps)
         before = 0 if checkpoint is None else checkpoint[0]
         return SmoothReport(len(rounds), rounds.n_rows, smoother.sweeps, before, time.perf_counter() - began)
 
@@ -125,12 +127,13 @@ def smooth_run(
 _CHECKPOINT = pa.schema([pa.field("mean", pa.float64(), nullable=False)])
 
 
-def _check_current(run: Run, chain: Chain, config: RunConfig, dataset: Dataset) -> None:
+def _check_current(rated: RatedRounds, config: RunConfig) -> None:
     """Refuse to smooth rounds that the data set no longer has: weights and times are read from there."""
-    plan = Plan.of(config, dataset)
+    run, chain = rated.run, rated.chain
+    plan = Plan.of(config, rated.dataset)
     if chain.rest or plan.holds < chain.stop_round:
         raise LakeError(
-            f"run {run.name} does not match data set {dataset.name} ({plan.why or chain.reason}); "
+            f"run {run.name} does not match data set {rated.dataset.name} ({plan.why or chain.reason}); "
             f"`ranklake rate --run {run.name}` first",
             path=layout.run_file(run.name),
         )
@@ -160,50 +163,24 @@ def _checkpoint(stored: StoredSmoothing, digest: str, n_rows: int) -> Checkpoint
     return None
 
 
-def _rows(run: Run, chain: Chain) -> pa.Table:
-    """The places of all rounds of a run."""
-    names = ["round_index", "contest_id", "player", "lo", "hi"]
-    tables = [run.read_segment(segment).select(names) for segment in chain.segments]
-    check_rated(run, chain)
-    return pa.concat_tables(tables)
-
-
-def _rounds(table: pa.Table, dataset: Dataset, run: str) -> tuple[Rounds, np.ndarray[Any, Any]]:
-    """The rounds of a run, without those that it skipped, and their indices."""
-    round_index = table.column("round_index").to_numpy()
-    if dataset.kind == GAMES_KIND:
-        return _games(table, dataset), round_index[::2]
+def _rounds(table: pa.Table, rated: RatedRounds) -> tuple[Rounds, npt.NDArray[Any]]:
+    """The rounds of a run, without those that it skipped, or its games as rounds of two; and their indices."""
+    round_index, player, lo, hi = (table.column(name).to_numpy() for name in ("round_index", "player", "lo", "hi"))
+    contests = rated.dataset.contests
+    if rated.of_games:
+        kept = np.isin(np.arange(contests.num_rows), round_index)
+        games = all_rounds(rated.dataset).keep(np.repeat(kept, contests.column("n_players").to_numpy() // 2))
+        advantage = games.advantage if len(games.advantage) else None
+        facts = games.time_seconds, games.weight
+        return Rounds.from_columns(games.offsets, player, lo, hi, *facts, advantage=advantage), round_index[::2]
     first = np.flatnonzero(np.diff(round_index, prepend=-1))
-    offsets = np.append(first, len(round_index))
-    contests, index = dataset.contests, round_index[first]
+    offsets, index = np.append(first, len(round_index)), round_index[first]
     time_seconds, weight = (contests.column(name).to_numpy()[index] for name in ("time_seconds", "weight"))
     ceiling = contests.column("perf_ceiling").fill_null(np.inf).to_numpy()[index]
-    player, lo, hi = (table.column(name).to_numpy() for name in ("player", "lo", "hi"))
-    found = RoundTeams(dataset, contests.column("contest_id").combine_chunks()).of_rows(round_index, player)
+    found = rated.teams_of(table)
     teams = None if found is None else to_ragged(found, offsets)
     rounds = Rounds.from_columns(offsets, player, lo, hi, time_seconds, weight, ceiling, teams=teams)
     if (rounds.participants == 1).any():
+        run = rated.run.name
         raise LakeError(f"run {run} rates contests of one participant; smoothing cannot", path=layout.run_file(run))
     return rounds, index
-
-
-def _games(table: pa.Table, dataset: Dataset) -> Rounds:
-    """The games of a run as rounds of two."""
-    facts = ContestFacts.of(dataset.contests, np.ones(dataset.contests.num_rows, np.bool_))
-    rated = np.isin(np.arange(dataset.contests.num_rows), table.column("round_index").to_numpy())
-    parts = []
-    for part in dataset.standings():
-        games = np.diff(part.offsets) // 2
-        parts.append(facts.rounds(part).keep(np.repeat(rated[part.first_contest :][: len(part)], games)))
-    rounds = concat_rounds(parts)
-    player, lo, hi = (table.column(name).to_numpy() for name in ("player", "lo", "hi"))
-    advantage = rounds.advantage if len(rounds.advantage) else None
-    return Rounds.from_columns(rounds.offsets, player, lo, hi, rounds.time_seconds, rounds.weight, advantage=advantage)
-
-
-def _smoothed_table(table: pa.Table, smoother: Smoother) -> pa.Table:
-    """The result, one row a participation."""
-    result = smoother.result()
-    for name in ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma"):
-        table = table.append_column(name, pa.array(getattr(result, name)))
-    return table

@@ -16,7 +16,7 @@ from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
 from ranklake.storage.datasets.tables.games import GAMES_KIND
 
-from ...common.adapters import ContestFacts, check_contests, concat_rounds
+from ...common.adapters import all_rounds, check_contests
 from ...common.configuration.settings import build_params, find_system
 from ...common.skipping import ANY_SYSTEM, Skipping
 from ...engines.protocols import Engine
@@ -84,9 +84,7 @@ def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping =
     if dataset.kind == GAMES_KIND and stop is not None:  # each game is a round
         stop = int(dataset.contests.column("n_players").to_numpy()[:stop].sum()) // 2
     check_contests(dataset, everything, 0, len(everything))
-    facts = ContestFacts.of(dataset.contests, everything)
-    parts = [facts.rounds(part) for part in dataset.standings()]
-    rounds = concat_rounds(parts)
+    rounds = all_rounds(dataset)
     kept = skipping.keep(rounds)
     if rounds.roles.any():
         rounds = rounds.keep(kept).rated_only()
