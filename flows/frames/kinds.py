@@ -6,9 +6,10 @@ pandas frames keep their index, their types and all columns. Every other frame i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ SUFFIX = "_results"  # of a column whose name a new column has
 Rows = npt.NDArray[np.integer]
 
 
-class Frame(Protocol):
+class Frame(ABC):
     """A frame of results as it was given.
 
     ``kind``: ``pandas``, ``dask``, ``polars``, ``polars-lazy``, ``arrow`` or ``duckdb``.
@@ -34,24 +35,27 @@ class Frame(Protocol):
 
     kind: str
     names: list[str]
-    index_names: list[str]
-    copies: int
+    index_names: Sequence[str] = ()
+    copies = 1
 
+    @abstractmethod
     def arrow(self, names: Sequence[str] | None = None, mixed: Collection[str | None] = ()) -> pa.Table:
         """Some columns as Arrow; by default all. Columns ``mixed`` become text if they hold numbers and text."""
 
+    @abstractmethod
     def take(self, name: str, rows: Rows) -> pd.Series[Any]:
         """Some rows of a column, as they were given."""
 
     def labels(self, rows: Sequence[int]) -> list[Any]:
         """The labels of some rows in the index; empty for frames without index."""
+        return []
 
+    @abstractmethod
     def doubled(self, player: str, of: tuple[str, str], columns: Mapping[str, npt.NDArray[Any]]) -> Frame:
         """A frame with every row twice and further columns: ``player`` is of two columns in turn."""
 
-    def extend(
-        self, rows: Rows, columns: Mapping[str, npt.NDArray[Any] | pd.Series[Any]], replaced: Mapping[str, str]
-    ) -> Any:
+    @abstractmethod
+    def extend(self, rows: Rows, columns: Mapping[str, Any], replaced: Mapping[str, str]) -> Any:
         """A frame of this kind: new columns, then the columns of some rows of this frame under their own index.
 
         A new column replaces one of ``replaced``, this frame's names of columns by key. Others of the same name are
@@ -59,13 +63,10 @@ class Frame(Protocol):
         """
 
 
-class PandasFrame:
-    """See :class:`Frame`."""
-
+class PandasFrame(Frame):
     def __init__(self, frame: pd.DataFrame, kind: str = "pandas") -> None:
         self.frame, self.kind, self.names = frame, kind, [str(name) for name in frame.columns]
         self.index_names = [str(name) for name in frame.index.names if name is not None]
-        self.copies = 1
 
     def arrow(self, names: Sequence[str] | None = None, mixed: Collection[str | None] = ()) -> pa.Table:
         names = self.names if names is None else names
@@ -98,13 +99,9 @@ class PandasFrame:
         return as_kind(new, self.kind)
 
 
-class ArrowFrame:
-    """See :class:`Frame`."""
-
+class ArrowFrame(Frame):
     def __init__(self, table: pa.Table, kind: str) -> None:
         self.table, self.kind, self.names = plain(table), kind, list(table.column_names)
-        self.index_names: list[str] = []
-        self.copies = 1
 
     def arrow(self, names: Sequence[str] | None = None, mixed: Collection[str | None] = ()) -> pa.Table:
         names = self.names if names is None else names
@@ -113,9 +110,6 @@ class ArrowFrame:
     def take(self, name: str, rows: Rows) -> pd.Series[Any]:
         column = self.table.column(self.names.index(name)).take(pa.array(rows))
         return arrow_as_pandas(pa.table({name: column}))[name]
-
-    def labels(self, rows: Sequence[int]) -> list[Any]:
-        return []
 
     def doubled(self, player: str, of: tuple[str, str], columns: Mapping[str, npt.NDArray[Any]]) -> Frame:
         both = concat([self.arrow([name]).rename_columns([player]) for name in of])

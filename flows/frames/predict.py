@@ -23,9 +23,8 @@ from ..execution.rater import select_beliefs
 from ..results.display import Display
 from ..results.groups import group_level
 from .beliefs import HasBeliefs, InitialBeliefs
-from .entrants import members_of
 from .notebook import warn_user
-from .prediction import Prediction
+from .prediction import Prediction, members_of
 
 
 @checked

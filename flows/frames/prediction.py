@@ -7,20 +7,21 @@ their ratings.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from html import escape
+from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ranklake.rating_kernels import Beliefs, Prior, Rounds
+from ranklake.rating_kernels import Beliefs, Prior, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Column
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 
 from ..common.arguments import check_names, checked
 from ..common.skipping import count_ignored, ignored_lines
@@ -29,15 +30,85 @@ from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rounds import check_teams, rate_rounds
-from ..execution.team_laws import team_prior
+from ..execution.team_laws import team_laws, team_prior
 from ..results.display import Display
 from ..results.rating_format import RatingFormat
 from ..results.titles import NONE
-from .entrants import Entrants
 from .notebook import titled_table
 
 MAX_SHOWN = 100  # entrants in a cell of a notebook
 _PAIRS = 1 << 20  # pairs whose chances are in memory at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lineup:
+    """The entrants of a round.
+
+    ``players``, ``members``: names of the entrants, of a team as ``ada+grace``; names of all players, team by team.
+    ``teams``: the shares of the members of each entrant, 1 each.
+    """
+
+    players: list[Any]
+    members: list[Any]
+    teams: Ragged
+
+    @classmethod
+    def of(cls, entrants: Sequence[Any]) -> Lineup:
+        """The entrants; a list of players is a team."""
+        rosters = list(map(members_of, entrants))
+        members = list(chain.from_iterable(rosters))
+        players = ["+".join(map(str, roster)) if len(roster) > 1 else roster[0] for roster in rosters]
+        if len(players) < 2:
+            raise ValueError(f"a round to predict needs at least two players, got {len(players)}")
+        for names in (members, players):
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise ValueError(f"player {twice!r} is named twice")
+        sizes = np.array([len(roster) for roster in rosters])
+        return cls(players, members, Ragged.from_lengths(sizes, np.ones(len(members))))
+
+    @property
+    def has_teams(self) -> bool:
+        """Whether an entrant has two or more members."""
+        return len(self.members) > len(self.players)
+
+    @property
+    def places(self) -> Ints:
+        """The place of each member if the entrants finish in their order."""
+        return np.repeat(np.arange(len(self.players), dtype=np.int32), self.teams.lengths)
+
+    def rows(self, order: Longs) -> tuple[Longs, Ints, Ragged]:
+        """The members of the entrants in an order, their places, and the teams."""
+        teams, bounds = self.teams.take(order), self.teams.offsets
+        rows = np.concatenate([np.arange(bounds[at], bounds[at + 1]) for at in order])
+        return rows, np.repeat(np.arange(len(order), dtype=np.int32), teams.lengths), teams
+
+    def entrant_of(self, row: int) -> int:
+        """The entrant of a member."""
+        return int(np.searchsorted(self.teams.offsets, row, side="right")) - 1
+
+    def roster(self, entrant: int) -> list[Any]:
+        """The members of an entrant."""
+        return self.members[slice(*self.teams.offsets[entrant : entrant + 2].tolist())]
+
+    def beliefs(
+        self, system: System, params: Any, mu: Floats, sigma: Floats, n_rounds: Ints, rating: Floats
+    ) -> tuple[Floats, Floats, Ints, Floats]:
+        """Mean, deviation, rounds and rating of each entrant: those of teams by the weights of the members."""
+        n = len(self.players)
+        law = team_laws(system, params, self.teams, mu, sigma, np.zeros(len(mu)))
+        of_row = np.repeat(np.arange(n), self.teams.lengths)
+        together = np.bincount(of_row, law.weight * rating, n).astype(np.float64)
+        return law.mu, law.sigma, np.minimum.reduceat(n_rounds, self.teams.offsets[:-1]), together
+
+
+def members_of(entrant: Any) -> list[Any]:
+    """The players of an entrant: those of a list, which is a team, or the entrant itself."""
+    if not isinstance(entrant, list):
+        return [entrant]
+    if not entrant:
+        raise ValueError("a team has no members")
+    return entrant
 
 
 class Prediction:
@@ -47,8 +118,7 @@ class Prediction:
     ``players``: the entrants' names, all different; a list is a team of these players.
     ``columns``: beliefs about each player, the members of teams one after the other, as from ``Beliefs.columns``.
     ``time_seconds``, ``event``, ``weight``, ``perf_ceiling``: properties of the round.
-    ``notes``: what to know about the players.
-    ``notes``: as given, and the properties of the round that the system ignores.
+    ``notes``: what to know about the players, and the properties of the round that the system ignores.
     Raises ValueError: fewer than two players, a player twice, an invalid weight, or teams for a system without a rule
     for them.
     """
@@ -64,14 +134,14 @@ class Prediction:
         perf_ceiling: float = math.inf,
         notes: Sequence[str] = (),
     ) -> None:
-        self._entrants, self._display, self._columns = Entrants.of(players), display, columns
-        self.players, members = self._entrants.players, self._entrants.members
+        self._lineup, self._display, self._columns = Lineup.of(players), display, columns
+        self.players, members = self._lineup.players, self._lineup.members
         self._row = {player: row for row, player in enumerate(self.players)}
         self._member = {player: row for row, player in enumerate(members)}
-        n, places = len(members), self._entrants.places
+        n, places = len(members), self._lineup.places
         self._round = Rounds.from_columns(
             [0, n], np.arange(n), places, places, [time_seconds], [weight], [perf_ceiling], [event],
-            self._entrants.teams,
+            self._lineup.teams,
         )  # fmt: skip
         check_teams(display.system, self._round)
         self.notes = (*notes, *ignored_lines(display.system, count_ignored(display.system, self._round)))
@@ -84,12 +154,12 @@ class Prediction:
         _check_prior(members, self._prior)
         new = self.n_rounds == 0
         self.mu[new] = self._prior.mu[new]  # some systems start late newcomers at another mu
-        self.rating: npt.NDArray[np.float64] = display.rating(self.mu, self.sigma, self.n_rounds)
+        self.rating: Floats = display.rating(self.mu, self.sigma, self.n_rounds)
         self._before = self.rating, self.n_rounds  # of each member
-        if self._entrants.has_teams:
+        if self._lineup.has_teams:
             law = display.system, display.params
-            self._prior = team_prior(*law, self._entrants.teams, weight, self._prior)
-            self.mu, self.sigma, self.n_rounds, self.rating = self._entrants.beliefs(
+            self._prior = team_prior(*law, self._lineup.teams, weight, self._prior)
+            self.mu, self.sigma, self.n_rounds, self.rating = self._lineup.beliefs(
                 *law, self.mu, self.sigma, self.n_rounds, self.rating
             )
 
@@ -115,12 +185,12 @@ class Prediction:
         i, j = self._find(player), self._find(opponent)
         return float(self._beats(slice(i, i + 1), slice(j, j + 1))[0, 0]) if i != j else 0.5
 
-    def chances(self) -> npt.NDArray[np.float64]:
+    def chances(self) -> Floats:
         """The chance of each entrant (row) to finish before each entrant (column); 1/2 on the diagonal."""
         entrants = slice(0, len(self))
         return self._beats(entrants, entrants)
 
-    def expected_places(self) -> npt.NDArray[np.float64]:
+    def expected_places(self) -> Floats:
         """The expected place of each entrant, from 1; they sum to n (n + 1) / 2. O(n^2) time, O(n) memory."""
         n, step = len(self), max(1, _PAIRS // len(self))
         places = np.empty(n)
@@ -144,7 +214,7 @@ class Prediction:
         """
         check_names([player])
         if player not in self._member:
-            members = ", ".join(map(repr, self._entrants.roster(self._find(player))))
+            members = ", ".join(map(repr, self._lineup.roster(self._find(player))))
             raise ValueError(f"{player!r} is a team; the rating after a place is that of a member: {members}")
         row, (before, n_rounds) = self._member[player], self._before
         wanted = range(1, len(self) + 1) if places is None else list(places)
@@ -176,11 +246,11 @@ class Prediction:
 
     def _build_store(self) -> Beliefs:
         """A store of all players before the round."""
-        store = self._display.system.newcomers(self._display.params, len(self._entrants.members))
+        store = self._display.system.newcomers(self._display.params, len(self._lineup.members))
         store.restore(self._columns)
         return store
 
-    def _beats(self, rows: slice, columns: slice) -> npt.NDArray[np.float64]:
+    def _beats(self, rows: slice, columns: slice) -> Floats:
         def part(index: Any) -> Prior:
             prior = self._prior
             return Prior(prior.mu[index], prior.sigma[index], prior.beta[index], prior.n_before[index])
@@ -193,20 +263,20 @@ class Prediction:
         """``mu`` and ``sigma`` of the player in ``row`` after finishing at ``place``."""
         if not (isinstance(place, int | np.integer) and 1 <= place <= len(self)):
             raise ValueError(f"a place must be a whole number from 1 to {len(self)}, got {described(place)}")
-        entrant = self._entrants.entrant_of(row)
+        entrant = self._lineup.entrant_of(row)
         others = np.argsort(-self._prior.mu, kind="stable")
-        rows, places, teams = self._entrants.rows(np.insert(others[others != entrant], place - 1, entrant))
-        played = dataclasses.replace(
+        rows, places, teams = self._lineup.rows(np.insert(others[others != entrant], place - 1, entrant))
+        played = replace(
             self._round, player=rows.astype(np.int32), lo=places, hi=places,
-            teams=teams if self._entrants.has_teams else None,
+            teams=teams if self._lineup.has_teams else None,
         )  # fmt: skip
         compile_kernels(self._display.system.name, [len(rows)])
         system, params = self._display.system, self._display.params
         try:
             outcome = rate_rounds(system, params, self._build_store(), played, Serial())
         except RoundError as error:
-            player = None if error.player is None else str(self._entrants.members[error.player])
-            name = f"to be predicted, {self._entrants.members[row]!r} at place {place}"
+            player = None if error.player is None else str(self._lineup.members[error.player])
+            name = f"to be predicted, {self._lineup.members[row]!r} at place {place}"
             raise named_error(error, system, params, played, name, 0, player, "choose other values") from error
         at = int(np.flatnonzero(rows == row)[0])
         return float(outcome.mu[at]), float(outcome.sigma[at])

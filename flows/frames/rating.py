@@ -193,7 +193,10 @@ def _rate_in_order(
     for first, end in cut_at(limited):
         batch = rounds.part(first, end)
         if ratings is not None and limited[first]:
-            batch = _decided(batch, in_range(ratings.of(batch.player), *limits[first]))
+            eligible = in_range(ratings.of(batch.player), *limits[first])
+            if not eligible.all():
+                roles = np.where(eligible & batch.are_rated, np.uint8(RATED), np.uint8(OUTSIDE))
+                batch = replace(batch, roles=roles)
         reasons = skipping.reasons(batch)
         kept = batch.keep(reasons == 0)
         outcome = Outcome.empty(0)
@@ -205,18 +208,8 @@ def _rate_in_order(
             if ratings is not None:
                 ratings.follow(kept, outcome)
         found.append(_RatedRounds(reasons, kept, outcome))
-    return found[0] if len(found) == 1 else _concat(found)
-
-
-def _decided(round: Rounds, eligible: npt.NDArray[np.bool_]) -> Rounds:
-    """The round in which those who are not eligible are unrated, too."""
-    if eligible.all():
-        return round
-    return replace(round, roles=np.where(eligible & round.are_rated, np.uint8(RATED), np.uint8(OUTSIDE)))
-
-
-def _concat(parts: list[_RatedRounds]) -> _RatedRounds:
-    outcomes = [part.outcome for part in parts]
+    if len(found) == 1:
+        return found[0]
+    why, kept_rounds, outcomes = zip(*found, strict=True)
     columns = (np.concatenate(pieces) for pieces in zip(*outcomes, strict=True))
-    reasons = np.concatenate([part.reasons for part in parts])
-    return _RatedRounds(reasons, concat_rounds([part.rounds for part in parts]), Outcome(*columns))
+    return _RatedRounds(np.concatenate(why), concat_rounds(kept_rounds), Outcome(*columns))

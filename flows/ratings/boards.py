@@ -1,23 +1,34 @@
-"""The leaderboard of ratings in memory, and the ratings of groups of players, as frames."""
+"""Ratings in memory as frames and figures: the leaderboard, groups of players, players over time, a histogram."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from ..answers.frame_rows import FrameRows
 from ..answers.leaderboard import first_end, leaderboard
 from ..common.arguments import check_names
-from ..common.text import described
+from ..common.text import count, described
 from ..common.times import spelled
+from ..plotting.figures import drawing, new_figure
+from ..plotting.plots import MOST_PLAYERS, histogram, players_figure
 from ..results.groups import rated_groups
+from ..results.player_names import PlayerHistory
 from ..results.ranks import active_since, places
 from ..results.ranks import among as among_each_other
+from ..results.rating_format import RatingFormat
+from ..results.titles import NONE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _COLUMNS = ("rating", "mu", "sigma", "n_rounds", "last_time_seconds", "percentile")
+_DRAWN = ("round_index", "time_seconds", "perf", "mu", "sigma", "rating")
 
 
 def leaderboard_of(
@@ -64,3 +75,29 @@ def groups_of(leaderboard: pd.DataFrame, by: Mapping[Any, Any] | pd.Series) -> p
     columns = {"group": groups[order], "rating": level[order], "n_players": sizes[order]}
     columns |= {"best": leaderboard["player"].to_numpy()[best[order]], "best_rating": rating[best[order]]}
     return pd.DataFrame({"place": places(level[order]), **columns})
+
+
+def players_of(history: pd.DataFrame, players: Sequence[Any], name: str, form: RatingFormat) -> Figure:
+    """The ratings of some players over time."""
+    if not 1 <= len(players) <= MOST_PLAYERS:
+        raise ValueError(f"a figure shows 1 to {MOST_PLAYERS} players, got {len(players)}")
+    drawn = []
+    for player in players:
+        rows = history[history["player"] == player]
+        if rows.empty:
+            raise ValueError(f"player {player!r} has no rated round")
+        table = pa.table({column: rows[column].to_numpy() for column in _DRAWN})
+        drawn.append(PlayerHistory(str(player), table, "", form))
+    with drawing("a figure"):
+        return players_figure(drawn, name)
+
+
+def distribution_of(ratings: npt.NDArray[np.float64], name: str) -> Figure:
+    """A histogram of ratings."""
+    if not len(ratings):
+        raise ValueError("there are no ratings to draw")
+    with drawing("a figure"):
+        figure, axes = new_figure()
+        histogram(axes, ratings, NONE)
+        axes.set_title(f"ratings in {name}: {count(len(ratings), 'player')}")
+        return figure

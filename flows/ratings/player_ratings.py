@@ -25,8 +25,7 @@ from ..results.display import Display
 from ..results.pools import Pools, pools_line
 from ..sources.absences import Absent
 from ..sources.options import Duplicates
-from .boards import groups_of, leaderboard_of
-from .figures import distribution_of
+from .boards import distribution_of, groups_of, leaderboard_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -30,11 +30,10 @@ from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates
 from . import stored
-from .figures import players_of
+from .boards import players_of
 from .growing import GrowingBeliefs, GrowingHistory
-from .histories import history_of, scored_columns, smoothed_history
+from .histories import RunHistory, history_of, run_beliefs, scored_columns, smoothed_history
 from .player_ratings import FrameT, PlayerRatings
-from .runs import RunHistory, run_beliefs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

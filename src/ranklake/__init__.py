@@ -37,11 +37,9 @@ if TYPE_CHECKING:
     from ranklake.flows.frames.predict import predict, team_rating
     from ranklake.flows.frames.smoothing import smooth_history
     from ranklake.flows.preview.frames import preview
-    from ranklake.flows.ratings.comparison import compare
+    from ranklake.flows.ratings.choices import compare, systems, tune
     from ranklake.flows.ratings.lakes import Lake, Run
     from ranklake.flows.ratings.ratings import Ratings
-    from ranklake.flows.ratings.systems import systems
-    from ranklake.flows.ratings.tuning import tune
     from ranklake.rating_kernels import SYSTEMS
     from ranklake.storage import Dataset
 
@@ -72,16 +70,16 @@ _MODULES = {
     "Lake": "ranklake.flows.ratings.lakes",
     "Ratings": "ranklake.flows.ratings.ratings",
     "Run": "ranklake.flows.ratings.lakes",
-    "compare": "ranklake.flows.ratings.comparison",
+    "compare": "ranklake.flows.ratings.choices",
     "evaluate": "ranklake.flows.evaluation.evaluate",
     "evaluate_history": "ranklake.flows.evaluation.frames",
     "predict": "ranklake.flows.frames.predict",
     "preview": "ranklake.flows.preview.frames",
     "rate_history": "ranklake.flows.frames.history",
     "smooth_history": "ranklake.flows.frames.smoothing",
-    "systems": "ranklake.flows.ratings.systems",
+    "systems": "ranklake.flows.ratings.choices",
     "team_rating": "ranklake.flows.frames.predict",
-    "tune": "ranklake.flows.ratings.tuning",
+    "tune": "ranklake.flows.ratings.choices",
 }
 
 _RENAMED = {"search": "tune"}  # the old names work in this release only

@@ -147,7 +147,7 @@ def tune(
     Finished trials stay in the lake: the same command resumes an interrupted search, and --trials may grow.
     """
     from ...engines.task_pool import open_task_pool
-    from ...evaluation.tuning.config import TuningConfig
+    from ...evaluation.tuning.record import TuningConfig
     from ...evaluation.tuning.tune import tune as run_trials
     from ..terminal.show_scores import tuning_table
 

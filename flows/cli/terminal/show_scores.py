@@ -11,9 +11,8 @@ from rich.text import Text
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from ...common.text import count
-from ...evaluation.differences import CONFIDENCE, differences
 from ...evaluation.evaluate import Evaluation
-from ...evaluation.evaluations import Evaluations, WinRate
+from ...evaluation.evaluations import CONFIDENCE, Evaluations, WinRate, differences
 from ...evaluation.games import summary
 from ...evaluation.scores import METRICS
 from ...evaluation.tuning.tune import TuningReport

@@ -1,19 +1,78 @@
-"""The record of a search in the lake: its configuration, its finished trials, and the tests of the best ones."""
+"""The configuration of a search, and its record in the lake: finished trials, and the tests of the best ones."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
+from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import DamagedError, Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.access.naming import check_folder
 
+from ...common.configuration.settings import find_system
+from ...common.finite import finite_json
 from ...rating.chain import NUMERICS
-from .config import TuningConfig
+from ...rating.config import default_run
+from .proposals import Proposals, open_proposals
 from .trials import Trial
+
+METRICS = ("pair_inversion", "rank_deviation", "rank_information")
+
+
+def check_choices(metric: str, filter: str, train_share: float, **numbers: int | None) -> None:
+    """Raise ``ValueError`` for an unknown criterion, an impossible share, or a number below 1."""
+    for name, value, known in (("metric", metric, METRICS), ("filter", filter, tuple(FILTERS))):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    for name, number in numbers.items():
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be >= 1, got {number}")
+    if not 0.0 < train_share < 1.0:
+        raise ValueError(f"train_share must be between 0 and 1, both excluded, got {train_share}")
+
+
+@dataclass(frozen=True, slots=True)
+class TuningConfig:
+    """The configuration of a search.
+
+    ``space``: texts of ``--space``; empty for the system's default space, see :mod:`.published_grids`.
+    ``method``: a key of ``proposals.METHODS``.
+    ``metric``, ``filter``: metric to optimise, of ``METRICS``, under one of ``FILTERS``.
+    ``train_share``: share of the contests for training; the others are for the test.
+    ``prune``: stop trials early that are worse than half of the others.
+    ``name``: name of the search in the lake; by default made of the other attributes.
+    """
+
+    dataset: str
+    system: str
+    space: tuple[str, ...] = ()
+    method: str = "grid"
+    metric: str = "pair_inversion"
+    filter: str = "experienced"
+    train_share: float = 0.1
+    trials: int | None = None
+    seed: int = 0
+    prune: bool = False
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        check_choices(self.metric, self.filter, self.train_share, trials=self.trials)
+        if not self.name:
+            values = {key: value for key, value in self.identity().items() if key not in ("dataset", "system")}
+            name = default_run(self.dataset, f"{self.system}-{self.method}", values)
+            object.__setattr__(self, "name", name)
+        layout.search_file(self.name)  # raises for a name that is not valid for a folder
+        layout.contests_file(self.dataset)
+
+    def identity(self) -> dict[str, Any]:
+        """The configuration without ``trials``, which may grow, and ``name``."""
+        return {key: value for key, value in asdict(self).items() if key not in ("name", "trials")}
+
+    def proposals(self) -> Proposals:
+        """The proposals; see :func:`.proposals.open_proposals`."""
+        return open_proposals(self.method, find_system(self.system), self.space, self.metric, self.seed, self.trials)
 
 
 class TuningRecord:
@@ -60,16 +119,18 @@ class TuningRecord:
     def save(self, batch: int, done: dict[int, Trial]) -> None:
         """Commit the finished trials of a batch."""
         if done:
-            trials = [_trial_json(done[at]) for at in sorted(done)]
-            text = json.dumps({"contests": self._contests, "trials": trials}, indent=1, allow_nan=False)
-            self._lake.commit_bytes(layout.trials_file(self._name, batch), text.encode())
+            stored = {"rungs": "legs"}  # the name of the field in the lake
+            trials = [{stored.get(key, key): value for key, value in asdict(done[at]).items()} for at in sorted(done)]
+            self._commit(layout.trials_file(self._name, batch), {"contests": self._contests, "trials": trials})
 
     def save_test(self, key: str, scores: dict[str, float]) -> None:
         """Commit a test's scores."""
         self.tests[key] = scores
-        values = {key: {name: _or_none(value) for name, value in scores.items()} for key, scores in self.tests.items()}
-        text = json.dumps(values, indent=1, allow_nan=False)
-        self._lake.commit_bytes(layout.search_tests_file(self._name), text.encode())
+        self._commit(layout.search_tests_file(self._name), self.tests)
+
+    def _commit(self, path: str, document: Any) -> None:
+        text = json.dumps(finite_json(document), indent=1, allow_nan=False)
+        self._lake.commit_bytes(path, text.encode())
 
     def _read(self, path: str) -> Any:
         data = self._lake.read_bytes(path)
@@ -86,25 +147,10 @@ def settings_key(settings: dict[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in settings.items())
 
 
-def _trial_json(trial: Trial) -> dict[str, Any]:
-    """A trial as stored in the lake; the field of the rungs is ``legs``."""
-    return {
-        "settings": trial.settings,
-        "scores": {name: _or_none(value) for name, value in trial.scores.items()},
-        "legs": [_or_none(value) for value in trial.rungs],
-        "stopped": trial.stopped,
-        "error": trial.error,
-    }
-
-
-def _or_none(value: float) -> float | None:
-    """None for NaN, the score of a group without players."""
-    return value if np.isfinite(value) else None
+def _scores(read: dict[str, float | None]) -> dict[str, float]:
+    return {name: _or_nan(value) for name, value in read.items()}
 
 
 def _or_nan(value: float | None) -> float:
+    """NaN, the score of a group without players, for the null that is stored."""
     return float("nan") if value is None else value
-
-
-def _scores(read: dict[str, float | None]) -> dict[str, float]:
-    return {name: _or_nan(value) for name, value in read.items()}

@@ -27,9 +27,8 @@ from ...compilation.compile import CompileCallback, announce, compile_parts, par
 from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
 from ...rating.config import check_dataset_times
-from .config import TuningConfig
 from .proposals import Proposals, Settings
-from .record import TuningRecord, settings_key
+from .record import TuningConfig, TuningRecord, settings_key
 from .spaces import chosen_in
 from .trials import RUNGS, History, Trial, best_first, load_history, run_trial, tested
 

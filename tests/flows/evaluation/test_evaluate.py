@@ -20,9 +20,8 @@ from twins.rank_information import rank_information as slow_information
 
 import ranklake
 from ranklake.flows.evaluation import evaluate as module
-from ranklake.flows.evaluation.differences import differences, half_width, student_quantile
 from ranklake.flows.evaluation.evaluate import SIZES, division_of, evaluate, rounds_to_skip
-from ranklake.flows.evaluation.evaluations import check_comparable, win_rates
+from ranklake.flows.evaluation.evaluations import check_comparable, differences, half_width, student_quantile, win_rates
 from ranklake.flows.evaluation.frames import evaluate_history
 from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, SUMMED, RoundScores
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, PER_ROW

@@ -13,8 +13,8 @@ from helpers.games import as_contests, as_periods, ingest_periods, league
 from helpers.lakes import copy_of, ingest, often, rate_run
 
 from ranklake.flows.evaluation import evaluate as module
-from ranklake.flows.evaluation.differences import half_width
 from ranklake.flows.evaluation.evaluate import evaluate
+from ranklake.flows.evaluation.evaluations import half_width
 from ranklake.flows.evaluation.games import LEAST_BEFORE
 from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, SUMMED
 from ranklake.rating_kernels import SYSTEMS as SYSTEM_OF

@@ -16,10 +16,10 @@ from helpers.teams import rosters
 
 from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.engines.task_pool import open_task_pool
-from ranklake.flows.evaluation.tuning.config import TuningConfig
+from ranklake.flows.evaluation.tuning.record import TuningConfig
 from ranklake.flows.evaluation.tuning.trials import load_history
 from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
-from ranklake.flows.ratings.tuning import tune as tune_frame
+from ranklake.flows.ratings.choices import tune as tune_frame
 from ranklake.flows.smoothing.params import estimated_of, params_of, settings_of
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.smoothing.estimation import ESTIMATED

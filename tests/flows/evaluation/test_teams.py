@@ -17,7 +17,7 @@ from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation.entrants import Entrants
 from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.frames import evaluate_history
-from ranklake.flows.evaluation.tuning.config import TuningConfig
+from ranklake.flows.evaluation.tuning.record import TuningConfig
 from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_history
 from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.flows.execution.rounds import rate_rounds

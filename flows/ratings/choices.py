@@ -1,4 +1,4 @@
-"""Hyperparameters found on a frame: tuned on the beginning of the history, tested on the rest."""
+"""Which system, with which hyperparameters: what there is to choose, tuned on a frame, and compared by its ratings."""
 
 from __future__ import annotations
 
@@ -11,23 +11,122 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.metrics.metrics import FILTERS, SCALE
 from ranklake.rating_kernels.warm import SCORES
 
 from ..common.arguments import checked
+from ..common.configuration.hyperparameters import describe
 from ..common.configuration.needed_times import check_times
+from ..common.configuration.presets import PRESETS, PresetName
 from ..common.configuration.settings import SystemName, build_params, find_system
 from ..common.skipping import Skipping
 from ..common.text import count, described
 from ..compilation.compile import compile_parts, parts_for
 from ..engines.serial import Serial
-from ..evaluation.tuning.config import check_choices
 from ..evaluation.tuning.proposals import open_proposals
+from ..evaluation.tuning.record import check_choices
 from ..evaluation.tuning.spaces import chosen_in
 from ..evaluation.tuning.trials import RUNGS, History, Trial, best_first, run_trial, tested
+from ..frames.kinds import to_pandas
 from ..frames.results import NO_TIMES, Reading, named_columns
 from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates
+from .ratings import Ratings
+
+
+@checked
+def systems(name: SystemName | PresetName | None = None) -> pd.DataFrame:
+    """All rating systems, or the hyperparameters of one, or those of a preset.
+
+    Returns
+    -------
+    pd.DataFrame
+        Indexed by system: ``description, source`` and ``ignores``, the columns of results that no rating depends on;
+        or by hyperparameter: ``default, range, description``. The defaults of a preset are its values.
+
+    Raises
+    ------
+    ValueError
+        There is no such system or preset; the message lists all systems.
+    """
+    if name is None:
+        texts = [describe(system) for system in SYSTEMS.values()]
+        rows = {"description": [text.text for text in texts], "source": [text.source for text in texts]}
+        rows["ignores"] = [", ".join(text.ignores) for text in texts]
+        return pd.DataFrame(rows, index=pd.Index(list(SYSTEMS), name="system"))
+    preset = PRESETS.get(name)
+    system = find_system(name if preset is None else preset.system)
+    parameters = describe(system).parameters
+    values = [one.default for one in parameters]
+    if preset is not None:
+        params = build_params(system, preset.settings)
+        values = [getattr(params, one.name) for one in parameters]
+    columns = {
+        "default": pd.Series(values, dtype=object),
+        "range": [one.limits.text for one in parameters],
+        "description": [one.text for one in parameters],
+    }
+    return pd.DataFrame(columns).set_axis(pd.Index([one.name for one in parameters], name="hyperparameter"))
+
+
+@checked
+def compare(
+    ratings: Sequence[Ratings[Any]] | Mapping[str, Ratings[Any]],
+    *,
+    filter: str = "everyone",
+    first_round: int = 0,
+    scale: float = SCALE,
+) -> pd.DataFrame:
+    """Score ratings of the same contests on the rounds that all of them rated.
+
+    Parameters
+    ----------
+    ratings
+        Ratings, by name if a mapping; by default the name is that of the system with the hyperparameters that are not
+        its defaults.
+    filter
+        ``everyone``, ``experienced`` or ``top100``.
+    first_round
+        Rounds with a smaller ``round_index`` are not scored.
+    scale
+        As for :func:`ranklake.evaluate_history`.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row for each of the ratings, in their order, columns as from :meth:`ranklake.Ratings.evaluate`.
+
+    Raises
+    ------
+    ValueError
+        No ratings, two of one name, an unknown filter, or ratings of different contests.
+    """
+    if isinstance(ratings, Ratings) or not all(
+        isinstance(one, Ratings) for one in (ratings.values() if isinstance(ratings, Mapping) else ratings)
+    ):
+        raise TypeError("ratings must be a list of Ratings, or a mapping from names to Ratings")
+    named = ratings if isinstance(ratings, Mapping) else {one.label: one for one in ratings}
+    if not named or len(named) < len(ratings):
+        raise ValueError("compare needs ratings with different names; pass a mapping from names to ratings")
+    if filter not in FILTERS:
+        raise ValueError(f"filter must be one of {', '.join(FILTERS)}, got {filter!r}")
+    histories = {name: to_pandas(one.history) for name, one in named.items()}
+    contests = {name: history.groupby("round_index")["contest"].first() for name, history in histories.items()}
+    first, *others = contests
+    common = contests[first]
+    for name in others:
+        shared = common.index.intersection(contests[name].index)
+        differs = common[shared].astype(str).ne(contests[name][shared].astype(str))
+        if differs.any() or shared.empty:
+            where = f": round {shared[differs][0]} is another contest" if differs.any() else ""
+            raise ValueError(f"{first} and {name} are not ratings of the same contests{where}")
+        common = common[shared]
+    rows = {
+        name: one.evaluate(first_round, rounds=common.index, scale=scale).loc[filter] for name, one in named.items()
+    }
+    return pd.DataFrame(rows).T.rename_axis("ratings")
 
 
 @checked
