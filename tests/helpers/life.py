@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -88,17 +90,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command of an undisturbed life.
-
-    Attributes
-    ----------
-    before, after : Path
-        The lake then.
-    operations : list of str
-        What the command did to its files.
-    seconds : float
-        How long it took.
-    """
+    """One command of an undisturbed life: the lake before and after, what it did to its files, and its duration."""
 
     command: tuple[str, ...]
     before: Path
@@ -116,11 +108,24 @@ class Step:
         return command_server.run(*self.command, "--lake", str(lake), at=at, how=how)
 
 
-def some(step: Step, numbers: Iterable[int], every: int, offset: int) -> Iterator[int]:
-    """Of the operations with these numbers every rename, and each ``every``-th of the others from an offset on."""
-    for number in numbers:
-        if step.operations[number].startswith("rename") or (number + offset) % every == 0:
-            yield number
+def one_of_each_kind(
+    steps: Iterable[Step], numbers: Callable[[Step], Iterable[int]] = lambda step: range(len(step.operations))
+) -> list[tuple[Step, int]]:
+    """Of the operations with these numbers one of each kind, at a random place of the life, each time the same.
+
+    Operations of one kind are of one command, and differ only in the words with digits in their paths; those on a
+    temporary file are told apart by the name that it gets.
+    """
+    kinds: dict[str, list[tuple[Step, int]]] = {}
+    for step in steps:
+        for number in numbers(step):
+            what = step.operations[number]
+            later = step.operations[number:] if "/.tmp-" in what else []
+            named = next((other for other in later if other.startswith(("rename", "link"))), "")
+            kind = re.sub(r"[\w-]*[0-9][\w-]*", "#", f"{step.command[0]} {what} {named}")
+            kinds.setdefault(kind, []).append((step, number))
+    dice = random.Random(1)
+    return [dice.choice(places) for places in kinds.values()]
 
 
 def write_source(folder: Path, contests: Sequence[Contest]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.command_server import ERRORS, CommandServer, Ended
 from helpers.lakes import files
-from helpers.life import Step, assert_as_after, assert_finishes, assert_sound, put, some
+from helpers.life import Step, assert_as_after, assert_finishes, assert_sound, one_of_each_kind, put
 
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 
@@ -31,33 +31,22 @@ def assert_reported_or_harmless(ended: Ended, how: str, step: Step, lake: Path) 
     assert REMEDIES[kind] in ended.err, ended.err
 
 
-def fail(command_server: CommandServer, step: Step, lake: Path, at: int, how: str) -> Ended:
-    """Let one operation of a command fail, in the lake before the command; then verify, and run it again."""
-    put(step.before, lake)
-    ended = step.run(command_server, lake, at, how)
-    assert_reported_or_harmless(ended, how, step, lake)
-    assert_sound(lake, step)
-    if not step.operations[at].startswith("remove"):
-        assert list(lake.rglob(f"{TEMPORARY_PREFIX}*")) == []
-    assert_finishes(command_server, step, lake)
-    return ended
-
-
-def test_faults__at_writes_of_a_life_are_one_line_and_leave_the_last_commit_valid(
+def test_faults__at_an_operation_of_each_kind_are_one_line_and_leave_the_last_commit_valid(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
-    dice, refused, points = random.Random(3), 0, 0
-    for step in steps[4:9]:
-        for at in step.writes[:: 1 if len(step.writes) < 10 else 3]:
-            refused += fail(command_server, step, tmp_path / "lake", at, "torn").code
-            points += 1
-        for at in dice.sample(step.writes, 2):
-            around = dice.choice([at - 1, at + 1])  # the file is made before, and renamed after
-            refused += fail(command_server, step, tmp_path / "lake", around, dice.choice(ERRORS)).code
-            points += 1
-    assert (
-        refused > 0.5 * points
-    )  # a compaction uses the reserve for its lease, and a failed release of a lease is harmless
+    refused, points, lake = 0, one_of_each_kind(steps), tmp_path / "lake"
+    for turn, (step, at) in enumerate(points):
+        what = step.operations[at]
+        how = "torn" if what.startswith("write") and turn % 4 else ERRORS[turn % len(ERRORS)]
+        put(step.before, lake)
+        ended = step.run(command_server, lake, at, how)
+        refused += ended.code
+        assert_reported_or_harmless(ended, how, step, lake)
+        assert_sound(lake, step)
+        if not what.startswith("remove"):
+            assert list(lake.rglob(f"{TEMPORARY_PREFIX}*")) == []
+        assert_finishes(command_server, step, lake)
+    assert refused > 0.5 * len(points)  # a failed release of a lease is harmless
 
 
 def test_faults__all_through_a_life_leave_no_files(
@@ -81,14 +70,3 @@ def test_faults__delays_of_any_file_change_nothing(
         put(step.before, tmp_path / "lake")
         assert step.run(command_server, tmp_path / "lake", how="delay").code == 0
         assert_as_after(tmp_path / "lake", step)
-
-
-@pytest.mark.parametrize("how", ["torn", "refused"])
-def test_faults__at_operations_all_through_a_life(
-    command_server: CommandServer, steps: list[Step], tmp_path: Path, how: str
-) -> None:
-    for number, step in enumerate(steps):
-        points = step.writes[number % 2 :: 2] if how == "torn" else some(step, range(len(step.operations)), 4, number)
-        for turn, at in enumerate(points):
-            error = how if how == "torn" else ERRORS[(turn + number) % len(ERRORS)]
-            fail(command_server, step, tmp_path / "lake", at, error)

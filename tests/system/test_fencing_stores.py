@@ -164,7 +164,7 @@ def assert_lost(ended: Ended) -> None:
     assert (ended.code, LOST in ended.err) == (1, True), ended
 
 
-@pytest.mark.parametrize("number", range(7))
+@pytest.mark.parametrize("number", [1, 2, 4, 5, 6])  # rate, ingest, compact twice, amend
 def test_commits__that_arrive_late_change_nothing(
     command_server: CommandServer, store: Proxy, steps: list[Step], number: int
 ) -> None:
@@ -182,9 +182,9 @@ def test_deletions__that_arrive_late_change_nothing(
     for number, command in enumerate((DELETE_RUN, DELETE)):
         step = Step(command, steps[-1].after, steps[-1].after, [], 0.0)
         points = list(changes(command_server, store, step, f"counted-deletion-{number}"))
-        for at in {points[0], points[-1]}:
-            again = successors(step, steps)
-            assert_lost(arrive_late(command_server, store, step, f"deletion-{number}-{at}", at, again))
+        at = points[number - 1]  # the last change of the deletion of a run, the first one of a data set
+        again = successors(step, steps)
+        assert_lost(arrive_late(command_server, store, step, f"deletion-{number}", at, again))
 
 
 def test_run__that_a_successor_deleted_is_not_restored(
@@ -217,6 +217,6 @@ def test_publish__whose_requests_arrive_late_changes_nothing(
     logs = [at for at, request in seen.items() if "/_delta_log/" in request]
     assert len(logs) >= 2
     again = [CORRECT, (*RATE, "--steal"), (*PUBLISH, "--steal")]
-    # The first file or the last change, and the first commit of a table.
-    for at in (min(seen) if number == 4 else max(seen), logs[0]):
+    # The first file, or the last change and the first commit of a table.
+    for at in (min(seen),) if number == 4 else (max(seen), logs[0]):
         assert_lost(arrive_late(command_server, store, step, f"publish-{number}-{at}", at, again))

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import pytest
 from helpers.command_server import CommandServer
 from helpers.lakes import files
-from helpers.life import Step, assert_finishes, assert_sound, put, some
+from helpers.life import Step, assert_finishes, assert_sound, one_of_each_kind, put
 
 pytestmark = pytest.mark.slow
 
-POINTS = 100
+POINTS = 40
 
 
 def die(command_server: CommandServer, step: Step, lake: Path, dice: random.Random) -> bool:
@@ -37,10 +37,11 @@ def die_at_a_moment(command_server: CommandServer, step: Step, lake: Path, share
     return False
 
 
-def kill_at_points(command_server: CommandServer, steps: list[Step], lake: Path, points: int, seed: int) -> None:
-    """Kill commands at ``points`` points, each in the lake before it; verify, and run again."""
-    dice = random.Random(seed)
-    for number in range(points):
+def test_kill__at_random_points_of_a_life_every_command_ends_as_if_undisturbed(
+    command_server: CommandServer, steps: list[Step], tmp_path: Path
+) -> None:
+    dice, lake = random.Random(20_210_725), tmp_path / "lake"
+    for number in range(POINTS):
         step = steps[number % len(steps)]
         put(step.before, lake)
         assert die(command_server, step, lake, dice)
@@ -49,12 +50,6 @@ def kill_at_points(command_server: CommandServer, steps: list[Step], lake: Path,
             die(command_server, step, lake, dice)
             assert_sound(lake, step)
         assert_finishes(command_server, step, lake)
-
-
-def test_kill__at_a_hundred_points_of_a_life_every_command_ends_as_if_undisturbed(
-    command_server: CommandServer, steps: list[Step], tmp_path: Path
-) -> None:
-    kill_at_points(command_server, steps, tmp_path / "lake", POINTS, seed=20_210_725)
 
 
 def test_kill__repeatedly_all_through_a_life_leaves_no_files(
@@ -91,15 +86,14 @@ def files_of_runs(lake: Path) -> FilesOfRuns:
     return FilesOfRuns(snapshots, names - in_snapshots)
 
 
-def test_kill__before_operations_all_through_a_life_and_in_the_middle_of_writes(
+def test_kill__before_an_operation_of_each_kind_or_in_the_middle_of_a_write(
     command_server: CommandServer, steps: list[Step], tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"
-    for number, step in enumerate(steps):
-        points = [(at, "kill") for at in some(step, range(len(step.operations)), 4, number)]
-        points += [(at, "halfway") for at in step.writes[number % 3 :: 3]]
-        for at, how in points:
+    for step, at in one_of_each_kind(steps):
+        what = step.operations[at]
+        if not what.startswith("open"):  # the lake is as before the write
             put(step.before, lake)
-            assert step.run(command_server, lake, at, how).killed
+            assert step.run(command_server, lake, at, "halfway" if what.startswith("write") else "kill").killed
             assert_sound(lake, step)
             assert_finishes(command_server, step, lake)
