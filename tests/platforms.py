@@ -22,7 +22,6 @@ NOT_ON_WINDOWS = {
     "flows/execution/test_dask.py": STOP,
     "flows/execution/test_relay.py": STOP,
     "flows/execution/test_worker_snapshots.py": STOP,
-    "flows/execution/test_processes.py": STOP,
     "flows/engines/test_interrupts.py": INTERRUPT,
     "flows/engines/test_local_cluster.py::test_local_cluster__removes_the_files_of_one_whose_driver_was_killed": LINK,
     "rating_kernels/core/test_private_files.py": MODE,

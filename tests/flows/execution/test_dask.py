@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -52,7 +53,6 @@ OFTEN = often(segment_rows=30)
 
 CONTESTS = synthetic(60, large=9)
 LIMITS = ClusterLimits(shared_summary_rows=1000, overlap_rows=0, return_seconds=8.0)
-SYSTEMS = ["elo-mmr", *(pytest.param(name, marks=pytest.mark.slow) for name in ("codeforces", "atcoder", "bar"))]
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of killed connections
 
 
@@ -75,7 +75,8 @@ def site(tmp_path: Path) -> Iterator[Site]:
     opened.close()
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.quick("elo-mmr")
+@pytest.mark.parametrize("system", ["elo-mmr", "codeforces", "atcoder", "bar"])
 def test_dask__has_the_bits_of_serial_on_its_own_cluster(system: str, expected, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, CONTESTS)
     with open_engine("dask", 2) as engine:
@@ -84,35 +85,48 @@ def test_dask__has_the_bits_of_serial_on_its_own_cluster(system: str, expected, 
     assert same_tables(rated(lake), rated(expected(system)))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "phase",
-    [
-        "finish_round",
-        *(
-            pytest.param(one, marks=pytest.mark.slow)
-            for one in ("take", "put", "prior", "resume_summary", "absorb", "columns")
-        ),
-    ],
-)
-def test_dask__continues_when_a_worker_is_killed(
-    site: Site, strike, expected, tmp_path: Path, phase: str, caplog
-) -> None:
-    lake = lake_of(tmp_path / "lake", CONTESTS)
-    strike(phase, lambda: site.workers[0].kill())
-    with Cluster(site.address, limits=LIMITS) as engine, caplog.at_level(logging.WARNING, "ranklake.rate"):
-        assert rate_run(lake, engine=engine, policy=OFTEN).recoveries == 1
-    assert sum(record.name == "ranklake.rate" for record in caplog.records) == 1
-    assert same_tables(rated(lake), rated(expected("elo-mmr")))
+def kill_one(site: Site) -> None:
+    site.workers[0].kill()
+
+
+def freeze_one(site: Site) -> None:
+    site.workers[1].send_signal(signal.SIGSTOP)
+
+
+def pause_one(site: Site) -> None:
+    """A worker that goes on soon after is not lost."""
+    freeze_one(site)
+    threading.Timer(1.0, site.workers[1].send_signal, [signal.SIGCONT]).start()
+
+
+def replace_workers(site: Site) -> None:
+    site.add_worker()
+    site.wait(3)
+    for worker in site.workers[:2]:
+        worker.kill()
+
+
+PHASES = ("finish_round", "take", "put", "prior", "resume_summary", "absorb", "columns")
+LOSSES = {  # phase of the call, blow, timeout of the call, least and most recoveries, workers that are left
+    **{f"killed at {phase}": (phase, kill_one, None, 1, 1, 1) for phase in PHASES},
+    "frozen": ("finish_round", freeze_one, 5.0, 1, 9, None),
+    "paused": ("finish_round", pause_one, None, 0, 0, 2),
+    "replaced": ("finish_round", replace_workers, None, 1, 9, 1),
+}
 
 
 @pytest.mark.bound("ranklake.flows.engines.limits.ClusterLimits.reply_seconds")
 @pytest.mark.slow
-def test_dask__continues_when_a_worker_freezes(site: Site, strike, expected, tmp_path: Path) -> None:
+@pytest.mark.parametrize("loss", LOSSES)
+def test_dask__continues_when_a_worker_is_lost(site: Site, strike, expected, tmp_path: Path, loss: str, caplog) -> None:
+    phase, blow, seconds, least, most, left = LOSSES[loss]
     lake = lake_of(tmp_path / "lake", CONTESTS)
-    strike("finish_round", lambda: site.workers[1].send_signal(signal.SIGSTOP), 5.0)
-    with Cluster(site.address, limits=LIMITS) as engine:
-        assert rate_run(lake, engine=engine, policy=OFTEN).recoveries >= 1
+    strike(phase, lambda: blow(site), seconds)
+    with Cluster(site.address, limits=LIMITS) as engine, caplog.at_level(logging.WARNING, "ranklake.rate"):
+        recoveries = rate_run(lake, engine=engine, policy=OFTEN).recoveries
+        assert left is None or engine.workers == left
+    assert least <= recoveries <= most
+    assert sum(record.name == "ranklake.rate" for record in caplog.records) == recoveries
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
@@ -122,28 +136,11 @@ def test_dask__names_a_worker_that_starts_no_actor(site: Site, expected, tmp_pat
     patient = replace(LIMITS, reply_seconds=15.0)
     with Cluster(site.address, limits=patient) as engine, caplog.at_level(logging.WARNING, "ranklake.cluster"):
         pids = {pid: address for address, pid in engine._client.run(os.getpid).items()}
-        site.workers[1].send_signal(signal.SIGSTOP)
+        freeze_one(site)
         report = rate_run(lake, engine=engine, policy=OFTEN)
     left_out = {pids[site.workers[1].pid]: "started no actor within 7 s"}
     assert (report.recoveries, report.left_out) == (0, left_out)
     assert sum("started no actor within 7 s" in message for message in caplog.messages) == 1
-    assert same_tables(rated(lake), rated(expected("elo-mmr")))
-
-
-@pytest.mark.slow
-def test_dask__uses_new_workers_after_the_next_rebuild(site: Site, strike, expected, tmp_path: Path) -> None:
-    lake = lake_of(tmp_path / "lake", CONTESTS)
-
-    def replace_workers() -> None:
-        site.add_worker()
-        site.wait(3)
-        for worker in site.workers[:2]:
-            worker.kill()
-
-    strike("finish_round", replace_workers)
-    with Cluster(site.address, limits=LIMITS) as engine:
-        assert rate_run(lake, engine=engine, policy=OFTEN).recoveries >= 1
-        assert engine.workers == 1
     assert same_tables(rated(lake), rated(expected("elo-mmr")))
 
 
