@@ -15,13 +15,11 @@ import pyarrow as pa
 
 from ..common.extras import need
 from .address import DatabaseAddress
-from .base import NO_QUERY, Connection
 from .dialects import CONNECT_SECONDS, WAIT_SECONDS
-from .errors import UNWRITABLE, DatabaseError, database_error
-from .row_batches import as_batches, bounded
+from .errors import UNWRITABLE, database_error
+from .row_batches import RowConnection
 
 PASSWORD, FILE = "MYSQL_PWD", "~/.my.cnf"
-_ROWS = 2**16  # of one insert
 _PARAMETERS = ("unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verify_identity")
 _SETTINGS = (
     "set session time_zone = '+00:00'",
@@ -43,8 +41,10 @@ _STATES = {  # SQLSTATE by number, where the server has a general one or the dri
 }
 
 
-class MariaDbConnection(Connection):
+class MariaDbConnection(RowConnection):
     """See :class:`ranklake.flows.databases.base.Connection`."""
+
+    _mark = "%s"
 
     def __init__(self, address: DatabaseAddress, read_only: bool = False) -> None:
         super().__init__(address)
@@ -87,10 +87,7 @@ class MariaDbConnection(Connection):
         try:
             with self._errors():
                 cursor.execute(sql)
-            if cursor.description is None:
-                raise DatabaseError(self.shown, NO_QUERY)
-            described = cursor.description
-            yield as_batches(self._parts(cursor), lambda columns: self._batch(columns, described))
+            yield self._batches(cursor)
             with self._errors():
                 cursor.close()
         except BaseException:
@@ -98,18 +95,10 @@ class MariaDbConnection(Connection):
             raise
 
     def append(self, table: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, namespace: str = "") -> int:
-        names = [name.replace("`", "``").replace("%", "%%") for name in (namespace, table, *schema.names)]
-        place = ".".join(f"`{name}`" for name in names[:2] if name and name != "temp")
-        columns = ", ".join(f"`{name}`" for name in names[2:])
-        insert = f"insert into {place} ({columns}) values ({', '.join(['%s'] * len(schema))})"
-        n_rows = 0
-        with self._errors(), closing(self._connection.cursor()) as cursor:
-            for batch in batches:
-                for start in range(0, len(batch), _ROWS):
-                    part = batch.slice(start, _ROWS)
-                    cursor.executemany(insert, list(zip(*(column.to_pylist() for column in part.columns), strict=True)))
-                n_rows += len(batch)
-        return n_rows
+        return super().append(table, batches, schema, "" if namespace == "temp" else namespace)
+
+    def _named(self, name: str) -> str:
+        return super()._named(name).replace("%", "%%")  # the driver formats the statement
 
     def close(self) -> None:
         with self._errors():
@@ -143,24 +132,12 @@ class MariaDbConnection(Connection):
             return pa.null()
         return pa.binary() if any(isinstance(value, bytes) for value in values) else pa.string()
 
-    def _parts(self, cursor: Any) -> Iterator[list[list[Any]]]:
-        with self._errors():
-            yield from bounded(cursor, len(cursor.description))
-
-    def _batch(self, columns: Iterable[Any], described: Any) -> pa.RecordBatch:
-        made = [
-            self._column(values, pa.field(name, self._type(code, values)))
-            for values, (name, code, *_) in zip(columns, described, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(made, names=[column[0] for column in described])
-
-    def _column(self, values: Sequence[str | bytes | None], field: pa.Field) -> pa.Array:
+    def _column(self, values: Sequence[Any], name: str, code: Any) -> pa.Array:
+        kind = self._type(code, values)
         try:
-            if pa.types.is_binary(field.type):
-                return pa.array(values, pa.binary())
-            return pa.array(values, pa.string()).cast(field.type)
+            return pa.array(values, kind if pa.types.is_binary(kind) else pa.string()).cast(kind)
         except pa.ArrowException as error:
-            reason = f"the column {field.name} of the query: {error}; cast it in the query"
+            reason = f"the column {name} of the query: {error}; cast it in the query"
             raise database_error(self.shown, self._secrets, reason) from None
 
     @contextmanager

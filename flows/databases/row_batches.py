@@ -1,14 +1,20 @@
-"""Rows of drivers without Arrow in bounded batches, batches as one table, and the comparison of two tables."""
+"""Connections of drivers without Arrow: rows in bounded batches; batches as one table, and two tables compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
 from itertools import chain
 from operator import itemgetter, length_hint
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from .base import NO_QUERY, Connection
+from .dialects import quote
+from .errors import DatabaseError
 
 ROWS, VALUES, BYTES = 2**16, 2**20, 2**24  # of a batch, at most; one row may have more bytes
 _FEW = 2**10
@@ -47,13 +53,53 @@ def _move(rows: list[Sequence[Any]], columns: list[list[Any]]) -> int:
     return n_rows
 
 
-def as_batches(
-    parts: Iterator[list[list[Any]]], make: Callable[[list[list[Any]]], pa.RecordBatch]
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """The schema of the first part of :func:`bounded`, and a batch of each part with rows, which ``make`` makes."""
-    batches = map(make, parts)
-    first = next(batches)
-    return first.schema, chain([first] if len(first) else [], batches)
+class RowConnection(Connection):
+    """A connection of a driver whose cursors have rows of Python objects."""
+
+    _connection: Any
+    _mark = "?"  # in place of a value
+
+    @abstractmethod
+    def _errors(self) -> AbstractContextManager[None]:
+        """Raise the errors of the driver as :class:`DatabaseError`."""
+
+    @abstractmethod
+    def _column(self, values: Sequence[Any], name: str, code: Any) -> pa.Array:
+        """Values of a column, given its name and what the driver knows of its type."""
+
+    def append(self, table: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, namespace: str = "") -> int:
+        place = ".".join(self._named(name) for name in (namespace, table) if name)
+        columns = ", ".join(map(self._named, schema.names))
+        insert = f"insert into {place} ({columns}) values ({', '.join([self._mark] * len(schema))})"
+        n_rows = 0
+        with self._errors(), closing(self._connection.cursor()) as cursor:
+            for batch in batches:
+                for start in range(0, len(batch), ROWS):
+                    part = batch.slice(start, ROWS)
+                    cursor.executemany(insert, list(zip(*(column.to_pylist() for column in part.columns), strict=True)))
+                n_rows += len(batch)
+        return n_rows
+
+    def _named(self, name: str) -> str:
+        return quote(name, self.kind)
+
+    def _batches(self, cursor: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """The schema of the first part of :func:`bounded`, and a batch of each part with rows."""
+        described = cursor.description
+        if described is None:
+            raise DatabaseError(self.shown, NO_QUERY)
+
+        def batch(columns: list[list[Any]]) -> pa.RecordBatch:
+            made = [self._column(values, *about[:2]) for values, about in zip(columns, described, strict=True)]
+            return pa.RecordBatch.from_arrays(made, names=[about[0] for about in described])
+
+        batches = map(batch, self._parts(cursor, len(described)))
+        first = next(batches)
+        return first.schema, chain([first] if len(first) else [], batches)
+
+    def _parts(self, cursor: Any, n_columns: int) -> Iterator[list[list[Any]]]:
+        with self._errors():
+            yield from bounded(cursor, n_columns)
 
 
 def united(schema: pa.Schema, batches: Sequence[pa.RecordBatch]) -> pa.Table:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import quote as encoded
@@ -15,10 +15,9 @@ from urllib.parse import quote as encoded
 import pyarrow as pa
 
 from .address import DatabaseAddress
-from .base import NO_QUERY, Connection
-from .dialects import WAIT_SECONDS, quote
+from .dialects import WAIT_SECONDS
 from .errors import UNWRITABLE, DatabaseError, database_error
-from .row_batches import as_batches, bounded
+from .row_batches import RowConnection
 
 MAX_VALUE = 2**26  # bytes of one value, or of one row of a table
 _STEPS = 100_000  # of SQLite, some milliseconds: Python looks for Ctrl-C in between
@@ -28,7 +27,7 @@ _ALLOWED |= {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE
 _PRAGMAS = ("table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "data_version")
 
 
-class SqliteConnection(Connection):
+class SqliteConnection(RowConnection):
     """See :class:`ranklake.flows.databases.base.Connection`."""
 
     def __init__(self, address: DatabaseAddress, read_only: bool = False) -> None:
@@ -63,36 +62,13 @@ class SqliteConnection(Connection):
         with closing(self._connection.cursor()) as cursor:
             with self._errors():
                 cursor.execute(sql)
-            if cursor.description is None:
-                raise DatabaseError(self.shown, NO_QUERY)
-            names = [column[0] for column in cursor.description]
-            parts = self._parts(cursor, len(names))
-            yield as_batches(parts, lambda columns: self._batch(columns, names))
-
-    def append(self, table: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, namespace: str = "") -> int:
-        place = f"{namespace}.{quote(table, self.kind)}" if namespace else quote(table, self.kind)
-        columns = ", ".join(quote(name, self.kind) for name in schema.names)
-        insert = f"insert into {place} ({columns}) values ({', '.join('?' * len(schema))})"
-        n_rows = 0
-        with self._errors(), closing(self._connection.cursor()) as cursor:
-            for batch in batches:
-                cursor.executemany(insert, zip(*(column.to_pylist() for column in batch.columns), strict=True))
-                n_rows += len(batch)
-        return n_rows
+            yield self._batches(cursor)
 
     def close(self) -> None:
         with self._errors():
             self._connection.close()
 
-    def _parts(self, cursor: sqlite3.Cursor, n_columns: int) -> Iterator[list[list[Any]]]:
-        with self._errors():
-            yield from bounded(cursor, n_columns)
-
-    def _batch(self, columns: Iterable[Any], names: list[str]) -> pa.RecordBatch:
-        made = [self._column(values, name) for values, name in zip(columns, names, strict=True)]
-        return pa.RecordBatch.from_arrays(made, names=names)
-
-    def _column(self, values: Sequence[Any], name: str) -> pa.Array:
+    def _column(self, values: Sequence[Any], name: str, code: Any) -> pa.Array:
         """Numbers, or texts without a check of their encoding; whole numbers among texts become texts."""
         kinds = set(map(type, values)) - {type(None)}
         if not kinds:

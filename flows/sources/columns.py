@@ -75,14 +75,9 @@ def as_flags(column: pa.ChunkedArray, noun: str, source: str) -> tuple[Bools, Bo
     if is_text(column.type):
         check_text(column, noun, source)
         column = pc.utf8_lower(pc.utf8_trim_whitespace(column))
-    no, yes = (pc.is_in(column, value_set=_flags(column.type, flag)).to_numpy() for flag in (False, True))
+    spelled = (["false", "no", "0"], ["true", "yes", "1"]) if is_text(column.type) else ([0], [1])
+    no, yes = (pc.is_in(column, value_set=pa.array(values, column.type)).to_numpy() for values in spelled)
     return cast(Bools, yes | blank), cast(Bools, ~(no | yes | blank))
-
-
-def _flags(kind: pa.DataType, flag: bool) -> pa.Array:
-    """The spellings of true or false in a column of text or numbers."""
-    texts = ["true", "yes", "1"] if flag else ["false", "no", "0"]
-    return pa.array(texts if is_text(kind) else [int(flag)], kind)
 
 
 def is_blank(column: pa.ChunkedArray) -> Bools:
@@ -124,7 +119,7 @@ def check_flat(schema: pa.Schema, names: Iterable[str], source: str) -> None:
             raise SourceError(f"the column {quoted(name)} holds {kind}; it must hold one value a row", source)
 
 
-def without_invalid(batch: pa.RecordBatch, before: int, faults: dict[int, str], hint: str = "") -> pa.RecordBatch:
+def without_invalid(batch: pa.RecordBatch, before: int, faults: dict[int, str]) -> pa.RecordBatch:
     """The batch with nulls for texts that are not UTF-8; notes their rows, counted from ``before``, in ``faults``."""
     try:
         batch.validate(full=True)
@@ -142,7 +137,7 @@ def without_invalid(batch: pa.RecordBatch, before: int, faults: dict[int, str], 
                 texts.append(None if raw is None else raw.decode())
             except UnicodeDecodeError as error:
                 texts.append(None)
-                rule = f"the column {name!r} is not UTF-8: {raw[:40]!r}, byte 0x{raw[error.start]:02x}{hint}"
+                rule = f"the column {name!r} is not UTF-8: {raw[:40]!r}, byte 0x{raw[error.start]:02x}"
                 faults.setdefault(before + row, rule)
         columns.append(pa.array(texts, column.type))
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
@@ -195,17 +190,14 @@ def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     if pa.types.is_nested(kind.value_type):  # which Arrow cannot compare
         return pa.chunked_array([chunk.dictionary_decode() for chunk in column.chunks], kind.value_type)
-    distinct = all(_is_distinct(chunk.dictionary) for chunk in column.chunks)
+    dictionaries = [chunk.dictionary for chunk in column.chunks]
+    distinct = all(values.null_count == 0 and len(values.unique()) == len(values) for values in dictionaries)
     return column if distinct else column.cast(kind.value_type).dictionary_encode()
 
 
 def plain_types(schema: pa.Schema) -> pa.Schema:
     """The schema with the types of :func:`plain_column`."""
     return pa.schema([field.with_type(_plain(field.type)) for field in schema])
-
-
-def _is_distinct(values: pa.Array) -> bool:
-    return values.null_count == 0 and len(values.unique()) == len(values)
 
 
 def _plain(kind: pa.DataType, inside: bool = False) -> pa.DataType:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from ranklake.rating_kernels.core.limits import PERF_CEILING
 from ranklake.storage.datasets.tables.contests import Contest
 
+from ..common.text import quoted
 from .base import SourceError
 
 # Limits of stored texts. The longest real handle has 128 characters, the longest real name of a contest 111.
@@ -158,6 +159,16 @@ def check_contest(
                 f"{rule}, at most {MAX_HANDLE:,} are allowed", source, contest.contest_id, member, (row,)
             )
     return None
+
+
+def fault_of_names(names: list[str]) -> tuple[str, tuple[int, ...]] | None:
+    """The rule that players of a contest break, and their numbers: listed twice, or without a name."""
+    if len(set(names)) < len(names):
+        first: dict[str, int] = {}
+        for at, name in enumerate(names):
+            if first.setdefault(name, at) != at:
+                return f"player {quoted(name)} is listed twice", (first[name], at)
+    return ("a player needs a name, got an empty one", (names.index(""),)) if "" in names else None
 
 
 def rule_of_rated(teams: bool, unrated: bool, above: float, below: float) -> str:

@@ -16,12 +16,6 @@ WITHOUT_PLACE = "a participant without a place shares the last places, or has no
 Ints = npt.NDArray[np.int32]
 
 
-def ranks_of_scores(scores: npt.NDArray[Any]) -> Longs:
-    """Ranks (lower is better) of finite scores (higher is better); equal scores have equal ranks."""
-    _, order = np.unique(scores, return_inverse=True)  # exact for integers beyond 2**53, too
-    return -order.astype(np.int64)
-
-
 def places_of(contest_of: Longs, rank: npt.NDArray[Any], dropped: Bools | None = None) -> tuple[Longs, Ints, Ints]:
     """The rows by contest, best first, without the ``dropped`` ones, and the first and last place of the tie group of
     each.

@@ -11,7 +11,6 @@ import pyarrow as pa
 from ..common.text import count
 from .absences import absences_in_words, as_places, counted_from_zero, counts_from_zero, remedy_for
 from .columns import Bools, Longs
-from .places import ranks_of_scores
 from .result_table import ResultTable
 
 _NOUNS = {"rank": "place", "score": "score"}
@@ -53,7 +52,10 @@ def ranks_of(results: ResultTable, unit: Longs | None = None) -> Ranks:
     else:
         absent = absent | low
     results.reject_values(key, bad, f"a {_NOUNS[key]} must be a finite number")
-    rank = values if key == "rank" else ranks_of_scores(np.where(bad | absent, 0, values))
+    rank = values
+    if key == "score":  # higher is better; exact for integers beyond 2**53, too
+        _, order = np.unique(np.where(bad | absent, 0, values), return_inverse=True)
+        rank = -order.astype(np.int64)
     if not absent.any():
         return Ranks(rank, from_zero=from_zero)
     if fate == "error":

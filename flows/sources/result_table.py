@@ -21,7 +21,7 @@ from .column_names import plain_name
 from .columns import Bools, Longs, as_flags, as_names, as_numbers, is_blank
 from .options import ReadOptions
 from .places import WITHOUT_PLACE, Ints, check_standings, dropped_rows, places_of, repeated_rows
-from .time_columns import as_seconds
+from .time_columns import as_seconds, day_of
 
 INT32 = np.iinfo(np.int32)
 _SIDES = (("above", -math.inf), ("below", math.inf))  # sides of a range of ratings, and the value for none
@@ -98,7 +98,7 @@ class ResultTable:
         bad = np.logical_or.reduce([mask for mask, _ in faults])
         if not bad.all():
             good = times.seconds[~bad]
-            days = (_day(int(good.min())), _day(int(good.max())))
+            days = (day_of(int(good.min())), day_of(int(good.max())))
             self.notes.append(f"column {plain_name(name)}: {times.kind}, {days[0]} to {days[1]}")
         return np.where(bad, 0, times.seconds) if bad.any() else times.seconds, faults
 
@@ -284,7 +284,3 @@ def encode(names: pa.ChunkedArray) -> tuple[pa.StringArray, Ints]:
     codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
     empty = pc.index(encoded.dictionary, "").as_py()
     return encoded.dictionary, np.where(codes == empty, -1, codes)
-
-
-def _day(seconds: int) -> str:
-    return str(np.datetime64(seconds, "s").astype("M8[D]"))

@@ -19,7 +19,7 @@ from ranklake.rating_kernels.core.standings import OUTSIDE, RATED, Rounds, count
 from ranklake.storage.datasets.tables.contests import Contest
 
 from .base import Order, SourceError
-from .columns import Bools, Longs, as_names
+from .columns import Longs, as_names
 from .limits import Limits, are_short, check_contest, check_participants, rule_of_rated
 from .options import ReadOptions
 from .places import Ints, repeated_rows
@@ -84,6 +84,7 @@ def contests_from_results(
             if i in results.faults:
                 yield results.faults[i]
                 continue
+            chosen = None if rated is None else rated[rows[first:end]]
             contest = Contest(
                 contest_id=results.ids[i],
                 name=names[i],
@@ -95,7 +96,7 @@ def contests_from_results(
                 weight=weights[i],
                 perf_ceiling=ceilings[i],
                 teams=None if teams is None else teams.part(first - bounds[0], end - bounds[0]),
-                rated=_unless_all(None if rated is None else rated[rows[first:end]]),
+                rated=None if chosen is None or chosen.all() else chosen,
                 rated_above=limits_of[i][0],
                 rated_below=limits_of[i][1],
             )
@@ -209,11 +210,6 @@ def _open(
     players, player_of = encode(as_names(results.column("player"), "player", source))
     results.reject_values("player", player_of < 0, "a player needs a name")
     return results, players, player_of
-
-
-def _unless_all(rated: Bools | None) -> Bools | None:
-    """The rated rows of a contest; None if all are."""
-    return None if rated is None or rated.all() else rated
 
 
 def _renumber(player: Ints, rows: Longs, n_rows: int) -> tuple[Ints, Longs]:

@@ -20,14 +20,12 @@ from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.rating_kernels.core.standings import places_from_ranks
+from ranklake.rating_kernels.core.standings import Floats, places_from_ranks
 from ranklake.storage.datasets.tables.contests import Contest
 
-Floats = npt.NDArray[np.float64]
-Players = npt.NDArray[np.int64]
+from .columns import Longs
 
 _DAY = 86_400
 
@@ -115,7 +113,7 @@ def generate(preset: Preset, seed: int) -> Iterator[Contest]:
     return _contests(preset, rounds)
 
 
-def performances(preset: Preset, seed: int) -> Iterator[tuple[Players, Floats]]:
+def performances(preset: Preset, seed: int) -> Iterator[tuple[Longs, Floats]]:
     """The performances that :func:`generate` ranks: of each round, the participants in ascending order and theirs.
 
     Players are counted from 0; performances are in rating points, rounded to ``tie_points`` if that is given.
@@ -123,7 +121,7 @@ def performances(preset: Preset, seed: int) -> Iterator[tuple[Players, Floats]]:
     return _performances(preset, random_generator(seed))
 
 
-def _performances(preset: Preset, rng: np.random.Generator) -> Iterator[tuple[Players, Floats]]:
+def _performances(preset: Preset, rng: np.random.Generator) -> Iterator[tuple[Longs, Floats]]:
     everyone = np.arange(preset.n_players)
     n = preset.n_players if preset.participants is None else preset.participants
     skill = rng.normal(preset.skill_mean, preset.skill_sd, preset.n_players)
@@ -148,7 +146,7 @@ def _noise(preset: Preset, rng: np.random.Generator, n: int) -> Floats:
     return rng.logistic(0.0, preset.noise_sd * math.sqrt(3.0) / math.pi, n)
 
 
-def _contests(preset: Preset, rounds: Iterator[tuple[Players, Floats]]) -> Iterator[Contest]:
+def _contests(preset: Preset, rounds: Iterator[tuple[Longs, Floats]]) -> Iterator[Contest]:
     handles = pa.array([f"player-{player:06d}" for player in range(preset.n_players)], pa.string())
     for index, (players, performance) in enumerate(rounds):
         order, lo, hi = places_from_ranks(-performance)

@@ -20,14 +20,24 @@ import pyarrow.compute as pc
 from ..common.text import quoted
 from ..common.times import FIRST_SECOND, LAST_SECOND, SMALLER_FROM, iso_seconds
 from .base import SourceError
-from .columns import Bools, Longs, as_names, as_numbers, check_text, decoded, is_blank, is_text, numbers_from_text
+from .columns import (
+    EXACT_FLOAT,
+    Bools,
+    Longs,
+    as_names,
+    as_numbers,
+    check_text,
+    decoded,
+    is_blank,
+    is_text,
+    numbers_from_text,
+)
 
 TIME_FORMATS = ("auto", "unix", "unix-ms", "unix-us", "unix-ns", "iso", "yyyymmdd")
 RULE = "a time must be a whole number of UTC seconds, a date such as 2024-01-31 or a timestamp"
 MIXED = "the column mixes numbers and dates; most of its times are"
 
 INT64_MAX = 2**63 - 1
-EXACT_FLOAT = 2**53  # larger floats do not distinguish all whole numbers
 _UNITS = {"unix": 1, "unix-ms": 10**3, "unix-us": 10**6, "unix-ns": 10**9}
 _WORDS = {"unix": "seconds", "unix-ms": "milliseconds", "unix-us": "microseconds", "unix-ns": "nanoseconds"}
 _CALENDAR_SHARE = 0.9  # minimum share of dates YYYYMMDD; of random numbers one in thirty is such a date
@@ -153,7 +163,7 @@ def _guess(values: Longs, good: Bools, name: str, source: str, frame: bool) -> s
     if np.count_nonzero(calendar) >= _CALENDAR_SHARE * len(known):
         if told_seconds:
             at = int(np.flatnonzero(calendar)[0])
-            day = _day(_from_calendar(known[at : at + 1])[0][0])
+            day = day_of(_from_calendar(known[at : at + 1])[0][0])
             raise SourceError(_two(name, int(known[at]), "yyyymmdd", day, frame), source, rows=rows)
         return "yyyymmdd"
     years, months = (known >= 1900) & (known <= 2100), (known // 100 >= 1900) & (known // 100 <= 2100)
@@ -236,7 +246,7 @@ def _offer_patterns(column: pa.ChunkedArray, source: str, frame: bool) -> None:
         return
     row = int(np.flatnonzero(~is_blank(column))[0])
     text = column[row].as_py()
-    readings = " or ".join(f"{_day(_stamp(text.strip(), one) or 0)} ({_remedy(one, frame)})" for one in patterns[:2])
+    readings = " or ".join(f"{day_of(_stamp(text.strip(), one) or 0)} ({_remedy(one, frame)})" for one in patterns[:2])
     rule = "could be" if len(patterns) > 1 else "is not ISO 8601; is it"
     raise SourceError(f"the time {quoted(text)} {rule} {readings}", source, rows=(row + 1,))
 
@@ -259,5 +269,6 @@ def _remedy(form: str, frame: bool) -> str:
     return f"pandas.to_datetime(..., format={'%Y%m%d' if form == 'yyyymmdd' else form!r})"
 
 
-def _day(seconds: Any) -> str:
+def day_of(seconds: Any) -> str:
+    """The day of a time, as 2024-01-31."""
     return str(np.datetime64(int(seconds), "s").astype("M8[D]"))

@@ -12,6 +12,7 @@ import pyarrow as pa
 from ...common.text import quoted
 from ..archives.members import Member, Spool, contest_named
 from ..base import IngestReport, SourceError
+from ..columns import EXACT_FLOAT
 from ..limits import MAX_COLUMNS
 from ..options import ReadOptions
 from .inputs import Input
@@ -21,7 +22,6 @@ from .scoreboards import as_reference, events_of_year, refuse_other
 
 MAX_KEYS = 2_000_000  # of a record with all that it holds, and values of a row; each takes up to 240 bytes
 CHUNK_ROWS = 2**16  # rows whose values are Python objects at a time
-EXACT_FLOAT = 2**53
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _VALUES = msgspec.json.Decoder(dict[str, Any])
 _VALUE: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
@@ -42,7 +42,7 @@ def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> li
     members: list[Member] = []
     for number, raw in items_of(source, reading):
         try:
-            value = _keys(raw, number, source)
+            value = _decode_with(_OBJECT, raw, number, source)
             events = events_of_year(value)
             if events is not None:
                 return [Member(source.name, spool.add(event), called) for called, event in events.items()]
@@ -76,7 +76,7 @@ def read_json(source: Input, reading: Reading) -> TablePart:
     bad: set[int] = set()
     for number, raw in items_of(source, reading):
         if number == 0 and not reading.skips:
-            _keys(raw, number, source)
+            _decode_with(_OBJECT, raw, number, source)
         if number == 0:
             rule = "must be an array of objects, one a participation (orient='records' in pandas)"
             raise SourceError(rule, source.name)
@@ -133,10 +133,6 @@ def _id_of(value: dict[str, msgspec.Raw], number: int, source: Input) -> str:
 
 def _chunk(rows: list[list[str | None]], used: list[str]) -> pa.Table:
     return pa.table({key: pa.array([row[i] for row in rows], pa.string()) for i, key in enumerate(used)})
-
-
-def _keys(raw: bytes, number: int, source: Input) -> dict[str, msgspec.Raw]:
-    return _decode_with(_OBJECT, raw, number, source)
 
 
 def _decode(raw: bytes, number: int, source: Input) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ranklake.storage.datasets.tables.teams import Teams
 
 from ...common.text import count, quoted
 from ..base import EmptyContestError, SourceError
-from ..limits import Limits, check_contest, check_participants
+from ..limits import Limits, check_contest, check_participants, fault_of_names
 from ..places import check_standings
 
 INT32_MAX = 2**31 - 1
@@ -95,15 +95,9 @@ def parse_reference(
     names = [row.handle for row in rows] if rosters is None else rosters.members
     size = len(names)
     check_participants(len(names), limits, source, contest_id, member)
-    if len(set(names)) < len(names):
-        first: dict[str, int] = {}
-        for i, name in enumerate(names):
-            if first.setdefault(name, i) != i:
-                both = (first[name], i) if rosters is None else rosters.rows_of(first[name], i)
-                raise fault(f"player {quoted(name)} is listed twice", *dict.fromkeys(both))
-    if "" in names:
-        at = names.index("")
-        raise fault("a player needs a name, got an empty one", at if rosters is None else rosters.rows_of(at)[0])
+    if found := fault_of_names(names):
+        rule, players = found
+        raise fault(rule, *dict.fromkeys(players if rosters is None else rosters.rows_of(*players)))
     try:
         lo = np.fromiter([row.lo for row in rows], np.int32, n)
         hi = np.fromiter([row.hi for row in rows], np.int32, n)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -78,7 +78,8 @@ def _read(
                 f"{has} has a column for {key}, {lacks} has none; --column {key}= leaves it out", file.name
             )
         names = {column: first[key] for key, column in columns.items()}
-        table = _with_folder_values(table, file, names)
+        for name in [name for name in names if name not in table.column_names]:
+            table = table.append_column(name, file.folder_column(name, len(table)))
         tables.append(table.rename_columns([names[name] for name in table.column_names]))
         parts.append((file.name, part))
     if len(tables) > 1:
@@ -87,13 +88,6 @@ def _read(
     if len(tables) > 1:
         report.notes.append(f"columns of {len(tables)} files: {inputs[0].name} to {inputs[-1].name}, in order of name")
     return pa.concat_tables(tables), first, parts, offsets
-
-
-def _with_folder_values(table: pa.Table, file: Input, used: Collection[str]) -> pa.Table:
-    """The table with the used columns in the names of the file's folders."""
-    for name in [name for name in used if name not in table.column_names]:
-        table = table.append_column(name, file.folder_column(name, len(table)))
-    return table
 
 
 def _order_of(table: pa.Table, columns: dict[str, str], parts: list[tuple[str, TablePart]]) -> Order:

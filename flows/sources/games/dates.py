@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -24,7 +23,11 @@ def iso_or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
     A year alone, or with a month, stays as it is: a number may be a time, too.
     """
-    return _mapped(column, _iso)
+    chunks = []
+    for encoded in column.dictionary_encode().chunks:
+        values = pa.array(map(_iso, encoded.dictionary.to_pylist()), pa.string())
+        chunks.append(values.take(encoded.indices))
+    return pa.chunked_array(chunks, pa.string())
 
 
 def days_of(texts: pa.StringArray, form: str) -> tuple[Longs, Bools, Bools]:
@@ -39,15 +42,6 @@ def days_of(texts: pa.StringArray, form: str) -> tuple[Longs, Bools, Bools]:
     unknown = np.array([*(one is None and _is_unknown(value) for one, value in zip(read, values, strict=True)), True])
     known = np.array([*(one is not None for one in read), False])
     return seconds[codes], unknown[codes], ~(known | unknown)[codes]
-
-
-def _mapped(column: pa.ChunkedArray, of: Callable[[str], str | None]) -> pa.ChunkedArray:
-    chunks = []
-    for chunk in column.chunks:
-        encoded = chunk.dictionary_encode()
-        values = pa.array([of(value) for value in encoded.dictionary.to_pylist()], pa.string())
-        chunks.append(values.take(encoded.indices))
-    return pa.chunked_array(chunks, pa.string())
 
 
 def _iso(text: str) -> str | None:

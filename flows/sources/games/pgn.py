@@ -56,10 +56,9 @@ def read_pgn(
     read_head(source, options.encoding)  # refuses UTF-16
     lines, waiting = PgnLines(report, source.name), _Games.empty()
     for block in _blocks(source, block_bytes, options.encoding):
-        games = waiting.join(lines.read(block), report, source.name)
-        waiting = games.last()
-        if games.n > 1:
-            yield _batch(games.before_last(), source, options, report)
+        games, waiting = waiting.join(lines.read(block), report, source.name).split()
+        if games.n:
+            yield _batch(games, source, options, report)
     lines.finish()
     if waiting.n:
         yield _batch(waiting, source, options, report)
@@ -126,13 +125,12 @@ class _Games(NamedTuple):
     def n(self) -> int:
         return int(np.count_nonzero(self.begins))
 
-    def last(self) -> _Games:
-        """The last game, which may go on."""
-        return self._part(slice(self._last_start(), None))
-
-    def before_last(self) -> _Games:
-        """All games but the last one."""
-        return self._part(slice(0, self._last_start()))
+    def split(self) -> tuple[_Games, _Games]:
+        """All games but the last one, which may go on, and the last one."""
+        at = int(np.flatnonzero(self.begins)[-1]) if self.n else 0
+        both = (slice(0, at), slice(at, None))
+        before, last = (_Games(self.code[one], self.value[one], self.line[one], self.begins[one]) for one in both)
+        return before, last
 
     def lines(self) -> Longs:
         """The line at which each game begins."""
@@ -144,12 +142,6 @@ class _Games(NamedTuple):
         at = np.full(self.n, -1)
         at[np.cumsum(self.begins)[rows] - 1] = rows
         return self.value.take(pa.array(at, mask=at < 0))
-
-    def _part(self, tags: slice) -> _Games:
-        return _Games(self.code[tags], self.value[tags], self.line[tags], self.begins[tags])
-
-    def _last_start(self) -> int:
-        return int(np.flatnonzero(self.begins)[-1]) if self.n else 0
 
     def _repeated(self) -> Bools:
         """Tags whose game has the same tag before."""

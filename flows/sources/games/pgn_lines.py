@@ -95,7 +95,9 @@ class PgnLines:
         odd |= _matching(lines, moves, _UNPLAIN)
         odd |= _matching(lines, moves & (text.at(text.end - 1) == ord("]")), _WITHOUT_BRACKET)
         scanned, inside = self._comments(lines, odd, effect)
-        self._count_hidden(tag & inside)
+        if (hidden := tag & inside).any():
+            where = f"{self.source}, line {self.n_lines + int(np.argmax(hidden)) + 1}"
+            self.report.note("tag", "in comments, read as text", int(np.count_nonzero(hidden)), where)
         plain = tag & ~odd & ~inside
         moved = self._moves(lines, moves & ~odd, first, inside)
         for line, one in scanned.items():
@@ -135,11 +137,6 @@ class PgnLines:
             if change[-1] >= 0:
                 self._opened = self.n_lines + int(change[-1]) + 1
         return scanned, inside
-
-    def _count_hidden(self, hidden: Bools) -> None:
-        if hidden.any():
-            where = f"{self.source}, line {self.n_lines + int(np.argmax(hidden)) + 1}"
-            self.report.note("tag", "in comments, read as text", int(np.count_nonzero(hidden)), where)
 
     @staticmethod
     def _moves(lines: pa.BinaryArray, moves: Bools, first: npt.NDArray[np.uint8], inside: Bools) -> Bools:

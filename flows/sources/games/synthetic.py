@@ -16,18 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ranklake.rating_kernels.core.standings import Floats
 from ranklake.storage.datasets.tables.games import Games, Period
 
+from ..columns import Longs
 from ..synthetic import check_count, is_number, random_generator
 from .options import GAME_ADVANTAGE
 from .periods import number_of_period, period_name
-
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 
 _DAY = 86_400
 _LEAST = {"n_players": 2, "n_games": 1, "games_a_day": 1, "candidates": 1, "start_day": 0}

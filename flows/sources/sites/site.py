@@ -21,7 +21,7 @@ from ranklake.storage.datasets.tables.teams import Teams
 from ...common.text import quoted
 from ..base import SourceError
 from ..columns import Longs
-from ..limits import check_contest
+from ..limits import check_contest, fault_of_names
 from ..places import Ints
 from .documents import Document, Key
 
@@ -177,13 +177,8 @@ class Site(ABC):
             return fault("it has no participants")
         if not 0 < time_seconds <= LATEST:
             return fault(f"{time_seconds} s is no time")
-        if len(set(handles)) < len(handles):
-            first: dict[str, int] = {}
-            for row, handle in enumerate(handles):
-                if first.setdefault(handle, row) != row:
-                    return fault(f"player {quoted(handle)} is listed twice", first[handle], row)
-        if "" in handles:
-            return fault("a player needs a name, got an empty one", handles.index(""))
+        if found := fault_of_names(handles):
+            return fault(found[0], *found[1])
         order, lo, hi = places_from_ranks(ranks)
         teams = None
         if rosters is not None:
