@@ -37,7 +37,7 @@ NOT_ON_WINDOWS = {
     "system/test_conditional_stores.py": FORK,
     "system/test_power_cuts.py": FORK,
     "system/test_clock.py": FORK,
-    "flows/sources/test_lake_tables.py::test_table__is_found_from_its_folder_its_parts_and_its_files": LINK,
+    "flows/sources/files/test_lake_folders.py::test_table__is_found_from_its_folder_its_parts_and_its_files": LINK,
     "flows/publication/test_export.py::test_file__follows_links_and_writes_to_pipes": LINK,
     "flows/publication/test_export.py::test_command__interrupted_leaves_no_file": INTERRUPT,
     "system/test_faults.py": FORK,

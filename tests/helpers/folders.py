@@ -1,8 +1,11 @@
-"""Folders of contests in the reference format."""
+"""Folders and archives of contests in the reference format."""
 
 from __future__ import annotations
 
+import io
 import json
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -18,4 +21,22 @@ def write_folder(path: Path, contests: list[Contest]) -> Path:
     path.mkdir()
     for one in contests:
         (path / f"{one.contest_id}.json").write_text(json.dumps(reference(one)), encoding="utf-8")
+    return path
+
+
+def write_tar(path: Path, files: list[tuple[str, bytes]]) -> Path:
+    """A tar of files, packed as the name of its path says."""
+    mode = {".gz": "w:gz", ".xz": "w:xz", ".tar": "w"}[path.suffix]
+    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
+        for name, raw in files:
+            info = tarfile.TarInfo(name)
+            info.size = len(raw)
+            archive.addfile(info, io.BytesIO(raw))
+    return path
+
+
+def write_zip(path: Path, files: list[tuple[str, bytes]], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, raw in files:
+            archive.writestr(name, raw)
     return path

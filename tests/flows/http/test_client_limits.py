@@ -275,8 +275,8 @@ def test_get__one_layer_of_gzip_is_undone(server: Server, coding: str, body: byt
 
 @pytest.mark.parametrize(
     "body",
-    [gzip.compress(b"x" * 10_000)[:-9], gzip.compress(b"x") + b"rest", b"\x1f"],
-    ids=["cut", "more", "one-byte"],  # the bytes hold the time
+    [gzip.compress(b"x" * 10_000)[:-9], gzip.compress(b"x") + b"rest", b"\x1f", b"no gzip"],
+    ids=["cut", "more", "one-byte", "nonsense"],  # the bytes hold the time
 )
 def test_get__compressed_data_that_end_early_or_go_on_are_asked_for_again(server: Server, body: bytes) -> None:
     server.script("/", Reply(body, headers={"Content-Encoding": "gzip"}), b"response")
@@ -403,17 +403,13 @@ def test_get__an_enormous_retry_after_is_not_waited_for(server: Server, told: st
 
 
 @pytest.mark.parametrize(
-    "to", ["file:///etc/passwd", "ftp://127.0.0.1/", "//169.254.169.254/latest/", "http://10.0.0.1/"]
-)
-def test_get__redirects_to_files_and_private_addresses_are_not_followed(server: Server, to: str) -> None:
-    server["/"] = Reply(b"", 302, {"Location": to})
-    with server.client() as client, pytest.raises(SourceError, match="leads to another host"):
-        client.get("")
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("to", ["http://[::1", "//[", "http://127.0.0.1:99999999/", "https:///x", "http://a\\b@c/"])
-def test_get__a_redirect_to_no_address_is_an_error(server: Server, to: str) -> None:
+    "to",
+    [
+        "file:///etc/passwd", "ftp://127.0.0.1/", "//169.254.169.254/latest/", "http://10.0.0.1/",
+        "http://[::1", "//[", "http://127.0.0.1:99999999/", "https:///x", "http://a\\b@c/",  # no addresses
+    ],
+)  # fmt: skip
+def test_get__redirects_to_files_private_addresses_and_none_are_not_followed(server: Server, to: str) -> None:
     server["/"] = Reply(b"", 302, {"Location": to})
     with server.client() as client, pytest.raises(SourceError, match=r"leads to (another host|what is no address)"):
         client.get("")

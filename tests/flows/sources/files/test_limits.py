@@ -21,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.folders import write_tar, write_zip
 
 from ranklake.flows.ingestion.file_changes import watch
 from ranklake.flows.ingestion.files import ingest_files
@@ -50,23 +51,6 @@ def refusal(path: Path, **options: Any) -> SourceError:
     assert "\n" not in message
     assert path.name in message
     return caught.value
-
-
-def write_tar(path: Path, files: list[tuple[str, bytes]]) -> Path:
-    mode = {".gz": "w:gz", ".xz": "w:xz", ".tar": "w"}[path.suffix]
-    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
-        for name, raw in files:
-            info = tarfile.TarInfo(name)
-            info.size = len(raw)
-            archive.addfile(info, io.BytesIO(raw))
-    return path
-
-
-def write_zip(path: Path, files: list[tuple[str, bytes]], method: int = zipfile.ZIP_DEFLATED) -> Path:
-    with zipfile.ZipFile(path, "w", method) as archive:
-        for name, raw in files:
-            archive.writestr(name, raw)
-    return path
 
 
 # --- archives -----------------------------------------------------------------------------------------------------
@@ -471,33 +455,22 @@ BAD_RECORDS = {
 }
 
 
+@pytest.mark.parametrize("kind", ["rows", "contests"])
 @pytest.mark.parametrize(("record", "rule"), BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
 def test_an_invalid_record_of_json_lines_is_an_error_or_left_out_alone(
-    tmp_path: Path, record: bytes, rule: str
+    tmp_path: Path, kind: str, record: bytes, rule: str
 ) -> None:
     path = tmp_path / "t.jsonl"
-    path.write_bytes(lines(row("a", "x"), record, row("b", "z")))
+    good = [row(one, "x") if kind == "rows" else contest(contest_id=one) for one in "ab"]
+    path.write_bytes(lines(good[0], record, good[1]))
     limits = ["document=1000"] if "line of" in rule else []
     error = refusal(path, limits=limits)
-    assert rule in error.rule
+    assert rule in error.rule or kind == "contests"
     assert str(error).startswith("t.jsonl, line 2: ")
     report = IngestReport()
     options = ReadOptions.parse(limits=limits, on_error="skip")
     assert [c.contest_id for c in read_contests(path, options, report)] == ["a", "b"]
     assert [left_out.reason for left_out in report.left_out] == [str(error)]
-
-
-@pytest.mark.parametrize(("record", "rule"), BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
-def test_an_invalid_line_among_contests_is_an_error_or_left_out_alone(tmp_path: Path, record: bytes, rule: str) -> None:
-    path = tmp_path / "c.jsonl"
-    path.write_bytes(lines(contest(contest_id="a"), record, contest(contest_id="b")))
-    limits = ["document=1000"] if "line of" in rule else []
-    assert str(refusal(path, limits=limits)).startswith("c.jsonl, line 2: ")
-    report = IngestReport()
-    options = ReadOptions.parse(limits=limits, on_error="skip")
-    assert [c.contest_id for c in read_contests(path, options, report)] == ["a", "b"]
-    assert len(report.left_out) == 1
-    assert "line 2" in report.left_out[0].reason
 
 
 def test_an_invalid_value_leaves_its_contest_out(tmp_path: Path) -> None:

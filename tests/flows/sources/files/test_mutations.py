@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -33,22 +34,8 @@ from ranklake.flows.sources.options import ReadOptions
 Row = tuple[str, str, int, str]  # contest, player, rank, day
 Read = dict[str, tuple[int, list[tuple[str, int, int]]]]
 
-NAMES = (
-    "ann",
-    "Ann",
-    "007",
-    "7",
-    "NA",
-    "null",
-    " x",
-    "x ",
-    'O\'Hara, "Al"',
-    "\u00e9mile",
-    "a;b",
-    "a\tb",
-    "=1+1",
-    "two\nlines",
-)
+NAMES = ("ann", "Ann", "007", "7", "NA", "null", " x", "x ", 'O\'Hara, "Al"', "\u00e9mile", "a;b", "a\tb", "=1+1",
+         "two\nlines")  # fmt: skip
 KEYS = ("contest", "player", "rank", "time")
 
 
@@ -137,35 +124,8 @@ def check_same_csv(folder: Path, rows: list[Row], data: st.DataObject) -> None:
     assert (found, report.left_out) == (expected_of(rows), [])
 
 
-@repeatable(15)
-@given(tables(), st.data())
-def test_csv__of_another_form_has_the_same_contests(folder: Path, rows: list[Row], data: st.DataObject) -> None:
-    check_same_csv(folder, rows, data)
-
-
-@pytest.mark.slow
-@repeatable(200)
-@given(tables(), st.data())
-def test_csv__of_any_other_form_has_the_same_contests(folder: Path, rows: list[Row], data: st.DataObject) -> None:
-    check_same_csv(folder, rows, data)
-
-
-GARBAGE = (
-    "",
-    " ",
-    "x",
-    "\\N",
-    "NaN",
-    "inf",
-    "-1",
-    "0",
-    "1.5",
-    "1e400",
-    "2=",
-    "DNF",
-    "99999999999999999999",
-    "2024-02-30",
-)
+GARBAGE = ("", " ", "x", "\\N", "NaN", "inf", "-1", "0", "1.5", "1e400", "2=", "DNF", "99999999999999999999",
+           "2024-02-30")  # fmt: skip
 
 
 def check_damaged_csv(folder: Path, rows: list[Row], data: st.DataObject) -> None:
@@ -201,19 +161,6 @@ def check_damaged_csv(folder: Path, rows: list[Row], data: st.DataObject) -> Non
     assert not named & found.keys()
     assert sum(len(places) for _, places in found.values()) + sum(sizes[one] for one in named) + short == len(rows)
     assert report.participations == sum(len(places) for _, places in found.values())
-
-
-@repeatable(25)
-@given(tables(), st.data())
-def test_csv__damaged_rows_are_left_out_by_name(folder: Path, rows: list[Row], data: st.DataObject) -> None:
-    check_damaged_csv(folder, rows, data)
-
-
-@pytest.mark.slow
-@repeatable(300)
-@given(tables(), st.data())
-def test_csv__any_damaged_rows_are_left_out_by_name(folder: Path, rows: list[Row], data: st.DataObject) -> None:
-    check_damaged_csv(folder, rows, data)
 
 
 TYPES: dict[str, list[Callable[[list[Any]], pa.Array]]] = {
@@ -274,19 +221,6 @@ def check_same_parquet(folder: Path, rows: list[Row], data: st.DataObject) -> No
     assert report.participations == len(rows)
 
 
-@repeatable(15)
-@given(tables(), st.data())
-def test_parquet__of_other_types_has_the_same_contests(folder: Path, rows: list[Row], data: st.DataObject) -> None:
-    check_same_parquet(folder, rows, data)
-
-
-@pytest.mark.slow
-@repeatable(100)
-@given(tables(), st.data())
-def test_parquet__of_any_other_types_has_the_same_contests(folder: Path, rows: list[Row], data: st.DataObject) -> None:
-    check_same_parquet(folder, rows, data)
-
-
 def check_damaged_bytes(folder: Path, rows: list[Row], data: st.DataObject, form: str) -> None:
     """A file with damaged bytes is an error of one line, or no rows come from nowhere."""
     draw, path = data.draw, emptied(folder) / f"a.{form}"
@@ -315,21 +249,27 @@ def check_damaged_bytes(folder: Path, rows: list[Row], data: st.DataObject, form
             assert on_error == "skip" or not report.left_out
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-@repeatable(25)
-@given(rows=tables(), data=st.data())
-def test_damage__is_an_error_of_one_line(folder: Path, form: str, rows: list[Row], data: st.DataObject) -> None:
-    check_damaged_bytes(folder, rows, data, form)
+CHECKS: dict[str, tuple[Callable[..., None], int, int]] = {
+    # the check, and its examples: few, and many in the slow suite
+    "a csv of another form has the same contests": (check_same_csv, 15, 200),
+    "damaged rows of a csv are left out by name": (check_damaged_csv, 25, 300),
+    "parquet of other types has the same contests": (check_same_parquet, 15, 100),
+    "damage of a csv is an error of one line": (partial(check_damaged_bytes, form="csv"), 25, 300),
+    "damage of a parquet is an error of one line": (partial(check_damaged_bytes, form="parquet"), 25, 300),
+}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-@repeatable(300)
-@given(rows=tables(), data=st.data())
-def test_damage__of_any_kind_is_an_error_of_one_line(
-    folder: Path, form: str, rows: list[Row], data: st.DataObject
-) -> None:
-    check_damaged_bytes(folder, rows, data, form)
+@pytest.mark.parametrize("many", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "many"])
+@pytest.mark.parametrize("rule", CHECKS)
+def test_tables__of_any_rows_keep_a_rule(folder: Path, rule: str, many: bool) -> None:
+    check, *examples = CHECKS[rule]
+
+    @repeatable(examples[many])
+    @given(tables(), st.data())
+    def any_table(rows: list[Row], data: st.DataObject) -> None:
+        check(folder, rows, data)
+
+    any_table()
 
 
 def test_damage__of_the_name_of_a_column_is_an_error_of_one_line(folder: Path) -> None:

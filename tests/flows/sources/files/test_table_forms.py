@@ -21,8 +21,9 @@ from helpers.commands import Command
 
 from ranklake import rate_history
 from ranklake.flows.sources.base import IngestReport, SourceError
-from ranklake.flows.sources.column_names import Columns
+from ranklake.flows.sources.column_names import MAX_LISTED, Columns
 from ranklake.flows.sources.files.contests import read_contests
+from ranklake.flows.sources.files.text_head import MARKING, has_marks
 from ranklake.flows.sources.options import ReadOptions
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.datasets.tables.contests import Contest
@@ -541,3 +542,18 @@ def test_rows__have_their_lines_below_a_line_with_the_delimiter(tmp_path: Path, 
         f"s.csv, row 2 (line {line})",
         f"s.csv, contest 1, row 3 (line {line + 1})",
     ]
+
+
+@pytest.mark.parametrize("n", [1, MAX_LISTED, MAX_LISTED + 1, 40])
+def test_notes__list_some_of_the_ignored_columns_and_count_all(n: int) -> None:
+    others = [f"x{i}" for i in range(n)]
+    used = {"contest": "contest", "player": "player", "rank": "rank"}
+    text = Columns().notes(used, [*used, *others])
+    listed = ", ".join(others[:MAX_LISTED]) + (f", ... ({n} in all)" if n > MAX_LISTED else "")
+    assert text == f"columns used: contest, player, rank; ignored: {listed}"
+
+
+def test_marking__keeps_valid_text_and_marks_other_bytes() -> None:
+    text = (b"name,\xc3\xa4\n" + b"caf\xe9\n").decode("utf-8", MARKING)
+    assert text.startswith("name,ä\ncaf")
+    assert [has_marks(line) for line in text.splitlines()] == [False, True]

@@ -140,24 +140,8 @@ def test_many_contests_are_the_same_as_single_ones(tmp_path: Path, monkeypatch: 
 
 # --- names, numbers and times -------------------------------------------------------------------------------------
 
-NAMES = [
-    "007",
-    "7",
-    "7.0",
-    "NA",
-    "null",
-    "NaN",
-    " ",
-    "\u00a0",
-    "ann",
-    "Ann",
-    " ann",
-    "a,b",
-    'a"b',
-    "a\nb",
-    "true",
-    "名",
-]
+NAMES = ["007", "7", "7.0", "NA", "null", "NaN", " ", "\u00a0", "ann", "Ann", " ann", "a,b", 'a"b', "a\nb", "true",
+         "名"]  # fmt: skip
 
 
 @both

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import responses
 from helpers.answers import leaderboard
 from helpers.contents import counts, standings
 from helpers.data import sample, shared
@@ -24,9 +25,8 @@ from ranklake.flows.ingestion.sites import ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.sites.codeforces import Codeforces
-from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.flows.sources.sites.site import LATEST
-from ranklake.storage import Contest, Dataset, Lake
+from ranklake.storage import Dataset, Lake
 
 LIST = "/api/contest.list"
 
@@ -49,10 +49,9 @@ def follow(lake: Lake, site: FakeCodeforces, **choices: Any) -> SourceReport:
     return ingest_source(lake, "codeforces", client=site.client(), **choices)
 
 
-def parse(number: int, result: Any, status: int = 200) -> list[Contest | SourceError]:
+def parse(number: int, result: Any) -> list[Any]:
     """The contests in a response."""
-    body = result if isinstance(result, bytes) else json.dumps({"status": "OK", "result": result}).encode()
-    return list(Codeforces().parse(Document(Key("rating-changes", str(number)), Response("URL", status, body, 0))))
+    return responses.parse("codeforces", "rating-changes", str(number), {"status": "OK", "result": result})
 
 
 # A first ingestion, and later ones
@@ -332,7 +331,6 @@ def test_ingest__a_broken_list_is_an_error(lake: Lake, site: FakeCodeforces, res
 def test_parse__a_recorded_round_is_the_one_of_the_authors_data_set() -> None:
     recorded = json.loads(gzip.decompress(sample("codeforces/rating-changes-917.json.gz").read_bytes()))
     (ours,) = parse(917, recorded)
-    assert isinstance(ours, Contest)
     archive = shared("elo-datasets/codeforces.tar.xz")
     theirs = next(one for one in read_contests(archive) if one.url.endswith("/917/standings"))
     assert (ours.name, ours.url, ours.time_seconds) == (theirs.name, theirs.url, theirs.time_seconds)
@@ -354,7 +352,6 @@ def test_ingest__rounds_of_teams_are_never_requested(lake: Lake, site: FakeCodef
 @pytest.mark.parametrize("number", [447, 472, 615])
 def test_parse__a_repeated_player_of_a_known_round_gets_another_name(number: int) -> None:
     (contest,) = parse(number, changes(number, ("a", 1), ("a_clone", 2), ("a", 3), ("a", 4)))
-    assert isinstance(contest, Contest)
     assert contest.handles.to_pylist() == ["a", "a_clone", "a_clone_clone", "a_clone_clone_clone"]
 
 
@@ -362,7 +359,6 @@ def test_parse__a_repeated_player_of_a_known_round_gets_another_name(number: int
 def test_parse__a_different_time_in_one_row_of_a_known_round_is_no_fault(number: int) -> None:
     rows = [*changes(number, ("a", 1), time=10_000), *changes(number, ("b", 2), time=10_000 + 4 * 3600)]
     (contest,) = parse(number, rows)
-    assert isinstance(contest, Contest)
     assert contest.time_seconds == 10_000
 
 
@@ -387,7 +383,6 @@ def test_parse__a_different_time_in_one_row_of_a_known_round_is_no_fault(number:
 )  # fmt: skip
 def test_parse__a_contest_with_a_fault_is_its_error(rows: list[dict[str, Any]], message: str) -> None:
     (error,) = parse(3, rows)
-    assert isinstance(error, SourceError)
     assert str(error).startswith("codeforces, contest 3 (URL)")
     assert message in str(error)
 

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from helpers.contents import counts, standings
 from helpers.fake_codeforces import BEGAN, DAY, FakeCodeforces, changes, team_standings
 from helpers.lakes import rate_run, rated
+from helpers.responses import parse, parse_one
 from helpers.server import Server
 
 from ranklake.flows.ingestion.sites import ingest_source, normalise_source
-from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.sites.codeforces_teams import CodeforcesTeams
-from ranklake.flows.sources.sites.documents import Document, Key, Response
 from ranklake.storage import Contest, Dataset, Lake
 
 PARTIES = ("red", 1, ["ada", "bob"]), (None, 2, ["cid"]), ("blue", 2, ["dan", "eve", "fay"]), ("solo", 4, ["gus"])
 
 
-def parse(result: Any, number: int = 524) -> list[Contest | SourceError]:
-    body = json.dumps({"status": "OK", "result": result}).encode()
-    return list(CodeforcesTeams().parse(Document(Key("standings", str(number)), Response("URL", 200, body, 0))))
+def standings_of(result: Any, number: int = 524) -> list[Any]:
+    return parse("codeforces-teams", "standings", str(number), {"status": "OK", "result": result})
 
 
 def contest(*parties: Any) -> Contest:
-    (found,) = parse(team_standings(524, *parties))
-    assert isinstance(found, Contest)
-    return found
+    body = {"status": "OK", "result": team_standings(524, *parties)}
+    return parse_one("codeforces-teams", "standings", "524", body)
 
 
 def test_standings__give_each_team_one_place_and_its_members() -> None:
@@ -57,10 +52,9 @@ def test_parties__out_of_competition_are_left_out() -> None:
     result = team_standings(524, *PARTIES)
     result["rows"][0]["party"]["participantType"] = "VIRTUAL"
     result["rows"][1]["party"]["ghost"] = True
-    (found,) = parse(result)
-    assert isinstance(found, Contest)
+    (found,) = standings_of(result)
     assert found.handles.to_pylist() == ["dan", "eve", "fay", "gus"]
-    assert parse(team_standings(524)) == []
+    assert standings_of(team_standings(524)) == []
 
 
 @pytest.mark.parametrize(
@@ -73,14 +67,12 @@ def test_parties__out_of_competition_are_left_out() -> None:
     ],
 )
 def test_fault__of_a_party_is_an_error_of_its_contest(parties: Any, rule: str) -> None:
-    (found,) = parse(team_standings(524, *parties))
-    assert isinstance(found, SourceError)
+    (found,) = standings_of(team_standings(524, *parties))
     assert rule in found.rule
 
 
 def test_response__for_another_contest_is_an_error() -> None:
-    (found,) = parse(team_standings(524, *PARTIES), 532)
-    assert isinstance(found, SourceError)
+    (found,) = standings_of(team_standings(524, *PARTIES), 532)
     assert found.rule == "the response for 532 is of contest 524"
 
 

@@ -9,30 +9,19 @@ from typing import Any
 import pytest
 from helpers.contents import counts, standings
 from helpers.data import sample
+from helpers.responses import fault_of, follow, parse, parse_one
 from helpers.server import Reply, Server
 
-from ranklake.flows.http.client import Client
 from ranklake.flows.http.redaction import Secret
-from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.ingestion.sites import ingest_source
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.sites.documents import Document, Key, Response
+from ranklake.flows.sources.sites.documents import Key
 from ranklake.flows.sources.sites.lichess import Lichess
 from ranklake.flows.sources.sites.site import find_site
-from ranklake.storage import Contest, Dataset, Lake
+from ranklake.storage import Dataset, Lake
 
 NOW = 1_800_000_000
-
-
-def follow(lake: Lake, server: Server, source: str, **choices: Any) -> SourceReport:
-    server.requests.clear()
-    client = Client(source, server.url, interval_seconds=1.0, clock=server.clock)
-    return ingest_source(lake, source, base_url=server.url, client=client, **choices)
-
-
-def parse(source: str, key: Key, body: Any, about: Any = None, status: int = 200) -> list[Contest | SourceError]:
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return list(find_site(source).parse(Document(key, Response("URL", status, raw, 0), about or {})))
+END = "2017-07-14T02:40:00+00:00"
 
 
 # AtCoder
@@ -44,13 +33,8 @@ def atcoder_row(user: str, place: int, rated: bool = True) -> dict[str, Any]:
 
 
 def listed(name: str, begins: int, rate_change: str = " ~ 1999") -> dict[str, Any]:
-    return {
-        "id": name,
-        "start_epoch_second": begins,
-        "duration_second": 6000,
-        "title": name.upper(),
-        "rate_change": rate_change,
-    }
+    facts = {"start_epoch_second": begins, "duration_second": 6000, "rate_change": rate_change}
+    return {"id": name, "title": name.upper(), **facts}
 
 
 def test_atcoder__rated_contests_that_are_over(lake: Lake, server: Server) -> None:
@@ -92,8 +76,8 @@ def test_atcoder__the_list_of_another_site_is_requested_without_the_token() -> N
 
 
 def test_atcoder__places_count_from_1() -> None:
-    (error,) = parse("atcoder", Key("results", "abc1"), [atcoder_row("a", 0)], {"name": "n", "time_seconds": 1})
-    assert str(error) == "atcoder, contest abc1 (URL), row 0: Place = 0; places count from 1"
+    error = fault_of("atcoder", "results", "abc1", [atcoder_row("a", 0)], {"name": "n", "time_seconds": 1})
+    assert error == "atcoder, contest abc1 (URL), row 0: Place = 0; places count from 1"
 
 
 def test_atcoder__a_list_that_did_not_change_is_not_sent_again(lake: Lake, server: Server) -> None:
@@ -127,21 +111,14 @@ def dmoj_row(user: str, score: float, time: float = 0, rating: int | None = 1500
 
 
 def dmoj_contest(key: str, *rows: dict[str, Any]) -> dict[str, Any]:
-    found = {
-        "key": key,
-        "name": f"Contest {key}",
-        "end_time": "2017-07-14T02:40:00+00:00",
-        "is_rated": True,
-        "rankings": [*rows],
-    }
-    return {"api_version": "2.0", "method": "get", "fetched": "now", "data": {"object": found}}
+    facts = {"key": key, "name": f"Contest {key}", "end_time": END, "is_rated": True}
+    return {"api_version": "2.0", "method": "get", "fetched": "now", "data": {"object": facts | {"rankings": [*rows]}}}
 
 
 def dmoj_page(page: int, more: bool, *keys: str) -> tuple[str, dict[str, Any]]:
-    objects = [{"key": key, "name": key, "end_time": "2017-07-14T02:40:00+00:00", "is_rated": True} for key in keys]
-    return f"/api/v2/contests?is_rated=True&page={page}", {
-        "data": {"objects": objects, "has_more": more, "page_index": page}
-    }
+    objects = [{"key": key, "name": key, "end_time": END, "is_rated": True} for key in keys]
+    found = {"objects": objects, "has_more": more, "page_index": page}
+    return f"/api/v2/contests?is_rated=True&page={page}", {"data": found}
 
 
 def test_dmoj__pages_contests_and_the_site_s_order(lake: Lake, server: Server) -> None:
@@ -182,12 +159,12 @@ def test_dmoj__pages_contests_and_the_site_s_order(lake: Lake, server: Server) -
 )
 def test_dmoj__a_broken_response_is_an_error(response: Any, message: str) -> None:
     with pytest.raises(SourceError, match=rf"dmoj, URL: .*{message}"):
-        parse("dmoj", Key("contest", "one"), response)
+        parse("dmoj", "contest", "one", response)
 
 
 def test_dmoj__the_response_for_another_contest_is_a_fault() -> None:
-    (error,) = parse("dmoj", Key("contest", "two"), dmoj_contest("one", dmoj_row("a", 1)))
-    assert str(error) == "dmoj, contest two (URL): key = 'one' in the response for 'two'"
+    error = fault_of("dmoj", "contest", "two", dmoj_contest("one", dmoj_row("a", 1)))
+    assert error == "dmoj, contest two (URL): key = 'one' in the response for 'two'"
 
 
 # lichess
@@ -196,8 +173,7 @@ def test_dmoj__the_response_for_another_contest_is_a_fault() -> None:
 @pytest.mark.parametrize(("kind", "first"), [("tournament", "GGbers"), ("swiss", "MorphyTal2018")])
 def test_lichess__recorded_results(kind: str, first: str) -> None:
     body = sample(f"lichess/{kind}.ndjson").read_bytes()
-    (contest,) = parse("lichess", Key(kind, "ID"), body, {"name": "n", "time_seconds": 1_500_000_000})
-    assert isinstance(contest, Contest)
+    contest = parse_one("lichess", kind, "ID", body, {"name": "n", "time_seconds": 1_500_000_000})
     assert (contest.handles[0].as_py(), contest.lo.tolist()) == (first, [0, 1, 2])
     assert contest.url == f"https://lichess.org/{kind}/ID"
 
@@ -218,20 +194,13 @@ def test_lichess__recently_ended_arenas_are_ingested(lake: Lake, server: Server)
     row = Dataset.open(lake, "lichess").contests.to_pylist()[0]
     assert (row["name"], row["time_seconds"]) == ("Past1 Arena", 1_700_000_000)
     server["/api/tournament"] = {"created": [], "started": [], "finished": []}
-    assert counts(follow(lake, server, "lichess")) == {
-        "unchanged": 1,
-        "requests": 1,
-    }  # contests that are no longer listed stay
+    # contests that are no longer listed stay
+    assert counts(follow(lake, server, "lichess")) == {"unchanged": 1, "requests": 1}
 
 
 def test_lichess__tournaments_by_name_are_requested_once(lake: Lake, server: Server) -> None:
-    server["/api/tournament/A1"] = {
-        "id": "A1",
-        "fullName": "A",
-        "startsAt": "2023-11-01T00:00:00Z",
-        "minutes": 60,
-        "isFinished": True,
-    }
+    ended = {"startsAt": "2023-11-01T00:00:00Z", "minutes": 60, "isFinished": True}
+    server["/api/tournament/A1"] = {"id": "A1", "fullName": "A", **ended}
     server["/api/tournament/A1/results"] = RESULTS
     server["/api/swiss/S1"] = {"id": "S1", "name": "S", "startsAt": "2023-11-01T02:00:00Z", "status": "finished"}
     server["/api/swiss/S1/results"] = RESULTS
@@ -243,9 +212,8 @@ def test_lichess__tournaments_by_name_are_requested_once(lake: Lake, server: Ser
 def test_lichess__tournaments_of_a_team(lake: Lake, server: Server) -> None:
     lines = [arena("T1"), arena("T2", 20)]
     server["/api/team/my%20team/arena"] = "\n".join(map(json.dumps, lines)).encode()
-    server["/api/team/my%20team/swiss"] = json.dumps(
-        {"id": "S1", "name": "S", "startsAt": "2023-11-01T02:00:00Z", "status": "started"}
-    ).encode()
+    begun = {"startsAt": "2023-11-01T02:00:00Z", "status": "started"}
+    server["/api/team/my%20team/swiss"] = {"id": "S1", "name": "S", **begun}
     server["/api/tournament/T1/results"] = RESULTS
     assert follow(lake, server, "lichess", teams=["my team"]).new == 1
 
@@ -253,8 +221,8 @@ def test_lichess__tournaments_of_a_team(lake: Lake, server: Server) -> None:
 @pytest.mark.parametrize("ranks", [(2,), (1, 3), (1, 2, 1)])
 def test_lichess__invalid_ranks_are_a_fault(ranks: tuple[int, ...]) -> None:
     body = "\n".join(json.dumps({"rank": rank, "username": f"p{i}"}) for i, rank in enumerate(ranks)).encode()
-    (error,) = parse("lichess", Key("swiss", "ID"), body, {"name": "n", "time_seconds": 1})
-    assert f"rank = {ranks[-1]} at position {len(ranks)}" in str(error)
+    error = fault_of("lichess", "swiss", "ID", body, {"name": "n", "time_seconds": 1})
+    assert f"rank = {ranks[-1]} at position {len(ranks)}" in error
 
 
 def test_lichess__the_token_is_in_no_file_of_the_lake(

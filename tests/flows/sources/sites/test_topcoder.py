@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.contents import counts, standings
 from helpers.data import sample
+from helpers.responses import follow, parse
 from helpers.server import Reply, Server
 
-from ranklake.flows.http.client import Client
 from ranklake.flows.ingestion.fetch import FolderClient
 from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.ingestion.sites import ingest_source, normalise_source
 from ranklake.flows.sources.base import SourceError
-from ranklake.flows.sources.sites.documents import Document, Key, Response
-from ranklake.flows.sources.sites.topcoder import TopCoder
-from ranklake.storage import Contest, Dataset, Lake
+from ranklake.storage import Dataset, Lake
 
 HEAD = '<?xml version="1.0" encoding="ISO-8859-1"?>'
 ABOUT = {"name": "SRM 1", "time_seconds": 989_355_600}
@@ -46,12 +45,12 @@ def feed(tmp_path: Path) -> Path:
     return folder
 
 
-def follow(lake: Lake, feed: Path) -> SourceReport:
-    return ingest_source(lake, "topcoder", base_url=str(feed))
+def ingest(lake: Lake, feed: Path, **choices: Any) -> SourceReport:
+    return ingest_source(lake, "topcoder", base_url=str(feed), **choices)
 
 
-def parse(body: bytes) -> list[Contest | SourceError]:
-    return list(TopCoder().parse(Document(Key("round", "1"), Response("URL", 200, body, 0), ABOUT)))
+def contests_of(body: bytes) -> list[Any]:
+    return parse("topcoder", "round", "1", body, ABOUT)
 
 
 def test_ingest__recorded_rounds_in_the_order_of_time(lake: Lake, feed: Path) -> None:
@@ -62,7 +61,7 @@ def test_ingest__recorded_rounds_in_the_order_of_time(lake: Lake, feed: Path) ->
     more = "<row><round_id>57</round_id><full_name>Invitational</full_name><date>2001-11-03 18:00</date></row>"
     (feed / "dd_round_list.xml").write_text(listed.replace("</dd_round_list>", more + "</dd_round_list>"), "latin-1")
     assert "<round_id>2009</round_id>" in listed
-    report = follow(lake, feed)
+    report = ingest(lake, feed)
     assert (report.new, report.rejected) == (2, [])
     found = standings(lake, "topcoder")
     assert list(found) == ["2009-1", "57-1"]
@@ -74,9 +73,7 @@ def test_ingest__recorded_rounds_in_the_order_of_time(lake: Lake, feed: Path) ->
 
 def test_parse__divisions_are_contests_and_points_are_places() -> None:
     body = results((1, "a", 1, 300.5, 1), (2, "b", 1, 500, 1), (3, "c", 2, 9000, 1), (4, "d", 1, 300.5, 1))
-    one, two = parse(body)
-    assert isinstance(one, Contest)
-    assert isinstance(two, Contest)
+    one, two = contests_of(body)
     assert (one.contest_id, one.name, one.time_seconds) == ("1-1", "SRM 1, Division 1", 989_355_600)
     assert (one.handles.to_pylist(), one.lo.tolist(), one.hi.tolist()) == (["2", "1", "4"], [0, 1, 1], [0, 2, 2])
     assert two.handles.to_pylist() == ["3"]
@@ -84,8 +81,7 @@ def test_parse__divisions_are_contests_and_points_are_places() -> None:
 
 def test_parse__the_unrated_and_repeated_rows_are_left_out() -> None:
     body = results((1, "a", 1, 5, 1), (2, "b", 1, 9, 0), (1, "a", 1, 500, 1), (3, "c", 1, 7, 1))
-    (contest,) = parse(body)
-    assert isinstance(contest, Contest)
+    (contest,) = contests_of(body)
     assert contest.handles.to_pylist() == ["3", "1"]
 
 
@@ -102,17 +98,17 @@ def test_parse__the_unrated_and_repeated_rows_are_left_out() -> None:
 )  # fmt: skip
 def test_parse__document_of_another_format_is_an_error(body: bytes, message: str) -> None:
     with pytest.raises(SourceError, match=rf"topcoder, URL: .*{message}"):
-        parse(body)
+        contests_of(body)
 
 
 def test_ingest__a_coder_with_a_new_handle_stays_one_player(lake: Lake, feed: Path) -> None:
     (feed / "dd_round_list.xml").write_bytes(rounds(1, 2, 3))
     (feed / "dd_round_results_rd=1.xml").write_bytes(results((7, "\xe9t\xe9", 1, 2, 1), (8, "b", 1, 1, 1)))
-    assert counts(follow(lake, feed)) == {"new": 1, "requests": 4}
+    assert counts(ingest(lake, feed)) == {"new": 1, "requests": 4}
     before = Dataset.open(lake, "topcoder").contests.column("content_digest").to_pylist()
     # The feed gets a new round, in which one coder has another name.
     (feed / "dd_round_results_rd=3.xml").write_bytes(results((8, "b", 1, 2, 1), (7, "summer", 1, 1, 1)))
-    report = ingest_source(lake, "topcoder", base_url=str(feed), again=True)
+    report = ingest(lake, feed, again=True)
     assert (report.new, report.unchanged, report.corrected) == (1, 1, 0)
     found = standings(lake, "topcoder")
     assert [name for name, *_ in found["1-1"]] == ["summer", "b"]
@@ -130,8 +126,7 @@ def test_ingest__a_round_that_appears_with_the_body_of_its_404_is_ingested(
     server.script("/dd_round_results_rd=1.xml", Reply(body, 404, headers), Reply(body, 200, headers), Reply(b"", 404))
     found = []
     for _ in range(3):
-        client = Client("topcoder", server.url, interval_seconds=0.0, clock=server.clock)
-        found.append(counts(ingest_source(lake, "topcoder", base_url=server.url, client=client, again=True)))
+        found.append(counts(follow(lake, server, "topcoder", again=True)))
     assert found == [{"requests": 2}, {"new": 1, "requests": 2}, {"removed": 1, "requests": 2}]
 
 
@@ -141,15 +136,15 @@ def test_ingest__files_that_did_not_change_are_not_read_again(lake: Lake, feed: 
     with FolderClient("topcoder", str(feed)) as folder:
         first = folder.get("dd_round_list.xml")
         assert folder.get("dd_round_list.xml", etag=first.etag).status == 304
-    follow(lake, feed)
-    assert counts(follow(lake, feed)) == {"unchanged": 1, "requests": 1}
+    ingest(lake, feed)
+    assert counts(ingest(lake, feed)) == {"unchanged": 1, "requests": 1}
 
 
 def test_ingest__errors_say_that_the_feed_is_closed_and_name_a_missing_file(lake: Lake, feed: Path) -> None:
     with pytest.raises(ValueError, match="is closed; --base-url must be the folder"):
         ingest_source(lake, "topcoder")
     with pytest.raises(SourceError, match=r"dd_round_list.xml: no such file"):
-        follow(lake, feed)
+        ingest(lake, feed)
     (feed / "dd_round_list.xml").write_bytes(rounds(1).replace(b"2001-05-01", b"May 1"))
     with pytest.raises(SourceError, match="date must be as 2001-04-21 14:00, got 'May 1 21:00' for round 1"):
-        follow(lake, feed)
+        ingest(lake, feed)
