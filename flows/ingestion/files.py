@@ -12,7 +12,6 @@ from typing import Any
 from ranklake.storage import Contest, Ingest, Lake
 from ranklake.storage.datasets.ingest import IngestOrder
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.access.naming import check_folder
 
 from ..common.text import count
 from ..common.times import parse_time
@@ -117,7 +116,7 @@ def ingest_kaggle(
 
     if folder is None or not Path(folder).is_dir():
         raise ValueError(f"--base-url must be the folder with the files of Meta Kaggle, got {folder!r}")
-    check_folder(lake, layout.dataset_folder(report.dataset))
+    lake.check_new_folder(layout.dataset_folder(report.dataset))
     start = None if since is None else parse_time(since, "since")
     how.on_progress(0, None, f"reading {folder}")
     add_all(lake, report, list(read_meta_kaggle(folder, int(time.time()), start)), how, order="time")

@@ -9,7 +9,6 @@ from typing import Any
 
 from ranklake.storage import Lake
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.access.naming import check_folder
 from ranklake.storage.lake.errors import MissingError
 from ranklake.storage.leases.acquire import WAIT_SECONDS, hold_lease
 
@@ -54,7 +53,7 @@ def ingest_source(
     """
     site = find_site(source, base_url, **choices)
     report = SourceReport(source, layout.check_dataset_name(dataset or source))
-    check_folder(lake, layout.dataset_folder(report.dataset))  # before any request
+    lake.check_new_folder(layout.dataset_folder(report.dataset))  # before any request
     start = None if since is None else parse_time(since, "since")
     with (
         client or open_client(site, how.on_retry) as used_client,

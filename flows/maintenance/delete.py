@@ -6,15 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
-from ranklake.storage.lake.layout import (
-    contests_file,
-    dataset_folder,
-    players_folder,
-    published_folder,
-    run_file,
-    run_folder,
-    standings_folder,
-)
+from ranklake.storage.lake.layout import contests_file, dataset_folder, published_folder, run_file, run_folder
 from ranklake.storage.leases.roots import has_root
 
 from ..common.text import byte_size, count
@@ -117,5 +109,5 @@ def describe_dataset(lake: Lake, name: str) -> str:
             return f"data set {name}: {count(Dataset.open(lake, name).contests.num_rows, 'contest')}, {size}"
         except LakeError:
             return f"data set {name}: {size}, not readable"
-    left = lake.list(standings_folder(name)) or lake.list(players_folder(name))
+    left = lake.list(dataset_folder(name, "standings")) or lake.list(dataset_folder(name, "players"))
     return f"remaining files of data set {name}: {size}" if left else ""

@@ -21,13 +21,12 @@ from .tables.standings import StoredStandings
 class CorrectionEditor:
     """Corrections during an ingest: manual ones, and new names of players that sources report.
 
-    Attributes
-    ----------
-    removed : list of str
-        Contests that were removed; a mirror adds those it removes at the end.
-    recomputed : int
-        Number of contests changed by corrections but not by the source; set at the end.
+    ``removed``: contests that were removed; a mirror adds those it removes at the end.
+    ``recomputed``: number of contests changed by corrections but not by the source; set at the end.
+    ``kind``: the kind of the data set, empty for contests; see :class:`.games_ingest.GamesIngest`.
     """
+
+    kind = ""
 
     def __init__(self, lake: Lake, name: str, rows: dict[str, Row], players: PlayerIndex, log: Iterable[Entry]) -> None:
         self.removed: list[str] = []
@@ -43,10 +42,7 @@ class CorrectionEditor:
     def remove(self, contest_id: str, why: str = "") -> None:
         """Remove a contest; a source that still has it adds it again.
 
-        Raises
-        ------
-        MissingError
-            The contest does not exist; names the data set.
+        Raises MissingError: the contest does not exist; names the data set.
         """
         self._check_known(contest_id)
         del self._rows[contest_id]
@@ -61,15 +57,8 @@ class CorrectionEditor:
         The disqualification stays in force when the source corrects the contest, until :meth:`reinstate`. The end of
         the ingest checks that the player took part and that other players remain.
 
-        Returns
-        -------
-        bool
-            Whether this changed anything.
-
-        Raises
-        ------
-        MissingError
-            The contest does not exist.
+        Returns bool: whether this changed anything.
+        Raises MissingError: the contest does not exist.
         """
         self._check_known(contest_id)
         if handle in self._log.disqualified.get(contest_id, {}):
@@ -82,10 +71,7 @@ class CorrectionEditor:
     def reinstate(self, contest_id: str, handle: str, why: str = "") -> None:
         """Undo a disqualification.
 
-        Raises
-        ------
-        MissingError
-            It does not exist; names the existing ones.
+        Raises MissingError: it does not exist; names the existing ones.
         """
         players = self._log.disqualified.get(contest_id, {})
         if handle not in players:
@@ -100,21 +86,11 @@ class CorrectionEditor:
     def alias(self, old: str, new: str, since_seconds: int | None = None, why: str = "") -> bool:
         """Record that the player ``old`` is now called ``new``: both names have one history.
 
-        Parameters
-        ----------
-        since_seconds
-            UTC time at which the old name was given up; later contests under it belong to another player. None: always
-            the same player.
-
-        Returns
-        -------
-        bool
-            Whether this changed anything.
-
-        Raises
-        ------
-        ValueError
-            The alias closes a cycle without times, or leads to itself. Undo the other alias first, see :meth:`unalias`.
+        ``since_seconds``: UTC time at which the old name was given up; later contests under it belong to another
+        player. None: always the same player.
+        Returns bool: whether this changed anything.
+        Raises ValueError: the alias closes a cycle without times, or leads to itself. Undo the other alias first, see
+        :meth:`unalias`.
         """
         alias = Alias(new, since_seconds)
         if self._log.aliases.get(old) == alias:
@@ -128,10 +104,7 @@ class CorrectionEditor:
     def unalias(self, old: str, why: str = "") -> None:
         """Undo an alias: contests under the old name belong to that name again.
 
-        Raises
-        ------
-        MissingError
-            The alias does not exist.
+        Raises MissingError: the alias does not exist.
         """
         if old not in self._log.aliases:
             near = hint(old, near_names(old, list(self._log.aliases)))
@@ -146,17 +119,13 @@ class CorrectionEditor:
             about = near or "; give its contest_id, as `ranklake player` shows it"
             raise MissingError(f"no contest {contest_id!r} in data set {self._name}{about}")
 
-    def _stored(self, contests: pa.Table) -> StoredStandings:
-        """The files behind a table of contests."""
-        return StoredStandings(self._lake, self._name, contests)
-
     def _recompute(self) -> None:
         """Recompute the size and the digest of contests that corrections affect."""
         renamed_handles = renamed(self._aliases_before, self._log.aliases)
         if not renamed_handles and not self._touched:
             return
         contests, handles = table_of(self._rows.values()), self._players.since(0)
-        stored = self._stored(contests)
+        stored = StoredStandings(self._lake, self._name, contests, self.kind)
         corrections = Corrections.of(self._log, lambda: handles, contests)
         ids = list(self._rows)
         places = {place for place, contest_id in enumerate(ids) if contest_id in self._touched}

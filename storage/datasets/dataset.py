@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,6 @@ from .tables.log import Log
 from .tables.players import one_handle, read_handles
 from .tables.shards import read_contests
 from .tables.standings import StandingsPart, StoredStandings
-from .tables.stored_games import StoredGames
 
 
 class Dataset:
@@ -88,6 +87,7 @@ class Dataset:
         return names_with_root(lake, "", layout.contests_file)
 
     @classmethod
+    @contextmanager
     def ingest(
         cls,
         lake: Lake,
@@ -99,7 +99,7 @@ class Dataset:
         steal: bool = False,
         games: bool = False,
         on_wait: Callable[[LeaseHolder], None] = lambda _: None,
-    ) -> AbstractContextManager[Ingest]:
+    ) -> Iterator[Ingest]:
         """A ``with`` block that changes or creates the data set ``name``: in full or, if it raises, not at all.
 
         Concurrent writers wait for each other.
@@ -128,22 +128,6 @@ class Dataset:
             The table of contests is missing, but runs over the data set exist; or ``games`` is true, and the data set
             has contests.
         """
-        layout.check_dataset_name(name)
-        return cls._ingesting(lake, name, order, mirror, rewrite, steal, games, on_wait)
-
-    @classmethod
-    @contextmanager
-    def _ingesting(
-        cls,
-        lake: Lake,
-        name: str,
-        order: IngestOrder,
-        mirror: bool,
-        rewrite: bool,
-        steal: bool,
-        games: bool,
-        on_wait: Callable[[LeaseHolder], None],
-    ) -> Iterator[Ingest]:
         purpose, folder = f"ingest into {name}", layout.dataset_folder(name)
         with hold_lease(lake, folder, purpose, steal=steal, wait_seconds=WAIT_SECONDS, on_wait=on_wait) as lease:
             before = cls._before(lake, name)
@@ -177,21 +161,19 @@ class Dataset:
         """
         root = layout.contests_file(name)
         delete_root(lake, root, lease)
-        folders = (
-            layout.standings_folder, layout.players_folder, layout.log_folder, layout.sources_folder,
-            layout.attributes_folder,
-        )  # fmt: skip
         if lease.predecessor >= 0:  # the tombstone stays
-            for file in lake.list(layout.contests_folder(name)):
-                if (path := layout.contests_shard(name, file)) != root:
+            for file in lake.list(layout.dataset_folder(name, "contests")):
+                if (path := layout.dataset_file(name, "contests", file)) != root:
                     lease.lake.delete(path)
-        for folder in folders if lease.predecessor >= 0 else (layout.contests_folder, *folders):
-            lease.lake.delete_folder(folder(name))
+        else:
+            lease.lake.delete_folder(layout.dataset_folder(name, "contests"))
+        for part in ("standings", "players", "log", "sources", "attributes"):
+            lease.lake.delete_folder(layout.dataset_folder(name, part))
 
     @property
     def log_path(self) -> str:
         """Path of the log of corrections, inside the lake; empty if there is none."""
-        return layout.log_file(self.name, self._log_file) if self._log_file else ""
+        return layout.dataset_file(self.name, "log", self._log_file) if self._log_file else ""
 
     @property
     def corrected(self) -> bool:
@@ -253,8 +235,7 @@ class Dataset:
 
     @cached_property
     def _stored(self) -> StoredStandings:
-        stored = StoredGames if self.kind == GAMES_KIND else StoredStandings
-        return stored(self.lake, self.name, self.contests)
+        return StoredStandings(self.lake, self.name, self.contests, self.kind)
 
     @cached_property
     def _corrections(self) -> Corrections | None:

@@ -15,8 +15,6 @@ from .ingest import Ingest
 from .tables.contests import Contest
 from .tables.games import GAMES_KIND, Period
 from .tables.rows import Row
-from .tables.standings import StoredStandings
-from .tables.stored_games import StoredGames
 
 _FILE_GAMES = 250_000  # short periods share a file until it has this many games
 
@@ -78,6 +76,3 @@ class GamesIngest(Ingest):
 
     def _aliased(self, contests: Sequence[Any], aliases: pa.StringArray) -> list[int]:
         return [at for at, period in enumerate(contests) if pc.any(pc.is_in(period.handles, value_set=aliases)).as_py()]
-
-    def _stored(self, contests: pa.Table) -> StoredStandings:
-        return StoredGames(self._lake, self._name, contests)

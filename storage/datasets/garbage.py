@@ -13,22 +13,17 @@ from ..lake.errors import LakeError
 from ..lake.parquet import metadata_of
 from .tables.shards import read_contests, shards_of
 
-METADATA_KEYS = (
-    "player_parts",
-    "n_players",
-    "log",
-    "epoch",
-    "kind",
-)  # of a table of contests: which files belong to it beside the standings
+# Metadata of a table of contests: which files belong to it beside the standings
+METADATA_KEYS = ("player_parts", "n_players", "log", "epoch", "kind")
 _REPLACED = "replaced"
 
 
 def referenced(name: str, files: Iterable[str], metadata: Mapping[str, str]) -> set[str]:
     """Paths of all files of a data set whose table of contests has these standings ``files`` and these metadata."""
-    paths = {layout.contests_file(name)} | {layout.standings_file(name, file) for file in set(files)}
-    paths |= {layout.contests_shard(name, file) for file in shards_of(metadata)}
-    paths |= {layout.players_file(name, part) for part in metadata.get("player_parts", "").split()}
-    return paths | ({layout.log_file(name, metadata["log"])} if "log" in metadata else set())
+    paths = {layout.contests_file(name)} | {layout.dataset_file(name, "standings", file) for file in set(files)}
+    paths |= {layout.dataset_file(name, "contests", file) for file in shards_of(metadata)}
+    paths |= {layout.dataset_file(name, "players", part) for part in metadata.get("player_parts", "").split()}
+    return paths | ({layout.dataset_file(name, "log", metadata["log"])} if "log" in metadata else set())
 
 
 def replaced(before: Iterable[str], after: Iterable[str]) -> dict[str, str]:
@@ -79,6 +74,6 @@ def collect_garbage(lake: Lake, name: str, kept: set[str]) -> None:
 
 def unreferenced(lake: Lake, name: str, kept: set[str]) -> list[str]:
     """Files of a data set that are not among the paths ``kept``."""
-    folders = (layout.standings_folder, layout.players_folder, layout.contests_folder, layout.log_folder)
-    paths = (f"{folder(name)}/{file}" for folder in folders for file in lake.list(folder(name)))
+    folders = [layout.dataset_folder(name, part) for part in ("standings", "players", "contests", "log")]
+    paths = (f"{folder}/{file}" for folder in folders for file in lake.list(folder))
     return [path for path in paths if path not in kept]

@@ -42,15 +42,11 @@ class Ingest(CorrectionEditor):
 
     Attributes
     ----------
-    removed, recomputed
+    removed, recomputed, kind
         See :class:`CorrectionEditor`.
     moved : int
         Number of contests that changed their place among the previous ones; set at the end.
-    kind : str
-        The kind of the data set, empty for contests; see :class:`.games_ingest.GamesIngest`.
     """
-
-    kind = ""
 
     def __init__(
         self,
@@ -202,7 +198,7 @@ class Ingest(CorrectionEditor):
         rows = [row for _, row in self._pending]
         data = self._encode(contests, rows)
         file = standings_name(data, self._epoch)
-        self._write(layout.standings_file(self._name, file), data)
+        self._write(layout.dataset_file(self._name, "standings", file), data)
         sizes = np.array([row.n_rows for row in rows], np.int64)
         for row, row_start in zip(rows, (np.cumsum(sizes) - sizes).tolist(), strict=True):
             row.file, row.row_start = file, row_start
@@ -278,7 +274,7 @@ class Ingest(CorrectionEditor):
         if len(self._players) > self._n_players_before:
             parts, first = parts_that_stay(parts, self._n_players_before)
             file, data = encode_part(first, self._players.since(first), self._epoch)
-            self._write(layout.players_file(self._name, file), data)
+            self._write(layout.dataset_file(self._name, "players", file), data)
             parts = [*parts, file]
         metadata = {"player_parts": " ".join(parts), "n_players": str(len(self._players))}
         if self.kind:
@@ -287,7 +283,7 @@ class Ingest(CorrectionEditor):
             metadata["epoch"] = str(self._epoch)
         if self._log.entries:
             metadata["log"] = self._log.file(self._epoch)
-            path = layout.log_file(self._name, metadata["log"])
+            path = layout.dataset_file(self._name, "log", metadata["log"])
             if path not in self._files_before:
                 self._write(path, parquet.encode(self._log.table, "log"))
         rows = self._rows.values()

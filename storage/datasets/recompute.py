@@ -13,7 +13,7 @@ from ..lake.errors import LakeError
 from ..names.hints import hint, near_names
 from .corrections import Corrections, participated
 from .tables.aliases import Alias, canonical, turning_point
-from .tables.games import Games, digest_of_games
+from .tables.games import Games
 from .tables.log import Log
 from .tables.rows import Row
 from .tables.standings import StandingsPart, StoredStandings
@@ -81,14 +81,10 @@ def recompute(
             f"(`ranklake amend {contest} --remove HANDLE --undo --dataset {dataset}`) and exclude it from the rating "
             f"(`ranklake rate --run RUN --exclude {contest}`)"
         )
-    if part.games is not None:
-        digest, before = digest_of_games(row.contest_id, handles, part.player, part.lo, part.games), row.content_digest
-        row.n_players, row.content_digest = len(part.player), digest
-        return digest != before
-    counted = row.with_standings(handles.take(pa.array(part.player)), part.lo, part.hi, part.teams, part.rated)
-    digest, before = counted.content_digest, row.content_digest
-    row.n_players, row.n_teams, row.content_digest = len(part.player), counted.n_teams, digest
-    return digest != before
+    before = row.content_digest
+    names = handles.take(pa.array(part.player)) if part.games is None else handles
+    row.n_players, row.n_teams, row.content_digest = row.content(part, names)
+    return row.content_digest != before
 
 
 def _check_stands(row: Row, stored: StandingsPart, log: Log, handles: pa.StringArray, handle: str) -> None:

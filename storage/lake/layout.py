@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import Literal, TypeAlias
 
 RAW = "raw"
 RUNS = "runs"
@@ -11,6 +12,8 @@ PUBLISHED = "published"
 SEARCHES = "searches"
 TEMPORARY_PREFIX = ".tmp-"  # followed by no suffix: readers' globs match dot-files too
 FENCE_PREFIX = "writing-"
+
+DatasetPart: TypeAlias = Literal["contests", "standings", "players", "log", "sources", "attributes"]
 
 RESERVED = frozenset({RAW, RUNS, PUBLISHED, SEARCHES})
 MAX_NAME = 100  # characters of the name of a data set, run, search or source
@@ -57,54 +60,25 @@ def check_run_name(name: str) -> str:
     return _check_name("run", name)
 
 
-def contests_folder(dataset: str) -> str:
-    """Folder of the table of contests."""
-    return f"{check_dataset_name(dataset)}/contests"
+def dataset_folder(dataset: str, part: DatasetPart | None = None) -> str:
+    """Folder of all files of a data set, or of those of one part."""
+    folder = check_dataset_name(dataset)
+    return f"{folder}/{part}" if part else folder
+
+
+def dataset_file(dataset: str, part: DatasetPart, file: str) -> str:
+    """Path of a file of a part of a data set; the table of contests and its metadata have the names of most."""
+    return f"{dataset_folder(dataset, part)}/{file}"
 
 
 def contests_file(dataset: str) -> str:
     """The table of contests, of a large data set its last ones; replacing it is the commit of an ingest."""
-    return f"{contests_folder(dataset)}/contests.parquet"
-
-
-def contests_shard(dataset: str, file: str) -> str:
-    """Path of a shard of the table of contests, given its name in the metadata of :func:`contests_file`."""
-    return f"{contests_folder(dataset)}/{file}"
-
-
-def standings_folder(dataset: str) -> str:
-    """Folder of the standings files."""
-    return f"{check_dataset_name(dataset)}/standings"
-
-
-def standings_file(dataset: str, file: str) -> str:
-    """Path of a standings file, given its name in the table of contests."""
-    return f"{standings_folder(dataset)}/{file}"
-
-
-def players_folder(dataset: str) -> str:
-    """Folder of the parts of the player index."""
-    return f"{check_dataset_name(dataset)}/players"
-
-
-def players_file(dataset: str, file: str) -> str:
-    """Path of a part of the player index, given its name in the table of contests."""
-    return f"{players_folder(dataset)}/{file}"
-
-
-def attributes_folder(dataset: str) -> str:
-    """Folder of the players' attributes."""
-    return f"{check_dataset_name(dataset)}/attributes"
+    return dataset_file(dataset, "contests", "contests.parquet")
 
 
 def attributes_file(dataset: str) -> str:
     """The table of the players' attributes; replaced as a whole."""
-    return f"{attributes_folder(dataset)}/attributes.parquet"
-
-
-def dataset_folder(dataset: str) -> str:
-    """Folder of all files of a data set."""
-    return check_dataset_name(dataset)
+    return dataset_file(dataset, "attributes", "attributes.parquet")
 
 
 def raw_folder(source: str, kind: str = "") -> str:
@@ -131,29 +105,14 @@ def raw_index(source: str) -> str:
     return f"{RAW}/{_check_name('source', source)}/index.json"
 
 
-def sources_folder(dataset: str) -> str:
-    """Folder of the records of a data set's sources."""
-    return f"{check_dataset_name(dataset)}/sources"
-
-
 def source_file(dataset: str, source: str) -> str:
     """Record of the responses of a source that are in a data set, as JSON."""
-    return f"{sources_folder(dataset)}/{_check_name('source', source)}.json"
+    return dataset_file(dataset, "sources", f"{_check_name('source', source)}.json")
 
 
 def run_folder(run: str) -> str:
     """Folder of all files of a run."""
     return f"{RUNS}/{check_run_name(run)}"
-
-
-def log_folder(dataset: str) -> str:
-    """Folder of the log of corrections."""
-    return f"{check_dataset_name(dataset)}/log"
-
-
-def log_file(dataset: str, file: str) -> str:
-    """Path of the log of corrections, given its name in the table of contests."""
-    return f"{log_folder(dataset)}/{file}"
 
 
 def run_file(run: str) -> str:
@@ -169,11 +128,6 @@ def rounds_folder(run: str, epoch: int = 0) -> str:
 def snapshots_folder(run: str, epoch: int = 0) -> str:
     """Folder of the run's snapshots, each a folder named by its last round."""
     return f"{RUNS}/{check_run_name(run)}/snapshots{epoch_suffix(epoch)}"
-
-
-def snapshot_folder(run: str, last_round: int, epoch: int = 0) -> str:
-    """Folder of the snapshot taken after ``last_round``."""
-    return f"{snapshots_folder(run, epoch)}/{numbered(last_round)}"
 
 
 def entry_folder(run: str, epoch: int = 0) -> str:
@@ -204,11 +158,6 @@ def search_tests_file(name: str) -> str:
 def trials_folder(name: str) -> str:
     """Folder of a search's trials, one file a batch."""
     return f"{SEARCHES}/{_check_name('search', name)}/trials"
-
-
-def trials_file(name: str, batch: int) -> str:
-    """Trials of one batch, from 0, as JSON."""
-    return f"{trials_folder(name)}/{numbered(batch, '.json')}"
 
 
 def fence_folder(folder: str, lease: int) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from .errors import DamagedError, LakeError
-from .layout import PUBLISHED, RAW, RUNS, raw_index, sources_folder
+from .layout import PUBLISHED, RAW, RUNS, dataset_folder, raw_index
 
 if TYPE_CHECKING:
     from .access.files import LakeFiles
@@ -79,9 +79,10 @@ def remedies_for_sources(lake: LakeFiles, message: str, path: str) -> str:
     if rest.partition("/")[0] not in _OF_SITES or top in (RUNS, PUBLISHED, RAW):
         return message
     try:
-        sources = [name.removesuffix(".json") for name in lake.list(sources_folder(top)) if name.endswith(".json")]
+        names = lake.list(dataset_folder(top, "sources"))
     except (LakeError, ValueError):
         return message
+    sources = [name.removesuffix(".json") for name in names if name.endswith(".json")]
     return message.replace(remedy_for(path), remedy_for(path, sources))
 
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from ..lake.access.lake import Lake
-from ..lake.access.naming import check_folder
 from ..lake.errors import DamagedError, LakeError, LeaseHeldError, MissingError
 from ..lake.layout import fence_number, number_of, numbered
 from ..lake.remedies import remedy_for
@@ -53,7 +52,7 @@ def hold_lease(
         number = _next_number(lake, folder)
         newest = None if steal else newest_lease(lake, folder)  # also from a holder whose file is not readable
         if newest is None or lake.local:  # where A and a are one folder, the lease may be that of another name
-            check_folder(lake, folder)
+            lake.check_new_folder(folder)
         if newest is not None and not _is_free(lake, folder, newest, heartbeat_seconds):
             if time.monotonic() < deadline:
                 if not waiting:

@@ -27,8 +27,8 @@ root were in the root of S, too, and S does not delete them.
 Limits: a store gives no order between conditional puts to several roots. The plain leaderboard and the records of the
 sources are replaced conditionally, too, but they have no epoch. Both are derived and are made again.
 
-Stores without conditional puts: see ``ranklake.storage.lake.access.conditions``. A store that puts conditionally, but
-deletes without a condition, gets a tombstone in any case.
+Stores without conditional puts: see ``ranklake.storage.lake.access.object_stores``. A store that puts conditionally,
+but deletes without a condition, gets a tombstone in any case.
 """
 
 from __future__ import annotations

@@ -12,11 +12,9 @@ import pyarrow as pa
 
 from ..datasets.dataset import Dataset
 from ..datasets.garbage import METADATA_KEYS, collect_garbage, commit, discard, referenced, replaced
-from ..datasets.tables.games import GAMES_KIND
 from ..datasets.tables.rows import Row, rows_of, table_of
 from ..datasets.tables.shards import write_shards
-from ..datasets.tables.standings import concatenate_ranges, rated_rows, standings_name
-from ..datasets.tables.teams import Teams
+from ..datasets.tables.standings import concatenate_ranges, standings_name
 from ..lake import layout, parquet
 from ..lake.access.lake import Lake
 from ..lake.access.space import no_space_to_merge
@@ -27,7 +25,7 @@ from ..leases.lease import Lease
 from ..leases.reserve import affordable
 from ..leases.roots import begin_epoch, epoch_of
 from ..runs.run import Run
-from .games import digest_problems
+from .verify import changed_contests
 
 T = TypeVar("T")
 
@@ -107,7 +105,7 @@ def compact_dataset(
     collect_garbage(lake, name, stays)  # first, because the disk may be full
     groups = [group for group in _by_year(members, rows) if not _is_one_file(group)]
     needs = _needs(lake, name, members, groups)
-    chosen = affordable(lake, needs, also=sum(lake.sizes(layout.contests_folder(name)).values()))
+    chosen = affordable(lake, needs, also=sum(lake.sizes(layout.dataset_folder(name, "contests")).values()))
     written: list[str] = []
 
     def write(path: str, data: pa.Buffer) -> None:
@@ -120,7 +118,7 @@ def compact_dataset(
             with with_remedies(lake):
                 data = parquet.encode(_gather(dataset, group), dataset.kind or "standings")
             file = standings_name(data, epoch)
-            write(layout.standings_file(name, file), data)
+            write(layout.dataset_file(name, "standings", file), data)
             ends = np.cumsum([row.n_rows for row in group]).tolist()
             for row, end in zip(group, ends, strict=True):
                 row.file, row.row_start = file, end - row.n_rows
@@ -152,7 +150,7 @@ def _by_year(members: Iterable[Row], rows: int) -> Iterator[list[Row]]:
 
 def _needs(lake: Lake, name: str, members: Iterable[Row], groups: Iterable[Sequence[Row]]) -> list[int]:
     """Estimated bytes of the merged file of each group: the group's share of its present files."""
-    sizes, rows_of_file = lake.sizes(layout.standings_folder(name)), Counter[str]()
+    sizes, rows_of_file = lake.sizes(layout.dataset_folder(name, "standings")), Counter[str]()
     for row in members:
         rows_of_file[row.file] += row.n_rows
     return [
@@ -177,7 +175,7 @@ def _is_one_file(group: Sequence[Row]) -> bool:
 def _gather(dataset: Dataset, group: Sequence[Row]) -> pa.Table:
     """Standings or games of contests, from all their files, each compared with its digest."""
     lake, name, kind = dataset.lake, dataset.name, dataset.kind or "standings"
-    paths = {row.file: layout.standings_file(name, row.file) for row in group}
+    paths = {row.file: layout.dataset_file(name, "standings", row.file) for row in group}
     tables = [table.replace_schema_metadata() for table in lake.read_tables(list(paths.values()), kind)]
     base = dict(zip(paths, np.cumsum([0, *(table.num_rows for table in tables)]).tolist(), strict=False))
     length = dict(zip(paths, (table.num_rows for table in tables), strict=True))
@@ -187,21 +185,8 @@ def _gather(dataset: Dataset, group: Sequence[Row]) -> pa.Table:
     starts = np.array([base[row.file] + row.row_start for row in group], np.int64)
     sizes = np.array([row.n_rows for row in group], np.int64)
     gathered = pa.concat_tables(tables).take(pa.array(concatenate_ranges(starts, sizes))).combine_chunks()
-    if kind == GAMES_KIND:
-        for problem in digest_problems(gathered, group, dataset.handles()):
-            raise damaged(layout.standings_folder(name), problem)
-        return gathered
-    rated = rated_rows(gathered)
-    handles = gathered.column("handle").combine_chunks()
-    lo, hi = gathered.column("lo").to_numpy(), gathered.column("hi").to_numpy()
-    teams = Teams.of(gathered)
-    for row, end in zip(group, np.cumsum(sizes).tolist(), strict=True):
-        part = slice(end - row.n_rows, end)
-        own = None if teams is None else teams.part(part.start, end)
-        unrated = None if rated is None else rated[part]
-        given = row.with_standings(handles.slice(part.start, row.n_rows), lo[part], hi[part], own, unrated)
-        if given.content_digest != row.source_digest:
-            raise damaged(paths[row.file], f"contest {row.contest_id} does not match its digest")
+    for row in changed_contests(kind, gathered, group, dataset.handles()):
+        raise damaged(paths[row.file], f"contest {row.contest_id} does not match its digest")
     return gathered
 
 

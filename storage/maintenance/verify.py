@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,8 @@ from ..datasets.corrections import among_rated
 from ..datasets.dataset import Dataset
 from ..datasets.rating_limits import RatingLimits
 from ..datasets.tables.games import GAMES_KIND
-from ..datasets.tables.rows import Row, rows_of
-from ..datasets.tables.standings import Longs, concatenate_ranges, rated_rows
+from ..datasets.tables.rows import Row, contents, rows_of
+from ..datasets.tables.standings import Longs, concatenate_ranges, part_of
 from ..datasets.tables.teams import Teams
 from ..lake import layout, parquet
 from ..lake.access.lake import digest_of
@@ -23,7 +23,8 @@ from ..lake.remedies import damaged, remedy_for
 from ..runs.entry_ratings import entry_files, read_entry_file
 from ..runs.run import Run
 from ..runs.segments import Segment
-from .games import counted_games, games_problems
+
+_UNKNOWN_PLAYERS = "its players are not those of the index"
 
 
 def verify_run(run: Run, on_file: Callable[[], None] = lambda: None) -> Iterator[str]:
@@ -111,7 +112,7 @@ def verify_dataset(dataset: Dataset, on_file: Callable[[], None] = lambda: None)
     try:
         handles = dataset.handles()
         if len(handles.unique()) != len(handles):
-            yield str(damaged(layout.players_folder(dataset.name), "has a player twice"))
+            yield str(damaged(layout.dataset_folder(dataset.name, "players"), "has a player twice"))
         log = dataset.log()
         if log.entries and log.digest not in dataset.log_path:
             yield str(damaged(dataset.log_path, "does not match the digest in its name"))
@@ -127,7 +128,7 @@ def verify_dataset(dataset: Dataset, on_file: Callable[[], None] = lambda: None)
     sound = True
     for file, members in files.items():
         on_file()
-        path = layout.standings_file(dataset.name, file)
+        path = layout.dataset_file(dataset.name, "standings", file)
         try:
             data = dataset.lake.read_bytes(path)
             if not file.startswith(digest_of(data)):
@@ -194,31 +195,57 @@ def _file_problems(kind: str, table: pa.Table, members: list[Row], handles: pa.S
     if not _equal(rows.column("contest_id"), ids):
         yield "holds other contests than those in the table of contests"
         return
-    problems = games_problems if kind == GAMES_KIND else _standings_problems
-    yield from problems(rows, members, handles)
+    if kind != GAMES_KIND:
+        yield from _standings_problems(rows, sizes, handles)
+    elif handles is None:
+        return  # nothing can be checked without the names of the players
+    else:
+        problems = list(_games_problems(rows, handles))
+        yield from problems
+        if _UNKNOWN_PLAYERS in problems:
+            return
+    for row in changed_contests(kind, rows, members, handles):
+        yield f"contest {row.contest_id} does not match its digest"
 
 
-def _standings_problems(rows: pa.Table, members: list[Row], handles: pa.StringArray | None) -> Iterator[str]:
-    """Faults of the standings of some contests, one after the other."""
-    sizes = np.array([row.n_rows for row in members], np.int64)
-    ends = np.cumsum(sizes)
-    names = rows.column("handle").combine_chunks()
-    rated = rated_rows(rows)
+def changed_contests(
+    kind: str, rows: pa.Table, members: Sequence[Row], handles: pa.StringArray | None
+) -> Iterator[Row]:
+    """The contests whose rows in a file, one contest after the other, do not have the digest of their source.
+
+    ``handles``: of all players; standings have their own.
+    """
+    offsets = np.concatenate([[0], np.cumsum([row.n_rows for row in members])])
+    names = handles if kind == GAMES_KIND else rows.column("handle").combine_chunks()
+    for row, (_, _, digest) in contents(members, part_of(kind, 0, offsets, rows), names):
+        if digest != row.source_digest:
+            yield row
+
+
+def _standings_problems(rows: pa.Table, sizes: Longs, handles: pa.StringArray | None) -> Iterator[str]:
+    """Faults of the standings of some contests of these sizes, one after the other."""
     player, lo, hi = (rows.column(name).to_numpy() for name in ("player", "lo", "hi"))
     if handles is not None:
         known = (player >= 0) & (player < len(handles))
-        if not known.all() or not _equal(handles.take(pa.array(player)), names):
-            yield "its players are not those of the index"
+        if not known.all() or not _equal(handles.take(pa.array(player)), rows.column("handle")):
+            yield _UNKNOWN_PLAYERS
     teams = Teams.of(rows)
-    if not _in_order(lo, hi, sizes, None if teams is None else teams.opens(np.append(ends - sizes, len(lo)))):
+    starts = np.cumsum(sizes) - sizes
+    if not _in_order(lo, hi, sizes, None if teams is None else teams.opens(np.append(starts, len(lo)))):
         yield "its rows are not in order of place"
-    for row, end in zip(members, ends.tolist(), strict=True):
-        part = slice(end - row.n_rows, end)
-        own = None if teams is None else teams.part(part.start, end)
-        unrated = None if rated is None else rated[part]
-        given = row.with_standings(names.slice(part.start, row.n_rows), lo[part], hi[part], own, unrated)
-        if given.content_digest != row.source_digest:
-            yield f"contest {row.contest_id} does not match its digest"
+
+
+def _games_problems(rows: pa.Table, handles: pa.StringArray) -> Iterator[str]:
+    """Faults of the games of some periods, one after the other."""
+    player, opponent, score = (rows.column(name).to_numpy() for name in ("player", "opponent", "score"))
+    known = (np.minimum(player, opponent) >= 0) & (np.maximum(player, opponent) < len(handles))
+    if not known.all():
+        yield _UNKNOWN_PLAYERS
+        return
+    if (player == opponent).any():
+        yield "has a game of a player against the same player"
+    if not np.isin(score, (0.0, 0.5, 1.0)).all():
+        yield "has a score that is not 1, 0.5 or 0"
 
 
 def _outdated_digests(dataset: Dataset, rows: list[Row]) -> Iterator[str]:
@@ -230,22 +257,9 @@ def _outdated_digests(dataset: Dataset, rows: list[Row]) -> Iterator[str]:
         return
     handles = dataset.handles()
     for part in dataset.standings():
-        if part.games is not None:
-            members = rows[part.first_contest :][: len(part)]
-            for row, found in zip(members, counted_games(part, members, handles), strict=True):
-                if (row.n_players, row.content_digest) != found:
-                    yield f"contest {row.contest_id} does not match its digest after corrections"
-            continue
-        names = handles.take(pa.array(part.player))
-        for row, start, stop in zip(
-            rows[part.first_contest :], part.offsets[:-1].tolist(), part.offsets[1:].tolist(), strict=False
-        ):
-            here = slice(start, stop)
-            teams = None if part.teams is None else part.teams.part(start, stop)
-            rated = None if part.rated is None else part.rated[here]
-            counted = row.with_standings(names.slice(start, stop - start), part.lo[here], part.hi[here], teams, rated)
-            facts = len(counted), counted.n_teams, counted.content_digest
-            if (row.n_players, row.n_teams, row.content_digest) != facts:
+        names = handles if part.games is not None else handles.take(pa.array(part.player))
+        for row, found in contents(rows[part.first_contest :][: len(part)], part, names):
+            if (row.n_players, row.n_teams, row.content_digest) != found:
                 yield f"contest {row.contest_id} does not match its digest after corrections"
 
 

@@ -125,20 +125,20 @@ def entry_files(lake: Lake, folder: str) -> list[str]:
     return sorted(name for name in lake.list(folder) if name.endswith(_SUFFIX))
 
 
-def write_entry_ratings(folder: str, tables: Sequence[pa.Table], writer: Lake) -> str:
+def write_entry_ratings(lake: Lake, folder: str, tables: Sequence[pa.Table]) -> str:
     """Add the rows of tables to the record, as one file; returns its name."""
     data = parquet.encode(pa.concat_tables(tables), "entry")
     name = digest_of(data) + _SUFFIX
-    writer.commit_bytes(f"{folder}/{name}", data)  # readers list the folder: no manifest names it
+    lake.commit_bytes(f"{folder}/{name}", data)  # readers list the folder: no manifest names it
     return name
 
 
-def merge_entry_ratings(lake: Lake, folder: str, writer: Lake) -> None:
+def merge_entry_ratings(lake: Lake, folder: str) -> None:
     """Replace all files of the record by one with the same rows; errors as for :func:`read_entry_file`."""
     names = entry_files(lake, folder)
     if len(names) < 2:
         return
-    merged = write_entry_ratings(folder, [read_entry_file(lake, folder, name) for name in names], writer)
+    merged = write_entry_ratings(lake, folder, [read_entry_file(lake, folder, name) for name in names])
     for name in names:
         if name != merged:
-            writer.delete(f"{folder}/{name}")
+            lake.delete(f"{folder}/{name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -123,9 +123,8 @@ class Run(StoredRun):
             raise ValueError(f"config must leave `format` to the lake, got {config['format']!r}")
         epoch = {"epoch": self._epoch} if self._epoch else {}
         text = json.dumps({"format": FORMAT_VERSION, **epoch, **config}, indent=2, ensure_ascii=False, allow_nan=False)
-        self._check_lease()
         path = layout.run_file(self.name)
-        self._version = self._writer.replace_bytes(path, text.encode(), self._version)
+        self._version = self._checked().replace_bytes(path, text.encode(), self._version)
         self.config = json.loads(text)
         for key in ("format", *epoch):
             del self.config[key]
@@ -170,13 +169,12 @@ class Run(StoredRun):
         rows = np.repeat(rounds, [entry.rows + entry.unrated for entry in entries])
         if not np.array_equal(table.column("round_index").to_numpy(), rows):
             raise ValueError(f"segment {first}: round_index must give each round its rows, in order; see entries")
-        written = self._writer.write_table(self._path(first, DATA), table, "rounds")
+        written = self._files.write_table(self._path(first, DATA), table, "rounds")
         return Segment.of(entries, parent_digest, written, machine)
 
     def commit(self, segments: Sequence[Segment]) -> None:
         """Commit segments that :meth:`write` has written, in their order: their rounds exist once this returns."""
-        self._check_lease()
-        self._writer.commit_many({self._path(one.first_round, MANIFEST): one.to_json() for one in segments})
+        self._checked().commit_many({self._path(one.first_round, MANIFEST): one.to_json() for one in segments})
 
     def truncate(self, first_round: int, chain: Chain | None = None) -> Chain:
         """Keep the valid segments that end before ``first_round``; delete all others, newest first.
@@ -191,7 +189,7 @@ class Run(StoredRun):
         Chain
             The segments kept; ``stop_round`` is less than ``first_round`` if that lies inside a segment.
         """
-        self._check_lease()
+        self._files.check_lease()
         segments = (chain or self.segments()).segments
         kept = tuple(segment for segment in segments if segment.stop_round <= first_round)
         chain = Chain(kept, (), "")
@@ -204,8 +202,7 @@ class Run(StoredRun):
             if name not in needed and (number is not None or name.startswith(layout.TEMPORARY_PREFIX)):
                 to_delete.append((-1 if number is None else number, name.endswith(MANIFEST), name))
         for _, _, name in sorted(to_delete, reverse=True):  # of one segment, the manifest goes first
-            self._check_lease()  # each time: a writer that was suspended must not delete files of its successor
-            self._writer.delete(f"{self._rounds}/{name}")
+            self._checked().delete(f"{self._rounds}/{name}")  # each time: it must not delete files of a successor
         return chain
 
     def merge(self, segments: Sequence[Segment]) -> Segment:
@@ -221,27 +218,23 @@ class Run(StoredRun):
         tables = [table.replace_schema_metadata() for table in self._read_tables(segments, None, True, unrated=True)]
         first, last = segments[0].first_round, segments[-1].stop_round - 1
         data = concatenate_rounds(tables)
-        written = self._writer.write_table(f"{self._rounds}/{merged_file(first, last)}", data, "rounds")
+        written = self._files.write_table(f"{self._rounds}/{merged_file(first, last)}", data, "rounds")
         merged = Segment.merged(segments, written)
-        self._check_lease()
-        self._writer.commit_bytes(self._path(first, MANIFEST), merged.to_json())
+        self._checked().commit_bytes(self._path(first, MANIFEST), merged.to_json())
         return merged
 
     def record_entry_ratings(self, tables: Sequence[pa.Table]) -> None:
         """Record ratings at entry, before the rounds of their contests are appended; see ``schemas.ENTRY``."""
-        self._check_lease()
-        write_entry_ratings(self.entry_folder, tables, self._writer)
+        write_entry_ratings(self._checked(), self.entry_folder, tables)
 
     def merge_entry_ratings(self) -> None:
         """Merge the files of the ratings at entry into one; see ``entry_ratings.merge_entry_ratings``."""
-        self._check_lease()
-        merge_entry_ratings(self.lake, self.entry_folder, self._writer)
+        merge_entry_ratings(self._checked(), self.entry_folder)
 
     def remove_entry_ratings(self) -> None:
         """Delete all ratings at entry, so that the next rating of each contest decides again."""
         if self.lake.list(self.entry_folder):
-            self._check_lease()
-            self._writer.delete_folder(self.entry_folder)
+            self._checked().delete_folder(self.entry_folder)
 
     def delete(self) -> None:
         """Delete the run, or the rest of one whose deletion was interrupted.
@@ -258,16 +251,12 @@ class Run(StoredRun):
         self._remove_folders(lambda _: True)
 
     def write_snapshot(self, last_round: int, columns: Mapping[str, Column], digest: str) -> None:
-        """Write every player's belief after ``last_round``; see ``snapshots.write_snapshot``."""
-        self._check_lease()
-        folder = self.path_of_snapshot(last_round)
-        snapshots.write_snapshot(self.lake, folder, last_round, columns, digest, self._writer)
+        """Write every player's belief after ``last_round``; see ``snapshots.encode_parts``."""
+        self.write_encoded(last_round, snapshots.encode_parts(columns), digest)
 
-    def write_encoded(self, last_round: int, parts: Sequence[EncodedPart], digest: str) -> None:
-        """Write every player's belief after ``last_round``, encoded already; see ``snapshots.write_encoded``."""
-        self._check_lease()
-        folder = self.path_of_snapshot(last_round)
-        snapshots.write_encoded(self.lake, folder, last_round, parts, digest, self._writer)
+    def write_encoded(self, last_round: int, parts: Iterable[EncodedPart], digest: str) -> None:
+        """Write every player's belief after ``last_round``, encoded already; see ``snapshots.write_snapshot``."""
+        snapshots.write_snapshot(self._checked(), self.path_of_snapshot(last_round), last_round, parts, digest)
 
     def write_parts(self, last_round: int, write: WriteParts) -> list[list[Part] | str]:
         """Have other processes write the parts of a snapshot after ``last_round``; see ``worker_parts.write_parts``."""
@@ -280,8 +269,7 @@ class Run(StoredRun):
 
         Until then the snapshot does not exist, and :meth:`truncate` deletes the parts.
         """
-        self._check_lease()
-        snapshots.commit_parts(self.path_of_snapshot(last_round), last_round, parts, digest, self._writer)
+        snapshots.commit_parts(self._checked(), self.path_of_snapshot(last_round), last_round, parts, digest)
 
     def prune_snapshots(self, keep: int, rows: Sequence[int] | Longs | None = None, gap: int = 0) -> None:
         """Delete all but ``keep`` snapshots: the newest stay, and others evenly spread over the history.
@@ -296,29 +284,31 @@ class Run(StoredRun):
         if keep < 0:
             raise ValueError(f"keep must be >= 0 snapshots, got {keep}")
         numbers = self.snapshots()
-        self._check_lease()  # after the listing: a successor's snapshots may be of rounds beyond ``rows``
+        self._files.check_lease()  # after the listing: a successor's snapshots may be of rounds beyond ``rows``
         positions = numbers if rows is None else [int(rows[number]) for number in numbers]
         for index in snapshots.snapshots_to_remove(positions, keep, gap):
             self.remove_snapshot(numbers[index])
 
     def remove_snapshot(self, last_round: int) -> None:
         """Delete the snapshot after ``last_round``, damaged or not."""
-        self._check_lease()
-        snapshots.clear_snapshot(self.lake, self.path_of_snapshot(last_round), self._writer)
+        snapshots.clear_snapshot(self._checked(), self.path_of_snapshot(last_round))
 
     def _remove_folders(self, which: Callable[[str], bool]) -> None:
         """Delete the folders of segments, snapshots and the smoothing that ``which`` selects, segments last."""
         folder = layout.run_folder(self.name)
         for name in sorted(self.lake.list(folder), reverse=True):
             if name.partition("-")[0] in ("snapshots", "smoothing", "entry", "rounds") and which(name):
-                self._writer.delete_folder(f"{folder}/{name}")
+                self._files.delete_folder(f"{folder}/{name}")
 
     @property
-    def _writer(self) -> Lake:
+    def _files(self) -> Lake:
+        """The lake, to change files of the run."""
         return self.lake if self.lease is None else self.lease.lake
 
-    def _check_lease(self) -> None:
-        self._writer.check_lease()
+    def _checked(self) -> Lake:
+        """The lake, to change files of the run, after a check of the lease: a successor may have taken it."""
+        self._files.check_lease()
+        return self._files
 
     def _remove_snapshots(self, first_round: int) -> None:
         for number, complete in reversed(self._snapshot_folders()):

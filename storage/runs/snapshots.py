@@ -8,7 +8,7 @@ column, and a digest of its bytes as its name. What is read does not depend on t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from ..lake.access.lake import Lake, digest_of
 from ..lake.errors import DamagedError, LakeError
 from ..lake.json_files import decode
 from ..lake.parquet import arrow_buffer
+from ..lake.prefetch import prefetch
 from ..lake.remedies import damaged
 from ..lake.schemas import FORMAT_VERSION
 from .snapshot_columns import PART_PLAYERS, Column, Places, encode, gather, to_table
@@ -70,14 +71,10 @@ class _Manifest(msgspec.Struct, frozen=True):
         return part_file(self.parts[number]) if self.format == PARTITIONED_FORMAT else _part_name(number)
 
 
-def write_snapshot(
-    lake: Lake, folder: str, last_round: int, columns: Mapping[str, Column], digest: str, writer: Lake | None = None
-) -> None:
-    """Write every player's belief after ``last_round``: parts first, manifest last.
+def encode_parts(columns: Mapping[str, Column]) -> Iterator[EncodedPart]:
+    """The parts of a snapshot, with the players in order, encoded while earlier ones are written.
 
     ``columns``: by name, an array with one entry a player, or the offsets and values of a list a player.
-    ``digest``: chain digest after ``last_round``, hex.
-    ``writer``: the lease under which it is written; None if no other process writes.
     Raises ValueError: there are no columns, or they are not of one length.
     """
     lengths = {
@@ -87,17 +84,11 @@ def write_snapshot(
         raise ValueError(f"a snapshot needs columns of one length, got {lengths}")
     n_players = next(iter(lengths.values()))
 
-    writer = writer or lake
-    clear_snapshot(lake, folder, writer)
+    def encoded(start: int) -> EncodedPart:
+        return encode_part(columns, start, min(start + PART_PLAYERS, n_players))
 
-    def write(number: int) -> Part:
-        start = number * PART_PLAYERS
-        stop = min(start + PART_PLAYERS, n_players)
-        return _write_part(folder, number, encode_part(columns, start, stop), writer)
-
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ranklake-snapshot") as writers:
-        parts = list(writers.map(write, range(max(-(-n_players // PART_PLAYERS), 1))))
-    _commit(folder, _Manifest(FORMAT_VERSION, last_round, digest, n_players, parts), writer)
+    starts = range(0, max(n_players, 1), PART_PLAYERS)
+    return prefetch(encoded, starts, _AT_ONCE, _AT_ONCE, "ranklake-snapshot")
 
 
 def encode_part(columns: Mapping[str, Column], start: int, stop: int) -> EncodedPart:
@@ -106,28 +97,34 @@ def encode_part(columns: Mapping[str, Column], start: int, stop: int) -> Encoded
     return EncodedPart(stop - start, data, digest_of(data))
 
 
-def write_encoded(
-    lake: Lake, folder: str, last_round: int, parts: Sequence[EncodedPart], digest: str, writer: Lake
+def write_snapshot(lake: Lake, folder: str, last_round: int, parts: Iterable[EncodedPart], digest: str) -> None:
+    """Write every player's belief after ``last_round``: parts with the players in order first, the manifest last.
+
+    ``digest``: chain digest after ``last_round``, hex.
+    """
+    clear_snapshot(lake, folder)
+    written = []
+    for number, part in enumerate(parts):
+        lake.write_bytes(f"{folder}/{_part_name(number)}", part.data)
+        written.append(Part(part.rows, part.data.size, part.digest))
+    commit_parts(lake, folder, last_round, written, digest, FORMAT_VERSION)
+
+
+def commit_parts(
+    lake: Lake, folder: str, last_round: int, parts: Sequence[Part], digest: str, version: int = PARTITIONED_FORMAT
 ) -> None:
-    """Write a snapshot whose parts are encoded already, with the players in order; see :func:`write_snapshot`."""
-    clear_snapshot(lake, folder, writer)
-    written = [_write_part(folder, number, part, writer) for number, part in enumerate(parts)]
-    n_players = sum(part.rows for part in parts)
-    _commit(folder, _Manifest(FORMAT_VERSION, last_round, digest, n_players, written), writer)
+    """Commit a snapshot whose parts are written and named by :func:`part_file`; they have all players."""
+    manifest = _Manifest(version, last_round, digest, sum(part.rows for part in parts), list(parts))
+    content = json.dumps(msgspec.to_builtins(manifest), allow_nan=False)
+    lake.commit_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", content.encode())
 
 
-def clear_snapshot(lake: Lake, folder: str, writer: Lake) -> None:
+def clear_snapshot(lake: Lake, folder: str) -> None:
     """Delete a snapshot, complete or not; does nothing if there is none."""
     if lake.exists(folder):
         # The old manifest is deleted first: it must not be valid beside new parts.
-        writer.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
-        writer.delete_folder(folder)
-
-
-def commit_parts(folder: str, last_round: int, parts: Sequence[Part], digest: str, writer: Lake) -> None:
-    """Commit a snapshot whose parts are written and named by :func:`part_file`; they have all players."""
-    n_players = sum(part.rows for part in parts)
-    _commit(folder, _Manifest(PARTITIONED_FORMAT, last_round, digest, n_players, list(parts)), writer)
+        lake.delete(f"{folder}/{SNAPSHOT_MANIFEST}")
+        lake.delete_folder(folder)
 
 
 def part_file(part: Part) -> str:
@@ -200,16 +197,6 @@ def snapshots_to_remove(positions: Sequence[int], keep: int, gap: int = 0) -> li
             break
         removed.append(kept.pop(least))
     return removed
-
-
-def _write_part(folder: str, number: int, part: EncodedPart, writer: Lake) -> Part:
-    writer.write_bytes(f"{folder}/{_part_name(number)}", part.data)
-    return Part(part.rows, part.data.size, part.digest)
-
-
-def _commit(folder: str, manifest: _Manifest, writer: Lake) -> None:
-    content = json.dumps(msgspec.to_builtins(manifest), allow_nan=False)
-    writer.commit_bytes(f"{folder}/{SNAPSHOT_MANIFEST}", content.encode())
 
 
 def _read_manifest(lake: Lake, folder: str) -> _Manifest:

@@ -39,10 +39,7 @@ class StoredRun:
     def open(cls, lake: Lake, name: str) -> Self:
         """The run called ``name``.
 
-        Raises
-        ------
-        MissingError
-            The run does not exist; names the existing runs.
+        Raises MissingError: the run does not exist; names the existing runs.
         """
         path = layout.run_file(name)
         data, read = read_root(lake, path)
@@ -92,10 +89,7 @@ class StoredRun:
         ``verify`` compares each file with the digest in its manifest; with ``chain`` the manifests are not read again.
         Rows of unrated participants are left out, unless ``unrated`` is true.
 
-        Raises
-        ------
-        DamagedError
-            A file does not match its manifest.
+        Raises DamagedError: a file does not match its manifest.
         """
         chosen = [
             segment
@@ -117,10 +111,7 @@ class StoredRun:
     def read_segment(self, segment: Segment) -> pa.Table:
         """All rated rows of a segment, compared with its manifest.
 
-        Raises
-        ------
-        MissingError, DamagedError
-            The file does not exist, or does not match its manifest.
+        Raises MissingError, DamagedError: the file does not exist, or does not match its manifest.
         """
         return next(self._read_tables([segment], None, verify=True))
 
@@ -142,7 +133,7 @@ class StoredRun:
 
     def path_of_snapshot(self, last_round: int) -> str:
         """Folder of a snapshot, inside the lake."""
-        return layout.snapshot_folder(self.name, last_round, self._epoch)
+        return f"{layout.snapshots_folder(self.name, self._epoch)}/{layout.numbered(last_round)}"
 
     def read_snapshot(
         self, last_round: int, players: npt.NDArray[np.int64] | None = None

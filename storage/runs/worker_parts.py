@@ -68,7 +68,7 @@ def write_parts(lake: Lake, folder: str, lease: Lease, write: WriteParts) -> lis
     Raises LeaseHeldError: another process took over.
     """
     lease.check()
-    clear_snapshot(lake, folder, lease.lake)
+    clear_snapshot(lease.lake, folder)
     lake.make_folder(folder)  # by this process, which may have to delete it
     complete = False
     try:

@@ -9,7 +9,6 @@ from typing import Any
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import DamagedError, Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
-from ranklake.storage.lake.access.naming import check_folder
 
 from ...common.configuration.settings import find_system
 from ...common.finite import finite_json
@@ -96,7 +95,7 @@ class TuningRecord:
         try:
             before = record._read(path)
         except MissingError:
-            check_folder(lake, path.rpartition("/")[0])
+            lake.check_new_folder(path.rpartition("/")[0])
             lake.commit_bytes(path, json.dumps(asked, indent=2, allow_nan=False).encode())
             return record
         if before != asked:
@@ -121,7 +120,8 @@ class TuningRecord:
         if done:
             stored = {"rungs": "legs"}  # the name of the field in the lake
             trials = [{stored.get(key, key): value for key, value in asdict(done[at]).items()} for at in sorted(done)]
-            self._commit(layout.trials_file(self._name, batch), {"contests": self._contests, "trials": trials})
+            path = f"{layout.trials_folder(self._name)}/{layout.numbered(batch, '.json')}"
+            self._commit(path, {"contests": self._contests, "trials": trials})
 
     def save_test(self, key: str, scores: dict[str, float]) -> None:
         """Commit a test's scores."""

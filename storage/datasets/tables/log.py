@@ -57,7 +57,7 @@ class Log:
     @classmethod
     def read(cls, lake: Lake, dataset: str, file: str) -> Log:
         """The log in a file named by the table of contests."""
-        columns = lake.read_table(layout.log_file(dataset, file), "log").columns
+        columns = lake.read_table(layout.dataset_file(dataset, "log", file), "log").columns
         return cls(map(Entry, *(column.to_pylist() for column in columns)))
 
     @property

@@ -22,7 +22,7 @@ def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int)
     """
     parts = []
     start = 0
-    paths = [layout.players_file(dataset, file) for file in files]
+    paths = [layout.dataset_file(dataset, "players", file) for file in files]
     for path, data in zip(paths, lake.read_many(paths), strict=True):
         if digest_of(data) not in path:
             raise damaged(path, "does not match the digest in its name")

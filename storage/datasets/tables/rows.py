@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ...lake.schemas import CONTESTS
 from .contests import Contest
-from .teams import Teams
+from .games import digest_of_games
+from .standings import StandingsPart
 
 
 class Row(msgspec.Struct, gc=False):  # a million rows would slow down every full garbage collection
@@ -46,20 +45,20 @@ class Row(msgspec.Struct, gc=False):  # a million rows would slow down every ful
         later = contest.n_teams, contest.field_includes_unrated or None, above, below
         return cls(*values, n, digest, "", 0, n, digest, *later)
 
-    def with_standings(
-        self,
-        handles: pa.StringArray,
-        lo: npt.NDArray[np.int32],
-        hi: npt.NDArray[np.int32],
-        teams: Teams | None = None,
-        rated: npt.NDArray[np.bool_] | None = None,
-    ) -> Contest:
-        """The contest with other standings, for its digest; without name and address."""
+    def content(self, part: StandingsPart, names: pa.StringArray) -> tuple[int, int | None, str]:
+        """Participations, teams and digest of the contest with the standings of ``part``.
+
+        ``names``: the handle of each row; of a period of games, the handle of each player of the data set.
+        """
+        if part.games is not None:
+            digest = digest_of_games(self.contest_id, names, part.player, part.lo, part.games)
+            return len(part.player), None, digest
         ceiling = math.inf if self.perf_ceiling is None else self.perf_ceiling
-        values = (self.contest_id, "", "", self.time_seconds, handles, lo, hi, self.weight, ceiling, teams)
+        values = (self.contest_id, "", "", self.time_seconds, names, part.lo, part.hi, self.weight, ceiling)
         above = -math.inf if self.rated_above is None else self.rated_above
         below = math.inf if self.rated_below is None else self.rated_below
-        return Contest(*values, rated, bool(self.field_includes_unrated), above, below)
+        given = Contest(*values, part.teams, part.rated, bool(self.field_includes_unrated), above, below)
+        return len(given), given.n_teams, given.content_digest
 
 
 assert list(Row.__struct_fields__) == CONTESTS.names
@@ -69,6 +68,16 @@ def rows_of(contests: pa.Table) -> dict[str, Row]:
     """The rows of a table of contests by contest, in rated order."""
     columns = [column.to_pylist() for column in contests.select(CONTESTS.names).columns]
     return {row.contest_id: row for row in map(Row, *columns)}
+
+
+def contents(
+    rows: Sequence[Row], part: StandingsPart, names: pa.StringArray
+) -> Iterator[tuple[Row, tuple[int, int | None, str]]]:
+    """The rows of the contests of a part, each with its content in that part; ``names`` as for :meth:`Row.content`."""
+    for at, row in enumerate(rows, part.first_contest):
+        contest, start = part.contest(at), int(part.offsets[at - part.first_contest])
+        own = names if part.games is not None else names.slice(start, len(contest.player))
+        yield row, row.content(contest, own)
 
 
 def table_of(rows: Iterable[Row]) -> pa.Table:

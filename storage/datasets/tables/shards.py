@@ -84,14 +84,14 @@ def write_shards(
         if same is None or not same.equals(shard):
             data = parquet.encode(shard, "contests")
             name = f"{layout.numbered(len(shard))}-{digest_of(data)}{layout.epoch_suffix(epoch)}.parquet"
-            write(layout.contests_shard(dataset, name), data)
+            write(layout.dataset_file(dataset, "contests", name), data)
         names.append(name)
     root = contests.slice(ends[-1]) if ends else contests
     return root, {SHARDS: " ".join(names)} if names else {}
 
 
 def _read(lake: Lake, dataset: str, shards: Iterable[str], columns: list[str] | None) -> Iterator[pa.Table]:
-    paths = [layout.contests_shard(dataset, name) for name in shards]
+    paths = [layout.dataset_file(dataset, "contests", name) for name in shards]
     with with_remedies(lake):
         for path, data in zip(paths, lake.read_many(paths), strict=True):
             if digest_of(data) not in path:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from ...lake import layout
 from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged, with_remedies
-from .games import Games
+from .games import GAMES_KIND, Games, rows_of_games
 from .teams import Teams
 
 Longs = npt.NDArray[np.int64]
@@ -27,6 +27,11 @@ _CACHED_FILES = 4
 _VIEW_ROWS = 1_000
 _GATHERED_ROWS = 1 << 18
 _NUMBERS = ("player", "lo", "hi")
+_GAME = ("player", "opponent", "score")
+_COLUMNS = {
+    "standings": (*_NUMBERS, "team", "share", "rated"),
+    GAMES_KIND: (*_GAME, "time_seconds", "weight", "advantage"),
+}  # by kind of file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,13 +99,17 @@ class StandingsPart:
         return np.searchsorted(self.offsets, rows, side="right") - 1 + self.first_contest
 
 
-def rated_rows(table: pa.Table, rows: Longs | slice = slice(None)) -> npt.NDArray[np.bool_] | None:
-    """Which of some rows are rated; None if all are."""
-    column = table.column("rated")
-    if column.null_count == len(column):
-        return None
-    rated: npt.NDArray[np.bool_] = column.fill_null(True).to_numpy()[rows]
-    return None if rated.all() else rated
+def part_of(kind: str, begin: int, offsets: Longs, rows: pa.Table) -> StandingsPart:
+    """Rows of a file of standings or of games; ``offsets`` are those of the contests among its rows."""
+    if kind == GAMES_KIND:
+        player, opponent, score = (rows.column(name).to_numpy() for name in _GAME)
+        games = Games.of(rows).winner_first(score)
+        return StandingsPart(begin, 2 * offsets, *rows_of_games(player, opponent, score), games=games)
+    player, lo, hi = (rows.column(name).to_numpy() for name in _NUMBERS)
+    column = rows.column("rated")
+    rated = None if column.null_count == len(column) else column.fill_null(True).to_numpy()
+    rated = None if rated is None or rated.all() else rated
+    return StandingsPart(begin, offsets, player, lo, hi, Teams.of(rows), rated)
 
 
 def standings_name(data: pa.Buffer, epoch: int = 0) -> str:
@@ -119,16 +128,14 @@ def concatenate_ranges(starts: Longs, sizes: Longs) -> Longs:
 
 
 class StoredStandings:
-    """The standings files behind a table of contests.
+    """The files of standings or of games behind a table of contests.
 
     ``contests``: in rated order; see ``schemas.CONTESTS``.
+    ``kind``: the kind of the data set.
     """
 
-    kind = "standings"
-    columns: tuple[str, ...] = (*_NUMBERS, "team", "share", "rated")
-
-    def __init__(self, lake: Lake, dataset: str, contests: pa.Table) -> None:
-        self._lake, self._dataset, self._contests = lake, dataset, contests
+    def __init__(self, lake: Lake, dataset: str, contests: pa.Table, kind: str = "") -> None:
+        self._lake, self._dataset, self._contests, self._kind = lake, dataset, contests, kind or "standings"
         files = contests.column("file").combine_chunks().dictionary_encode()
         self._names: list[str] = files.dictionary.to_pylist()
         self._file: npt.NDArray[np.int32] = files.indices.to_numpy()
@@ -165,7 +172,7 @@ class StoredStandings:
         """Contests that follow each other in one file: a view of it."""
         offsets = self._offsets(begin, end)
         table = self._table(int(self._file[begin]), int(offsets[-1]))
-        return self._part(begin, offsets, table.slice(int(self._first_row[begin]), int(offsets[-1])))
+        return part_of(self._kind, begin, offsets, table.slice(int(self._first_row[begin]), int(offsets[-1])))
 
     def _gathered(self, begin: int, end: int) -> StandingsPart:
         """Contests from several ranges or files, copied together."""
@@ -176,12 +183,7 @@ class StoredStandings:
         base[numbers] = np.cumsum([0, *(table.num_rows for table in tables[:-1])])
         rows = concatenate_ranges(base[file] + self._first_row[begin:end], self._n_rows[begin:end])
         columns = pa.concat_tables(tables).combine_chunks()
-        return self._part(begin, self._offsets(begin, end), columns.take(pa.array(rows)))
-
-    def _part(self, begin: int, offsets: npt.NDArray[np.int64], rows: pa.Table) -> StandingsPart:
-        """Rows of a file, or of several, as standings of contests."""
-        player, lo, hi = (rows.column(name).to_numpy() for name in _NUMBERS)
-        return StandingsPart(begin, offsets, player, lo, hi, Teams.of(rows), rated_rows(rows))
+        return part_of(self._kind, begin, self._offsets(begin, end), columns.take(pa.array(rows)))
 
     def _offsets(self, begin: int, end: int) -> npt.NDArray[np.int64]:
         return np.concatenate([[0], np.cumsum(self._n_rows[begin:end])])
@@ -198,8 +200,8 @@ class StoredStandings:
         return table
 
     def _read(self, file: str, rows_wanted: int, end: int) -> pa.Table:
-        path = layout.standings_file(self._dataset, file)
-        table = self._lake.read_table(path, self.kind, list(self.columns))
+        path = layout.dataset_file(self._dataset, "standings", file)
+        table = self._lake.read_table(path, self._kind, list(_COLUMNS[self._kind]))
         # More rows are right only if some of its contests have since been corrected or removed.
         is_whole = table.num_rows == rows_wanted >= end
         if not is_whole and not self._holds_its_contests(path, file):
@@ -209,7 +211,7 @@ class StoredStandings:
         return table
 
     def _holds_its_contests(self, path: str, file: str) -> bool:
-        ids = self._lake.read_table(path, self.kind, ["contest_id"]).column("contest_id")
+        ids = self._lake.read_table(path, self._kind, ["contest_id"]).column("contest_id")
         members = np.flatnonzero(self._file == self._names.index(file))
         first_row, n_rows = self._first_row[members], self._n_rows[members]
         if np.any(first_row + n_rows > len(ids)):

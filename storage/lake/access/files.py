@@ -15,9 +15,19 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ..errors import AddressError, ConflictError, MissingError, NoSpaceError
 from ..remedies import with_remedies
-from .conditions import CREATE, REPLACE, ignored_condition, ignores_deletion_condition, unconditional, unsupported
 from .disk import Disk, too_long
-from .object_stores import Conditional, bucket_of, connect, lake_errors
+from .object_stores import (
+    CREATE,
+    REPLACE,
+    Conditional,
+    bucket_of,
+    connect,
+    ignored_condition,
+    ignores_deletion_condition,
+    lake_errors,
+    unconditional,
+    unsupported,
+)
 
 T = TypeVar("T")
 
@@ -47,16 +57,10 @@ class LakeFiles:
 
     A file exists in full or not at all: writes replace it in one step. Made by ``Lake.open``.
 
-    Attributes
-    ----------
-    url : str
-        Address of the lake, as it was opened.
-    local : bool
-        Whether the lake is on a disk of this machine.
-    conditional : bool
-        Whether a file can be replaced on condition that it still has the version that was read: in S3.
-    hard_links : bool
-        Whether the disk has hard links, as far as is known; certain once a lease was taken.
+    ``url``: address of the lake, as it was opened.
+    ``local``: whether the lake is on a disk of this machine.
+    ``conditional``: whether a file can be replaced on condition that it still has the version that was read: in S3.
+    ``hard_links``: whether the disk has hard links, as far as is known; certain once a lease was taken.
     """
 
     def __init__(self, filesystem: fsspec.AbstractFileSystem, root: str, url: str) -> None:
@@ -74,12 +78,9 @@ class LakeFiles:
     def open(cls, url: str | os.PathLike[str], *, create: bool = False) -> Self:
         """The lake at a path or at any address that fsspec knows.
 
-        Raises
-        ------
-        AddressError
-            The address cannot be that of a lake.
-        LakeError
-            The folder does not exist and ``create`` is false, or it cannot be made; a bucket is never made.
+        Raises AddressError: the address cannot be that of a lake.
+        Raises LakeError: the folder does not exist and ``create`` is false, or it cannot be made; a bucket is never
+        made.
         """
         return cls(*find_lake(url, create=create))
 
@@ -106,10 +107,7 @@ class LakeFiles:
     def read_bytes(self, path: str) -> bytes:
         """The content of a file.
 
-        Raises
-        ------
-        MissingError
-            The file does not exist.
+        Raises MissingError: the file does not exist.
         """
         with with_remedies(self), self._lake_errors("read", path):
             data: bytes = self._retried(lambda: self._filesystem.cat_file(self._full(path)))
@@ -185,10 +183,7 @@ class LakeFiles:
 
         It commits, as :meth:`commit_bytes`; without conditional puts it is the same.
 
-        Raises
-        ------
-        ConflictError
-            The file has another version by now.
+        Raises ConflictError: the file has another version by now.
         """
         if not self.conditional:
             self.commit_bytes(path, data)
@@ -199,10 +194,7 @@ class LakeFiles:
     def rewrite_bytes(self, path: str, data: bytes) -> None:
         """Replace the content of a small file; on a full disk in place, which needs no space if the length stays.
 
-        Raises
-        ------
-        MissingError
-            The disk is full and the file does not exist.
+        Raises MissingError: the disk is full and the file does not exist.
         """
         try:
             self.write_bytes(path, data)
@@ -216,10 +208,7 @@ class LakeFiles:
         ``data`` must be unique to the caller: a request to an object store may be sent twice, and the content of the
         object then shows whether the first request succeeded.
 
-        Returns
-        -------
-        bool
-            Whether the file was created.
+        Returns bool: whether the file was created.
         """
         full = self._full(path)
         with self._changing("create", path) as fence:
@@ -230,10 +219,7 @@ class LakeFiles:
     def check_conditions(self, path: str, data: bytes) -> None:
         """Check that the store carries out conditions; ``path`` is an object with ``data``, just created.
 
-        Raises
-        ------
-        LakeError
-            The store ignores a condition.
+        Raises LakeError: the store ignores a condition.
         """
         if self.local:
             return

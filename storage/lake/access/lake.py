@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from .. import parquet
-from ..errors import LakeError
+from .. import layout, parquet
+from ..errors import LakeError, NameRefusedError
 from ..prefetch import prefetch
 from ..remedies import with_remedies
 from .files import LakeFiles
@@ -40,6 +40,32 @@ class Lake(LakeFiles):
 
     def __repr__(self) -> str:
         return f"Lake({self.url!r})"
+
+    def check_new_folder(self, folder: str) -> None:
+        """Refuse a new folder with a name that some disk cannot have beside the existing ones: lakes can be copied.
+
+        An existing folder with exactly this name is accepted: lakes made before this rule stay usable.
+
+        ``folder``: the folder of a data set, run or search, inside the lake.
+        Raises NameRefusedError: the name differs from an existing one only in case, which is one folder for Windows and
+        macOS; or Windows reserves it.
+        """
+        parent, _, name = folder.rpartition("/")
+        names = self.list(parent)
+        if name in names:
+            return
+        kind = layout.kind_of(folder)
+        twin = next((existing for existing in names if existing.lower() == name.lower()), None)
+        if twin is not None:
+            raise NameRefusedError(
+                f"the name of a new {kind} must differ from {twin!r} in more than upper and lower case, got {name!r}; "
+                f"use {twin!r} or another name",
+                path=folder,
+            )
+        if reason := layout.portability_problem(name):
+            raise NameRefusedError(
+                f"the name of a new {kind} must not {reason}, got {name!r}; use another name", path=folder
+            )
 
     def size_below(self, folder: str) -> int:
         """Bytes of all files below a folder."""

@@ -1,8 +1,15 @@
-"""File systems behind an address: connections, conditional requests to S3, and their errors as errors of the lake."""
+"""File systems behind an address: connections, conditional requests, and their errors as errors of the lake.
+
+A store that knows no conditions carries a request out as if it had none, and nobody notices before a contest of two
+writers, which could lose commits. So each lease tries them on its own object, which exists: creating it once more, and
+replacing a version that it never had. Both must be refused. Other stores answer with an error, by the standard 412, and
+with 409 or 501.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,9 +24,15 @@ from fsspec.utils import get_protocol
 
 from ..errors import AddressError, LakeError, MissingError, NoSpaceError
 from ..remedies import install_extra, remedy_for
-from .addresses import ADDRESS_FORMS, check_address
 from .space import HOW_TO_FREE_SPACE, free_space, is_full
 
+ADDRESS_FORMS = "a lake is at a folder, as data/lake, or in a bucket, as s3://bucket/lake"
+
+_STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "http", "https", "memory")
+_DRIVE = re.compile("[A-Za-z]:")
+CREATE, REPLACE = "If-None-Match", "If-Match"
+_NO_VERSION = f'"{"0" * 32}"'
+_REFUSED = (HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED)
 _TRIES = 3
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"})
 _HOW_TO_GET_RIGHTS = "grant this user the right, or run the command as another user" + (
@@ -82,6 +95,29 @@ def connect(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     if root.strip("/") == "" and isinstance(filesystem, LocalFileSystem):
         raise AddressError(f"{url}: the root folder of a disk cannot be a lake; name a folder in it")
     return filesystem, root
+
+
+def check_address(url: str) -> None:
+    """Refuse an address that names no folder, or that fsspec would read as a folder in the working folder.
+
+    Raises AddressError: names the address and its fault.
+    """
+    if not url.strip():
+        raise AddressError(f"the address of the lake is empty, got {url!r}; {ADDRESS_FORMS}")
+    scheme, colon, rest = url.partition(":")
+    if scheme in ("file", "local") and colon:
+        path = rest.removeprefix("//")
+        if not path.strip():
+            raise AddressError(f"{url}: names no folder; {ADDRESS_FORMS}")
+        if rest.startswith("//") and not path.startswith(("/", "~")) and not _DRIVE.match(path):
+            full = f"{scheme}:///{path}"
+            raise AddressError(f"{url}: {path.partition('/')[0]!r} would be a host; an absolute path is as in {full}")
+    elif "::" in url:
+        raise AddressError(f"{url}: a chain of file systems cannot hold a lake; {ADDRESS_FORMS}")
+    elif scheme in _STORES and colon and not rest.startswith("//"):
+        raise AddressError(f"{url}: {scheme}: must be followed by //; {ADDRESS_FORMS}")
+    if url.startswith("~") and os.path.expanduser(url) == url:
+        raise AddressError(f"{url}: no home folder is known for {url.partition('/')[0]!r}; give the whole path")
 
 
 def bucket_of(filesystem: fsspec.AbstractFileSystem, root: str) -> str:
@@ -155,6 +191,58 @@ def status_of(error: Exception) -> int:
     found = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
     found = found or getattr(error, "status_code", None) or getattr(error, "code", None)  # of Azure's and Google's
     return int(found) if isinstance(found, int) else 0
+
+
+def ignored_condition(filesystem: fsspec.AbstractFileSystem, full: str, data: bytes) -> str:
+    """The condition that the store ignores at an object with these ``data``; empty if it carries out all."""
+    if _is_carried_out(lambda: filesystem.pipe_file(full, data, mode="create")):
+        return CREATE
+    at = Conditional(filesystem)
+    if at.offered_by(filesystem) and _is_carried_out(lambda: at.replace(full, data, _NO_VERSION)):
+        return REPLACE
+    return ""
+
+
+def ignores_deletion_condition(filesystem: fsspec.AbstractFileSystem, full: str) -> bool:
+    """Whether the store deletes an object though it is of another version; the object is deleted in any case."""
+    filesystem.pipe_file(full, b"-")
+    if _is_carried_out(lambda: Conditional(filesystem).delete(full, _NO_VERSION)):
+        return True
+    filesystem.rm_file(full)
+    return False
+
+
+def unsupported(error: Exception, condition: str) -> str:
+    """What is wrong if the store refused a request though its condition was true; empty for any other error."""
+    status = status_of(error)
+    if status in (*_REFUSED, HTTPStatus.NOT_IMPLEMENTED):
+        return f"answers a put with {condition}, whose condition is true, with {status} {HTTPStatus(status).phrase}"
+    return ""
+
+
+def unconditional(filesystem: fsspec.AbstractFileSystem, url: str, problem: str, path: str) -> LakeError:
+    """The error for a store that cannot hold a lake: the store, what it does, what would happen, and the remedy."""
+    endpoint = filesystem.s3.meta.endpoint_url if Conditional.offered_by(filesystem) else ""
+    return LakeError(
+        f"{url}: the store{f' at {endpoint}' if endpoint else ''} {problem}: writers at the same time could overwrite "
+        "each other's commits; use a store that carries out conditional puts, as AWS S3, MinIO and R2 do, or a lake on "
+        "a disk",
+        path=path,
+    )
+
+
+def _is_carried_out(act: Callable[[], object]) -> bool:
+    """Whether a request succeeds that must be refused.
+
+    Raises Exception: it failed for another reason: nothing is known.
+    """
+    try:
+        act()
+    except Exception as error:
+        if isinstance(error, FileExistsError) or status_of(error) in _REFUSED:
+            return False
+        raise
+    return True
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from ranklake.storage.lake.access.lake import Written
 from ranklake.storage.lake.json_files import decode
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import lease_holder
-from ranklake.storage.runs.snapshots import read_digest, write_snapshot
+from ranklake.storage.runs.snapshots import encode_parts, read_digest, write_snapshot
 
 ODD = 'é"\\\n\x1f\x7f\u2028😀'  # characters that encoders escape in different ways
 
@@ -34,7 +34,7 @@ def test_segment__has_the_bytes_that_every_release_wrote() -> None:
 
 def test_snapshot__manifest_has_the_bytes_that_every_release_wrote(tmp_path: Path) -> None:
     lake = Lake.open(tmp_path)
-    write_snapshot(lake, "s", 7, {"mu": np.zeros(2)}, "e" * 32)
+    write_snapshot(lake, "s", 7, encode_parts({"mu": np.zeros(2)}), "e" * 32)
     data = lake.read_bytes("s/manifest.json")
     size, digest = lake.size("s/part-0000.arrow"), json.loads(data)["parts"][0]["digest"]
     part = f'{{"rows": 2, "size": {size}, "digest": "{digest}"}}'

@@ -29,11 +29,10 @@ def test_names__a_data_set_is_not_called_like_a_part_of_the_lake(name):
 
 def test_paths__are_those_of_the_design():
     assert layout.contests_file("cf") == "cf/contests/contests.parquet"
-    assert layout.standings_file("cf", "ab.parquet") == "cf/standings/ab.parquet"
-    assert layout.players_file("cf", "000000-ab.parquet") == "cf/players/000000-ab.parquet"
+    assert layout.dataset_file("cf", "standings", "ab.parquet") == "cf/standings/ab.parquet"
+    assert layout.dataset_file("cf", "players", "000000-ab.parquet") == "cf/players/000000-ab.parquet"
     assert layout.run_file("r") == "runs/r/run.json"
     assert layout.rounds_folder("r") == "runs/r/rounds"
-    assert layout.snapshot_folder("r", 400) == "runs/r/snapshots/000400"
 
 
 @pytest.mark.parametrize("number", [0, 412, 999_999, 1_000_000, 123_456_789])

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from ranklake.storage import Lake, LakeError
-from ranklake.storage.lake.access.conditions import ignored_condition, unsupported
-from ranklake.storage.lake.access.object_stores import lake_errors
+from ranklake.storage.lake.access.object_stores import ignored_condition, lake_errors, unsupported
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.holder import lease_holder
 
