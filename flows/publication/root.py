@@ -151,6 +151,12 @@ def read_root(lake: Lake, run_name: str) -> Root | None:
     return decode(IndexManifest, data, path) if root.indexed else root
 
 
+def plain_path(run_name: str, root: Root | None) -> str:
+    """Path of the plain leaderboard of a root; of its newest copy if there is no root, or one that names none."""
+    name = LATEST if root is None or root.plain is None else root.plain.name
+    return f"{layout.published_folder(run_name)}/{name}"
+
+
 def read_manifest(lake: Lake, run_name: str) -> IndexManifest | None:
     """The root of a published run with an index; None if there is no index.
 

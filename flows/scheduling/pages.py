@@ -15,7 +15,7 @@ from ..answers.rated_run import RatedRun
 from ..common.text import cell, message
 from ..common.text import markdown as escape
 from ..ingestion.report import SourceReport
-from ..publication.root import LATEST
+from ..publication.root import plain_path, read_root
 
 MOST = 50  # rejected contests that are listed
 
@@ -61,8 +61,8 @@ def run_page(lake: Lake, run: str, lines: Iterable[str], top: pa.Table) -> str:
 
 
 def best(lake: Lake, run: str, n: int = 20) -> pa.Table:
-    """The first rows of the leaderboard, from the published table if there is one; ``LakeError`` without ratings."""
-    latest = f"{layout.published_folder(run)}/{LATEST}"
+    """The first rows of the leaderboard, from the published one if there is one; ``LakeError`` without ratings."""
+    latest = plain_path(run, read_root(lake, run))
     if lake.exists(latest):
         return pq.read_table(pa.BufferReader(lake.read_bytes(latest)), use_threads=False).slice(0, n)
     return RatedRun(lake, run).leaderboard().slice(0, n)

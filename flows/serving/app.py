@@ -44,9 +44,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def create_app(served: ServedRuns, refresh_seconds: float = 2.0) -> Starlette:
-    """The application over published runs.
+    """The application over published runs; 0 ``refresh_seconds`` never ask for a new version.
 
-    ``refresh_seconds``: interval at which the lake is asked for a new version; 0 never asks.
     Handlers find what they share in ``app.state``.
     """
     return _Api(served, refresh_seconds).app()
@@ -163,7 +162,7 @@ class _Api:
 
     async def _data(self, request: Request) -> Response:
         path = request.path_params["path"]
-        response = data_file(self._served.lake, run_of(request).name, path, request.headers)
+        response = data_file(self._served.lake, run_of(request), path, request.headers)
         response.headers.update(SAFE)
         return response
 

@@ -13,34 +13,37 @@ from ranklake.storage import Lake
 from ranklake.storage.lake import layout
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
-from ...publication.root import LATEST
+from ...answers.run import PublishedRun
+from ...publication.root import INDEX, LATEST, plain_path
 from .problems import Problem
 from .responses import is_unchanged
 
 _TABLES = (*PUBLISHED, *OF_ATTRIBUTES)
+_RULE = f"must be {INDEX}, {LATEST} or a file of {', '.join(_TABLES)}"
+_PLAIN = re.compile(r"latest-[0-9a-f]+\.parquet")  # a leaderboard that a root names
 MOST_RANGES = 16  # of a request; each is a part of the answer
 _RANGE = re.compile("([0-9]{1,18})-([0-9]{0,18})|-[0-9]{1,18}")
 _PART = re.compile(r"[A-Za-z0-9_=][A-Za-z0-9_=.-]*")  # a folder or file of a Delta table
 
 
-def data_file(lake: Lake, run_name: str, path: str, headers: Mapping[str, str]) -> Response:
-    """A file of a published run, ``latest.parquet`` or ``<table>/...``; supports byte ranges. There are no listings.
+def data_file(lake: Lake, run: PublishedRun, path: str, headers: Mapping[str, str]) -> Response:
+    """A file of a published run, by byte ranges: the root, which names the versions, or one of :data:`_RULE`.
 
-    ``headers`` are those of the request.
+    ``latest.parquet`` is the leaderboard of the state that the server has. There are no listings.
 
-    Raises Problem: there is no such file, the ranges are invalid, or the lake is not on a disk.
+    ``headers``: of the request. Raises Problem: there is no such file, the ranges are invalid, or it is not on a disk.
     """
     parts = path.split("/")
-    known = path == LATEST or (parts[0] in _TABLES and len(parts) > 1)
+    known = path in (INDEX, LATEST) or _PLAIN.fullmatch(path) or (parts[0] in _TABLES and len(parts) > 1)
     if not (known and all(map(_PART.fullmatch, parts))):
-        rule = f"must be {LATEST} or a file of {', '.join(_TABLES)}"
-        raise Problem(404, f"{path[:200]!r} is not a published file: a path {rule}", rule=rule)
-    folder = layout.published_folder(run_name)
+        raise Problem(404, f"{path[:200]!r} is not a published file: a path {_RULE}", rule=_RULE)
+    folder = layout.published_folder(run.name)
     if not lake.local:
         raise Problem(404, f"the lake is in an object store: read the tables there, at {lake.uri(folder)}")
-    root, file = Path(lake.uri(folder)).resolve(), Path(lake.uri(f"{folder}/{path}"))
+    stored = plain_path(run.name, run.manifest) if path == LATEST else f"{folder}/{path}"
+    root, file = Path(lake.uri(folder)).resolve(), Path(lake.uri(stored))
     if not file.is_file() or root not in file.resolve().parents:
-        raise Problem(404, f"{path[:200]!r} is not a published file of run {run_name}")
+        raise Problem(404, f"{path[:200]!r} is not a published file of run {run.name}")
     is_json = path.endswith((".json", "_last_checkpoint"))
     media_type = "application/json" if is_json else "application/vnd.apache.parquet"
     stat = file.stat()

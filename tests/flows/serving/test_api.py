@@ -248,7 +248,8 @@ def test_data__invalid_ranges_are_an_error(client: TestClient, ranges: str) -> N
 
 def test_data__files_are_served_by_ranges(client: TestClient, lake: Lake) -> None:
     folder = Path(lake.uri("published/run"))
-    for path in [folder / "latest.parquet", *folder.glob("ratings/**/*.parquet"), *folder.glob("*/_delta_log/*.json")]:
+    patterns = ("index.json", "latest*.parquet", "ratings/**/*.parquet", "*/_delta_log/*.json")
+    for path in [path for pattern in patterns for path in folder.glob(pattern)]:
         address = f"/data/run/{path.relative_to(folder).as_posix()}"
         assert client.get(address).content == path.read_bytes()
         part = client.get(address, headers={"range": "bytes=4-11"})
@@ -260,7 +261,7 @@ def test_data__files_are_served_by_ranges(client: TestClient, lake: Lake) -> Non
 @pytest.mark.parametrize(
     "path",
     ["", "ratings", "ratings/", "../../runs/run/run.json", "..%2F..%2Fruns/run/run.json",
-     "ratings/%2e%2e%2flatest.json", "ratings/%2e%2e/%2e%2e/hidden/latest.parquet", "//etc/passwd", "index.json",
+     "ratings/%2e%2e%2flatest.json", "ratings/%2e%2e/%2e%2e/hidden/latest.parquet", "//etc/passwd",
      "ratings/.tmp", "ratings/none.parquet", "ratings/%00", "lease-000000.json"],
 )  # fmt: skip
 def test_data__nothing_else_is_reachable(client: TestClient, path: str) -> None:
