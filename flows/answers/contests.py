@@ -17,6 +17,9 @@ from .index_rows import IndexRows
 from .leaderboard import Page
 
 MOST_GAME_ROWS = 1_000  # of a page of a period of games
+_STANDINGS = (
+    "place", "handle", "perf", "rating_before", "rating", "change", "mu", "sigma", "n_before", "team", "rated"
+)  # fmt: skip
 _OF_CONTEST = ("contest_id", "name", "url", "time_seconds", "n_players")
 
 
@@ -82,40 +85,27 @@ def contest(
     chosen = slice(None) if unrated.num_rows else page  # merged below
     rows = tables.rows_of_round(index, chosen)
     before, rating = tables.ratings_before(index, chosen), rows.column("rating").combine_chunks()
-    columns = {
-        "place": pc.add(rows.column("lo"), pa.scalar(1, pa.int32())),
-        "handle": tables.handles_of(integers(rows.column("player"))),
-        "perf": rows.column("perf"),
-        "rating_before": before,
-        "rating": rating,
-        "change": pc.subtract(rating, before),
-        **{name: rows.column(name) for name in ("mu", "sigma", "n_before", "team")},
-        "rated": pa.repeat(True, rows.num_rows),
-    }
-    total, shown = tables.n_rows_of_round(index) + unrated.num_rows, pa.table(columns)
+    handles = tables.handles_of(integers(rows.column("player")))
+    total, shown = tables.n_rows_of_round(index) + unrated.num_rows, _standings(rows, handles, before, rating)
     if unrated.num_rows:
-        shown = _with_unrated(shown, unrated)
-        shown = shown.take(pa.array(np.arange(total)[page]))
+        rated, none = unrated.column("rating"), pa.scalar(None, pa.float64())
+        before = pc.if_else(pc.equal(unrated.column("n_before"), 0), none, rated)
+        others = _standings(unrated, unrated.column("handle"), before, before, rated=False)
+        shown = pa.concat_tables([shown, others])
+        order = np.argsort(shown.column("place").to_numpy(), kind="stable")
+        shown = shown.take(pa.array(order[page]))
     stop = start + shown.num_rows
     return facts, Page(shown, total, stop if shown.num_rows and stop < total else None)
 
 
-def _with_unrated(standings: pa.Table, unrated: pa.Table) -> pa.Table:
-    """Standings with the unrated participants of the round."""
-    before = pc.if_else(
-        pc.equal(unrated.column("n_before"), 0), pa.scalar(None, pa.float64()), unrated.column("rating")
-    )
-    columns = {
-        "place": pc.add(unrated.column("lo"), pa.scalar(1, pa.int32())),
-        **{name: unrated.column(name) for name in ("handle", "perf", "mu", "sigma", "n_before")},
-        "rating_before": before,
-        "rating": before,
-        "change": pc.subtract(before, before),
-        "team": pa.nulls(unrated.num_rows, pa.string()),
-        "rated": pa.repeat(False, unrated.num_rows),
-    }
-    rows = pa.concat_tables([standings, pa.table({name: columns[name] for name in standings.column_names})])
-    return rows.take(pa.array(np.argsort(rows.column("place").to_numpy(), kind="stable")))
+def _standings(rows: pa.Table, handles: pa.Array, before: pa.Array, rating: pa.Array, rated: bool = True) -> pa.Table:
+    """Rows of a round as :func:`contest` has them; unrated ones have no team."""
+    columns = {name: rows.column(name) for name in ("perf", "mu", "sigma", "n_before")}
+    columns |= {"place": pc.add(rows.column("lo"), pa.scalar(1, pa.int32())), "handle": handles}
+    columns |= {"rating_before": before, "rating": rating, "change": pc.subtract(rating, before)}
+    columns["team"] = rows.column("team") if rated else pa.nulls(rows.num_rows, pa.string())
+    columns["rated"] = pa.repeat(rated, rows.num_rows)
+    return pa.table({name: columns[name] for name in _STANDINGS})
 
 
 def history(rows: HistoryRows, players: Sequence[int]) -> dict[str, pa.ChunkedArray]:

@@ -64,11 +64,7 @@ class Migration:
 
 
 def compare_boards(names: tuple[str, str], before: pa.Table, after: pa.Table) -> Migration:
-    """Compare two leaderboards; players are the same if their handles are.
-
-    ``before``, ``after``: columns as in ``PUBLISHED["leaderboard"]``.
-    Raises ``LakeError`` if they have no player in common.
-    """
+    """Compare two leaderboards, players by handle; raises ``LakeError`` if they have no player in common."""
     handles = before.column("handle").combine_chunks()
     handles = handles.filter(pc.is_in(handles, value_set=after.column("handle").combine_chunks()))
     if not len(handles):

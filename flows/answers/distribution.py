@@ -20,9 +20,8 @@ _QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Counts of players by rating.
+    """Counts of players by rating; bin ``i``, from ``first`` on, begins at ``i * width``.
 
-    ``first``: the number of the first bin: bin ``i`` has the ratings from ``i * width`` to below ``(i + 1) * width``.
     ``quantiles``: shares, and the ratings that these shares of players are below; empty without players.
     """
 
@@ -79,11 +78,9 @@ def distribution(ratings: npt.NDArray[np.float64], width: float | None = None) -
 def distribution_of(
     board: pa.Table, width: float | None = None, active_since: int | None = None, handle: str | None = None
 ) -> dict[str, Any]:
-    """The distribution of a leaderboard's ratings, as :meth:`Distribution.to_json`, and the ``player`` asked for.
+    """The distribution of a leaderboard as :meth:`Distribution.to_json`, and ``player``, who is called ``handle``.
 
-    ``width``: as for :func:`distribution`, with its errors.
-    ``active_since``: only players whose last contest ended then or later, UTC seconds.
-    ``handle``: a player whose percentile is wanted; null if the leaderboard does not have the player.
+    ``active_since``: only players whose last contest ended then or later, UTC seconds. Raises as :func:`distribution`.
     """
     ratings, rating = board.column("rating").to_numpy(), None
     if handle is not None and (row := pc.index(board.column("handle"), handle).as_py()) >= 0:

@@ -22,8 +22,7 @@ class FrameRows:
     """The rounds of a frame; handles are the texts of the players' names.
 
     ``beliefs``: ``mu, sigma, n_rounds, last_time`` of each after all rounds.
-    ``history``: returns the frame, when it is needed: ``round_index, player, time_seconds, mu, sigma, n_before`` of
-    every participation in rated order.
+    ``history``: makes ``round_index, player, time_seconds, mu, sigma, n_before`` of all participations in rated order.
     """
 
     def __init__(

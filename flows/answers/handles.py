@@ -30,10 +30,7 @@ class NoPlayerError(LookupError):
 
 
 class Handles:
-    """Handles by row of the leaderboard, rows by handle or old name.
-
-    ``near``: handles near one that does not exist, for errors.
-    """
+    """Handles by row of the leaderboard, rows by handle or old name; ``near`` finds similar handles, for errors."""
 
     def __init__(self, board: pa.Table, aliases: pa.Table, near: Callable[[str], list[str]]) -> None:
         self._handles = board.column("handle")

@@ -28,11 +28,7 @@ _STATE = {"rating": float, "mu": float, "sigma": float, "n_rounds": np.int32, "m
 
 
 class IndexRows:
-    """One state of a published run; immutable.
-
-    ``titles``: by default the published ones.
-    ``manifest``: facts of the state, with its version and ETag.
-    """
+    """One state of a published run; immutable. ``titles``: by default those of the ``manifest``."""
 
     def __init__(self, lake: Lake, name: str, manifest: IndexManifest, titles: Titles | None = None) -> None:
         self._lake, self.name, self.manifest, self._titles = lake, name, manifest, titles
@@ -107,20 +103,17 @@ class IndexRows:
     @cached_property
     def attributes_table(self) -> pa.Table:
         """The attributes of players; see ``OF_ATTRIBUTES["attributes"]``."""
-        file = self.manifest.attributes
-        return OF_ATTRIBUTES["attributes"].empty_table() if file is None else self._table(file)
+        return self._table(self.manifest.attributes, OF_ATTRIBUTES["attributes"])
 
     @cached_property
     def groups_table(self) -> pa.Table:
         """The groups of players by attribute; see ``OF_ATTRIBUTES["groups"]``."""
-        file = self.manifest.groups
-        return OF_ATTRIBUTES["groups"].empty_table() if file is None else self._table(file)
+        return self._table(self.manifest.groups, OF_ATTRIBUTES["groups"])
 
     @cached_property
     def unrated_table(self) -> pa.Table:
         """The rows of unrated participants, in order of rounds; see ``UNRATED``."""
-        file = self.manifest.unrated
-        return UNRATED.empty_table() if file is None else self._table(file)
+        return self._table(self.manifest.unrated, UNRATED)
 
     def rows_of(self, player: int) -> pa.Table:
         """The rated rows of a player, in order of rounds."""
@@ -146,10 +139,7 @@ class IndexRows:
         return self.parts[self._part_of(round_index)].n_rows(round_index)
 
     def rows_of_round(self, round_index: int, rows: slice = slice(None)) -> pa.Table:
-        """Some rated rows of a round, in the order of its standings.
-
-        Raises ``IndexError`` if there is no such round.
-        """
+        """Some rated rows of a round, in the order of its standings; ``IndexError`` if there is no such round."""
         return self.parts[self._part_of(round_index)].round(round_index, rows)
 
     def unrated_of_round(self, round_index: int) -> pa.Table:
@@ -225,23 +215,17 @@ class IndexRows:
 
     def load(self) -> None:
         """Open all files."""
-        _ = (
-            self.leaderboard_table,
-            self.contests_table,
-            self.aliases_table,
-            self.attributes_table,
-            self.groups_table,
-            self.unrated_table,
-            self.parts,
-        )
+        _ = self.leaderboard_table, self.contests_table, self.aliases_table, self.attributes_table
+        _ = self.groups_table, self.unrated_table, self.parts
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The parts of the rounds."""
         return tuple(Part(self._batch(file)) for file in self.manifest.parts)
 
-    def _table(self, file: IndexFile) -> pa.Table:
-        return pa.Table.from_batches([self._batch(file)])
+    def _table(self, file: IndexFile | None, schema: pa.Schema = UNRATED) -> pa.Table:
+        """The rows of a file; without one, none of ``schema``."""
+        return schema.empty_table() if file is None else pa.Table.from_batches([self._batch(file)])
 
     def _batch(self, file: IndexFile) -> pa.RecordBatch:
         return read_mapped(self._lake, index_path(self.name, file.name), file)

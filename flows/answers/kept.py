@@ -13,9 +13,7 @@ T = TypeVar("T")
 class Kept(Generic[T]):
     """The most recently used values, of limited size; safe for threads.
 
-    ``most_bytes``: of all values together.
-    ``size``: the bytes of a value, with its key.
-    ``share``: a value of more than this share of the bytes is not kept.
+    ``size``: the bytes of a value, with its key. A value of more than a ``share`` of ``most_bytes`` is not kept.
     """
 
     def __init__(self, most_bytes: int, size: Callable[[T], int], share: float = 1.0) -> None:

@@ -55,14 +55,12 @@ class Rows(Protocol):
 
 
 def leaderboard(rows: Rows, at: int | None = None) -> pa.Table:
-    """All rated players, best first; no row if none was rated by then.
+    """All rated players, best first, as ``PUBLISHED["leaderboard"]``, full precision; no row if none was rated by then.
 
     The state at a time is that after the last round that ended then or before. In systems with a drift by day,
     ``sigma`` has grown since each player's last round, and ``rating`` follows; ``max_rating`` is that after a round.
 
-    ``at``: UTC seconds; by default after all rounds.
-    Returns columns as in ``PUBLISHED["leaderboard"]``, full precision.
-    Raises ``ValueError`` if ``at`` is out of range.
+    ``at``: UTC seconds; by default after all rounds. Raises ``ValueError`` if it is out of range.
     """
     if at is None:
         return rows.leaderboard_table
@@ -127,10 +125,7 @@ def first_end(rows: Rows, first: str, contests: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some rows of a result.
-
-    ``next``: start of the next page; None on the last one.
-    """
+    """Some rows of a result, and the start of the ``next`` page; None on the last one."""
 
     rows: pa.Table
     total: int
@@ -150,9 +145,8 @@ def kept_boards() -> Kept[Any]:
 
 
 class Leaderboard:
-    """The leaderboard of one state of a run, a ``table`` with the columns of ``PUBLISHED["leaderboard"]``.
+    """The leaderboard of one state of a run, with the attributes of the players; see ``PUBLISHED``, ``OF_ATTRIBUTES``.
 
-    ``attributes``: those of the players; columns as in ``OF_ATTRIBUTES["attributes"]``.
     ``kept``: where the rows of a page's filters are kept; by default of this leaderboard alone.
     """
 

@@ -140,8 +140,7 @@ class RatedRun:
     def team_rating(self, handles: Sequence[str]) -> dict[str, Any]:
         """The ``rating`` of a team, the ``handle`` and ``rating`` of its ``players``, and a ``note`` about their pools.
 
-        Raises ``LakeError`` if the data set has no such handle (the message names similar ones), or the run has not
-        rated the player.
+        Raises ``LakeError`` as :meth:`player`.
         """
         board, rows, players = self.leaderboard().select(["handle", "rating"]), [], []
         rated = {handle: row for row, handle in enumerate(board.column("handle").to_pylist())}

@@ -78,12 +78,10 @@ class PublishedRun(IndexRows):
         group: Group | None = None,
         active: int | None = None,
     ) -> Page:
-        """Rows of the leaderboard; see :meth:`ranklake.flows.answers.leaderboard.Leaderboard.page`.
+        """Rows of the leaderboard, ``at`` a time as of :func:`.leaderboard.leaderboard`; see :meth:`.Leaderboard.page`.
 
-        ``at``: the leaderboard of this time, UTC seconds; as :func:`ranklake.flows.answers.leaderboard.leaderboard`.
         ``active``: only players whose last contest ended at most this many seconds before ``at``, or before the last
         contest.
-        Raises ``ValueError`` if ``at`` is out of range.
         """
         board = self._leaderboard_at(at)
         if active is not None:
@@ -108,17 +106,13 @@ class PublishedRun(IndexRows):
         return Page.of(self.groups_table, rows, start, limit)
 
     def player(self, handle: str) -> dict[str, Any]:
-        """One player, found under any name; ``handle`` in the result is the current one.
-
-        Raises ``NoPlayerError`` if there is no such player; the error has the nearest handles.
-        """
+        """One player, found under any name; ``handle`` is the current one. Raises ``NoPlayerError``."""
         return self._player(self.handles.row(handle))
 
     def history(self, handle: str, since: int | None = None) -> pa.Table:
-        """One row per rated round of a player, in order; raises as :meth:`player`.
+        """The columns :data:`_HISTORY` of each rated round of a player, in order; raises as :meth:`player`.
 
-        The columns are those of the rounds, and ``contest_id, name, url, time_seconds, n_players, rating, team,
-        change``; ``team`` is null in a round of individuals. Rows of games have the ``opponent``.
+        ``team`` is null in a round of individuals; rows of games have the ``opponent``.
         """
         columns = history(self, [self.handles.player(self.handles.row(handle))])
         columns["change"] = changes(columns["rating"])
@@ -153,10 +147,7 @@ class PublishedRun(IndexRows):
         handle: str | None = None,
         at: int | None = None,
     ) -> dict[str, Any]:
-        """The distribution of ratings; see :func:`ranklake.flows.answers.distribution.distribution_of`.
-
-        With ``at`` it is that of this time, UTC seconds, as for :meth:`leaderboard`. Raises as :meth:`player`.
-        """
+        """The distribution of ratings, now or ``at`` a time; see :func:`.distribution_of`. Raises as :meth:`player`."""
         name = None if handle is None else self.handles.handle(self.handles.row(handle))
         return distribution_of(self._leaderboard_at(at).table, width, active_since, name)
 
@@ -173,10 +164,7 @@ class PublishedRun(IndexRows):
         return contests.contests(self, start, limit, q, since, until)
 
     def contest(self, contest_id: str, start: int = 0, limit: int | None = None) -> tuple[dict[str, Any], Page]:
-        """A contest and its standings; see :func:`ranklake.flows.answers.contests.contest`.
-
-        Raises ``KeyError`` if the run has no such contest.
-        """
+        """A contest and its standings; see :func:`.contests.contest`."""
         return contests.contest(self, contest_id, start, limit)
 
     def search(self, q: str, limit: int = 10) -> pa.Table:
@@ -243,8 +231,7 @@ class PublishedRun(IndexRows):
 def open_published(lake: Lake, run_name: str, kept: Kept[Any] | None = None) -> PublishedRun:
     """The current state of a published run, with all files opened; ``kept`` as in :class:`PublishedRun`.
 
-    Raises ``MissingError`` if the run has no index; the message has the command that makes it.
-    Raises ``DamagedError`` if a file of the index is damaged.
+    Raises ``MissingError``, which names the command, if the run has no index, ``DamagedError`` if a file is damaged.
     """
     for last in (False, True):
         manifest = read_manifest(lake, run_name)

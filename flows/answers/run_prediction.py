@@ -32,8 +32,7 @@ def predict_run(
     Unrated players of the data set, and ``newcomers`` more, enter as newcomers. A handle ``ada+grace`` that no player
     has is the team of these two.
 
-    Raises ``LakeError`` if there is no such run, it has no ratings or was interrupted, or the data set has no such
-    player.
+    Raises ``LakeError`` if there is no such run or player, or the run has no ratings or was interrupted.
     Raises ``ValueError`` as :class:`Prediction`.
     """
     run = Run.open(lake, run_name)

@@ -17,12 +17,11 @@ from ..common.text import slug
 
 @dataclass(frozen=True, slots=True)
 class SiteLinks:
-    """Links of the static site.
+    """Links of the static site, relative to its root, see :attr:`base`.
 
-    ``here``: the page, from the root of the site. All addresses are relative to the root, see :attr:`base`.
-    ``version``: folder of the version, from the root; empty on pages that belong to no version, whose links a script
-    completes.
-    ``assets``: folder of the style sheets and scripts, from the root.
+    ``here``: the page, from the root.
+    ``version``: folder of the version; empty on pages that belong to no version, whose links a script completes.
+    ``assets``: folder of the style sheets and scripts.
     """
 
     here: str

@@ -31,12 +31,9 @@ POLICY = (
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """The run that a page is about.
+    """The run that a page is about; with its ``system`` and its ``dataset`` by name.
 
-    ``name``, ``system``, ``dataset``: names of the run, of its system and of its data set.
-    ``n_players``, ``n_rounds``: rated players and rounds.
     ``last_time_seconds``: end of the last contest, UTC; 0 if unknown.
-    ``format``: titles and decimals of the ratings.
     ``attributes``: the attributes of the players, which make groups.
     ``pools``: a line about pools of players who never met; empty if there is one pool, or if it is not known.
     """
@@ -77,11 +74,7 @@ class Templates:
         self._environment.globals |= {"POLICY": POLICY}
 
     def render(self, template: str, run: RunFacts, links: Links, /, **context: Any) -> str:
-        """A page as HTML.
-
-        ``template``: ``leaderboard``, ``groups``, ``player``, ``compare``, ``contests``, ``contest``, ``distribution``
-        or ``preview``. The beginning of each template lists what it reads from ``context``.
-        """
+        """A page as HTML; the beginning of each template lists what it reads from ``context``."""
         form, markup = run.format, self._markup
         step = steps(form.titles)
         names = [*(short(title.name) for title in form.titles.ladder), ""]  # -1 is the last

@@ -60,8 +60,7 @@ def leaderboard(
     """Page ``page`` of the leaderboard, from 0.
 
     ``group``: only players with this value of an attribute.
-    ``active``: only players with a contest in this time before the end of the last contest, a key of ``ACTIVE``; empty
-    for all.
+    ``active``: only players with a contest in this time before the last one, a key of ``ACTIVE``; empty for all.
     """
     start = page * BOARD_ROWS
     found = run.leaderboard(start, BOARD_ROWS, group=group, active=parse_span(active, AGES) if active else None)

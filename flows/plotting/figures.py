@@ -58,10 +58,7 @@ def check_path(path: str) -> str:
 
 @contextmanager
 def drawing(purpose: str) -> Iterator[None]:
-    """Make figures inside this context: in this package's style, independent of the user's settings.
-
-    Raises MissingExtraError: matplotlib is not installed.
-    """
+    """Make figures inside this context in this package's style, independent of the user's; needs matplotlib."""
     need("matplotlib", "report", purpose)
     import matplotlib
 

@@ -39,12 +39,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a contest is rated and shown.
-
-    ``display``: the system, its hyperparameters, and how it shows ratings.
-    ``titles``: the titles.
-    ``skipping``: the contests that are not rated.
-    """
+    """How a contest is rated and shown; ``skipping`` are the contests that are not rated."""
 
     display: Display
     titles: Titles
@@ -56,10 +51,8 @@ class Preview:
     """A contest, as if it were rated.
 
     ``standings``: the participants, best first, then the entrants without a place.
-    ``columns``: by the names of :data:`COLUMNS` without ``handle``; one entry a participant of the standings. NaN and 0
-    stand for none. An entrant without a place has no performance, posterior and change. In a contest of teams, places
-    are those of teams.
-    ``format``: the format of the ratings.
+    ``columns``: by the names of :data:`COLUMNS` without ``handle``, in this order. NaN and 0 stand for none. An entrant
+    without a place has no performance, posterior and change. In a contest of teams, places are those of teams.
     ``notes``: what to know about the contest: newcomers who are nearly called as a player, columns that the system
     ignores.
     """
@@ -73,10 +66,7 @@ class Preview:
         return len(self.standings)
 
     def table(self) -> pa.Table:
-        """The columns :data:`COLUMNS` as a table, in the order of the standings; null for none.
-
-        In a contest of teams, ``team`` follows ``handle``.
-        """
+        """The columns :data:`COLUMNS` in the order of the standings, null for none; ``team`` follows ``handle``."""
         arrays: dict[str, Any] = {"handle": pa.array(self.standings.players)}
         names = list(COLUMNS)
         if self.standings.team_names is not None:
@@ -95,11 +85,10 @@ def preview_round(
 ) -> Preview:
     """Rate a contest on copies of beliefs. A pure function: nothing is changed.
 
-    ``standings``: the contest; without a time no day passes before it. With limits, only participants whose display
+    ``standings``: without a time no day passes before the contest. With limits, only participants whose display
     rating before it is within them are in the preview.
-    ``beliefs``: beliefs about the participants, in the order of the standings; as from ``Beliefs.columns``.
+    ``beliefs``: about the participants, in the order of the standings; as from ``Beliefs.columns``.
     ``event``: number of events before the contest.
-    ``engine``: default: one thread. No bit depends on it.
     Raises ValueError: the system or the run skips a contest with these places, or has no rule for its teams; or no
     placed participant has a rating within the limits.
     Raises ConvergenceError: the contest cannot be rated; the message names the player.

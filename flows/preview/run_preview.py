@@ -64,12 +64,10 @@ class RunPreview:
         titles: TitlesChoice = None,
         among: Sequence[str] | None = None,
     ) -> Self:
-        """The state of a run after its last round.
+        """The state of a run after its last round; ``deviations``, ``titles`` as for :class:`.rated_run.RatedRun`.
 
-        ``deviations``, ``titles``: as for :class:`ranklake.flows.answers.rated_run.RatedRun`.
         ``among``: names of all participants of the contests to preview: only their beliefs are kept in memory.
         Raises LakeError: there is no such run, or it has no ratings or was interrupted.
-        Raises ValueError: ``deviations`` is no finite number.
         """
         run = Run.open(lake, run_name)
         display, dataset = Display.of(run, deviations), Dataset.open(lake, run.config["dataset"])
@@ -89,10 +87,7 @@ class RunPreview:
         """The contest as the next one of the run. A pure function, safe in several threads.
 
         ``standings``: names of the data set, old ones too; other players are newcomers. Without a time, the contest
-        ends with the latest round.
-        ``engine``: default: one thread. No bit depends on it.
-        Raises ValueError: two names are those of one player, or the run does not rate such a contest.
-        Raises ConvergenceError: the contest cannot be rated.
+        ends with the latest round. Raises as :func:`.preview.preview_next`; ValueError: two names are one player's.
         """
         rows = self._rows(standings.players, self.latest if standings.time_seconds is None else standings.time_seconds)
         display, ends = self.rules.display, (self.last_time, self.latest)

@@ -47,11 +47,7 @@ def attribute_names(attributes: pa.Table) -> list[str]:
 
 
 def values_of(attributes: pa.Table, attribute: str, players: pa.ChunkedArray) -> pa.DictionaryArray:
-    """The value of an attribute for each of ``players``, null without one.
-
-    ``attributes``: as from :func:`player_attributes`.
-    ``players``: indices of players.
-    """
+    """The value of an attribute for each of ``players``, by index; null without one."""
     rows = attributes.filter(pc.equal(attributes.column("attribute"), attribute))
     at = pc.index_in(players, value_set=rows.column("player").combine_chunks())
     values = rows.column("value").combine_chunks().dictionary_encode()

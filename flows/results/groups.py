@@ -29,10 +29,7 @@ Longs = npt.NDArray[np.int64]
 
 
 def board_values(dataset: Dataset, attribute: str, board: pa.Table) -> pa.DictionaryArray:
-    """The value of an attribute for each row of a leaderboard, null without one.
-
-    Raises ``LakeError`` if the data set has no such attribute; the message names those that it has.
-    """
+    """The value of an attribute for each row of a leaderboard, null without one; ``LakeError`` if it is unknown."""
     names = attribute_names(dataset.attributes())
     if attribute not in names:
         command = f"`ranklake attributes FILE --dataset {dataset.name}` records some"
@@ -42,11 +39,7 @@ def board_values(dataset: Dataset, attribute: str, board: pa.Table) -> pa.Dictio
 
 
 def check_value(attribute: str, values: pa.DictionaryArray, value: str) -> None:
-    """Refuse a value that no player of the data set has.
-
-    ``values``: as from :func:`board_values`.
-    Raises ``LakeError`` if there is no such value; the message names similar ones.
-    """
+    """Raise ``LakeError``, which names similar ones, for a value that no player of the data set has."""
     known = values.dictionary.to_pylist()
     if value not in known:
         folded = {one.casefold(): one for one in known}
@@ -105,7 +98,7 @@ def group_level(ratings: Sequence[float]) -> float:
 def group_ratings(ratings: Floats, starts: Longs, decay: float = 1.0) -> Floats:
     """The rating of each of several groups, see :func:`group_rating`; to the bit independent of the other groups.
 
-    ``ratings`` (float64[n]): the ratings of all members, rating points; group after group, best first in each.
+    ``ratings`` (float64[n]): of all members, rating points; group after group, best first in each.
     ``starts`` (int64[m]): the first member of each group, ascending from 0.
     """
     if not len(starts):
@@ -127,8 +120,7 @@ def group_ratings(ratings: Floats, starts: Longs, decay: float = 1.0) -> Floats:
 def rated_groups(rating: Floats, of: Longs, decay: float = 1.0) -> tuple[Longs, Floats, Longs]:
     """The row of the best member, the rating and the size of each group, in order of their numbers.
 
-    ``rating`` (float64[n]): of each player, best first.
-    ``of`` (int64[n]): the number of each player's group; -1 for none.
+    ``rating`` (float64[n]): of each player, best first; ``of`` (int64[n]): the number of the group, -1 for none.
     """
     rows = np.flatnonzero(of >= 0)
     rows = rows[np.argsort(of[rows], kind="stable")]  # group after group, best first in each
@@ -139,9 +131,8 @@ def rated_groups(rating: Floats, of: Longs, decay: float = 1.0) -> tuple[Longs, 
 def group_table(board: pa.Table, values: pa.DictionaryArray, decay: float = 1.0) -> pa.Table:
     """The groups of the players of a leaderboard, best first, ties by name; players without a value are in none.
 
-    ``values``: the group of each row; see :func:`board_values`.
-    Returns ``place, group, rating, n_players, best, best_rating``: the group's value of the attribute, its rating
-    (:func:`group_rating`), its size, and its best player.
+    ``values``: the group of each row. Returns ``place, group, rating, n_players, best, best_rating`` of each: of its
+    best player the last two.
     """
     of, rating = _codes(values), board.column("rating").to_numpy()
     best, level, sizes = rated_groups(rating, of, decay)

@@ -35,7 +35,7 @@ class PlayerHistory:
 def candidate_names(dataset: Dataset, handle: str) -> dict[str, int]:
     """Names under which the player called ``handle`` may be rated, most likely first, with their indices.
 
-    Raises ``LakeError`` if the data set has no such handle; the message names near ones.
+    Raises ``LakeError``, which names near ones, if the data set has no such handle.
     """
     names = _names_of(dataset, handle)
     players = {name: player for name in names if (player := dataset.find(name)) is not None}
@@ -47,10 +47,7 @@ def candidate_names(dataset: Dataset, handle: str) -> dict[str, int]:
 
 
 def new_names(dataset: Dataset, handles: Iterable[str], effect: str = "") -> list[str]:
-    """A line for each handle that the data set does not have, and that is nearly equal to one that it has.
-
-    ``effect``: what such a handle is, as ``a newcomer``; may be empty.
-    """
+    """A line for each new handle that is nearly equal to a known one; ``effect`` is what it is, as ``a newcomer``."""
     known = _all(dataset)
     new = dict.fromkeys(handles).keys() - set(known)
     return alike_lines(sorted(new), Search(known), f"in data set {dataset.name}", effect) if new else []

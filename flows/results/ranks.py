@@ -23,11 +23,7 @@ def percentiles(rating: Floats) -> Floats:
 
 
 def among(board: pa.Table, keep: npt.NDArray[np.bool_]) -> pa.Table:
-    """Some players of a leaderboard, with their places and percentiles among each other.
-
-    ``board``: a leaderboard, best first; columns as in ``PUBLISHED["leaderboard"]``.
-    ``keep``: a mask of its rows.
-    """
+    """The rows of a leaderboard that a mask keeps, with their places and percentiles among each other."""
     rows = board.filter(pa.array(keep))
     rating = rows.column("rating").to_numpy()
     for name, values in (("place", places(rating)), ("percentile", percentiles(rating))):

@@ -189,10 +189,7 @@ def _rated_among_others(segment: Segment) -> Iterator[int | None]:
 
 
 def check_rated(run: Run, chain: Chain) -> None:
-    """Refuse a run without ratings.
-
-    Raises ``LakeError`` if the run has no rated rounds; the message says why, and names the remedy.
-    """
+    """Raise ``LakeError``, which says why and names the remedy, for a run without rated rounds."""
     if not any(segment.n_rows for segment in chain.segments):
         why = _why_none(run, chain.stop_round)
         raise LakeError(f"run {run.name} has no rated rounds{why}", path=run_file(run.name))

@@ -13,10 +13,7 @@ _LARGE = 1e9  # rating points; data.js has the same
 
 @dataclass(frozen=True, slots=True)
 class RatingFormat:
-    """The format of the ratings of a run.
-
-    ``decimals``: decimals of a display rating; mu and sigma have at least one.
-    """
+    """The format of the ratings of a run; of its ``decimals``, mu and sigma have at least one."""
 
     titles: Titles
     decimals: int

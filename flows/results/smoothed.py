@@ -40,8 +40,7 @@ class RunSmoothing:
     def read(self) -> pa.Table:
         """The rows of the current smoothing, one a participation, in the order of the run's rounds.
 
-        Raises ``LakeError`` if there is no current smoothing; the message names the remedy.
-        Raises ``DamagedError``, ``MissingError`` if the file is damaged or missing.
+        Raises ``LakeError``, which names the remedy, without one; ``DamagedError``, ``MissingError`` for its file.
         """
         if self.digest is None or self._manifest is None:
             problem = "is of earlier rounds" if self.exists else "does not exist"

@@ -43,10 +43,7 @@ def known_ends(ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def board_table(states: States, handles: pa.Array, titles: Titles) -> pa.Table:
-    """The players best first, ties by handle; columns as in ``PUBLISHED["leaderboard"]``.
-
-    ``handles``: the handle of each rated player.
-    """
+    """The players best first, ties by handle, as ``PUBLISHED["leaderboard"]``; ``handles`` has that of each player."""
     shown = pa.table({"rating": states.columns["rating"], "handle": handles})
     order = pc.sort_indices(shown, sort_keys=[("rating", "descending"), ("handle", "ascending")])
     rows, shown = order.to_numpy(), shown.take(order)

@@ -42,11 +42,7 @@ _TERMINAL = {  # by Codeforces' colour; a terminal's palette is legible on a dar
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """One title.
-
-    ``minimum``: lowest display rating of the title, rating points; -inf for a title without a lower end.
-    ``colour``: ``#rrggbb``.
-    """
+    """One title; ``minimum`` is its lowest display rating, -inf without a lower end, ``colour`` is ``#rrggbb``."""
 
     name: str
     minimum: float

@@ -83,10 +83,7 @@ def _leaderboard(run: PublishedRun, values: Values) -> Rows:
 
 
 def group_of(run: PublishedRun, text: str) -> Group:
-    """The attribute and the value of ``ATTRIBUTE:VALUE``; of several attributes that fit, the longest.
-
-    Raises Problem: the run has no such attribute.
-    """
+    """The attribute and the value of ``ATTRIBUTE:VALUE``; of attributes that fit, the longest. Raises Problem."""
     for name in sorted(run.attributes, key=len, reverse=True):
         if text.startswith(f"{name}:"):
             return name, text[len(name) + 1 :]

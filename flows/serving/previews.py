@@ -78,10 +78,7 @@ class Previews:
         self._lock = threading.Lock()
 
     def answer(self, run: PublishedRun, data: bytes) -> Body:
-        """The changes of all participants of the contest in a request.
-
-        Raises Problem: the contest is invalid or cannot be rated.
-        """
+        """The changes of all participants of a contest; raises Problem if it is invalid or cannot be rated."""
         key = ("preview", run.name, run.manifest.etag, blake2b(data, digest_size=16).digest())
         body: Body | None = self._cache.get(key)
         if body is None:
@@ -92,10 +89,7 @@ class Previews:
         return body
 
     def preview(self, run: PublishedRun, standings: Callable[[], Standings]) -> Preview:
-        """The changes of all participants.
-
-        Raises Problem: as :meth:`answer`; ``standings`` may raise ``ValueError``.
-        """
+        """The changes of all participants; raises as :meth:`answer`. ``standings`` may raise ``ValueError``."""
         try:
             return self._state(run).preview(standings())
         except LakeError as error:
@@ -159,10 +153,7 @@ def standings_of(placed: Sequence[Placed], entrants: Sequence[str], **more: Any)
 
 
 def read_form(body: bytes) -> dict[str, Any]:
-    """``standings, entrants, teams`` of the form in the body of a request, ``application/x-www-form-urlencoded``.
-
-    Raises Problem: the body is no such form.
-    """
+    """``standings, entrants, teams`` of a body ``application/x-www-form-urlencoded``; raises Problem if it is none."""
     try:
         if not body.isascii() or body.count(b"&") >= _MOST_FIELDS:
             raise ValueError
@@ -189,10 +180,8 @@ def read_standings(standings: str, entrants: str, teams: bool = False) -> Standi
     """The standings of a text: names best first, one a line, with or without places; a table; or JSON of a contest.
 
     A text whose first line has a tab, comma, semicolon or bar is a table with a header, as ``ranklake preview`` reads
-    it. Names have places if each line begins with one.
+    it. Names have places if each line begins with one. ``teams``: the column ``team`` of a table names teams.
 
-    ``entrants``: names of all entrants, one a line.
-    ``teams``: the column ``team`` of a table names the team of each row.
     Raises Problem: there is no name, the table has a fault, or there are too many participants.
     Raises ValueError: a player is listed twice, a place is below 1, or a participant has none.
     """

@@ -62,10 +62,7 @@ def serve(
 
 
 def http_server(app: Starlette, root_path: str = "", bounds: Bounds | None = None) -> uvicorn.Server:
-    """The server of an application, not started.
-
-    ``bounds``: by default with as many connections as the process may have open files.
-    """
+    """The server of an application, not started; by default with as many connections as the process may have files."""
     import uvicorn
 
     from .connection import BOUNDS, connection_type

@@ -53,7 +53,7 @@ class SiteContent(Content):
     def each(self, start: int, stop: int, columns: Sequence[str], unrated: bool = False) -> Iterator[tuple[int, Round]]:
         """Each round with participations from ``start`` to ``stop``, with columns of the rounds table.
 
-        Unrated participants are left out, unless ``unrated`` is true: then there is also the column ``rated``.
+        With ``unrated`` also its unrated participants, and the column ``rated``.
         """
         names = ["round_index", *columns, *(["rated"] if unrated else [])]
         for segment, table in self._rated.walk(start, stop, names, unrated=unrated):

@@ -50,8 +50,7 @@ Mask = npt.NDArray[np.bool_]
 class SiteParts:
     """Writes the parts of a site into the files of a new version, :meth:`rounds` first.
 
-    ``look``: digest of the templates, scripts and style sheets.
-    ``board``, ``facts``: the leaderboard, and the run as the pages show it.
+    ``look``: digest of the templates, scripts and style sheets. ``board``, ``facts``: as the pages show them.
     """
 
     board: pa.Table

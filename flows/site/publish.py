@@ -26,13 +26,7 @@ MAX_ROUNDS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:
-    """The report of a publish.
-
-    ``rounds``: number of published rounds.
-    ``version``: folder of the version.
-    ``written``, ``kept``, ``removed``: number of files written, of unchanged files, and of removed old ones.
-    ``n_bytes``: bytes of the files written.
-    """
+    """The report of a publish: numbers of ``rounds`` and of files ``written``, ``kept`` and ``removed``."""
 
     rounds: int
     version: str

@@ -112,10 +112,7 @@ class SiteFiles:
         return path
 
     def page(self, path: str, content: str | bytes, packed: bool = False) -> None:
-        """Write a page of this version; its path is relative to the folder of the version.
-
-        With ``packed`` it is also written compressed.
-        """
+        """Write a page of this version at a path in its folder; with ``packed`` also compressed."""
         data = content.encode() if isinstance(content, str) else content
         self._write(f"{self.version}{path}", lambda: data)
         if packed:
@@ -123,10 +120,7 @@ class SiteFiles:
                 self._write(f"{self.version}{path}{end}", partial(pack, data))
 
     def switch(self, shells: dict[str, str], index: str) -> None:
-        """Finish the version: all its files are complete on the disk before ``index.html`` names it.
-
-        ``shells``: pages at the root that belong to no version.
-        """
+        """Finish the version: its files, and ``shells`` of no version, are complete before ``index.html`` names it."""
         self._write(f"{self.version}files.json", lambda: msgspec.json.encode(list(self._used)))
         self._wait(0)
         for path, text in shells.items():

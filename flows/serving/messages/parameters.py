@@ -118,10 +118,7 @@ class Parameter:
 
 
 def parse(parameters: Sequence[Parameter], query: Iterable[tuple[str, str]]) -> Mapping[str, Any]:
-    """The values of all parameters of a query.
-
-    Raises Problem: a parameter is unknown, missing, given twice, or breaks its rule.
-    """
+    """The values of all parameters of a query; Problem: one is unknown, missing, given twice, or breaks its rule."""
     known = {parameter.name: parameter for parameter in parameters}
     given: dict[str, Any] = {}
     for name, text in query:
@@ -140,12 +137,10 @@ def parse(parameters: Sequence[Parameter], query: Iterable[tuple[str, str]]) -> 
 
 
 def parse_form(parameters: Sequence[Parameter], query: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """The values of all parameters of a page.
+    """The values of all parameters of a page; raises Problem: a parameter breaks its rule.
 
     Fields of a form that are empty are missing, of repeated ones the last one counts, and unknown ones are ignored, as
     other sites add their own to links.
-
-    Raises Problem: a parameter breaks its rule.
     """
     given = {name: text.strip() for name, text in query}
     return {

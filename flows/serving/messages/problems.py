@@ -21,10 +21,8 @@ _TITLES = {
 
 
 class Problem(Exception):
-    """An error with its status and what the client needs to correct the request.
+    """An error with its ``status``; its ``detail`` tells people what to do.
 
-    ``status``: status code.
-    ``detail``: what was wrong and what to do, for people.
     ``facts``: more members of the document, for programs: ``parameter, value, rule`` or ``near``.
     """
 

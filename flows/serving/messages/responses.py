@@ -68,10 +68,9 @@ async def respond_if_changed(
 async def respond(
     request: Request, make: Callable[[], Body], headers: Mapping[str, str], quick: bool = False, long: bool = False
 ) -> Response:
-    """The answer, compressed as the client accepts it.
+    """The answer of ``make``, called in a thread, compressed as the client accepts it.
 
-    ``make``: called in a thread.
-    ``quick``: whether ``make`` takes less time than the way to a thread and back: it is called here.
+    ``quick``: ``make`` takes less time than the way to a thread and back: it is called here.
     ``long``: see :meth:`ranklake.flows.serving.state.workers.Workers.run`.
     """
     encoding = encoding_for(request.headers.get("accept-encoding", ""))
@@ -122,9 +121,7 @@ class Body:
 
 
 def render(answer: Any, form: str, about: Mapping[str, Any]) -> Body:
-    """The body of an answer of an endpoint.
-
-    ``about``: members of a JSON document before those of the answer: the run and its version.
+    """The body of an answer of an endpoint; ``about``, the run and its version, is the begin of a JSON document.
 
     Numbers have full precision, and null if they are not finite. Cells of CSV that a spreadsheet would read as formulas
     are escaped.

@@ -19,13 +19,10 @@ _LOG = logging.getLogger(__name__)
 
 
 class ServedRuns:
-    """The current state of each served run.
+    """The current state of each served run; of all published runs of the lake without ``names``.
 
     A request takes one state and uses it to its end. The files of a state stay mapped while it is in use, also when
-    their names are deleted.
-
-    ``names``: the runs; all published runs of the lake if empty.
-    Raises LakeError: a named run is not published, or an index is damaged.
+    their names are deleted. Raises LakeError: a named run is not published, or an index is damaged.
     """
 
     def __init__(self, lake: Lake, names: Sequence[str] = ()) -> None:

@@ -24,22 +24,16 @@ T = TypeVar("T")
 
 
 class Workers:
-    """Threads of a server.
-
-    ``waiting``: number of long computations under way and waiting beyond which none is accepted.
-    ``n_long``: number of long computations under way and waiting.
-    """
+    """Threads of a server; beyond ``waiting`` long computations under way and waiting, ``n_long``, none is accepted."""
 
     def __init__(self, waiting: int = MOST_WAITING) -> None:
         self.n_long, self._most = 0, waiting
         self._free = asyncio.Semaphore(os.cpu_count() or 1)
 
     async def run(self, make: Callable[[], T], long: bool = False) -> T:
-        """The result of a computation.
+        """The result of a computation; raises Problem: too many long ones wait.
 
-        ``long``: whether it takes time and memory as a leaderboard of an earlier time, a search for similar names, or a
-        preview.
-        Raises Problem: too many long computations wait.
+        ``long``: it takes time and memory, as a leaderboard of an earlier time, a search for near names, or a preview.
         """
         if not long:
             return await run_in_threadpool(make)
@@ -59,11 +53,7 @@ _ALIVE_SECONDS = 15.0  # between comments, which keep proxies from closing the c
 
 
 class Listeners:
-    """Open connections that wait for new versions.
-
-    ``most``: number of connections beyond which none is accepted.
-    ``n``: number of open connections.
-    """
+    """Open connections that wait for new versions: ``n`` now, at most ``most``."""
 
     def __init__(self, most: int = MOST_LISTENERS) -> None:
         self.n, self._most = 0, most
@@ -76,9 +66,7 @@ class Listeners:
     def stream(self, current: Callable[[], PublishedRun | None], headers: Mapping[str, str]) -> StreamingResponse:
         """An answer with the events about a run: the current version at once, then each new one.
 
-        It counts from now until its end, or until the client leaves.
-
-        ``current``: the state of the run; None if it is no longer published, which ends the stream.
+        It counts from now until its end, or until the client leaves; it ends where ``current`` finds no published run.
         Raises Problem: too many connections wait.
         """
         if self.n >= self._most:
@@ -125,10 +113,7 @@ def _event(run: PublishedRun, last: PublishedRun | None) -> bytes:
 
 
 class Bodies:
-    """Bodies of requests in memory, of limited size together.
-
-    ``n_bytes``: their bytes now.
-    """
+    """Bodies of requests in memory, of limited size together: ``n_bytes`` now."""
 
     def __init__(self, most_bytes: int = MOST_BODIES) -> None:
         self.n_bytes, self._most = 0, most_bytes

@@ -76,8 +76,8 @@ def test_leaderboard__pages_make_the_whole(run: PublishedRun, board: list[dict[s
 
 def test_leaderboard__of_an_index_without_percentiles_has_them(lake: Lake, board: list[dict[str, Any]]) -> None:
     class EarlierRelease(IndexRows):
-        def _table(self, file: IndexFile) -> pa.Table:
-            table = super()._table(file)
+        def _table(self, file: IndexFile | None, *schema: pa.Schema) -> pa.Table:
+            table = super()._table(file, *schema)
             return table.drop_columns("percentile") if "percentile" in table.column_names else table
 
     manifest = read_manifest(lake, "run")
