@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
@@ -76,14 +77,13 @@ def parts_for(system: str, sizes: npt.ArrayLike) -> list[str]:
     return [f"{system}.{part}" for part in PARTS if needed[part]]
 
 
-def compile_kernels(system: str, sizes: npt.ArrayLike, on_compile: CompileCallback = announce) -> float:
-    """Compile the missing kernels for rounds of these sizes; returns the seconds, mostly 0."""
-    return compile_parts(parts_for(system, sizes), on_compile)
+def compile_kernels(system: str, sizes: npt.ArrayLike | None, on_compile: CompileCallback = announce) -> float:
+    """Compile the missing kernels for rounds of these sizes; returns the seconds, mostly 0.
 
-
-def compile_everything(system: str, on_compile: CompileCallback = announce) -> float:
-    """Compile the missing kernels of a system, all of which each worker of a cluster loads; returns the seconds."""
-    return compile_parts([f"{system}.{part}" for part in PARTS], on_compile)
+    ``sizes``: None for all kernels of the system, which each worker of a cluster loads.
+    """
+    parts = [f"{system}.{part}" for part in PARTS] if sizes is None else parts_for(system, sizes)
+    return compile_parts(parts, on_compile)
 
 
 def compile_parts(parts: Sequence[str], on_compile: CompileCallback = announce, workers: int | None = None) -> float:
@@ -98,7 +98,7 @@ def compile_parts(parts: Sequence[str], on_compile: CompileCallback = announce, 
         return 0.0
     began = time.perf_counter()
     systems = list(dict.fromkeys(part.partition(".")[0] for part in missing))
-    expected = sum(_KERNELS.get(part, _OTHERS) for part in missing)
+    expected, done = sum(_KERNELS.get(part, _OTHERS) for part in missing), count(1)
 
     def report(kernels: int) -> None:
         on_compile(systems, kernels, max(expected, kernels + 1))
@@ -115,14 +115,7 @@ def compile_parts(parts: Sequence[str], on_compile: CompileCallback = announce, 
         rest = missing
     else:
         rest = _Children(workers).compile(missing, helpful, report)
-    kernels = 0
-
-    def count(name: str) -> None:
-        nonlocal kernels
-        kernels += 1
-        report(kernels)
-
-    with report_compiled(count):
+    with report_compiled(lambda name: report(next(done))):
         for part in rest:
             warm_part(part)
     return time.perf_counter() - began

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .environment import environment
 from .protocols import EngineError, RemoteCall, WorkersLostError
-from .relay import Chunk, Outbox, Relay, cut, nbytes, needs_relay, size, tree
+from .relay import Chunk, Outbox, Relay, cut, nbytes, size, tree
 from .serialization import Frame, Frames, deserialize, embed, serialize
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class DaskActorGroup:
         shared: Any = embed(frames)
         chunks: list[Chunk] = []
         method = "do_at_once" if rows < INLINE_ROWS else "do"
-        if needs_relay(size(frames), self.size, limits.relay_bytes):
+        if size(frames) * (self.size - 1) >= limits.relay_bytes:  # else each worker is sent all of it
             chunks = list(cut(heading, frames, limits.chunk_bytes))
             heading, shared = (heading, 2 * seconds), list(map(nbytes, frames))
             method = "do_relayed"

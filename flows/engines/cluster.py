@@ -97,7 +97,15 @@ class Cluster:
     ) -> DaskActorGroup:
         limits = self.limits
         with self._starting:
-            self._reconnect()
+            deadline = time.monotonic() + (limits.return_seconds if self._started else 0.0)
+            while self._client is None or self._client.status != "running":
+                if self.closed:
+                    raise EngineError(f"the connection to {self.address} was closed")
+                try:
+                    self._connect()
+                except EngineError:
+                    if time.monotonic() > deadline:
+                        raise
             addresses = sorted(self._wait_for_workers(), key=lambda one: self._busy[one])
             left_out = dict.fromkeys(sorted(self._out_of_memory), "ran out of memory before")
             if (missing := self._wanted - len(addresses)) > 0:  # of a cluster started here
@@ -139,17 +147,6 @@ class Cluster:
         """Run a coroutine on the client's event loop; returns its result."""
         result: T = self._client.sync(call, callback_timeout=seconds)
         return result
-
-    def _reconnect(self) -> None:
-        deadline = time.monotonic() + (self.limits.return_seconds if self._started else 0.0)
-        while self._client is None or self._client.status != "running":
-            if self.closed:
-                raise EngineError(f"the connection to {self.address} was closed")
-            try:
-                self._connect()
-            except EngineError:
-                if time.monotonic() > deadline:
-                    raise
 
     def _connect(self) -> None:
         self._disconnect()

@@ -13,6 +13,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from types import ModuleType
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -33,11 +34,9 @@ log = logging.getLogger("ranklake.cluster")
 
 
 def connect(address: str, seconds: float, security: Any = None, **options: Any) -> Any:
-    """A Dask client of the scheduler at ``address``.
+    """A Dask client of the scheduler at ``address``, which answers within so many seconds.
 
-    ``seconds``: timeout for the scheduler's answer.
     ``security``: a ``distributed.Security``; by default that of Dask's settings (``distributed.comm.tls``).
-    ``options``: other options of ``distributed.Client``.
     Raises MissingExtraError: Dask is not installed.
     Raises EngineError: the address is invalid, no scheduler answers, one side refuses the other's certificate, or only
     one side uses TLS.
@@ -52,8 +51,15 @@ def connect(address: str, seconds: float, security: Any = None, **options: Any) 
         raise EngineError(f"a scheduler's address is tls://host:8786 or tcp://host:8786, got {address}") from None
     if security is None:
         security = _security_of_settings(distributed, address)
-    if place is not None and security is not None:
-        _check_before(scheme, place, address, security)
+    if place is not None and security is not None:  # faults that a retry would not change
+        if scheme == "tcp" and security.require_encryption:
+            raise EngineError(
+                f"{address} is not encrypted, and Dask's settings require it (distributed.comm.require-encryption); "
+                f"start scheduler and workers with certificates, and connect to tls:// ({PAGE})"
+            )
+        context = _context(security, scheme, address)
+        if context is not None and scheme == "tls":
+            _try_tls(place, context, address, security)
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("distributed", "tornado"):
             logging.getLogger(name).addFilter(_is_of_others)
@@ -118,35 +124,28 @@ def call_with_timeout(seconds: float | None, call: Callable[[], T], to_its_end: 
     or closed halfway fails at the end of the process, where Dask closes it again.
     Raises TimeoutError: the call takes longer. Its thread then stays in the background until the process ends.
     """
-    done: list[T] = []
-    failed: list[Exception] = []
-
-    ended = threading.Event()
+    result: Future[T] = Future()
 
     def work() -> None:
         try:
-            done.append(call())
-        except Exception as error:
-            failed.append(error)
-        finally:
-            ended.set()
+            result.set_result(call())
+        except BaseException as error:
+            result.set_exception(error)
 
     try:
         threading.Thread(target=work, name="ranklake-call", daemon=True).start()
-        ended.wait(seconds)
+        wait([result], seconds)
     except BaseException:
         if to_its_end:
-            ended.wait(seconds)
+            wait([result], seconds)
         raise
-    if failed:
-        raise failed[0]
-    if not done:
+    if not result.done():
         raise TimeoutError(f"no answer for {seconds:.0f} s")
-    return done[0]
+    return result.result()
 
 
 def _security_of_settings(distributed: Any, address: str) -> Any:
-    """Dask's security settings; None if they name a loader function, which Dask then calls."""
+    """Dask's security settings; None if they name a function that loads them, which Dask then calls."""
     from dask import config
 
     if config.get("distributed.client.security-loader", None):
@@ -169,19 +168,6 @@ def _place(address: str) -> tuple[str, int] | None:
     if not (host and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
         raise EngineError(f"a scheduler's address is {scheme}://host:8786, with a port, got {address}")
     return host.strip("[]"), int(port)
-
-
-def _check_before(scheme: str, place: tuple[str, int], address: str, security: Any) -> None:
-    """Raise ``EngineError`` for faults that a retry would not change."""
-    if scheme == "tcp" and security.require_encryption:
-        raise EngineError(
-            f"{address} is not encrypted, and Dask's settings require it (distributed.comm.require-encryption); start "
-            f"scheduler and workers with certificates, and connect to tls:// ({PAGE})"
-        )
-    context = _context(security, scheme, address)
-    if scheme == "tls":
-        assert context is not None
-        _try_tls(place, context, address, security)
 
 
 def _context(security: Any, scheme: str, address: str) -> ssl.SSLContext | None:
@@ -213,11 +199,8 @@ def _try_tls(place: tuple[str, int], context: ssl.SSLContext, address: str, secu
     Dask's own errors do not tell: a refused client sees the alert or only an end of file, as it writes before it reads,
     and a client that meets a scheduler without TLS can then not be closed for twice its timeout.
     """
-    try:
-        error = _handshake(place, context)
-    except OSError:
-        return
-    if error is None:
+    error = _handshake(place, context)
+    if not isinstance(error, ssl.SSLError):
         return
     if isinstance(error, ssl.SSLCertVerificationError):
         raise EngineError(
@@ -246,19 +229,16 @@ def _speaks_tls(place: tuple[str, int]) -> bool:
     anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     anybody.check_hostname = False
     anybody.verify_mode = ssl.CERT_NONE
-    try:
-        error = _handshake(place, anybody)
-    except OSError:
-        return False
-    return error is None or "ALERT" in (error.reason or "")
+    error = _handshake(place, anybody)
+    return error is None or (isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or ""))
 
 
-def _handshake(place: tuple[str, int], context: ssl.SSLContext) -> ssl.SSLError | None:
-    """The error of a handshake of TLS, or of the server's answer to it; None without an error."""
+def _handshake(place: tuple[str, int], context: ssl.SSLContext) -> OSError | None:
+    """The error of a connection, of a handshake of TLS, or of the server's answer to it; None without an error."""
     try:
         with socket.create_connection(place, PROBE_SECONDS) as plain, context.wrap_socket(plain) as tls:
             tls.recv(1)  # only now the server has accepted or refused this client
-    except ssl.SSLError as error:
+    except OSError as error:  # also that of TLS
         return error
     return None
 

@@ -34,19 +34,14 @@ def open_engine(
     """An engine; ``workers`` defaults to the machine's cores.
 
     ``scheduler``: address of a Dask cluster; without it ``dask`` starts one on this machine.
-    ``limits``: of a cluster.
     Raises ValueError: as :func:`choose_engine`.
     Raises EngineError: the scheduler does not answer.
     """
     name = choose_engine(name, workers, scheduler)
-    if name == "serial":
-        from .serial import Serial
-
-        return Serial()
-    if name == "threads":
+    if name != "dask":
         from .threads import Threads
 
-        return Threads(workers)
+        return Threads(1 if name == "serial" else workers)
     from .cluster import Cluster
 
     return Cluster(scheduler, limits=limits) if scheduler else Cluster.local(workers, limits)

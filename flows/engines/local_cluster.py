@@ -52,16 +52,13 @@ _STARTING = threading.Lock()  # Dask's settings are global to the process: one t
 class _WithoutHttp:
     """No HTTP server. Dask starts one even without a dashboard: metrics, state and health, open to any client."""
 
-    def start_http_server(self, *_: Any, **__: Any) -> None:
-        return None
+    def start_http_server(self, *_: Any, **__: Any) -> None: ...
 
 
-class Scheduler(_WithoutHttp, distributed.Scheduler):
-    """A scheduler with one port."""
+class Scheduler(_WithoutHttp, distributed.Scheduler): ...
 
 
-class Worker(_WithoutHttp, distributed.Worker):
-    """A worker with one port."""
+class Worker(_WithoutHttp, distributed.Worker): ...
 
 
 class LocalCluster:
@@ -94,32 +91,17 @@ class LocalCluster:
 
     def _start(self, workers: int, dashboard: int | None) -> None:
         _ignore_interrupts()
+        quiet = {"silence_logs": logging.CRITICAL}  # the engine logs a lost worker in one line
+        shared: dict[str, Any] = {"host": HOST, "protocol": "tls://", "security": self.security, "dashboard": False}
+        scheduler = {"cls": Scheduler, "options": shared | {"port": 0}}
+        if dashboard is not None:
+            shown = {"port": 0, "dashboard": True, "dashboard_address": f"{HOST}:{dashboard}"}
+            scheduler = {"cls": distributed.Scheduler, "options": shared | shown}
+        own = {"worker_class": Worker, "nthreads": 1, "memory_limit": MEMORY_LIMIT // workers}
+        nanny = {"cls": distributed.Nanny, "options": shared | own | quiet}
         self._cluster = distributed.SpecCluster(  # type: ignore[no-untyped-call]
-            scheduler=self._scheduler(dashboard),
-            workers=dict.fromkeys(range(workers), self._worker(workers)),
-            security=self.security,
-            silence_logs=logging.CRITICAL,  # the engine logs a lost worker in one line
+            scheduler=scheduler, workers=dict.fromkeys(range(workers), nanny), security=self.security, **quiet
         )
-
-    def _scheduler(self, dashboard: int | None) -> dict[str, Any]:
-        options = {"host": HOST, "port": 0, "protocol": "tls://", "security": self.security, "dashboard": False}
-        if dashboard is None:
-            return {"cls": Scheduler, "options": options}
-        options |= {"dashboard": True, "dashboard_address": f"{HOST}:{dashboard}"}
-        return {"cls": distributed.Scheduler, "options": options}
-
-    def _worker(self, workers: int) -> dict[str, Any]:
-        options = {
-            "host": HOST,
-            "protocol": "tls://",
-            "security": self.security,
-            "worker_class": Worker,
-            "dashboard": False,
-            "nthreads": 1,
-            "memory_limit": MEMORY_LIMIT // workers,
-            "silence_logs": logging.CRITICAL,
-        }
-        return {"cls": distributed.Nanny, "options": options}
 
     @contextmanager
     def settings(self) -> Iterator[None]:

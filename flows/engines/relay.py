@@ -23,13 +23,7 @@ ALIGNMENT = 64  # bytes, of each frame of a message: kernels would be compiled a
 
 
 class Chunk(NamedTuple):
-    """A part of a message.
-
-    ``number``: of the message.
-    ``total``: bytes of the message.
-    ``offset``: first byte of the chunk in the message.
-    ``data``.
-    """
+    """A part of a message: its number and all its bytes, the first byte of the part, and the part."""
 
     number: int
     total: int
@@ -42,13 +36,7 @@ def tree(n: int) -> list[range]:
     return [range(min(CHILDREN * i + 1, n), min(CHILDREN * (i + 1) + 1, n)) for i in range(n)]
 
 
-def needs_relay(n_bytes: int, workers: int, relay_bytes: int) -> bool:
-    """Whether a message is sent once and passed on, and not sent to each worker."""
-    return n_bytes * (workers - 1) >= relay_bytes
-
-
 def nbytes(frame: Frame) -> int:
-    """Bytes of a frame."""
     return memoryview(frame).nbytes
 
 
@@ -67,10 +55,7 @@ def cut(number: int, frames: Frames, chunk_bytes: int) -> Iterator[Chunk]:
 
 
 class Outbox:
-    """Chunks on their way to one worker.
-
-    ``send``: sends one chunk; returns when the worker has it.
-    """
+    """Chunks on their way to one worker; ``send`` sends one and returns when the worker has it."""
 
     def __init__(self, send: Callable[[Chunk], Awaitable[Any]]) -> None:
         self._send, self._window = send, asyncio.Semaphore(WINDOW)
@@ -101,19 +86,9 @@ class Relay:
         self._outboxes: dict[str, Outbox] = {}
 
     async def connect(self, children: Mapping[str, str], seconds: float, timeout: float) -> list[str]:
-        """Test the connections to the actors with these keys at these addresses.
+        """Test the connections to the actors with these keys at these addresses; returns those without an answer.
 
-        Parameters
-        ----------
-        seconds
-            Timeout for the test.
-        timeout
-            Timeout for a chunk.
-
-        Returns
-        -------
-        list of str
-            The addresses without an answer. The others are passed all chunks from now on.
+        The others are passed all chunks from now on. ``seconds`` is the timeout for the test, ``timeout`` for a chunk.
         """
         from distributed import get_worker
         from distributed.protocol.serialize import Serialize

@@ -29,8 +29,7 @@ def open_task_pool(workers: int | None = None, scheduler: str | None = None) -> 
     """Threads, one for each core by default, or the cluster at an address.
 
     Raises ValueError: both are given.
-    Raises MissingExtraError: dask's distributed is not installed.
-    Raises EngineError: no scheduler answers (:func:`.connection.connect`).
+    Raises MissingExtraError, EngineError: as :func:`.connection.connect`.
     """
     if scheduler is None:
         return _Threads(workers or available_cpus())

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Self
+from contextlib import closing, nullcontext
+from typing import Any
 
 import numpy as np
 
@@ -40,20 +40,17 @@ def smooth_rounds(
     checkpoint: Checkpoint | None = None,
     on_sweep: Callable[[Smoother], None] | None = None,
 ) -> Smoother:
-    """Sweep over a history until it converges.
+    """Sweep over a history until it converges; ``on_sweep`` is called after each sweep.
 
     ``rounds``: at least two participants each.
     ``checkpoint``: where an earlier call was interrupted; the result has the same bits.
-    ``on_sweep``: called after each sweep.
     Raises ConvergenceError: the sweeps do not converge, or a performance cannot be found in double precision (names the
     row).
     Raises EngineError: there are no workers, or they were lost too often.
     """
     map = engine.map if isinstance(engine, Threads) else serial_map
-    solving: AbstractContextManager[Any] = nullcontext()
-    if isinstance(engine, DistributedEngine):
-        solving = _Solver(params, rounds, engine)
-    with solving as solve:
+    solve = _Solver(params, rounds, engine) if isinstance(engine, DistributedEngine) else None
+    with nullcontext() if solve is None else closing(solve):
         smoother = Smoother(params, rounds, n_players, map, solve)
         if checkpoint is not None:
             smoother.restore(*checkpoint)
@@ -94,14 +91,18 @@ class _Solver:
             try:
                 return self._solve(mean, variance, perf)
             except WorkersLostError as lost:
-                self._close()
+                self.close()
                 if attempt > RECOVERIES:
                     raise EngineError(f"{lost}, {attempt} times in one sweep; the checkpoints before it stay") from lost
                 log.warning("%s; recovery %d, from this sweep on", lost, attempt)
 
     def _solve(self, mean: Floats, variance: Floats, perf: Floats) -> None:
         if self._group is None:
-            self._group = self._engine.start_actors(RoundsWorker, self._init_args)
+
+            def init_args(place: int, size: int) -> tuple[Any, ...]:
+                return self._params, self._rounds.part(*self._cuts(size)[place : place + 2])
+
+            self._group = self._engine.start_actors(RoundsWorker, init_args)
         group = self._group
         rows = [self._rounds.offsets[self._cuts(group.size)[place : place + 2]] for place in range(group.size)]
         calls = [[("solve", (mean[start:stop], variance[start:stop]))] for start, stop in rows]
@@ -109,22 +110,12 @@ class _Solver:
         for (start, stop), [part] in zip(rows, replies, strict=True):
             perf[start:stop] = part
 
-    def _init_args(self, place: int, size: int) -> tuple[Any, ...]:
-        start, stop = self._cuts(size)[place : place + 2]
-        return self._params, self._rounds.part(start, stop)
-
     def _cuts(self, size: int) -> list[int]:
         """The first round of each worker, and the number of rounds: about as many participations each."""
         shares = np.linspace(0, self._rounds.n_rows, size + 1).astype(np.int64)
         return [int(cut) for cut in np.searchsorted(self._rounds.offsets, shares)]
 
-    def _close(self) -> None:
+    def close(self) -> None:
         if self._group is not None:
             self._group.close()
             self._group = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *ended: object) -> None:
-        self._close()

@@ -10,7 +10,7 @@ from threading import Event
 
 from ranklake.storage import Dataset, Lake
 
-from ..compilation.compile import compile_everything
+from ..compilation.compile import compile_kernels
 from ..engines.protocols import DistributedEngine, Engine
 from .config import RunConfig
 from .rate import DEFAULTS, RateOptions, checked_plan, rate
@@ -53,7 +53,7 @@ def rate_many(
             plan = checked_plan(Dataset.open(lake, config.dataset), config, options)
             if plan.kept < plan.n_rounds and plan.dataset.n_players <= MAX_PLAYERS:
                 if engine.on_this_machine:
-                    compile_everything(config.system, options.on_compile)
+                    compile_kernels(config.system, None, options.on_compile)
                 report = rate_on_worker(config, plan, engine, own)
                 if report is not None:
                     return report

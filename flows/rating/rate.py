@@ -21,7 +21,7 @@ from ranklake.storage.leases.lease import Lease
 from ..common.adapters import check_contests
 from ..common.configuration.needed_times import chosen_of
 from ..common.configuration.settings import check_simultaneous, find_system
-from ..compilation.compile import CompileCallback, announce, compile_everything, compile_kernels
+from ..compilation.compile import CompileCallback, announce, compile_kernels
 from ..engines.protocols import Engine
 from ..engines.threads import Threads
 from ..execution.rounds import check_team_rule
@@ -119,7 +119,7 @@ def _compile(config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileC
     if isinstance(engine, Threads):
         sizes = [2] if plan.dataset.kind == GAMES_KIND else plan.sizes(plan.resumes_at, plan.n_rounds)
         return compile_kernels(config.system, sizes, on_compile)
-    return compile_everything(config.system, on_compile) if engine.on_this_machine else 0.0
+    return compile_kernels(config.system, None, on_compile) if engine.on_this_machine else 0.0
 
 
 def _check_same(config: RunConfig, plan: Plan) -> None:

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from ranklake.flows.engines import relay
-from ranklake.flows.engines.limits import ClusterLimits
-from ranklake.flows.engines.relay import Chunk, Outbox, Relay, cut, nbytes, needs_relay, tree
+from ranklake.flows.engines.relay import Chunk, Outbox, Relay, cut, nbytes, tree
 from ranklake.flows.engines.serialization import deserialize, serialize
 
 T = TypeVar("T")
@@ -42,14 +41,6 @@ def test_tree__reaches_every_worker_once(n: int) -> None:
         for child in below:
             depth[child] = depth[parent] + 1
     assert max(depth) == n.bit_length() - 1
-
-
-def test_needs_relay__limits_the_bytes_of_all_copies_beyond_the_first() -> None:
-    limit = ClusterLimits.relay_bytes
-    for workers in range(1, 1100):
-        largest = max((n for n in range(0, 1 << 21, 1 << 10) if not needs_relay(n, workers, limit)), default=0)
-        assert workers == 1 or largest * (workers - 1) < limit
-        assert needs_relay(1 << 20, workers, limit) == (workers > 1)
 
 
 def test_relay__joins_chunks_in_any_order(message) -> None:

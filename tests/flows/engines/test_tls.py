@@ -242,7 +242,7 @@ def test_connect__warns_once_of_an_open_cluster(
     address: str, warnings: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(connecting, "_open", set())
-    monkeypatch.setattr(connecting, "_check_before", lambda *_: None)
+    monkeypatch.setattr(connecting, "_security_of_settings", lambda *_: None)
     monkeypatch.setattr(distributed, "Client", lambda address, **_: Mock(address=address))
     with caplog.at_level(logging.WARNING, "ranklake.cluster"):
         assert [connecting.connect(address, 1.0).address for _ in range(2)] == [address] * 2
