@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ...common.text import count
-from ..terminal.options import (
-    TIME,
-    LakeAddress,
-    check_safe,
-    dataset_option,
-    lake_option,
-    safe_option,
-    usage,
-    wide_option,
-)
-from ..terminal.output import print_freshness, print_line, print_table, print_wait, write_rows
+from ..terminal.options import TIME, LakeAddress, dataset_option, lake_option, rows_format, usage, wide_option
+from ..terminal.output import Form, print_freshness, print_line, print_table, print_wait, write_rows
 
 if TYPE_CHECKING:
     from ranklake.storage import Dataset, Entry, Ingest, Log
@@ -144,22 +135,19 @@ def unalias(old: str, dataset: str, why: str, lake: LakeAddress) -> None:
 
 @click.command()
 @dataset_option
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
-@safe_option
+@rows_format()
 @wide_option
 @lake_option
-def log(dataset: str, form: str, safe: bool, lake: LakeAddress) -> None:
+def log(dataset: str, form: Form, lake: LakeAddress) -> None:
     """List the manual corrections of a data set: author, time and reason."""
-    with usage():
-        check_safe(safe, form)
     found = _open(lake, dataset).log()
-    if form == "table":
+    if form.name == "table":
         from ..terminal.show import log_table
 
         table = log_table(f"corrections of {dataset}", [(entry, _state(found, entry)) for entry in found.entries])
         print_table(table, f"data set {dataset} has no manual corrections")
     else:
-        write_rows(found.table, form, safe)
+        write_rows(found.table, form)
 
 
 def _open(lake: LakeAddress, dataset: str) -> Dataset:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.text import count
-from ..terminal.options import RUN, LakeAddress, dataset_option, lake_option, usage, wide_option
+from ..terminal.options import (
+    RUN,
+    LakeAddress,
+    dataset_option,
+    format_option,
+    lake_option,
+    threads_option,
+    usage,
+    wide_option,
+)
 from ..terminal.output import print_freshness, print_line, print_table, progress, show_compilation, write_json
 
 if TYPE_CHECKING:
@@ -39,12 +48,11 @@ FILTERS = ("everyone", "experienced", "top100")
 )
 @click.option("--scale", type=click.FloatRange(min=0.0, min_open=True), default=400.0, show_default=True,
               help="Rating difference at odds of ten to one, for log2 rank error and cross-entropy.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-              help="json has all values in full precision.")  # fmt: skip
+@format_option("table", "json", help="json has all values in full precision.")
 @click.option(
     "--output", metavar="FILE.parquet", type=click.Path(dir_okay=False), help="Write the scores of every round."
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
+@threads_option
 @wide_option
 @lake_option
 def evaluate(
@@ -132,7 +140,7 @@ def evaluate(
 @click.option(
     "--best", type=click.IntRange(min=1), default=3, show_default=True, help="Number of results to test and print."
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
+@threads_option
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Run the trials on the Dask cluster of this scheduler, tls://host:8786."
 )

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from ..terminal.file_options import read_options, table_options
+from ..terminal.file_options import read_options
 from ..terminal.options import LAKE, LakeAddress, usage, wide_option
 from ..terminal.output import print_line, print_table, progress
+
+if TYPE_CHECKING:
+    from ...sources.options import ReadOptions
 
 
 @click.command()
@@ -19,7 +22,7 @@ from ..terminal.output import print_line, print_table, progress
 @click.option("--list", "listing", is_flag=True, help="List the experiments.")
 @click.option("--data", "paths", multiple=True, metavar="PATH", help="A history as `ingest files` reads it: folder, "
               "archive or table; its file name names the data set. Repeatable.")  # fmt: skip
-@table_options
+@read_options
 @click.option("--dataset", "datasets", multiple=True, help="A data set of the lake; repeatable. By default all.")
 @click.option("--lake", type=LAKE, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of all random draws.")
@@ -40,7 +43,7 @@ def experiment(
     systems: tuple[str, ...],
     classes: str,
     output: str,
-    **choices: Any,
+    options: ReadOptions,
 ) -> None:
     """Reproduce an experiment of the papers, with the printed values; needs the extra `report`.
 
@@ -49,7 +52,6 @@ def experiment(
     """
     from ...experiments import find_experiment
 
-    options = read_options(**choices)
     if listing:
         with usage():
             if name is not None:

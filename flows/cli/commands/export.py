@@ -6,26 +6,13 @@ import os
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ...common.progress import not_shown
 from ...common.text import count
-from ..terminal.options import (
-    LakeAddress,
-    check_safe,
-    deviations_option,
-    lake_option,
-    run_option,
-    safe_option,
-    titles_option,
-    usage,
-)
+from ..terminal.options import ChosenRun, chosen_run, make_form, run_option, safe_option, usage
 from ..terminal.output import print_line, progress
-
-if TYPE_CHECKING:
-    from ...results.titles import TitlesChoice
 
 _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -39,19 +26,8 @@ _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson":
 @click.option("-o", "--output", default="-", show_default=True, metavar="FILE",
               help="File to write; - is the standard output.")  # fmt: skip
 @safe_option
-@deviations_option
-@titles_option
-@lake_option
-def export(
-    run: str,
-    what: str,
-    form: str | None,
-    output: str,
-    safe: bool,
-    deviations: float | None,
-    titles: TitlesChoice,
-    lake: LakeAddress,
-) -> None:
+@chosen_run(wide=False)
+def export(chosen: ChosenRun, what: str, form: str | None, output: str, safe: bool) -> None:
     """Export the ratings or the leaderboard of a run as one file, in full precision.
 
     The columns are those of the published tables. FILE is replaced when the export is complete.
@@ -66,16 +42,16 @@ def export(
                 f"--output {output}: the extension must be one of {known}; or give the --format of the file"
             )
         form = form or _SUFFIXES.get(suffix, "csv")
-        check_safe(safe, form)
+        make_form(form, safe)
         if output == "-" and form == "parquet" and sys.stdout.isatty():
             raise ValueError("cannot write Parquet to a terminal; give --output FILE, or a pipe")
         if output != "-" and Path(output).is_dir():
             raise ValueError(f"--output {output} is a folder; name a file in it")
         if output != "-" and not Path(output).absolute().parent.is_dir():
             raise ValueError(f"--output {output}: there is no folder {Path(output).parent}")
-    opened, on_terminal = lake.open(), output == "-" and sys.stdout.isatty()
+    opened, on_terminal = chosen.lake.open(), output == "-" and sys.stdout.isatty()
     with nullcontext(not_shown) if on_terminal else progress("exporting", "participations") as update:
-        rows = export_rows(opened, run, what, deviations, titles, update)
+        rows = export_rows(opened, chosen.run, what, chosen.deviations, chosen.titles, update)
         if output == "-":
             try:
                 write_export(rows, what, form, sys.stdout.buffer, safe)

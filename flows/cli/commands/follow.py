@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..terminal.file_options import contest_options, query_options, query_text, table_options
+from ..terminal.file_options import file_options, query_options
 from ..terminal.options import (
     SPAN,
     SWITCH_SECONDS,
@@ -53,8 +53,7 @@ if TYPE_CHECKING:
 @click.option("--exec", "command", metavar="COMMAND", help="Run this command when something has changed, with the same "
               "JSON on its standard input; no shell expands it.")  # fmt: skip
 @query_options
-@table_options
-@contest_options
+@file_options
 @engine_options
 @lake_option
 def follow(
@@ -75,7 +74,7 @@ def follow(
     command: str | None,
     engine: EngineChoice,
     lake: LakeAddress,
-    **files: Any,
+    options: dict[str, Any],
 ) -> None:
     """Ingest new contests of a source, rate them, and publish the ratings; finished work is not repeated.
 
@@ -95,15 +94,14 @@ def follow(
     from ...scheduling.notices import Notifier, notice_of
 
     sources = tuple(dict.fromkeys(sources))
-    where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": non_default(files)}
+    where: dict[str, Any] = {"since": since, "base_url": base_url, "path": path, "file_options": non_default(options)}
     with usage():  # before anything is written
         if target is not None and (no_publish or len(sources) > 1 or len(names) > 1):
             raise ValueError("--to publishes one run: it needs a single --source and --run, and no --no-publish")
         if len(sources) > 1 and (path or dataset or names or base_url):
             raise ValueError("--path, --dataset, --run and --base-url need a single --source; use a command for each")
         if SQL in sources or database["query"] is not None or database["watermark"] is not None:
-            database["query"] = query_text(database["query"])  # the address may be in the environment
-            where["database"] = database
+            where["database"] = database  # else only its address is given, which may be in the environment
         if FILES in sources and path is None:
             raise ValueError("--source files needs --path: a folder, an archive or a table")
         if SQL in sources and not database["url"]:

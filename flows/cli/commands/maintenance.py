@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.text import count
-from ..terminal.options import DATASET, RUN, LakeAddress, lake_option, steal_option, usage, wide_option
+from ..terminal.options import DATASET, RUN, LakeAddress, format_option, lake_option, steal_option, usage, wide_option
 from ..terminal.output import print_line, print_table, print_wait, progress, show_compilation, write_json
 from ..terminal.process import without_pandas
 
@@ -28,7 +28,7 @@ some_dataset_option = click.option("--dataset", type=DATASET, help="Only this da
 
 
 @click.command()
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@format_option("table", "json")
 @wide_option
 @lake_option
 def runs(form: str, lake: LakeAddress) -> None:

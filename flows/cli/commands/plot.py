@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..terminal.options import RUN, LakeAddress, deviations_option, lake_option, run_option, titles_option, usage
+from ..terminal.options import RUN, ChosenRun, LakeAddress, chosen_run, lake_option, run_option, usage
 from ..terminal.output import print_freshness, print_line, progress
 from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ...results.titles import TitlesChoice
 
 output_option = click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, writable=True), metavar="FILE",
@@ -31,12 +29,8 @@ def plot() -> None:
 @click.argument("handles", nargs=-1, required=True, metavar="HANDLE...")
 @run_option
 @output_option
-@deviations_option
-@titles_option
-@lake_option
-def player(
-    handles: tuple[str, ...], run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
-) -> None:
+@chosen_run(wide=False)
+def player(handles: tuple[str, ...], chosen: ChosenRun, output: str) -> None:
     """Draw the ratings of players over time, with their uncertainty and the colours of the titles.
 
     If the run has a current smoothing, the skills given all contests are drawn, too.
@@ -48,38 +42,34 @@ def player(
             raise ValueError(f"a figure has room for {MOST_PLAYERS} players, got {len(handles)}")
 
     def draw() -> Figure:
-
         from ...answers.rated_run import RatedRun
 
-        rated = RatedRun(lake.open(), run, deviations, titles)
+        rated = RatedRun(chosen.lake.open(), chosen.run, chosen.deviations, chosen.titles)
         found = [rated.player(handle, smoothed=True) for handle in handles]
         distinct = {history.handle: history for history in found}
         players = [history.rows.column("player")[0].as_py() for history in distinct.values()]
         apart = rated.pool_note(players, list(distinct))
         for note in filter(None, (*(history.note for history in found), apart)):
             print_line(note, err=True)
-        return players_figure(list(distinct.values()), run)
+        return players_figure(list(distinct.values()), chosen.run)
 
-    _write(lake, [run], output, draw)
+    _write(chosen.lake, [chosen.run], output, draw)
 
 
 @plot.command("distribution", short_help="Draw the distribution of ratings.")
 @run_option
 @output_option
-@deviations_option
-@titles_option
-@lake_option
-def distribution(run: str, output: str, deviations: float | None, titles: TitlesChoice, lake: LakeAddress) -> None:
+@chosen_run(wide=False)
+def distribution(chosen: ChosenRun, output: str) -> None:
     """Draw the distribution of a run's ratings, over time and at its end."""
 
     def draw() -> Figure:
-
         from ...plotting.distribution import distribution_figure
 
-        with progress(f"reading {run}", "participations") as update:
-            return distribution_figure(lake.open(), run, deviations, titles, update)
+        with progress(f"reading {chosen.run}", "participations") as update:
+            return distribution_figure(chosen.lake.open(), chosen.run, chosen.deviations, chosen.titles, update)
 
-    _write(lake, [run], output, draw)
+    _write(chosen.lake, [chosen.run], output, draw)
 
 
 @plot.command("comparison", short_help="Draw the distributions of two runs' ratings.")
@@ -90,7 +80,6 @@ def comparison(runs: tuple[str, str], output: str, lake: LakeAddress) -> None:
     """Draw the distributions of two runs' ratings, of the players that both have, and how each rating changes."""
 
     def draw() -> Figure:
-
         from ...answers.diff import compare_boards
         from ...answers.rated_run import RatedRun
         from ...plotting.plots import comparison_figure

@@ -9,17 +9,15 @@ import click
 from ..terminal.options import (
     FINITE,
     TIME,
-    LakeAddress,
-    check_safe,
-    deviations_option,
+    ChosenRun,
+    chosen_run,
+    format_option,
     handles_in,
-    lake_option,
+    rows_format,
     run_option,
-    safe_option,
     usage,
-    wide_option,
 )
-from ..terminal.output import print_freshness, print_line, print_table, write_json, write_rows
+from ..terminal.output import Form, print_line, print_table, write_json, write_rows
 from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
@@ -44,15 +42,11 @@ _LADDER = 25  # maximum number of places in a table
 @click.option("--time", "time_seconds", type=TIME, help="End of the round, UTC; by default the end "
               "of the last rated round.")  # fmt: skip
 @click.option("--weight", type=float, default=1.0, show_default=True, help="Weight of the round.")
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
-              help="csv and json have full precision and all places.")  # fmt: skip
-@safe_option
-@deviations_option
-@wide_option
-@lake_option
+@rows_format("csv and json have full precision and all places.")
+@chosen_run(titles=False)
 def predict(
     handles: tuple[str, ...],
-    run: str,
+    chosen: ChosenRun,
     field: IO[str] | None,
     newcomers: int,
     player: str | None,
@@ -60,10 +54,7 @@ def predict(
     pairs: bool,
     time_seconds: int | None,
     weight: float,
-    form: str,
-    safe: bool,
-    deviations: float | None,
-    lake: LakeAddress,
+    form: Form,
 ) -> None:
     """Predict the result of a future round from a run's ratings and its system's model.
 
@@ -76,7 +67,6 @@ def predict(
     from ...answers.run_prediction import predict_run
 
     with usage():
-        check_safe(safe, form)
         if target is not None and player is None:
             raise ValueError("--target needs --of HANDLE")
         if pairs and player is not None:
@@ -90,41 +80,36 @@ def predict(
             named.append(player)
         if len(named) + newcomers < 2:
             raise ValueError("give at least two entrants: as arguments, by --field FILE or by --newcomers N")
-        opened = lake.open()
-        print_freshness(opened, run)
-        prediction, names = predict_run(opened, run, named, newcomers, time_seconds, weight, deviations)
+        prediction, names = predict_run(
+            chosen.open(), chosen.run, named, newcomers, time_seconds, weight, chosen.deviations
+        )
     for note in prediction.notes:
         print_line(note, err=True)
     if player is not None:
-        _print_places(prediction, names[player], target, form, safe)
+        _print_places(prediction, names[player], target, form)
     elif pairs:
-        _print_pairs(prediction, form, safe)
+        _print_pairs(prediction, form)
     else:
-        _print_entrants(prediction, form, safe)
+        _print_entrants(prediction, form)
 
 
 @click.command()
 @click.argument("handles", nargs=-1, required=True, metavar="HANDLE...")
 @run_option
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True,
-              help="json has full precision, and the rating of each member.")  # fmt: skip
-@deviations_option
-@lake_option
-def teamrate(handles: tuple[str, ...], run: str, form: str, deviations: float | None, lake: LakeAddress) -> None:
+@format_option("table", "json", help="json has full precision, and the rating of each member.")
+@chosen_run(titles=False, wide=False)
+def teamrate(handles: tuple[str, ...], chosen: ChosenRun, form: str) -> None:
     """Show the rating of a team: the level that beats all members at once half of the time.
 
     The members can be any rated players; a handle may be an alias. 400 points are odds of ten to one.
     """
     without_pandas()
-    from ...answers.rated_run import RatedRun
     from ...common.text import quoted
 
     with usage():
         if twice := next((handle for handle in handles if handles.count(handle) > 1), None):
             raise ValueError(f"player {twice!r} is named twice")
-    opened = lake.open()
-    print_freshness(opened, run)
-    rated = RatedRun(opened, run, deviations)
+    rated = chosen.rated()
     team = rated.team_rating(handles)
     if note := team.pop("note"):
         print_line(note, err=True)
@@ -135,19 +120,19 @@ def teamrate(handles: tuple[str, ...], run: str, form: str, deviations: float | 
     print_line(f"team rating {rated.format.rating(team['rating'])}: {listed}")
 
 
-def _print_entrants(prediction: Prediction, form: str, safe: bool) -> None:
+def _print_entrants(prediction: Prediction, form: Form) -> None:
     import pyarrow as pa
 
-    if form == "table":
+    if form.name == "table":
         from ..terminal.show import entrants_table
 
         print_table(entrants_table(prediction, _MATRIX))
     else:
         rows = prediction.table().reset_index(names="handle").sort_values("expected_place", kind="stable")
-        write_rows(pa.Table.from_pandas(rows, preserve_index=False), form, safe)
+        write_rows(pa.Table.from_pandas(rows, preserve_index=False), form)
 
 
-def _print_pairs(prediction: Prediction, form: str, safe: bool) -> None:
+def _print_pairs(prediction: Prediction, form: Form) -> None:
     import numpy as np
     import pyarrow as pa
 
@@ -155,25 +140,25 @@ def _print_pairs(prediction: Prediction, form: str, safe: bool) -> None:
     one, other = np.nonzero(~np.eye(n, dtype=bool))
     chance = prediction.chances()[one, other]
     rows = pa.table({"handle": handles.take(pa.array(one)), "against": handles.take(pa.array(other)), "chance": chance})
-    if form == "table":
+    if form.name == "table":
         from ..terminal.show import pairs_table
 
         print_table(pairs_table(rows))
     else:
-        write_rows(rows, form, safe)
+        write_rows(rows, form)
 
 
-def _print_places(prediction: Prediction, player: str, target: float | None, form: str, safe: bool) -> None:
+def _print_places(prediction: Prediction, player: str, target: float | None, form: Form) -> None:
     import numpy as np
     import pyarrow as pa
 
     n = len(prediction)
     places = np.arange(1, n + 1)
-    if form == "table" and n > _LADDER:
+    if form.name == "table" and n > _LADDER:
         places = np.unique(np.rint(np.geomspace(1, n, _LADDER)).astype(np.int64))
     if target is not None:
         needed = prediction.place_needed(player, target)
-        if form == "table":
+        if form.name == "table":
             if needed:
                 place = "the first place" if needed == 1 else f"place {needed:,} or better"
                 answer = f"needs {place} of {n:,} for a rating of {target:g}"
@@ -185,9 +170,9 @@ def _print_places(prediction: Prediction, player: str, target: float | None, for
             return
         places = np.array([] if needed is None else [needed], dtype=np.int64)
     rows = prediction.outcomes(player, places.tolist())
-    if form == "table":
+    if form.name == "table":
         from ..terminal.show import outcomes_table
 
         print_table(outcomes_table(player, rows, n, prediction.format))
     else:
-        write_rows(pa.Table.from_pandas(rows, preserve_index=False), form, safe)
+        write_rows(pa.Table.from_pandas(rows, preserve_index=False), form)

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 
-from ..terminal.file_options import read_options, table_options
-from ..terminal.options import (
-    TIME,
-    LakeAddress,
-    check_safe,
-    deviations_option,
-    handles_in,
-    lake_option,
-    run_option,
-    safe_option,
-    titles_option,
-    usage,
-    wide_option,
-)
-from ..terminal.output import print_freshness, print_line, print_table, write_rows
+from ..terminal.file_options import read_options
+from ..terminal.options import TIME, ChosenRun, chosen_run, handles_in, rows_format, run_option, usage
+from ..terminal.output import Form, print_line, print_table, write_rows
 from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
-    from ...results.titles import TitlesChoice
+    from ...sources.options import ReadOptions
 
 
 @click.command()
@@ -35,26 +23,17 @@ if TYPE_CHECKING:
 @click.option("--time", "time_seconds", type=TIME, help="End of the contest, UTC; by default that in the file, else "
               "the end of the last rated round.")  # fmt: skip
 @click.option("--top", type=click.IntRange(1, 2**31), default=50, show_default=True, help="Rows of the table.")
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
-              help="csv and json have full precision and all participants.")  # fmt: skip
-@table_options
-@safe_option
-@deviations_option
-@titles_option
-@wide_option
-@lake_option
+@rows_format("csv and json have full precision and all participants.")
+@read_options
+@chosen_run()
 def preview(
     standings: str,
-    run: str,
+    chosen: ChosenRun,
     entrants: IO[str] | None,
     time_seconds: int | None,
     top: int,
-    form: str,
-    safe: bool,
-    deviations: float | None,
-    titles: TitlesChoice,
-    lake: LakeAddress,
-    **reading: Any,
+    form: Form,
+    options: ReadOptions,
 ) -> None:
     """Show the rating changes that follow from the standings of a contest; nothing is written.
 
@@ -65,19 +44,16 @@ def preview(
     from ...preview.run_preview import RunPreview
     from ...preview.standings import standings_from_file
 
-    options = read_options(**reading)
     with usage():
-        check_safe(safe, form)
         names = handles_in(entrants, "--entrants")
         read = standings_from_file(standings, options, names, time_seconds)
-        opened = lake.open()
-        print_freshness(opened, run)
-        found = RunPreview.open(opened, run, deviations, titles, read.players).preview(read)
+        opened = chosen.open()
+        found = RunPreview.open(opened, chosen.run, chosen.deviations, chosen.titles, read.players).preview(read)
     for note in found.notes:
         print_line(note, err=True)
-    if form == "table":
+    if form.name == "table":
         from ..terminal.show_changes import preview_table
 
         print_table(preview_table(found, top))
     else:
-        write_rows(found.table(), form, safe)
+        write_rows(found.table(), form)

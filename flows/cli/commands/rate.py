@@ -10,7 +10,6 @@ import click
 
 from ..terminal.options import (
     SWITCH_SECONDS,
-    TITLES,
     EngineChoice,
     LakeAddress,
     engine_options,
@@ -18,6 +17,7 @@ from ..terminal.options import (
     replace_option,
     run_option,
     steal_option,
+    stored_titles_option,
     usage,
 )
 from ..terminal.output import print_line, progress, show_compilation
@@ -56,8 +56,7 @@ if TYPE_CHECKING:
     "again, or only with the same bits; stored in the run.  [default: as stored, else the same bits]",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the rounds that would be rated, and why; write nothing.")
-@click.option("--titles", type=TITLES,
-              help="Store the titles of the run; auto removes them.")  # fmt: skip
+@stored_titles_option
 @steal_option
 @lake_option
 def rate(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from ...common.text import count
@@ -11,21 +9,18 @@ from ..terminal.options import (
     AGE,
     RUN,
     TIME,
+    ChosenRun,
     LakeAddress,
-    check_safe,
-    deviations_option,
+    chosen_run,
+    format_option,
     lake_option,
+    rows_format,
     run_option,
-    safe_option,
-    titles_option,
     usage,
     wide_option,
 )
-from ..terminal.output import print_freshness, print_line, print_table, progress, write_json, write_rows
+from ..terminal.output import Form, print_freshness, print_line, print_table, progress, write_json, write_rows
 from ..terminal.process import without_pandas
-
-if TYPE_CHECKING:
-    from ...results.titles import TitlesChoice
 
 
 @click.command()
@@ -42,15 +37,10 @@ if TYPE_CHECKING:
               "`ranklake attributes`; repeatable. Places and percentiles are among them.")  # fmt: skip
 @click.option("--by", "attribute", metavar="ATTRIBUTE", help="Show groups of players instead, as countries, each with "
               "a rating of its own.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
-              help="csv and json have full precision.")  # fmt: skip
-@safe_option
-@deviations_option
-@titles_option
-@wide_option
-@lake_option
+@rows_format("csv and json have full precision.")
+@chosen_run()
 def leaderboard(
-    run: str,
+    chosen: ChosenRun,
     top: int,
     everybody: bool,
     all_time: bool,
@@ -58,19 +48,13 @@ def leaderboard(
     active: int | None,
     conditions: tuple[str, ...],
     attribute: str | None,
-    form: str,
-    safe: bool,
-    deviations: float | None,
-    titles: TitlesChoice,
-    lake: LakeAddress,
+    form: Form,
 ) -> None:
     """Show the players of a run, best first."""
     without_pandas()
-    from ...answers.rated_run import RatedRun
     from ...results.pools import pools_line
 
     with usage():
-        check_safe(safe, form)
         if all_time and (at is not None or active is not None or conditions or attribute is not None):
             raise ValueError("--all-time takes no --at, --active, --where or --by: its levels are of all contests")
         if wrong := [condition for condition in conditions if "=" not in condition]:
@@ -80,29 +64,28 @@ def leaderboard(
 
             if not TIME_SECONDS.contains(at):
                 raise ValueError(f"--at must be {TIME_SECONDS.rule}, got {at}")
-    opened = lake.open()
-    print_freshness(opened, run)
-    rated = RatedRun(opened, run, deviations, titles)
+    rated = chosen.rated()
     if all_time:
         from ...answers.leaderboard import all_time_leaderboard
 
-        table = all_time_leaderboard(opened, run, deviations)
+        table = all_time_leaderboard(rated.lake, chosen.run, chosen.deviations)
     else:
         where = [(name, value) for name, _, value in (condition.partition("=") for condition in conditions)]
-        with progress(f"reading {run}", "participations") as update:
+        with progress(f"reading {chosen.run}", "participations") as update:
             table = rated.leaderboard(at, active, where, update)
     if attribute is not None:
         table = rated.groups(attribute, table)
     if line := pools_line(rated.pool_sizes(at)):
         print_line(line, err=True)
     shown = table if everybody else table.slice(0, top)
-    if form == "table":
+    if form.name == "table":
         from ..terminal.show import all_time_table, groups_table, leaderboard_table
 
         show = all_time_table if all_time else leaderboard_table if attribute is None else groups_table
-        print_table(show(shown, table.num_rows, rated.format), _without_rows(run, active, conditions, attribute))
+        empty = _without_rows(chosen.run, active, conditions, attribute)
+        print_table(show(shown, table.num_rows, rated.format), empty)
     else:
-        write_rows(shown, form, safe)
+        write_rows(shown, form)
 
 
 def _without_rows(run: str, active: int | None, conditions: tuple[str, ...], attribute: str | None) -> str:
@@ -115,32 +98,20 @@ def _without_rows(run: str, active: int | None, conditions: tuple[str, ...], att
 @click.command()
 @click.argument("handle")
 @run_option
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
-@safe_option
-@deviations_option
-@titles_option
-@wide_option
-@lake_option
-def player(
-    handle: str, run: str, form: str, safe: bool, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
-) -> None:
+@rows_format()
+@chosen_run()
+def player(handle: str, chosen: ChosenRun, form: Form) -> None:
     """Show every rated round of one player, in order; HANDLE may be an alias."""
     without_pandas()
-    from ...answers.rated_run import RatedRun
-
-    with usage():
-        check_safe(safe, form)
-    opened = lake.open()
-    print_freshness(opened, run)
-    history = RatedRun(opened, run, deviations, titles).player(handle)
+    history = chosen.rated().player(handle)
     if history.note:
         print_line(history.note, err=True)
-    if form == "table":
+    if form.name == "table":
         from ..terminal.show import player_table
 
         print_table(player_table(history))
     else:
-        write_rows(history.rows, form, safe)
+        write_rows(history.rows, form)
 
 
 @click.command()
@@ -148,12 +119,10 @@ def player(
 @click.argument("after", type=RUN, metavar="RUN_B")
 @click.option("--top", type=click.IntRange(1, 2**31), default=10, show_default=True,
               help="Number of players who gain, and who lose.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True,
-              help="csv has a row for each common player; json these and the quantiles.")  # fmt: skip
-@safe_option
+@rows_format("csv has a row for each common player; json these and the quantiles.")
 @wide_option
 @lake_option
-def diff(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAddress) -> None:
+def diff(before: str, after: str, top: int, form: Form, lake: LakeAddress) -> None:
     """Compare the ratings of two runs, as for a change of the system from RUN_A to RUN_B.
 
     Players are the same if their handles are; places are among the common players. `plot comparison` draws both
@@ -165,7 +134,6 @@ def diff(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAdd
     from ...common.progress import in_parts
 
     with usage():
-        check_safe(safe, form)
         if before == after:
             raise ValueError(f"two different runs are compared, got {before} twice")
     opened = lake.open()
@@ -176,9 +144,9 @@ def diff(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAdd
         update(0, None, "common players")
         found = compare_boards((before, after), *boards)
         correlation = found.rank_correlation()
-    if form == "csv":
-        write_rows(found.players, form, safe)
-    elif form == "json":
+    if form.name == "csv":
+        write_rows(found.players, form)
+    elif form.name == "json":
         only = dict(zip(("before", "after"), found.only, strict=True))
         facts = {"before": before, "after": after, "only": only, "rank_correlation": correlation}
         rows = finite_rows(found.players).to_pylist()
@@ -198,26 +166,20 @@ def diff(before: str, after: str, top: int, form: str, safe: bool, lake: LakeAdd
 @click.argument("handle")
 @click.argument("contest")
 @run_option
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-@deviations_option
-@titles_option
-@wide_option
-@lake_option
-def explain(
-    handle: str, contest: str, run: str, form: str, deviations: float | None, titles: TitlesChoice, lake: LakeAddress
-) -> None:
+@format_option("table", "json")
+@chosen_run()
+def explain(handle: str, contest: str, chosen: ChosenRun, form: str) -> None:
     """Explain how one contest changed a rating: the belief before, the expected place, and the parts of the change.
 
     CONTEST is an id, or a name that only one contest has.
     """
     from ...answers.explanation import explain as explain_change
 
-    opened = lake.open()
-    print_freshness(opened, run)
-    found, form_of_ratings = explain_change(opened, run, handle, contest, deviations, titles)
+    opened = chosen.open()
+    found, ratings = explain_change(opened, chosen.run, handle, contest, chosen.deviations, chosen.titles)
     if form == "json":
         write_json(found.to_json())
     else:
         from ..terminal.show_changes import explanation_table
 
-        print_table(explanation_table(found, form_of_ratings))
+        print_table(explanation_table(found, ratings))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..terminal.options import usage
+from ..terminal.options import format_option, usage
 from ..terminal.output import print_line, print_table, progress, write_json
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@format_option("table", "json")
 def systems(name: str | None, form: str) -> None:
     """List the rating systems and presets; with NAME, list the hyperparameters of one, for `rate --set`.
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import gathered, usage
+from .options import gathered
 
 if TYPE_CHECKING:
     from ...sources.options import ReadOptions
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 time_format_option = click.option(
     "--time-format", default="auto", show_default=True, metavar="FORMAT", help="Times in a table: auto, unix, unix-ms, "
@@ -71,39 +68,27 @@ _QUERY_OPTIONS = (
 )  # fmt: skip
 
 
-def _together(*options: Any) -> Callable[[F], F]:
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-# ``columns, time_format, duplicates, absent, limits`` of results from any source
-result_options = _together(*_RESULT_OPTIONS)
-# those, and ``input_format, delimiter, encoding`` of tables
-table_options = _together(*_RESULT_OPTIONS, *_TEXT_OPTIONS)
-# ``order, on_error, dedupe, field_includes_unrated, mirror`` of the contests of any source
-contest_options = _together(*_CONTEST_OPTIONS)
-# ``url, query, watermark`` of a database, as one argument ``database``
-query_options = gathered("database", _QUERY_OPTIONS)
-
-
-def query_text(query: str | None) -> str:
-    """The query; ``@FILE`` is the content of a file, ``ValueError`` if that cannot be read."""
-    if query is None or not query.startswith("@"):
-        return query or ""
-    try:
-        return Path(query[1:]).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise ValueError(f"--query {query}: {reason}") from None
-
-
-def read_options(**choices: Any) -> ReadOptions:
-    """The settings of :func:`table_options`, and ``order, on_error, dedupe`` if a command has them."""
+def _read_options(**choices: Any) -> ReadOptions:
     from ...sources.options import ReadOptions
 
-    with usage():
-        return ReadOptions.parse(**choices)
+    return ReadOptions.parse(**choices)
+
+
+def _database(query: str | None, **where: str | None) -> dict[str, str | None]:
+    """The options of a database; a query ``@FILE`` is the content of a file, ``ValueError`` if that cannot be read."""
+    if query is not None and query.startswith("@"):
+        try:
+            query = Path(query[1:]).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8"
+            raise ValueError(f"--query {query}: {reason}") from None
+    return {**where, "query": query}
+
+
+# How a table of results is read, as one argument ``options``
+read_options = gathered("options", (*_RESULT_OPTIONS, *_TEXT_OPTIONS), _read_options)
+# Those and the options of the contests of any source, as one argument ``options`` of `update`
+file_options = gathered("options", (*_RESULT_OPTIONS, *_TEXT_OPTIONS, *_CONTEST_OPTIONS))
+result_options = gathered("options", (*_RESULT_OPTIONS, *_CONTEST_OPTIONS))
+# ``url, query, watermark`` of a database, as one argument ``database``
+query_options = gathered("database", _QUERY_OPTIONS, _database)

@@ -11,11 +11,12 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import click
 
 from ...common.times import AGES, parse_span, parse_time
-from .output import WIDE
+from .output import WIDE, Form, print_freshness
 
 if TYPE_CHECKING:
     from ranklake.storage import Lake
 
+    from ...answers.rated_run import RatedRun
     from ...results.titles import TitlesChoice
 
     _ParamType = click.ParamType[Any]
@@ -33,87 +34,60 @@ class LakeAddress(str):
         return Lake.open(str(self), create=create)
 
 
-class _LakeType(_ParamType):
-    name = "lake"
+class _Parsed(_ParamType):
+    """A value that ``parse`` makes of a text; its ``ValueError`` is wrong use of the option, or ``of_command``."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> LakeAddress:
-        return LakeAddress(value)
+    def __init__(self, name: str, parse: Callable[[Any], Any], of_command: bool = False) -> None:
+        self.name, self._parse, self._of_command = name, parse, of_command
 
-
-class _NameType(_ParamType):
-    """A valid name of a run or data set."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from ranklake.storage.lake.layout import check_dataset_name, check_run_name
-
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
-            return check_run_name(value) if self.name == "run" else check_dataset_name(value)
+            return self._parse(value)
         except ValueError as error:
-            raise click.UsageError(str(error), ctx) from None
-
-
-class _TimeType(_ParamType):
-    """A date, a time or a number of seconds, as UTC seconds."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            return parse_time(value)
-        except ValueError as error:
+            if self._of_command:
+                raise click.UsageError(str(error), ctx) from None
             self.fail(str(error))
 
 
-class _SpanType(_ParamType):
-    """A duration, as seconds."""
+def _run_name(name: str) -> str:
+    from ranklake.storage.lake.layout import check_run_name
 
-    name = "span"
+    return check_run_name(name)
 
-    def __init__(self, units: str, examples: str) -> None:
-        self._units, self._examples = units, examples
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+def _dataset_name(name: str) -> str:
+    from ranklake.storage.lake.layout import check_dataset_name
+
+    return check_dataset_name(name)
+
+
+def _finite(value: Any) -> float:
+    number: float = click.FLOAT.convert(value, None, None)
+    if not math.isfinite(number):
+        raise ValueError(f"must be a finite number, got {number}")
+    return number
+
+
+def _titles(value: str) -> TitlesChoice:
+    from ...results.titles import parse_titles
+
+    return parse_titles(value)
+
+
+def _span(units: str, examples: str) -> Callable[[str], int]:
+    def parse(text: str) -> int:
         try:
-            return parse_span(value, self._units)
+            return parse_span(text, units)
         except ValueError:
-            self.fail(f"must be a duration as {self._examples}, got {value!r}")
+            raise ValueError(f"must be a duration as {examples}, got {text!r}") from None
+
+    return parse
 
 
-class _FiniteType(_ParamType):
-    """A finite number."""
-
-    name = "float"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        number: float = click.FLOAT.convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"must be a finite number, got {number}")
-        return number
-
-
-class _TitlesType(_ParamType):
-    """Titles by name or from a file."""
-
-    name = "auto|codeforces|none|FILE"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        return self.name
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TitlesChoice:
-        from ...results.titles import parse_titles
-
-        try:
-            return parse_titles(value)
-        except ValueError as error:
-            self.fail(str(error))
-
-
-RUN, DATASET = _NameType("run"), _NameType("dataset")
-LAKE, TIME, FINITE, TITLES = _LakeType(), _TimeType(), _FiniteType(), _TitlesType()
-SPAN, AGE = _SpanType("smhd", "90s, 15m, 1h or 1d"), _SpanType(AGES, "90d, 26w or 1y")
+RUN, DATASET = _Parsed("run", _run_name, of_command=True), _Parsed("dataset", _dataset_name, of_command=True)
+LAKE, TIME, FINITE = _Parsed("lake", LakeAddress), _Parsed("time", parse_time), _Parsed("float", _finite)
+SPAN = _Parsed("span", _span("smhd", "90s, 15m, 1h or 1d"))
+AGE = _Parsed("span", _span(AGES, "90d, 26w or 1y"))
 
 
 def handles_in(file: IO[str] | None, option: str) -> list[str]:
@@ -127,6 +101,7 @@ def handles_in(file: IO[str] | None, option: str) -> list[str]:
 
 F = TypeVar("F", bound=Callable[..., Any])
 Options = Sequence[Callable[[Callable[..., Any]], Callable[..., Any]]]
+TITLES = "auto|codeforces|none|FILE"
 SWITCH_SECONDS = 2e-4  # instead of Python's 5 ms, as kernels and writes are short
 
 lake_option = click.option(
@@ -149,8 +124,10 @@ rewrite_option = click.option(
 run_option = click.option("--run", type=RUN, required=True, help="Name of the run, as `ranklake runs` lists it.")
 
 
-def gathered(argument: str, options: Options, make: Callable[..., Any] = dict) -> Callable[[F], F]:
-    """Options whose values reach a command as one argument, which ``make`` makes of them.
+def gathered(
+    argument: str, options: Options, make: Callable[..., Any] = dict, also: Sequence[str] = ()
+) -> Callable[[F], F]:
+    """Options whose values, and those of the options ``also``, reach a command as one argument, made by ``make``.
 
     A ``ValueError`` of ``make`` is wrong use of the command.
     """
@@ -160,7 +137,7 @@ def gathered(argument: str, options: Options, make: Callable[..., Any] = dict) -
 
         @functools.wraps(command)
         def gathering(**given: Any) -> Any:
-            own = {name: given.pop(name) for name in names}
+            own = {name: given.pop(name) for name in (*also, *names)}
             with usage():
                 given[argument] = make(**own)
             return command(**given)
@@ -168,7 +145,8 @@ def gathered(argument: str, options: Options, make: Callable[..., Any] = dict) -
         result: Callable[..., Any] = gathering
         for option in reversed(options):
             result = option(result)
-        names = [parameter.name for parameter in result.__click_params__ if parameter not in taken]  # type: ignore[attr-defined]
+        added = [parameter for parameter in result.__click_params__ if parameter not in taken]  # type: ignore[attr-defined]
+        names = [parameter.name for parameter in added if parameter.expose_value]
         return cast("F", result)
 
     return decorate
@@ -229,16 +207,63 @@ safe_option = click.option(
 
 
 titles_option = click.option(
-    "--titles",
-    type=TITLES,
-    help="Titles and their colours; FILE is .json or .csv with name, minimum, colour. By default those of "
-    "`rate --titles`, else Codeforces' titles for contests from Codeforces.",
+    "--titles", type=_Parsed("titles", _titles), metavar=TITLES, help="Titles and their colours; FILE is .json or .csv "
+    "with name, minimum, colour. By default those of `rate --titles`, else Codeforces' titles for contests from "
+    "Codeforces.",
+)  # fmt: skip
+stored_titles_option = click.option(
+    "--titles", type=_Parsed("titles", _titles), metavar=TITLES, help="Store the titles of the run; auto removes them."
 )
 deviations_option = click.option(
     "--deviations",
     type=FINITE,
     help="The display rating is mu - DEVIATIONS (sigma - its limit); by default that of the system, mostly 3.",
 )
+threads_option = click.option("--workers", type=click.IntRange(min=1), help="Threads; by default one for each core.")
+
+
+class ChosenRun(NamedTuple):
+    """A run of a lake, and how its ratings are shown."""
+
+    run: str
+    lake: LakeAddress
+    deviations: float | None = None
+    titles: TitlesChoice = None
+
+    def open(self) -> Lake:
+        """Open the lake, and print whether the run is behind its data set."""
+        opened = self.lake.open()
+        print_freshness(opened, self.run)
+        return opened
+
+    def rated(self) -> RatedRun:
+        """The run for questions, opened as by :meth:`open`."""
+        from ...answers.rated_run import RatedRun
+
+        return RatedRun(self.open(), self.run, self.deviations, self.titles)
+
+
+def chosen_run(titles: bool = True, wide: bool = True) -> Callable[[F], F]:
+    """The options of :class:`ChosenRun`, with ``--run``, as the argument ``chosen``; ``wide`` is for tables."""
+    options = [deviations_option, *([titles_option] if titles else []), *([wide_option] if wide else []), lake_option]
+    return gathered("chosen", options, ChosenRun, also=("run",))
+
+
+def format_option(*forms: str, help: str | None = None) -> Callable[[F], F]:
+    """The option ``--format`` with a table as its default."""
+    return click.option("--format", "form", type=click.Choice(forms), default="table", show_default=True, help=help)
+
+
+def rows_format(help: str | None = None) -> Callable[[F], F]:
+    """The options ``--format`` and ``--safe`` of a command that shows rows, as the argument ``form``."""
+    return gathered("form", (format_option("table", "csv", "json", help=help), safe_option), make_form)
+
+
+def make_form(form: str, safe: bool) -> Form:
+    """A format of rows; ``ValueError`` for ``--safe`` with another format than CSV."""
+    if safe and form != "csv":
+        raise ValueError(f"--safe is for --format csv, got --format {form}")
+    return Form(form, safe)
 
 
 @contextmanager
@@ -248,9 +273,3 @@ def usage() -> Iterator[None]:
         yield
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-
-
-def check_safe(safe: bool, form: str) -> None:
-    """Raise ``ValueError`` for ``--safe`` with another format than CSV."""
-    if safe and form != "csv":
-        raise ValueError(f"--safe is for --format csv, got --format {form}")

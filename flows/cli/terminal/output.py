@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
@@ -139,21 +139,29 @@ def print_line(line: str, err: bool = False) -> None:
     click.echo(message(line), err=err)
 
 
-def write_rows(table: pa.Table, form: str, safe: bool = False) -> None:
-    """Write a table as ``csv`` or ``json``, in full precision; NaN and infinity are null, or empty in CSV.
+class Form(NamedTuple):
+    """A format of rows: ``table``, ``csv`` or ``json``; ``safe`` escapes the cells of CSV that a spreadsheet would read
+    as formulas.
+    """
 
-    On a terminal, control characters are escaped; the values of JSON stay the same. ``safe`` escapes the cells of CSV
-    that a spreadsheet would read as formulas.
+    name: str
+    safe: bool = False
+
+
+def write_rows(table: pa.Table, form: Form) -> None:
+    """Write a table as CSV or JSON, in full precision; NaN and infinity are null, or empty in CSV.
+
+    On a terminal, control characters are escaped; the values of JSON stay the same.
     """
     from ...common.finite import finite_rows
 
     table = finite_rows(table)
-    if form == "csv":
+    if form.name == "csv":
         from pyarrow import csv
 
         from ...publication.export import change_texts
 
-        csv.write_csv(change_texts(table, safe, sys.stdout.isatty()), sys.stdout.buffer)
+        csv.write_csv(change_texts(table, form.safe, sys.stdout.isatty()), sys.stdout.buffer)
     else:
         write_json(table.to_pylist())
 

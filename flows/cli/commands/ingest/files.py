@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...terminal.file_options import contest_options, query_options, query_text, result_options, table_options
+from ...terminal.file_options import file_options, query_options, result_options
 from ...terminal.options import LakeAddress, dataset_option, lake_option, usage, writing_options
 from .output import ingesting, print_files_report, print_report
 
@@ -15,11 +15,10 @@ from .output import ingesting, print_files_report, print_report
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @dataset_option
 @lake_option
-@table_options
-@contest_options
+@file_options
 @writing_options
 def ingest_files(
-    paths: tuple[str, ...], dataset: str, lake: LakeAddress, writing: dict[str, Any], **choices: Any
+    paths: tuple[str, ...], dataset: str, lake: LakeAddress, writing: dict[str, Any], options: dict[str, Any]
 ) -> None:
     """Ingest contests from PATH, which is one of
 
@@ -57,7 +56,7 @@ def ingest_files(
     from ....ingestion.report import FilesReport
 
     with usage():
-        contests = read_files(paths, choices)
+        contests = read_files(paths, options)
     with ingesting("ingesting", **writing) as how:
         report = ingest_contests(lake.open(create=True), contests, FilesReport(FILES, dataset), how)
     print_files_report(report)
@@ -68,10 +67,9 @@ def ingest_files(
 @dataset_option
 @lake_option
 @result_options
-@contest_options
 @writing_options
 def ingest_database(
-    database: dict[str, Any], dataset: str, lake: LakeAddress, writing: dict[str, Any], **choices: Any
+    database: dict[str, Any], dataset: str, lake: LakeAddress, writing: dict[str, Any], options: dict[str, Any]
 ) -> None:
     """Ingest contests from a query of PostgreSQL, MariaDB, MySQL or SQLite.
 
@@ -91,8 +89,7 @@ def ingest_database(
     from ....ingestion.source_update import SourceRequest, update
 
     with usage():
-        database["query"] = query_text(database["query"])
-        request = SourceRequest(SQL, dataset, file_options=non_default(choices), database=database)
+        request = SourceRequest(SQL, dataset, file_options=non_default(options), database=database)
     with ingesting("ingesting", **writing) as how:
         report = update(lake.open(create=True), request, how)
     print_report(report)
