@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklake.storage import Dataset, Lake, Run
 
-from ..common.configuration.needed_times import check_to_come
+from ..common.configuration.settings import check_to_come
 from ..execution.rater import select_beliefs
 from ..frames.prediction import Prediction
 from ..frames.run_state import RunState

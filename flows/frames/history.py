@@ -8,8 +8,7 @@ from typing import Any, Literal, overload
 import pandas as pd
 
 from ..common.arguments import checked
-from ..common.configuration.presets import choose_preset, display_of_preset
-from ..common.configuration.settings import SystemName
+from ..common.configuration.settings import SystemName, choose_preset, display_of_preset
 from ..sources.absences import Absent
 from ..sources.base import OnError
 from ..sources.options import Duplicates

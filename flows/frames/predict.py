@@ -16,8 +16,7 @@ from ranklake.rating_kernels.core.system import check_value
 from ranklake.storage.names.hints import unknown_names
 
 from ..common.arguments import check_names, checked
-from ..common.configuration.needed_times import check_to_come
-from ..common.configuration.settings import SystemName
+from ..common.configuration.settings import SystemName, check_to_come
 from ..common.times import parse_time
 from ..execution.rater import select_beliefs
 from ..results.display import Display

@@ -17,7 +17,7 @@ from ranklake.rating_kernels.core.standings import OUTSIDE, RATED
 from ranklake.storage.datasets.rating_limits import in_range
 
 from ..common.adapters import concat_rounds, places_among_rated
-from ..common.configuration.needed_times import check_first_times, check_times, chosen_of
+from ..common.configuration.settings import check_first_times, check_times, chosen_of
 from ..common.skipping import IN_PYTHON, Skipping, count_ignored, count_reasons, ignored_lines, skipped_text
 from ..common.text import described
 from ..common.times import spelled

@@ -16,8 +16,7 @@ from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.warm import SMOOTHING
 
 from ..common.arguments import checked
-from ..common.configuration.needed_times import check_times, chosen_of
-from ..common.configuration.settings import convert_fields
+from ..common.configuration.settings import check_times, chosen_of, convert_fields
 from ..common.skipping import Skipping
 from ..compilation.compile import compile_parts
 from ..execution.smoothing import smooth_rounds

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -32,8 +30,6 @@ from ..sources.limits import check_width
 HANDLE = "handle"
 
 _BATCH_ROWS = 2**14
-
-Rows: TypeAlias = Iterator[tuple[int, dict[str, str]]]  # number of the row, and the cells by column
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +57,13 @@ def record_attributes(
     or not in the data set yet. Errors name the line or row.
     """
     Dataset.open(lake, dataset)  # before the lease, whose folder would be that of a new data set
-    names, rows = _read_parquet(path) if Path(path).suffix == ".parquet" or is_delta(path) else _read_csv(path)
+    rows = _parquet_rows(path) if Path(path).suffix == ".parquet" or is_delta(path) else _csv_rows(path)
+    columns = next(rows)
+    names = _names(columns, path)
     triples: list[tuple[str, str, str]] = []
     first: dict[str, int] = {}
-    for number, row in rows:
+    for number, cells in enumerate(rows, 1):
+        row = dict(zip(columns, cells, strict=True))
         handle = row[HANDLE]
         if not handle:
             raise SourceError("the handle is empty", path, rows=[number])
@@ -85,33 +84,30 @@ def record_attributes(
     return AttributesReport(tuple(names), len(handles), len(new), tuple(notes))
 
 
-def _read_csv(path: str) -> tuple[list[str], Rows]:
-    """The attributes and the rows of a CSV file."""
+def _csv_rows(path: str) -> Iterator[list[str]]:
+    """The names of the columns of a CSV file, then the cells of each row."""
     with _faults(path, "CSV"):
         with open(path, "rb") as start:
             head = Head(start.read(HEAD_BYTES), "utf-8", path)
         delimiter = head.delimiter("", {HANDLE})
         names = [name.strip() for name in head.names(delimiter)]
-    if not names:
-        raise SourceError(f"the file is empty; it needs a header with the column {HANDLE}", path)
-    return _names(names, path), _csv_rows(path, delimiter, head.skipped, names)
+        if not names:
+            raise SourceError(f"the file is empty; it needs a header with the column {HANDLE}", path)
+        yield names
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            for _ in range(head.skipped):
+                file.readline()
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            next(filter(None, reader))  # the header
+            for number, cells in enumerate(filter(None, reader), 1):
+                if len(cells) != len(names):
+                    rule = f"the row has {count(len(cells), 'cell')}, the header {len(names)}"
+                    raise SourceError(rule, path, rows=[number], lines=[reader.line_num])
+                yield [cell.strip() for cell in cells]
 
 
-def _csv_rows(path: str, delimiter: str, skipped: int, names: list[str]) -> Rows:
-    with _faults(path, "CSV"), open(path, encoding="utf-8-sig", newline="") as file:
-        for _ in range(skipped):
-            file.readline()
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
-        next(filter(None, reader))  # the header
-        for number, cells in enumerate(filter(None, reader), 1):
-            if len(cells) != len(names):
-                rule = f"the row has {count(len(cells), 'cell')}, the header {len(names)}"
-                raise SourceError(rule, path, rows=[number], lines=[reader.line_num])
-            yield number, dict(zip(names, map(str.strip, cells), strict=True))
-
-
-def _read_parquet(path: str) -> tuple[list[str], Rows]:
-    """The attributes and the rows of a Parquet file or a Delta table; values of other types become text."""
+def _parquet_rows(path: str) -> Iterator[list[str]]:
+    """The names of the columns of a Parquet file or a Delta table, then the cells of each row, as text."""
     with _faults(path, "Parquet"):
         if is_delta(path):
             table = DeltaRows(Path(path), path)
@@ -119,16 +115,10 @@ def _read_parquet(path: str) -> tuple[list[str], Rows]:
         else:
             file = open_parquet(path, path)
             names, batches = file.schema_arrow.names, file.iter_batches(_BATCH_ROWS)
-    return _names(names, path), _parquet_rows(path, batches)
-
-
-def _parquet_rows(path: str, batches: Iterator[pa.RecordBatch]) -> Rows:
-    numbers = itertools.count(1)
-    with _faults(path, "Parquet"):
+        yield names
         for batch in batches:
             columns = [column.cast(pa.string()).fill_null("").to_pylist() for column in batch.columns]
-            for cells in zip(*columns, strict=True):
-                yield next(numbers), dict(zip(batch.schema.names, cells, strict=True))
+            yield from map(list, zip(*columns, strict=True))
 
 
 @contextmanager

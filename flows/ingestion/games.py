@@ -72,8 +72,8 @@ def _ingest(lake: Lake, report: GamesIngested, periods: Iterable[Period], source
         raise SourceError(f"no game that can be rated; nothing was ingested{found}", source)
 
     def on_added() -> None:
-        n = report.new + report.corrected + report.unchanged
-        how.on_progress(report.read.games, None, f"{n:,} periods written")
+        number = report.new + report.corrected + report.unchanged
+        how.on_progress(report.read.games, None, f"{number:,} periods written")
 
     report.moved = add_all(lake, report, chain([first], left), how, on_added, order="time", games=True).moved
     return report

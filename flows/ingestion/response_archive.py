@@ -169,11 +169,8 @@ class ResponseArchive:
     def verify(self) -> Iterator[tuple[str, str]]:
         """Read every stored response; yield its path and its fault, ``""`` for none."""
         missing = {self._path(entry) for entry in self._entries.values() if entry.version >= 0}
-        for kind in self._lake.list(layout.raw_folder(self.source)):
-            if kind.startswith(layout.TEMPORARY_PREFIX) or layout.fence_number(kind) >= 0:
-                continue  # a temporary file or a fence
-            folder = layout.raw_folder(self.source, kind)
-            for name, size in sorted(self._lake.sizes(folder).items()):
+        for folder, sizes in self._folders():
+            for name, size in sizes.items():
                 path = f"{folder}/{name}"
                 if not name.endswith(".zst") or (not size and path not in missing):
                     continue
@@ -189,21 +186,26 @@ class ResponseArchive:
 
     def rebuild(self) -> None:
         """Add unknown files to the index: one listing a kind, and one read for each of them."""
-        for kind in self._lake.list(layout.raw_folder(self.source)):
-            if kind.startswith(layout.TEMPORARY_PREFIX) or layout.fence_number(kind) >= 0:
-                continue  # a temporary file or a fence
-            folder = layout.raw_folder(self.source, kind)
-            if kind == _BROKEN or not self._lake.sizes(folder):
+        for folder, sizes in self._folders():
+            kind = folder.rpartition("/")[2]
+            if kind == _BROKEN:
                 continue
             newest: dict[str, int] = {}
-            for name, size in sorted(self._lake.sizes(folder).items()):
+            for name, size in sizes.items():
                 stem, _, number = name.removesuffix(".zst").rpartition(".")
                 if name.endswith(".zst") and number.isdigit() and size:
                     newest[stem] = max(newest.get(stem, -1), int(number))
-            indexed = {self._path(entry) for entry in self._entries.values() if entry.kind == kind}
+            indexed = {self._path(entry) for entry in self._entries.values() if newest and entry.kind == kind}
             for stem, version in newest.items():
                 if (path := f"{folder}/{stem}.{version}.zst") not in indexed:
                     self._adopt(self._read(path), version)
+
+    def _folders(self) -> Iterator[tuple[str, dict[str, int]]]:
+        """The folder of each kind of document, and the sizes of its files by name, sorted."""
+        for kind in self._lake.list(layout.raw_folder(self.source)):
+            if not kind.startswith(layout.TEMPORARY_PREFIX) and layout.fence_number(kind) < 0:  # nor of a writer
+                folder = layout.raw_folder(self.source, kind)
+                yield folder, dict(sorted(self._lake.sizes(folder).items()))
 
     def _status(self, entry: ArchiveEntry) -> int:
         return entry.status or self._read(self._path(entry)).response.status

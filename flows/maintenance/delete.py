@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ranklake.storage import Dataset, Lake, LakeError, Run
-from ranklake.storage.lake.layout import contests_file, dataset_folder, published_folder, run_file, run_folder
+from ranklake.storage.lake import layout
 from ranklake.storage.leases.roots import has_root
 
 from ..common.text import byte_size, count
@@ -34,12 +34,14 @@ class Deletion:
         are any.
         """
         if dataset is not None and not with_runs:
-            check_no_runs(lake, dataset)
+            _check_no_runs(lake, dataset)
         runs = (run,) if run is not None else tuple(Run.names_over_dataset(lake, dataset or ""))
-        published = {name: text for name in runs if (text := describe_published(lake, name))}
+        folders = {name: layout.published_folder(name) for name in runs}
+        published = {name: folder for name, folder in folders.items() if lake.exists(folder)}
         parts = [describe_run(lake, name) for name in runs]
-        parts += published.values() if with_published else ()
-        parts += [] if dataset is None else [describe_dataset(lake, dataset)]
+        if with_published:
+            parts += [f"{folder}: {byte_size(lake.size_below(folder))}" for folder in published.values()]
+        parts += [] if dataset is None else [_describe_dataset(lake, dataset)]
         kept = frozenset() if with_published else frozenset(published)
         return cls(runs, dataset, with_published, kept, tuple(filter(None, parts)))
 
@@ -49,14 +51,17 @@ class Deletion:
             delete_run(lake, name, self.with_published, steal=steal, on_wait=on_wait)
             yield name
         if self.dataset is not None:
-            delete_dataset(lake, self.dataset, steal=steal, on_wait=on_wait)
+            folder, purpose = layout.dataset_folder(self.dataset), f"delete {self.dataset}"
+            with hold_for_maintenance(lake, folder, purpose, steal, on_wait) as lease:
+                _check_no_runs(lake, self.dataset)  # under the lease: a run may have been made since the last check
+                Dataset.delete(lake, self.dataset, lease)
 
 
 def delete_run(
     lake: Lake, name: str, with_published: bool = False, *, steal: bool = False, on_wait: OnWait = lambda _: None
 ) -> None:
     """Delete a run, and its published tables if ``with_published``."""
-    with hold_for_maintenance(lake, run_folder(name), f"delete {name}", steal, on_wait) as lease:
+    with hold_for_maintenance(lake, layout.run_folder(name), f"delete {name}", steal, on_wait) as lease:
         run = Run(lake, name, {})
         run.lease = lease
         run.delete()
@@ -64,15 +69,7 @@ def delete_run(
             delete_published(lake, name, lease)
 
 
-def delete_dataset(lake: Lake, name: str, *, steal: bool = False, on_wait: OnWait = lambda _: None) -> None:
-    """Delete a data set; ``LakeError`` if there are runs over it."""
-    with hold_for_maintenance(lake, dataset_folder(name), f"delete {name}", steal, on_wait) as lease:
-        check_no_runs(lake, name)  # under the lease: a run may have been made since the last check
-        Dataset.delete(lake, name, lease)
-
-
-def check_no_runs(lake: Lake, dataset: str) -> None:
-    """Raise :class:`LakeError` if there are runs over a data set."""
+def _check_no_runs(lake: Lake, dataset: str) -> None:
     if runs := Run.names_over_dataset(lake, dataset):
         remedy = f"`ranklake delete --dataset {dataset} --with-runs` deletes them, too"
         raise LakeError(f"data set {dataset} has runs over it: {', '.join(runs)}; {remedy}")
@@ -80,34 +77,34 @@ def check_no_runs(lake: Lake, dataset: str) -> None:
 
 def describe_run(lake: Lake, name: str) -> str:
     """A text about the files that :func:`delete_run` would delete; empty if there are none."""
-    size = byte_size(lake.size_below(run_folder(name)))
-    if has_root(lake, run_file(name)):
-        try:
-            return f"run {name}: {count(Run.open(lake, name).segments().stop_round, 'round')}, {size}"
-        except LakeError:
-            return f"run {name}: {size}, not readable"
-    folder = run_folder(name)
-    left = any(
-        lake.list(f"{folder}/{part}")
-        for part in lake.list(folder)
-        if part.startswith(("rounds", "snapshots", "smoothing", "entry"))
+    folder = layout.run_folder(name)
+    parts = ("rounds", "snapshots", "smoothing", "entry")
+    left = any(lake.list(f"{folder}/{part}") for part in lake.list(folder) if part.startswith(parts))
+
+    def content() -> str:
+        return count(Run.open(lake, name).segments().stop_round, "round")
+
+    return _describe(lake, f"run {name}", folder, has_root(lake, layout.run_file(name)), left, content)
+
+
+def _describe_dataset(lake: Lake, name: str) -> str:
+    left = bool(
+        lake.list(layout.dataset_folder(name, "standings")) or lake.list(layout.dataset_folder(name, "players"))
     )
-    return f"remaining files of run {name}: {size}" if left else ""
+
+    def content() -> str:
+        return count(Dataset.open(lake, name).contests.num_rows, "contest")
+
+    folder, there = layout.dataset_folder(name), has_root(lake, layout.contests_file(name))
+    return _describe(lake, f"data set {name}", folder, there, left, content)
 
 
-def describe_published(lake: Lake, run: str) -> str:
-    """The published tables of a run, in words; empty if there are none."""
-    folder = published_folder(run)
-    return f"{folder}: {byte_size(lake.size_below(folder))}" if lake.exists(folder) else ""
-
-
-def describe_dataset(lake: Lake, name: str) -> str:
-    """A text about the files that :func:`delete_dataset` would delete; empty if there are none."""
-    size = byte_size(lake.size_below(dataset_folder(name)))
-    if has_root(lake, contests_file(name)):
+def _describe(lake: Lake, what: str, folder: str, there: bool, left: bool, content: Callable[[], str]) -> str:
+    """A text about a folder that is ``there``, with its content, or has something left; else empty."""
+    size = byte_size(lake.size_below(folder))
+    if there:
         try:
-            return f"data set {name}: {count(Dataset.open(lake, name).contests.num_rows, 'contest')}, {size}"
+            return f"{what}: {content()}, {size}"
         except LakeError:
-            return f"data set {name}: {size}, not readable"
-    left = lake.list(dataset_folder(name, "standings")) or lake.list(dataset_folder(name, "players"))
-    return f"remaining files of data set {name}: {size}" if left else ""
+            return f"{what}: {size}, not readable"
+    return f"remaining files of {what}: {size}" if left else ""

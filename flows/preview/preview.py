@@ -15,7 +15,7 @@ import pyarrow as pa
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage.datasets.rating_limits import in_range
 
-from ..common.configuration.needed_times import check_to_come
+from ..common.configuration.settings import check_to_come
 from ..common.skipping import REASONS, Skipping, count_ignored, ignored_lines
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial

@@ -13,8 +13,7 @@ from ranklake.storage import Dataset, Run
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.remedies import damaged
 
-from ..common.configuration.needed_times import check_times
-from ..common.configuration.settings import build_params, find_system, params_to_json
+from ..common.configuration.settings import build_params, check_times, find_system, params_to_json
 from ..common.skipping import Skipping
 from ..results.titles import TitlesChoice
 from .chain import NUMERICS, config_digest

@@ -19,8 +19,7 @@ from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Lease
 
 from ..common.adapters import check_contests
-from ..common.configuration.needed_times import chosen_of
-from ..common.configuration.settings import check_simultaneous, find_system
+from ..common.configuration.settings import check_simultaneous, chosen_of, find_system
 from ..compilation.compile import CompileCallback, announce, compile_kernels
 from ..engines.protocols import Engine
 from ..engines.threads import Threads

@@ -14,8 +14,15 @@ from typing import Any
 from ranklake.storage import DamagedError, Lake, MissingError, Run
 from ranklake.storage.lake import layout
 
-from ..common.configuration.presets import Preset, choose_preset, find_preset
-from ..common.configuration.settings import build_params, convert_fields, find_system, parse_settings
+from ..common.configuration.settings import (
+    Preset,
+    build_params,
+    choose_preset,
+    convert_fields,
+    find_preset,
+    find_system,
+    parse_settings,
+)
 from .config import RunConfig, default_run
 
 DEFAULT_SYSTEM = "elo-mmr"

@@ -17,9 +17,7 @@ from ranklake.rating_kernels.warm import SCORES
 
 from ..common.arguments import checked
 from ..common.configuration.hyperparameters import describe
-from ..common.configuration.needed_times import check_times
-from ..common.configuration.presets import PRESETS, PresetName
-from ..common.configuration.settings import SystemName, build_params, find_system
+from ..common.configuration.settings import PRESETS, PresetName, SystemName, build_params, check_times, find_system
 from ..common.skipping import Skipping
 from ..common.text import count, described
 from ..compilation.compile import compile_parts, parts_for

@@ -15,7 +15,7 @@ from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.storage import Dataset, Lake, Run
 from ranklake.storage.datasets.tables.teams import Teams
 
-from ..common.configuration.needed_times import check_times
+from ..common.configuration.settings import check_times
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import SUFFIX
 from ..frames.rating import RatedResults

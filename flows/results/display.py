@@ -29,7 +29,7 @@ class Display:
 
     Newcomers rank low until their sigma falls; near its limit the display rating is ``mu``. Some systems add an offset
     while a player is new. ``run.json`` may have the numbers of a preset
-    (:mod:`ranklake.flows.common.configuration.presets`).
+    (:mod:`ranklake.flows.common.configuration.settings`).
     """
 
     system: System

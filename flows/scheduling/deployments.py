@@ -32,8 +32,7 @@ from ..rating.report import RateReport
 from ..rating.resolve import resolve_runs
 from .flow_errors import plain_errors, reschedules
 from .follow import Followed, has_ratings, publish_rated, rate_shown
-from .notices import Notice, Notifier, notice_of
-from .pages import best, ingested_page, run_page
+from .notices import Notice, Notifier, best, ingested_page, notice_of, run_page
 from .parameters import (
     Database,
     DatasetName,

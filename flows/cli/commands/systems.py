@@ -13,7 +13,7 @@ from ..terminal.output import print_line, print_table, progress, write_json
 
 if TYPE_CHECKING:
     from ...common.configuration.hyperparameters import Description, Parameter
-    from ...common.configuration.presets import Preset
+    from ...common.configuration.settings import Preset
 
 
 @click.command()
@@ -27,8 +27,7 @@ def systems(name: str | None, form: str) -> None:
     from ranklake.rating_kernels import SYSTEMS
 
     from ...common.configuration.hyperparameters import describe
-    from ...common.configuration.presets import PRESETS
-    from ...common.configuration.settings import find_system
+    from ...common.configuration.settings import PRESETS, find_system
 
     if name is None:
         every = [describe(system) for system in SYSTEMS.values()]

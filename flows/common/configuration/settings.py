@@ -1,4 +1,8 @@
-"""Settings of dataclasses from text, JSON or Python values: hyperparameters of systems, options of file sources."""
+"""Settings of dataclasses from text, JSON or Python values: hyperparameters of systems, options of file sources.
+
+A preset, what a site rates with by its name, is only a shorter way to write settings: ``run.json`` records the system,
+all hyperparameters and the display.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,16 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from ranklake.rating_kernels import SYSTEMS, System
+from ranklake.rating_kernels.core.limits import limits_of
 from ranklake.rating_kernels.inference.period_games import SEQUENTIAL, SIMULTANEOUS
 
 from ..text import described
+from ..times import spelled
 from .hyperparameters import find_named, own_fields_first
 
 
@@ -116,20 +123,129 @@ def _convert(name: str, value: Any, kind: Any) -> Any:
 
 
 SystemName = Literal[
-    "elo-mmr",
-    "elo-mmx",
-    "elo-mms",
-    "elo-r",
-    "codeforces",
-    "cf-general",
-    "leetcode",
-    "atcoder",
-    "topcoder",
-    "elo-srm",
-    "elo",
-    "glicko",
-    "glicko2",
-    "glicko-allpairs",
-    "trueskill",
-    "bar",
-]
+    "elo-mmr", "elo-mmx", "elo-mms", "elo-r", "codeforces", "cf-general", "leetcode", "atcoder", "topcoder", "elo-srm",
+    "elo", "glicko", "glicko2", "glicko-allpairs", "trueskill", "bar",
+]  # fmt: skip
+
+
+def chosen_of(params: Any, named: Collection[str] = ()) -> dict[str, Any]:
+    """The hyperparameters that are ``named`` or differ from their defaults."""
+    values = {field: getattr(params, field.name) for field in dataclasses.fields(params)}
+    return {field.name: value for field, value in values.items() if field.name in named or value != field.default}
+
+
+def check_times(kind: type[Any], chosen: Mapping[str, Any], where: str) -> None:
+    """Refuse hyperparameters that act by the days between contests, where contests have no times.
+
+    Their unit tells which ones these are. A default that was not ``chosen`` is not refused: it adds nothing; nor are
+    None and 0. ``where`` says what has no times, and the remedy.
+    """
+    for field in dataclasses.fields(kind):
+        value = chosen.get(field.name)
+        if value and limits_of(field).unit.endswith(("day", "days")):
+            raise ValueError(f"{field.name} = {value:g} counts the days between contests, and {where}")
+
+
+def check_to_come(params: Any, seconds: int, *ends: int) -> None:
+    """Raise ``ValueError`` for a time of a contest to come that is before the last rated contest, or the only one that
+    is known if days count.
+
+    ``ends`` are the ends of the last contest in rated order and of the latest one, as clocks of sources may go back;
+    none without rated contests. Times are UTC seconds, 0 is unknown.
+    """
+    if not seconds:
+        return
+    last = min(filter(None, ends), default=0)
+    if ends and not last:
+        check_first_times(params, "the rated contests have no times: give none to the contest to come either")
+    if last and seconds < last:
+        raise ValueError(
+            f"the contest to come cannot end at {spelled(seconds)}: the ratings are those after the last contest, "
+            f"which ended at {spelled(last)}; give a later time, or none"
+        )
+
+
+def check_first_times(params: Any, where: str) -> None:
+    """Refuse the first times after contests without, if any hyperparameter counts days, by default or not."""
+    check_times(type(params), params_to_json(params, whole=True), where)
+
+
+PresetName = Literal["dmoj", "codechef"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A named configuration.
+
+    ``system``: a key of ``SYSTEMS``.
+    ``text``, ``source``: what it is, in a line; where the numbers come from.
+    ``settings``: hyperparameters that differ from the system's defaults.
+    ``display``: ``deviations`` and ``minimum`` of the display rating; empty for those of the system.
+    """
+
+    name: PresetName
+    system: str
+    text: str
+    source: str
+    settings: Mapping[str, Any]
+    display: Mapping[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """The preset for JSON, with all hyperparameters."""
+        params = params_to_json(build_params(find_system(self.system), self.settings))
+        return {
+            "name": self.name, "description": self.text, "source": self.source, "system": self.system,
+            "params": params, "display": dict(self.display),
+        }  # fmt: skip
+
+
+_SPREAD = 328.33  # standard deviation of a performance at DMOJ, whose other deviations are those for 212, scaled
+
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "dmoj", "elo-mmr", "ratings of dmoj.ca", "DMOJ/online-judge, judge/ratings.py",
+            {"rho": 1.0, "tie_mode": "split", "beta": _SPREAD, "gamma": math.sqrt(1219.047619) * _SPREAD / 212.0,
+             "sigma_init": 350.0 * _SPREAD / 212.0},
+            {"deviations": 1.0, "minimum": 1.0},
+        ),
+        Preset(
+            "codechef", "elo-mmr", "the set-up for CodeChef of the authors of Elo-MMR", "Ebtekar and Liu's engine",
+            {"rho": 0.1, "tie_mode": "split", "weight_limit": 0.2, "sig_limit": 80.0, "noob_delay": (0.6, 0.8),
+             "history_len": 50, "mu_init": 1600.0, "sigma_init": 280.0},
+            {},
+        ),
+    )
+}  # fmt: skip
+
+
+def find_preset(name: str) -> Preset:
+    """The preset called ``name``; ``ValueError`` lists all names."""
+    return find_named("preset", name, PRESETS)
+
+
+def choose_preset(
+    name: str | None, system: str | None, settings: Mapping[str, Any]
+) -> tuple[str | None, dict[str, Any]]:
+    """The system and the settings of a preset, under the given settings; without a preset, those that are given.
+
+    ``elo-srm`` has a hyperparameter called ``preset``, whose words are no names of presets: such a word is a setting.
+    ``ValueError`` if there is no such preset, or it is one of another system.
+    """
+    if name is None:
+        return system, dict(settings)
+    from ranklake.rating_kernels.systems.elo_srm import PRESETS as ROWS  # with the kernels of that system
+
+    if name in ROWS:
+        return system, {**settings, "preset": name}
+    preset = find_preset(name)
+    if system not in (None, preset.system):
+        raise ValueError(f"preset {name} is one of {preset.system}, not of {system}; omit the system")
+    return preset.system, {**preset.settings, **settings}
+
+
+def display_of_preset(name: str | None) -> dict[str, float]:
+    """The numbers of a preset's display rating; empty for those of the system."""
+    preset = None if name is None else PRESETS.get(name)
+    return {} if preset is None else dict(preset.display)

@@ -14,7 +14,7 @@ from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import lake_of, rate_run, synthetic
 
 from ranklake import Ratings, evaluate_history, preview, rate_history, smooth_history, tune
-from ranklake.flows.common.configuration.presets import PRESETS
+from ranklake.flows.common.configuration.settings import PRESETS
 from ranklake.flows.frames import rating
 from ranklake.storage import Dataset, Run
 from ranklake.storage.runs.run import concatenate_rounds

@@ -11,7 +11,7 @@ import pytest
 from helpers.lakes import lake_of, rate_run, synthetic
 from helpers.tables import assert_published, read
 
-from ranklake.flows.common.configuration.presets import PRESETS
+from ranklake.flows.common.configuration.settings import PRESETS
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.rating.rate import rate

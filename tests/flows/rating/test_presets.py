@@ -18,8 +18,7 @@ from helpers.timeouts import TIMEOUT
 from twins.dmoj import VARIANCE_LIMIT, Twin, variance
 
 from ranklake import rate_history, systems
-from ranklake.flows.common.configuration.presets import PRESETS, choose_preset, find_preset
-from ranklake.flows.common.configuration.settings import build_params
+from ranklake.flows.common.configuration.settings import PRESETS, build_params, choose_preset, find_preset
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.rating.rate import rate
 from ranklake.flows.rating.resolve import resolve_runs

@@ -16,7 +16,7 @@ from ranklake.flows.common.text import markdown as escape
 from ranklake.flows.common.text import visible as plain
 from ranklake.flows.ingestion.report import SourceReport
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.scheduling.pages import MOST, best, ingested_page, place, run_page
+from ranklake.flows.scheduling.notices import MOST, best, ingested_page, place, run_page
 from ranklake.storage import Lake
 
 HOSTILE = (

@@ -18,7 +18,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ranklake.flows.cli.terminal.process import interruptible
 from ranklake.flows.common.times import utc
-from ranklake.flows.scheduling.pages import place
+from ranklake.flows.scheduling.notices import place
 from ranklake.storage.lake.access.object_stores import connect
 from ranklake.storage.leases import processes
 from ranklake.storage.leases.holder import author
