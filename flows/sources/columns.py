@@ -103,13 +103,23 @@ def check_text(column: pa.ChunkedArray, noun: str, source: str) -> None:
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
-        for row, raw in enumerate(column.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()):
-            try:
-                (raw or b"").decode()
-            except UnicodeDecodeError as error:
-                rule = f"the {noun} column is not UTF-8: {raw[:40]!r}, byte 0x{raw[error.start]:02x}"
-                raise SourceError(rule, source, rows=(row + 1,)) from None
+        for row, (raw, byte) in valid_texts(column)[1].items():
+            rule = f"the {noun} column is not UTF-8: {raw!r}, byte 0x{byte:02x}"
+            raise SourceError(rule, source, rows=(row + 1,)) from None
         raise
+
+
+def valid_texts(column: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, dict[int, tuple[bytes, int]]]:
+    """The texts, null where they are not UTF-8; and by row the beginning of each of these, and the wrong byte."""
+    texts: list[str | None] = []
+    wrong: dict[int, tuple[bytes, int]] = {}
+    for row, raw in enumerate(column.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()):
+        try:
+            texts.append(None if raw is None else raw.decode())
+        except UnicodeDecodeError as error:
+            texts.append(None)
+            wrong[row] = raw[:40], raw[error.start]
+    return pa.array(texts, column.type), wrong
 
 
 def check_flat(schema: pa.Schema, names: Iterable[str], source: str) -> None:
@@ -128,18 +138,11 @@ def without_invalid(batch: pa.RecordBatch, before: int, faults: dict[int, str]) 
         pass
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if not is_text(column.type):
-            columns.append(column)
-            continue
-        texts: list[str | None] = []
-        for row, raw in enumerate(column.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()):
-            try:
-                texts.append(None if raw is None else raw.decode())
-            except UnicodeDecodeError as error:
-                texts.append(None)
-                rule = f"the column {name!r} is not UTF-8: {raw[:40]!r}, byte 0x{raw[error.start]:02x}"
-                faults.setdefault(before + row, rule)
-        columns.append(pa.array(texts, column.type))
+        if is_text(column.type):
+            column, wrong = valid_texts(column)
+            for row, (raw, byte) in wrong.items():
+                faults.setdefault(before + row, f"the column {name!r} is not UTF-8: {raw!r}, byte 0x{byte:02x}")
+        columns.append(column)
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 

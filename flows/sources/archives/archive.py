@@ -7,23 +7,35 @@ is in memory at a time; the contents of a tar are in a spool.
 
 from __future__ import annotations
 
+import bz2
+import copy
 import gzip
+import io
 import lzma
+import re
+import shutil
+import stat
 import tarfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
 from ...common.text import byte_size
 from ..base import IngestReport, SourceError
 from ..lake_tables import walk
-from ..limits import BoundedReader, Limits
+from ..limits import BoundedReader, Limits, byte_count
 from .members import CHUNK_BYTES, Member, Members, Spool, damage_in_words, read_all
-from .zips import open_zip
 
 MAX_HEADER_BYTES = 2**20  # of a long name, or of the attributes of one member of a tar
+
+MAX_DIRECTORY_BYTES = 2**29  # of the list of members: that of a million has 100 MB
+_ENTRY = b"PK\x01\x02"  # begins each entry of that list
+# Compressed bytes that zipfile decompresses at once, if it has no limit for the result: at most 28 MB with LZMA.
+_STEP = 2**12
 
 _TARS: dict[str, Callable[[IO[bytes]], Any]] = {
     ".tar": lambda packed: packed,
@@ -34,27 +46,20 @@ _TARS: dict[str, Callable[[IO[bytes]], Any]] = {
 }
 ARCHIVES = (*_TARS, ".zip")
 _LONG_HEADERS = (
-    tarfile.XHDTYPE,
-    tarfile.XGLTYPE,
-    tarfile.SOLARIS_XHDTYPE,
-    tarfile.GNUTYPE_LONGNAME,
-    tarfile.GNUTYPE_LONGLINK,
-)
+    tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK,
+)  # fmt: skip
 
 
-def open_members(
-    path: Path, report: IngestReport, limits: Limits | None = None
-) -> AbstractContextManager[list[Member]]:
+def open_members(path: Path, report: IngestReport, limits: Limits) -> AbstractContextManager[list[Member]]:
     """The ``.json`` files of a folder or archive, in its own order (a folder's: by name), while the context is open.
 
     Raises ``SourceError`` on entering the context: a damaged archive, a member that is no plain file inside it, or an
     archive that holds more than is allowed. A member that is too long by itself raises when it is read.
     """
-    limits = limits or Limits()
     if path.is_dir():
         return _open_folder(path, report, limits)
     if path.name.lower().endswith(".zip"):
-        return open_zip(path, report, limits)
+        return _open_zip(path, report, limits)
     return _open_tar(path, report, limits)
 
 
@@ -131,3 +136,88 @@ class _Header(tarfile.TarInfo):
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(str(error)) from None
+
+
+@contextmanager
+def _open_zip(path: Path, report: IngestReport, limits: Limits) -> Iterator[list[Member]]:
+    members = Members(path, report, limits)
+    with _ZipFile(path, members) as file:
+        with damage_in_words(path.name):
+            archive = zipfile.ZipFile(file)
+        total = 0
+        for name, info in _zipped(archive):
+            if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise SourceError("a link or device; only plain files are read", path.name, member=name)
+            if members.are_contests(name, bool(name) and not info.is_dir()):
+                # A member never yields more bytes than it declares, so the declared sizes limit the total.
+                total += info.file_size if info.file_size <= limits.document else 0
+                if total > members.most_bytes:
+                    raise members.too_large()
+                members.add(name, info.file_size, partial(_read_zipped, archive, info))
+        yield members
+
+
+def _zipped(archive: zipfile.ZipFile) -> Iterator[tuple[str, zipfile.ZipInfo]]:
+    return ((info.filename.replace("\\", "/"), info) for info in archive.infolist())  # some writers on Windows
+
+
+def _read_zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
+    if info.compress_type != zipfile.ZIP_BZIP2:
+        bounded = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        with archive.open(info) as stream:
+            raw = read_all(stream, info.file_size, CHUNK_BYTES if bounded else _STEP)
+            stream.read(1)  # the checksum is compared at the end, also of an empty member
+            return raw
+    # 4 kB of bzip2 may become gigabytes at once; zipfile has no limit. BZ2File returns only the requested bytes.
+    packed = copy.copy(info)
+    packed.compress_type, packed.file_size = zipfile.ZIP_STORED, info.compress_size
+    del packed.CRC  # the checksum of the decompressed contents
+    with archive.open(packed) as inside, bz2.BZ2File(inside) as unpacked:
+        raw = read_all(cast(IO[bytes], unpacked), info.file_size)
+        if zlib.crc32(raw) != info.CRC or unpacked.read(1):
+            raise zipfile.BadZipFile(f"Bad CRC-32 for file {info.filename!r}")
+    return raw
+
+
+def unpacked(path: Path, folder: Path, limits: Limits) -> Iterator[tuple[str, Path]]:
+    """The names of all files of a zip, and where each of them is in a folder until the next one is asked for.
+
+    Raises ``SourceError`` if the archive is damaged, or larger than the limits, or a name leads out of it.
+    """
+    members = Members(path, IngestReport(), limits)
+    with _ZipFile(path, members) as file, damage_in_words(path.name):
+        archive = zipfile.ZipFile(file)
+        left = members.most_bytes
+        for number, (name, info) in enumerate(_zipped(archive)):
+            members.are_contests(name, not info.is_dir())
+            parts = PurePosixPath(name).parts
+            if info.is_dir() or any(part.startswith(".") or part == "__MACOSX" for part in parts):
+                continue
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise SourceError("packed by another method than Deflate; unpack it first", path.name, member=name)
+            if (left := left - info.file_size) < 0:
+                raise members.too_large()
+            endings = re.sub(r"[^\w.]", "", "".join(PurePosixPath(name).suffixes[-2:]))
+            copy_path = folder / f"{number}{endings}"
+            with archive.open(info) as stream, copy_path.open("wb") as out:
+                shutil.copyfileobj(stream, out, CHUNK_BYTES)
+            yield name, copy_path
+            copy_path.unlink()
+
+
+class _ZipFile(io.BufferedReader):
+    """The file of a zip. It limits the list of members, which zipfile reads at once into one object a member."""
+
+    def __init__(self, path: Path, members: Members) -> None:
+        super().__init__(io.FileIO(path))
+        self._members = members
+
+    def read(self, n: int | None = -1) -> bytes:
+        if n is not None and n > MAX_DIRECTORY_BYTES:
+            rule = f"its list of members has {byte_count(n)}, at most {byte_count(MAX_DIRECTORY_BYTES)} are allowed"
+            raise SourceError(f"{rule}; make several archives of it", self._members.source)
+        raw = super().read(n)
+        # Pieces of members are shorter, or do not begin so.
+        if len(raw) > CHUNK_BYTES and raw.startswith(_ENTRY) and raw.count(_ENTRY) > self._members.limits.members:
+            raise self._members.too_many()
+        return raw

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..columns import Bools, Longs
 
@@ -28,6 +29,12 @@ def iso_or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
         values = pa.array(map(_iso, encoded.dictionary.to_pylist()), pa.string())
         chunks.append(values.take(encoded.indices))
     return pa.chunked_array(chunks, pa.string())
+
+
+def clocks_of(texts: pa.StringArray | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Seconds since midnight of times such as 13:45:10; null for other texts."""
+    day = pc.binary_join_element_wise("1970-01-01", texts, " ")
+    return pc.strptime(day, "%Y-%m-%d %H:%M:%S", "s", error_is_null=True).cast(pa.int64())
 
 
 def days_of(texts: pa.StringArray, form: str) -> tuple[Longs, Bools, Bools]:

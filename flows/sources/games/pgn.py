@@ -19,12 +19,12 @@ import pyarrow.csv as pacsv
 from ...common.text import quoted
 from ..archives.arrow_csv import CsvBatches
 from ..base import SourceError
-from ..columns import Bools, Longs
+from ..columns import Bools, Longs, valid_texts
 from ..files.inputs import Input
 from ..files.text_head import encoding_remedy, read_head, undecodable
 from ..files.text_tables import BLOCK_BYTES
 from .batch import SCHEMA, GamesReport, Verdicts, check_games
-from .dates import NO_DATE, days_of
+from .dates import NO_DATE, clocks_of, days_of
 from .options import GamesOptions
 from .pgn_lines import PgnLines, Tags
 from .scores import judge_results
@@ -197,14 +197,14 @@ def _times(
     verdicts.leave_out(unknown, NO_DATE)
     verdicts.leave_out(bad, "with a date that is none")
     clock = texts[b"UTCTime"]
-    seconds = pc.strptime(pc.binary_join_element_wise("1970-01-01", clock, " "), "%Y-%m-%d %H:%M:%S", "s", True)
+    seconds = clocks_of(clock)
     broken = (clock.is_valid().to_numpy(False)) & seconds.is_null().to_numpy(False) & ~lacking
     broken &= ~pc.match_substring_regex(clock, r"^\s*$|\?").fill_null(True).to_numpy(False)
     if broken.any():
         first = int(np.argmax(broken))
         where = f"{source}, line {int(lines[first])}: {quoted(clock[first].as_py())}"
         report.note("UTCTime", "that is no time of day; midnight is used", int(np.count_nonzero(broken)), where)
-    of_day: Longs = seconds.cast(pa.int64()).fill_null(0).to_numpy()
+    of_day: Longs = seconds.fill_null(0).to_numpy()
     return day + np.where(lacking, 0, of_day)
 
 
@@ -214,16 +214,9 @@ def _texts(values: pa.BinaryArray, name: str, verdicts: Verdicts, encoding: str)
         return values.cast(pa.string())
     except pa.ArrowInvalid:
         pass
-    texts: list[str | None] = []
-    broken, rule = np.zeros(len(values), bool), ""
-    for game, raw in enumerate(values.to_pylist()):
-        try:
-            texts.append(None if raw is None else raw.decode())
-        except UnicodeDecodeError as error:
-            broken[game] = True
-            rule = (
-                rule or f"{name} {raw[:40]!r} is not UTF-8, byte 0x{raw[error.start]:02x}; {encoding_remedy(encoding)}"
-            )
-            texts.append("\ufffd")
-    verdicts.refuse(broken, rule)
-    return pa.array(texts, pa.string())
+    texts, wrong = valid_texts(values.cast(pa.string(), safe=False))
+    broken = np.zeros(len(values), bool)
+    broken[list(wrong)] = True
+    raw, byte = next(iter(wrong.values()))
+    verdicts.refuse(broken, f"{name} {raw!r} is not UTF-8, byte 0x{byte:02x}; {encoding_remedy(encoding)}")
+    return pc.if_else(pa.array(broken), "\ufffd", texts)

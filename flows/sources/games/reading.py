@@ -11,7 +11,7 @@ import numpy as np
 
 from ranklake.storage.datasets.tables.games import Period
 
-from ..archives.zips import unpacked
+from ..archives.archive import unpacked
 from ..base import SourceError
 from ..files.inputs import Input, damage_of, files_of, format_of
 from ..lake_tables import is_delta

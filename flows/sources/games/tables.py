@@ -23,7 +23,7 @@ from ..lake_tables import DeltaRows
 from ..limits import MAX_HANDLE
 from ..time_columns import as_seconds
 from .batch import LONG_NAME, SCHEMA, GamesReport, Verdicts, check_games
-from .dates import NO_DATE, iso_or_null
+from .dates import NO_DATE, clocks_of, iso_or_null
 from .options import GAME_ADVANTAGE, KEYS, GamesOptions
 from .scores import judge_results
 
@@ -181,14 +181,13 @@ def _seconds_of_day(column: pa.ChunkedArray, verdicts: Verdicts, source: str) ->
     unknown = is_blank(column)
     if is_text(column.type):
         unknown |= pc.match_substring(column, "?").fill_null(True).to_numpy()
-        day = pc.binary_join_element_wise("1970-01-01", column.cast(pa.string()), " ")
-        times = pc.strptime(day, "%Y-%m-%d %H:%M:%S", "s", error_is_null=True).cast(pa.time32("s"))
+        times = clocks_of(column.cast(pa.string()))
     elif pa.types.is_time(column.type):
-        times = column.cast(pa.time64("ns")).cast(pa.time32("s"), safe=False)
+        times = column.cast(pa.time64("ns")).cast(pa.time32("s"), safe=False).cast(pa.int32())
     else:
         raise SourceError(f"the column clock must hold times of day such as 13:45:10, got {column.type}", source)
     broken = times.is_null().to_numpy() & ~unknown
     if broken.any():
         verdicts.refuse(broken, f"{_CLOCK}, got {_first(column, broken)}")
-    seconds: Longs = times.cast(pa.int32()).fill_null(0).to_numpy().astype(np.int64)
+    seconds: Longs = times.fill_null(0).to_numpy().astype(np.int64)
     return seconds

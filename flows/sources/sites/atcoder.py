@@ -38,10 +38,6 @@ class _Row(msgspec.Struct, gc=False):
     user: str = msgspec.field(name="UserScreenName")
 
 
-_LIST = msgspec.json.Decoder(list[_Listed])
-_RESULTS = msgspec.json.Decoder(list[_Row])
-
-
 class AtCoder(Site):
     """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
@@ -53,7 +49,7 @@ class AtCoder(Site):
     def list_documents(self, fetcher: ListFetcher, since: int | None, now: int) -> Iterator[DocumentRequest]:
         """Contests that have ended and were announced as rated."""
         host = LIST_HOST if self.base_url == HOME else ""  # a mirror also has the list
-        listed = fetcher.fetch_list(Key("list", "contests"), host + LIST_PATH, partial(self.decode, _LIST))
+        listed = fetcher.fetch_list(Key("list", "contests"), host + LIST_PATH, partial(self.decode, list[_Listed]))
         for contest in sorted(listed, key=lambda contest: (contest.start_epoch_second, contest.id)):
             end = contest.start_epoch_second + contest.duration_second
             marathon = contest.id.startswith("ahc")
@@ -65,7 +61,7 @@ class AtCoder(Site):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest of the rated participants; none if there are none yet."""
-        rows = self.decode(_RESULTS, document)
+        rows = self.decode(list[_Row], document)
         if (at := first(rows, lambda row: row.place < 1)) is not None:
             return [self.fault(document)(f"Place = {rows[at].place}; places count from 1", at)]
         rated = [row for row in rows if row.rated]

@@ -7,6 +7,8 @@ Source: codeforces.com/apiHelp. A response is ``{"status": "OK", "result": ...}`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -53,12 +55,8 @@ class _Changes(msgspec.Struct, tag_field="status", tag="OK"):
     result: list[_Change]
 
 
-class Failed(msgspec.Struct, tag_field="status", tag="FAILED"):
+class _Failed(msgspec.Struct, tag_field="status", tag="FAILED"):
     comment: str
-
-
-_LIST: msgspec.json.Decoder[_List | Failed] = msgspec.json.Decoder(_List | Failed)
-_CHANGES: msgspec.json.Decoder[_Changes | Failed] = msgspec.json.Decoder(_Changes | Failed)
 
 
 class Codeforces(Site):
@@ -79,32 +77,28 @@ class Codeforces(Site):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest, or none if it was not rated."""
-        response = self.decode(_CHANGES, document)
-        if isinstance(response, Failed):
-            if document.response.status != 400 or "limit" in response.comment.lower():
-                raise self._failure(response, document)
-            return []
-        if document.response.status != 200:
+        rows = self._result(_Changes, document, may_be_none=True)
+        if rows is not None and document.response.status != 200:
             raise SourceError(f"HTTP {document.response.status}, and yet OK", self.name, "", document.response.url)
-        return [self._contest(response.result, document)] if response.result else []
+        return [self._contest(rows, document)] if rows else []
 
     def _list_ended(self, fetcher: ListFetcher, since: int | None) -> Iterator[tuple[int, int]]:
         """Number and end of the contests that have ended, in order of time."""
-        listed: list[_Listed] = fetcher.fetch_list(Key("list", "contests"), "api/contest.list", self._read_list)
+        listed = fetcher.fetch_list(Key("list", "contests"), "api/contest.list", partial(self._result, _List))
         over = [contest for contest in listed if contest.phase == "FINISHED"]
         for contest in sorted(over, key=lambda contest: (contest.start or 0, contest.id)):
             end = (contest.start or 0) + contest.duration
             if since is None or end >= since:
                 yield contest.id, end
 
-    def _read_list(self, document: Document) -> list[_Listed]:
-        response = self.decode(_LIST, document)
-        if isinstance(response, Failed):
-            raise self._failure(response, document)
-        return response.result
-
-    def _failure(self, response: Failed, document: Document) -> SourceError:
-        return SourceError(f"FAILED: {quoted(response.comment)}", self.name, "", document.response.url)
+    def _result(self, model: Any, document: Document, *, may_be_none: bool = False) -> Any:
+        """The result of a response; None, if it may be, for a 400 that says that there is none."""
+        response = self.decode(model | _Failed, document)
+        if not isinstance(response, _Failed):
+            return response.result
+        if may_be_none and document.response.status == 400 and "limit" not in response.comment.lower():
+            return None
+        raise SourceError(f"FAILED: {quoted(response.comment)}", self.name, "", document.response.url)
 
     def _contest(self, rows: list[_Change], document: Document) -> Contest | SourceError:
         n, number, time, fault = len(rows), int(document.key.name), rows[0].time, self.fault(document)

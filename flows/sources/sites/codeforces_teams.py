@@ -13,7 +13,7 @@ import msgspec
 from ranklake.storage.datasets.tables.contests import Contest
 
 from ..base import SourceError
-from .codeforces import HOME, TEAM_ROUNDS, Codeforces, Failed
+from .codeforces import HOME, TEAM_ROUNDS, Codeforces
 from .documents import Document, Key
 from .site import DocumentRequest, ListFetcher, first
 
@@ -53,9 +53,6 @@ class _Standings(msgspec.Struct, tag_field="status", tag="OK"):
     result: _Result
 
 
-_STANDINGS: msgspec.json.Decoder[_Standings | Failed] = msgspec.json.Decoder(_Standings | Failed)
-
-
 class CodeforcesTeams(Codeforces):
     """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
@@ -71,11 +68,9 @@ class CodeforcesTeams(Codeforces):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest, or none without participants."""
-        response = self.decode(_STANDINGS, document)
-        if isinstance(response, Failed):
-            raise self._failure(response, document)
-        rows = [row for row in response.result.rows if row.party.type == "CONTESTANT" and not row.party.ghost]
-        return [self._contest_of_teams(response.result.contest, rows, document)] if rows else []
+        result: _Result = self._result(_Standings, document)
+        rows = [row for row in result.rows if row.party.type == "CONTESTANT" and not row.party.ghost]
+        return [self._contest_of_teams(result.contest, rows, document)] if rows else []
 
     def _contest_of_teams(self, facts: _Facts, rows: list[_Row], document: Document) -> Contest | SourceError:
         contest_id, fault = document.key.name, self.fault(document)

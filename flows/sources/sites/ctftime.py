@@ -45,11 +45,6 @@ class _Page(msgspec.Struct):
     result: list[_Team]
 
 
-_YEAR = msgspec.json.Decoder(dict[str, _Event])
-_PAGE = msgspec.json.Decoder(_Page)
-_TEAM = msgspec.json.Decoder(_Team)
-
-
 class CTFtime(Site):
     """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
@@ -92,18 +87,18 @@ class CTFtime(Site):
         if document.key.kind in self.name_kinds:
             self.names(document)
             return []
-        year = self.decode(_YEAR, document)
+        year = self.decode(dict[str, _Event], document)
         return [self._event(event, results, document) for event, results in year.items() if results.scores]
 
     def names(self, document: Document) -> Mapping[str, str]:
         """Names of teams by id."""
         if document.response.status == 404:
             return {}
-        teams = self._page(document) if document.key.kind == "teams" else [self.decode(_TEAM, document)]
+        teams = self._page(document) if document.key.kind == "teams" else [self.decode(_Team, document)]
         return {str(team.id): team.name for team in teams}
 
     def _page(self, document: Document) -> list[_Team]:
-        return self.decode(_PAGE, document).result
+        return self.decode(_Page, document).result
 
     def _nameless(self, responses: Responses) -> list[int]:
         """Ids of teams in the results without a name and without a 404."""
@@ -112,7 +107,7 @@ class CTFtime(Site):
             known.update(team.id for team in self._page(responses.read(key)))
         played: set[int] = set()
         for key in responses.keys("results"):
-            for event in self.decode(_YEAR, responses.read(key)).values():
+            for event in self.decode(dict[str, _Event], responses.read(key)).values():
                 played.update(score.team_id for score in event.scores)
         return sorted(played - known)
 

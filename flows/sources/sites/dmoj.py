@@ -70,10 +70,6 @@ class _One(msgspec.Struct):
     error: _Fault | None = None
 
 
-_LIST = msgspec.json.Decoder(_List)
-_ONE = msgspec.json.Decoder(_One)
-
-
 class DMOJ(Site):
     """See :class:`ranklake.flows.sources.sites.site.Site`."""
 
@@ -109,7 +105,7 @@ class DMOJ(Site):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One contest; none if it has no rated participants yet, or if it is private."""
-        response = self.decode(_ONE, document)
+        response = self.decode(_One, document)
         url = document.response.url
         if response.data is None:
             if document.response.status == 200 or response.error is None:
@@ -131,7 +127,7 @@ class DMOJ(Site):
         return [self.contest(document, found.name, page, end, handles, places, rated=rated)]
 
     def _read_page(self, document: Document) -> _Page:
-        page = self.decode(_LIST, document).data
+        page = self.decode(_List, document).data
         if page.has_more is None and page.total_pages is None:
             raise SourceError("neither has_more nor total_pages at data", self.name, "", document.response.url)
         return page

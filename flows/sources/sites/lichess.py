@@ -58,13 +58,6 @@ class _Row(msgspec.Struct, gc=False):
     username: str
 
 
-_RECENT = msgspec.json.Decoder(_Recent)
-_ARENA = msgspec.json.Decoder(_Arena)
-_ONE_ARENA = msgspec.json.Decoder(_OneArena)
-_SWISS = msgspec.json.Decoder(_Swiss)
-_ROW = msgspec.json.Decoder(_Row)
-
-
 @dataclass(frozen=True, slots=True)
 class _Over:
     """A tournament that has ended."""
@@ -104,7 +97,7 @@ class Lichess(Site):
 
     def parse(self, document: Document) -> Iterable[Contest | SourceError]:
         """One tournament; none if it has no participants."""
-        rows = self.decode_lines(_ROW, document)
+        rows = self.decode_lines(_Row, document)
         key, about = document.key, document.about
         if not rows:
             return []
@@ -137,19 +130,19 @@ class Lichess(Site):
                     yield _Over(kind, tournament, about["name"], about["time_seconds"])
 
     def _read_recent(self, document: Document) -> list[_Over]:
-        return _arenas(self.decode(_RECENT, document).finished)
+        return _arenas(self.decode(_Recent, document).finished)
 
     def _read_arenas(self, document: Document) -> list[_Over]:
-        return _arenas(self.decode_lines(_ARENA, document))
+        return _arenas(self.decode_lines(_Arena, document))
 
     def _read_arena(self, document: Document) -> list[_Over]:
-        arena = self.decode(_ONE_ARENA, document)
+        arena = self.decode(_OneArena, document)
         end = _seconds(arena.starts_at) + 60 * arena.minutes
         return [_Over("tournament", arena.id, arena.full_name, end)] if arena.is_finished else []
 
     def _read_swisses(self, document: Document) -> list[_Over]:
         # The end is unknown; the start is used instead.
-        over = [one for one in self.decode_lines(_SWISS, document) if one.status == "finished"]
+        over = [one for one in self.decode_lines(_Swiss, document) if one.status == "finished"]
         return [_Over("swiss", one.id, one.name, _seconds(one.starts_at)) for one in over]
 
 

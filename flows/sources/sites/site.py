@@ -128,7 +128,7 @@ class Site(ABC):
         contest = document.key.name if contest_id is None else contest_id
         return lambda rule, *rows: SourceError(rule, self.name, contest, document.response.url, rows)
 
-    def decode(self, decoder: msgspec.json.Decoder[T], document: Document, body: bytes | None = None) -> T:
+    def decode(self, model: type[T], document: Document, body: bytes | None = None) -> T:
         """The body of a document, or a part of it, as its declared model.
 
         Raises SourceError: the body does not fit the model; names URL, field and value.
@@ -136,7 +136,7 @@ class Site(ABC):
         body = document.response.body if body is None else body
         try:
             try:
-                return decoder.decode(body)
+                return msgspec.json.decode(body, type=model)
             except msgspec.ValidationError as error:
                 # The text after the mismatch was not read yet: it may be no JSON.
                 rule = describe_mismatch(error, msgspec.json.decode(body))
@@ -149,10 +149,10 @@ class Site(ABC):
             rule = "not JSON that can be read: nested too deeply"
         raise SourceError(rule, self.name, "", document.response.url)
 
-    def decode_lines(self, decoder: msgspec.json.Decoder[T], document: Document) -> list[T]:
+    def decode_lines(self, model: type[T], document: Document) -> list[T]:
         """The lines of a document, each as its declared model."""
         lines = [line for line in document.response.body.split(b"\n") if line.strip()]
-        return [self.decode(decoder, document, line) for line in lines]
+        return [self.decode(model, document, line) for line in lines]
 
     def contest(
         self,

@@ -25,7 +25,7 @@ from helpers.folders import write_tar, write_zip
 
 from ranklake.flows.ingestion.file_changes import watch
 from ranklake.flows.ingestion.files import ingest_files
-from ranklake.flows.sources.archives import members, zips
+from ranklake.flows.sources.archives import archive, members
 from ranklake.flows.sources.archives.archive import open_members
 from ranklake.flows.sources.base import IngestReport, SourceError
 from ranklake.flows.sources.files import json_items, json_tables, text_tables
@@ -198,7 +198,7 @@ def test_the_members_of_a_zip_are_counted_before_their_list_is_decoded(tmp_path:
 
 def test_the_list_of_members_of_a_zip_is_bounded(tmp_path: Path, monkeypatch: Any) -> None:
     path = write_zip(tmp_path / "set.zip", [(f"{i}.json", contest()) for i in range(30)])
-    monkeypatch.setattr(zips, "MAX_DIRECTORY_BYTES", 1024)
+    monkeypatch.setattr(archive, "MAX_DIRECTORY_BYTES", 1024)
     assert "at most 1 KiB are allowed; make several archives of it" in refusal(path).rule
 
 
@@ -423,7 +423,7 @@ def test_a_file_of_a_folder_that_is_replaced_after_the_listing_is_no_damaged_arc
     tmp_path: Path, raw: bytes | None, rule: str
 ) -> None:
     (tmp_path / "0.json").write_bytes(contest())
-    with open_members(tmp_path, IngestReport()) as (member,):
+    with open_members(tmp_path, IngestReport(), Limits()) as (member,):
         (tmp_path / "0.json").unlink()
         if raw is not None:
             (tmp_path / "0.json").write_bytes(raw)
