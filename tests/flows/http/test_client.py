@@ -125,13 +125,6 @@ def test_get__other_clients_of_a_host_pause_only_when_it_limits_requests(
     assert slept == waits
 
 
-def test_get__who_is_asked_to_wait_for_hours_is_told_so(server: Server) -> None:
-    server["/"] = Reply(b"", 503, {"Retry-After": "7200"})
-    with server.client() as client, pytest.raises(SourceError, match=r"HTTP 503: the site asks to wait 7,200 s"):
-        client.get("")
-    assert len(server.requests) == 1
-
-
 def test_get__gives_up_after_some_attempts_and_says_what_to_do(server: Server) -> None:
     server["/down"] = Reply(b"", 503)
     with server.client() as client, pytest.raises(SourceError) as error:

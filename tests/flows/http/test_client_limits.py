@@ -394,12 +394,16 @@ def test_get__bytes_beyond_the_length_do_not_become_the_next_response(length: st
 
 
 @pytest.mark.bound("ranklake.flows.http.client.LONGEST_WAIT")
-@pytest.mark.parametrize("told", ["999999999999999999999", "1e9", "9" * 5000, "Fri, 31 Dec 9999 23:59:59 GMT"])
-def test_get__an_enormous_retry_after_is_not_waited_for(server: Server, told: str) -> None:
-    server["/"] = Reply(b"", 429, {"Retry-After": told})
-    with server.client(interval_seconds=0.0) as client, pytest.raises(SourceError):
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("told", ["7200", "999999999999999999999", "1e9", "9" * 5000, "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_get__an_enormous_retry_after_is_not_waited_for(server: Server, told: str, status: int) -> None:
+    server["/"] = Reply(b"", status, {"Retry-After": told})
+    with server.client(interval_seconds=0.0) as client, pytest.raises(SourceError) as error:
         client.get("")
     assert server.clock.monotonic() < 120
+    if told == "7200":
+        assert f"HTTP {status}: the site asks to wait 7,200 s" in str(error.value)
+        assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

@@ -254,11 +254,6 @@ def test_places__given_as_lo_and_hi_say_what_an_absence_needs(tmp_path: Path, va
         read(tmp_path / "0.json")
 
 
-def test_option__has_four_values() -> None:
-    with pytest.raises(ValueError, match="absent must be one of error, last, drop, none, got 'first'"):
-        ReadOptions(absent="first")  # type: ignore[arg-type]
-
-
 def test_query__has_the_option(tmp_path: Path) -> None:
     """A column of SQLite has values of several types."""
     with sqlite3.connect(tmp_path / "judge.db") as judge:

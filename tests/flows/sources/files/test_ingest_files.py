@@ -118,13 +118,6 @@ def test_any_valid_contest_is_read_back_from_every_container(
         assert plain(read) == {**value, "id": "0"}
 
 
-def test_names_stay_as_they_are(tmp_path: Path) -> None:
-    names = ["007", "7", "NA", "null", " ", "\u00a0", "ann", "Ann", "ann ", "\tann", "naïve", "nai\u0308ve", "名\n前"]
-    raw = contest(standings=[[name, i, i] for i, name in enumerate(names)])
-    (read,) = read_contests(write_tar(tmp_path, [("0.json", raw)]))
-    assert read.handles.to_pylist() == names
-
-
 def test_unknown_keys_are_ignored_and_a_null_address_is_none(tmp_path: Path) -> None:
     (read,) = read_contests(write_tar(tmp_path, [("0.json", contest(id=17, url=None, extra=[{"a": None}]))]))
     assert (read.contest_id, read.url) == ("0", "")
@@ -415,9 +408,3 @@ def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     error = refusal(write_tar(tmp_path, [("caf\udce9.json", contest())], ".tar"), order="given")
     assert "not UTF-8" in error.rule
     assert "\\udce9" in str(error)
-
-
-@pytest.mark.parametrize("settings", [{"order": "random"}, {"on_error": "ignore"}])
-def test_an_unknown_option_is_wrong_use(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="must be one of"):
-        ReadOptions(**settings)
