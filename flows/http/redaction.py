@@ -31,7 +31,9 @@ class Secret:
             escaped = "".join(_escaped_forms(c) for c in value)
             self._escaped = re.compile(escaped)
             self._pattern = re.compile("|".join([escaped, *map(re.escape, self._literals)]))
-            _redact_logs(self)
+            _SECRETS.add(self)
+            for logger in _LOGGERS:
+                logging.getLogger(logger).addFilter(_without_secrets)  # has no effect the second time
 
     def __bool__(self) -> bool:
         return bool(self.value)
@@ -88,25 +90,13 @@ def _encodings(value: str) -> list[str]:
     return sorted(encodings)
 
 
-class _RedactingFilter(logging.Filter):
-    """Removes the tokens in use from records of the HTTP library, which at level DEBUG shows headers of responses."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.secrets: WeakSet[Secret] = WeakSet()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        for secret in list(self.secrets):
-            text = secret.redact(text)
-        record.msg, record.args = text, ()
-        return True
+_SECRETS: WeakSet[Secret] = WeakSet()  # the tokens in use
 
 
-_FILTER = _RedactingFilter()
-
-
-def _redact_logs(secret: Secret) -> None:
-    _FILTER.secrets.add(secret)
-    for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_FILTER)  # has no effect the second time
+def _without_secrets(record: logging.LogRecord) -> bool:
+    """Removes the tokens from a record of the HTTP library, which at level DEBUG shows headers of responses."""
+    text = record.getMessage()
+    for secret in list(_SECRETS):
+        text = secret.redact(text)
+    record.msg, record.args = text, ()
+    return True

@@ -151,35 +151,28 @@ def filter_contests(
     time, weight, ceiling and standings. Titles are not compared: two events may have the same title.
     ``in_field``: rated participants of all contests compete with unrated ones.
     """
-    with closing(items) if isinstance(items, Generator) else nullcontext():  # close files before an error is reported
-        for contest in _filtered(items, report, on_error, dedupe):
-            yield replace(contest, field_includes_unrated=True) if in_field else contest
-
-
-def _filtered(
-    items: Iterable[Contest | SourceError], report: IngestReport, on_error: OnError, dedupe: bool
-) -> Iterator[Contest]:
     seen: dict[str, str] = {}
     latest: int | None = None
-    for item in items:
-        if isinstance(item, SourceError):
-            if on_error == "stop" and not isinstance(item, EmptyContestError):
-                raise item
-            report.left_out.append(LeftOut(item.contest, str(item)))
-            report.not_read[item.contest] = item.participations
-            continue
-        if dedupe:
-            # The digest covers the contest id, and a repetition has another id.
-            same_as = seen.setdefault(item.url or replace(item, contest_id="").content_digest, item.contest_id)
-            if same_as != item.contest_id:
-                report.duplicates.append(Duplicate(item.contest_id, same_as))
+    with closing(items) if isinstance(items, Generator) else nullcontext():  # close files before an error is reported
+        for item in items:
+            if isinstance(item, SourceError):
+                if on_error == "stop" and not isinstance(item, EmptyContestError):
+                    raise item
+                report.left_out.append(LeftOut(item.contest, str(item)))
+                report.not_read[item.contest] = item.participations
                 continue
-        if latest is not None and item.time_seconds < latest:
-            report.time_goes_back += 1
-        latest = item.time_seconds
-        report.contests += 1
-        report.participations += len(item)
-        yield item
+            if dedupe:
+                # The digest covers the contest id, and a repetition has another id.
+                same_as = seen.setdefault(item.url or replace(item, contest_id="").content_digest, item.contest_id)
+                if same_as != item.contest_id:
+                    report.duplicates.append(Duplicate(item.contest_id, same_as))
+                    continue
+            if latest is not None and item.time_seconds < latest:
+                report.time_goes_back += 1
+            latest = item.time_seconds
+            report.contests += 1
+            report.participations += len(item)
+            yield replace(item, field_includes_unrated=True) if in_field else item
 
 
 def contest_number(contest_id: str) -> int | None:

@@ -136,12 +136,10 @@ def _from_numbers(column: pa.ChunkedArray, name: str, source: str, form: str, fr
     elif values.dtype == np.uint64:
         bad = bad | (values > INT64_MAX)
     whole: Longs = np.where(bad, 0, values).astype(np.int64)
-    guess = not (frame and name == "time_seconds")
+    guessed = form == "auto" and not (frame and name == "time_seconds")
     if form == "auto":
-        form = _guess(whole, ~bad, name, source, frame) if guess else "unix"
-        plausible = _plausible(whole, form) if guess else np.ones(len(whole), bool)
-    else:
-        plausible = np.ones(len(whole), bool)
+        form = _guess(whole, ~bad, name, source, frame) if guessed else "unix"
+    plausible = _plausible(whole, form) if guessed else np.ones(len(whole), bool)
     if form == "yyyymmdd":
         seconds, plausible = _from_calendar(whole)
         faults = ((bad, RULE), (~bad & ~plausible, "a time must be a date of the calendar as YYYYMMDD"))

@@ -13,7 +13,6 @@ import queue
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
-from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
@@ -55,7 +54,7 @@ class CsvBatches:
     def __enter__(self) -> CsvBatches:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 from typing import IO, NamedTuple
 
 import pyarrow as pa
@@ -165,9 +164,7 @@ class Spool:
     def __del__(self) -> None:
         self._file.close()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def add(self, document: bytes | bytearray) -> Callable[[], bytes]:

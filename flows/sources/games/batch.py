@@ -106,12 +106,6 @@ class Verdicts:
         if games.any():
             self._refused.append((games, rule))
 
-    def refuse_first(self, games: Bools, rule: str) -> None:
-        """Refuse games that cannot be read at all: no other verdict counts."""
-        self.refuse(games, rule)
-        if self._on_error == "skip":
-            self.leave_out(games, rule)
-
     def close(self, games: pa.Table) -> pa.Table:
         """The games of a batch that are read; ``SourceError`` if one is refused, with its row or line."""
         for broken, rule in self._refused:

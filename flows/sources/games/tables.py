@@ -58,7 +58,10 @@ def read_table(source: Input, options: GamesOptions, report: GamesReport) -> Ite
         batch = batch if text is None else text.valid(batch, 0, faults)
         verdicts = Verdicts(len(batch), report, partial(_error, source.name, before, text), options.on_error)
         if faults:
-            verdicts.refuse_first(_mask(list(faults), len(batch)), next(iter(faults.values())))
+            broken, rule = _mask(list(faults), len(batch)), next(iter(faults.values()))
+            verdicts.refuse(broken, rule)
+            if options.on_error == "skip":  # no other verdict counts for a row that cannot be read
+                verdicts.leave_out(broken, rule)
         games, form = _games(_by_key(batch, columns, source), verdicts, source.name, form)
         check_games(games, verdicts)
         yield verdicts.close(games)
