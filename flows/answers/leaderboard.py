@@ -21,7 +21,7 @@ from ..results.smoothed import RunSmoothing
 from ..results.states import NO_END, States
 from .kept import Kept
 
-if TYPE_CHECKING:  # kernels are imported for computed ratings only
+if TYPE_CHECKING:
     from ..results.display import Display
 
 MOST_KEPT = 256 << 20  # bytes of what is computed for requests: leaderboards of earlier times, rows of filters

@@ -5,9 +5,6 @@ Contrast is that of the Web Content Accessibility Guidelines 2.2: 4.5 for text o
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable
-
 from ..results.titles import Titles
 
 CONTRAST = 4.5
@@ -17,12 +14,6 @@ _STEPS = 64  # from a colour to black or white
 _BLACK, _WHITE = (0, 0, 0), (255, 255, 255)
 
 RGB = tuple[int, int, int]
-
-
-def steps(titles: Titles) -> Callable[[float], int]:
-    """A function of a rating: the number of its title, the lowest one is 0; -1 without a title."""
-    minima = [title.minimum for title in titles.ladder]
-    return lambda rating: bisect_right(minima, rating) - 1
 
 
 def title_class(step: int) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from ..answers.distribution import nice_width
 from ..common.times import utc
 from ..results.rating_format import RatingFormat
-from .histogram import multiples
-from .names import short
+from .links import short
 
 _WIDTH, _HEIGHT = 960, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 10, 28
@@ -72,6 +72,12 @@ def history_graph(players: Sequence[Player], form: RatingFormat) -> dict[str, An
         "along": [{"x": x(t), "text": text} for t, text in _times(first, last)],
         "label": "Rating graph of " + ", ".join(short(one["handle"]) for one in players),
     }  # fmt: skip
+
+
+def multiples(low: float, high: float, about: int) -> list[float]:
+    """The multiples of a round number from ``low`` to ``high``, ascending: ``about`` so many or fewer."""
+    step = nice_width((high - low) / about)
+    return [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def _near(values: Sequence[float], perf: Sequence[float]) -> list[float]:

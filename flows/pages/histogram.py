@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..answers.distribution import Distribution, nice_width
+from ..answers.distribution import Distribution
 from ..results.rating_format import RatingFormat
 from ..results.titles import Titles
-from .colours import steps, title_class
+from .colours import title_class
+from .graph import multiples
 
 _TICKS, _LEVELS = 12, 4
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 960, 320, 8, 32, 34
@@ -32,15 +33,8 @@ def title_counts(titles: Titles, ratings: npt.NDArray[np.float64]) -> list[dict[
     ]
 
 
-def multiples(low: float, high: float, about: int) -> list[float]:
-    """The multiples of a round number from ``low`` to ``high``, ascending: ``about`` so many or fewer."""
-    step = nice_width((high - low) / about)
-    return [i * step for i in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
 def histogram_graph(bins: Distribution, form: RatingFormat, mark: float | None = None) -> dict[str, Any]:
     """The geometry of the drawing, for the template ``histogram.svg``; ``mark`` is a rating to point at."""
-    title = steps(form.titles)
     highest, n = max(*bins.counts, 1), len(bins.counts)
     step, base = (_WIDTH - 2 * _LEFT) / n, _HEIGHT - _BOTTOM
     bars = []
@@ -50,7 +44,7 @@ def histogram_graph(bins: Distribution, form: RatingFormat, mark: float | None =
         label = f"{form.rating(low)} to {form.rating(low + bins.width)}: {count:,}"
         bars.append(
             {"x": round(_LEFT + i * step, 2), "y": round(base - tall, 2), "width": round(max(step - 1, 0.5), 2),
-             "height": round(tall, 2), "class": title_class(title(low + bins.width / 2)), "label": label}
+             "height": round(tall, 2), "class": title_class(form.titles.step(low + bins.width / 2)), "label": label}
         )  # fmt: skip
     ticks = [
         {"x": round(_LEFT + (value - bins.start) / bins.width * step, 2), "text": form.rating(value)}

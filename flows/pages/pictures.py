@@ -7,9 +7,9 @@ from base64 import b64encode
 from hashlib import sha256
 
 from ..results.titles import Titles
-from .colours import LIGHT, legible, steps, title_styles
+from .colours import LIGHT, legible, title_styles
 from .graph import Player, history_graph
-from .names import short
+from .links import short
 from .render import RunFacts, Templates
 
 _LABEL_COLUMNS = 24  # of the name of a run on a badge
@@ -40,7 +40,7 @@ def graph(player: Player, run: RunFacts) -> str:
 
 def badge(handle: str, rating: float, run: RunFacts) -> str:
     """A badge: the name of the run, and rating and title of a player."""
-    step, ladder = steps(run.format.titles)(rating), run.format.titles.ladder
+    step, ladder = run.format.titles.step(rating), run.format.titles.ladder
     title = ladder[step] if step >= 0 else None
     value = f"{run.format.rating(rating)} {title.name}" if title else run.format.rating(rating)
     label = run.name if len(run.name) <= _LABEL_COLUMNS else f"{run.name[: _LABEL_COLUMNS - 1]}…"

@@ -16,11 +16,10 @@ from typing import Any
 from ..common.extras import need
 from ..common.text import visible
 from ..results.rating_format import RatingFormat
-from .colours import steps, title_class
+from .colours import title_class
 from .graph import history_graph
 from .histogram import histogram_graph
-from .links import Links
-from .names import chance, day, short
+from .links import Links, chance, day, short
 from .rows import board_rows, preview_rows, standing_rows
 
 POLICY = (
@@ -76,7 +75,7 @@ class Templates:
     def render(self, template: str, run: RunFacts, links: Links, /, **context: Any) -> str:
         """A page as HTML; the beginning of each template lists what it reads from ``context``."""
         form, markup = run.format, self._markup
-        step = steps(form.titles)
+        step = form.titles.step
         names = [*(short(title.name) for title in form.titles.ladder), ""]  # -1 is the last
         page: str = self._environment.get_template(f"{template}.html").render(
             here=template,

@@ -15,9 +15,7 @@ from itertools import groupby, pairwise, repeat
 from typing import Any
 
 from ..results.rating_format import RatingFormat
-from .colours import steps
-from .links import Links
-from .names import chance, day, short
+from .links import Links, chance, day, short
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]{1,80}").fullmatch  # needs no escape, in HTML and in addresses
 
@@ -130,7 +128,7 @@ def _number(form: RatingFormat) -> Any:
 
 def _tiers(form: RatingFormat) -> Any:
     """The class of a row with a rating, as an attribute."""
-    step = steps(form.titles)
+    step = form.titles.step
     classes = [*(f" class=t{i}" for i in range(len(form.titles.ladder))), ""]  # -1 is the last
     return lambda rating: "" if rating is None else classes[step(rating)]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from .titles import Titles
 
 _LARGE = 1e9  # rating points; data.js has the same
@@ -37,5 +35,5 @@ class RatingFormat:
 
     def style(self, value: float) -> str:
         """The colour of a rating on a terminal; empty without a title."""
-        (title,) = self.titles.each(np.array([value]))
-        return "" if title is None else title.style
+        step = self.titles.step(value)
+        return "" if step < 0 else self.titles.ladder[step].style

@@ -11,8 +11,9 @@ import io
 import json
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -86,6 +87,8 @@ class Titles:
     name: str
     ladder: tuple[Title, ...]
 
+    _minima: tuple[float, ...] = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
         for title in self.ladder:
             if not title.name.strip():
@@ -99,6 +102,7 @@ class Titles:
             if twice := next((value for i, value in enumerate(values) if value in values[:i]), None):
                 raise ValueError(f"titles {self.name}: two titles have the {what} {twice!r}")
         object.__setattr__(self, "ladder", tuple(sorted(self.ladder, key=lambda title: title.minimum)))
+        object.__setattr__(self, "_minima", tuple(title.minimum for title in self.ladder))
 
     def __bool__(self) -> bool:
         return bool(self.ladder)
@@ -109,6 +113,10 @@ class Titles:
         names = pa.array([title.name for title in self.ladder], pa.string())
         return names.take(pa.array(step, mask=step < 0))
 
+    def step(self, rating: float) -> int:
+        """The number of the title of a rating, the lowest one is 0; -1 without a title."""
+        return bisect_right(self._minima, rating) - 1
+
     def each(self, rating: npt.NDArray[np.float64]) -> list[Title | None]:
         """The title of each display rating; None below the lowest title."""
         return [self.ladder[step] if step >= 0 else None for step in self._steps(rating).tolist()]
@@ -117,7 +125,7 @@ class Titles:
         """The name and the minimum of the next title above each display rating; null and NaN if there is none."""
         step = self._steps(rating) + 1
         names, none = pa.array([title.name for title in self.ladder], pa.string()), step == len(self.ladder)
-        minimum = np.array([*(title.minimum for title in self.ladder), np.nan])
+        minimum = np.array([*self._minima, np.nan])
         return names.take(pa.array(step, mask=none)), minimum[step]
 
     def bands(self) -> Iterator[tuple[float, float, Title]]:
@@ -150,8 +158,7 @@ class Titles:
 
     def _steps(self, rating: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """The index of the title of each rating; -1 without a title."""
-        minimum = [title.minimum for title in self.ladder]
-        return np.asarray(np.searchsorted(minimum, rating, side="right") - 1)
+        return np.asarray(np.searchsorted(self._minima, rating, side="right") - 1)
 
 
 TitlesChoice = Titles | Literal["auto"] | None

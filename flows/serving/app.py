@@ -25,8 +25,20 @@ from .endpoints import ENDPOINTS, MOST_HANDLES, Endpoint, Moved, many_players
 from .messages.data_files import data_file
 from .messages.parameters import parse
 from .messages.problems import Problem
-from .messages.requests import TEXT, missing_player, path_of, prefers_html, query_of, run_of
-from .messages.responses import NOT_KEPT, SAFE, kept_bodies, render, respond, respond_if_changed
+from .messages.responses import (
+    NOT_KEPT,
+    SAFE,
+    TEXT,
+    kept_bodies,
+    missing_player,
+    path_of,
+    prefers_html,
+    query_of,
+    render,
+    respond,
+    respond_if_changed,
+    run_of,
+)
 from .openapi import openapi
 from .pages import ServerPages
 from .previews import MOST_STANDINGS, Previews

@@ -22,8 +22,7 @@ from ..pages.render import POLICY, Templates, static_files, template_files
 from .endpoints import MOST_COMPARED, group_of, no_contest
 from .messages.parameters import Parameter, parse_form
 from .messages.problems import Problem
-from .messages.requests import TEXT, run_of
-from .messages.responses import NOT_KEPT, Body, respond, respond_if_changed
+from .messages.responses import NOT_KEPT, TEXT, Body, respond, respond_if_changed, run_of
 from .previews import FORM, MOST_STANDINGS, changes, read_form
 from .state.served_runs import ServedRuns
 

@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 
 from ranklake.flows.answers.distribution import distribution
-from ranklake.flows.pages import names as site_names
+from ranklake.flows.pages import links as links_of_pages
 from ranklake.flows.pages import views
 from ranklake.flows.pages.colours import CONTRAST, DARK, LIGHT, contrast, legible, title_styles
 from ranklake.flows.pages.graph import history_graph
 from ranklake.flows.pages.histogram import histogram_graph
-from ranklake.flows.pages.links import Links, ServerLinks, SiteLinks
-from ranklake.flows.pages.names import day, short
+from ranklake.flows.pages.links import Links, ServerLinks, SiteLinks, day, short
 from ranklake.flows.pages.pictures import badge, graph
 from ranklake.flows.pages.render import POLICY, RunFacts, Templates, static_files
 from ranklake.flows.results.rating_format import RatingFormat
@@ -222,7 +221,7 @@ def test_contest__links_only_to_web_addresses() -> None:
         assert ("contest page" in html) is linked
 
 
-@pytest.mark.bound("ranklake.flows.pages.names.LONGEST_NAME")
+@pytest.mark.bound("ranklake.flows.pages.links.LONGEST_NAME")
 def test_short__cuts_long_names_and_shows_controls() -> None:
     assert short("ada") == "ada"
     assert len(short("x" * 10_000)) == len(short("\u202e" * 10_000)) == 80
@@ -230,7 +229,7 @@ def test_short__cuts_long_names_and_shows_controls() -> None:
 
 
 def test_day__is_a_date_or_a_dash() -> None:
-    assert site_names._day.cache_parameters()["maxsize"] == site_names.MOST_DAYS
+    assert links_of_pages._day.cache_parameters()["maxsize"] == links_of_pages.MOST_DAYS
     assert [day(value) for value in (None, 0, 1_600_000_000, -86_400, 10**15)] == [
         "–", "–", "2020-09-13", "1969-12-31", "–"]  # fmt: skip
 

@@ -19,7 +19,7 @@ from helpers.api import TestClient, client_of
 from helpers.names import STRANGE
 
 from ranklake.flows.pages import views
-from ranklake.flows.pages.names import short
+from ranklake.flows.pages.links import short
 from ranklake.flows.pages.render import POLICY, static_files
 from ranklake.flows.serving import pages as serving_pages
 from ranklake.flows.serving import previews

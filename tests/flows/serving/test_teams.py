@@ -17,7 +17,7 @@ from helpers.lakes import contest, lake_of, rate_run
 from helpers.names import STRANGE
 from helpers.teams import rosters
 
-from ranklake.flows.pages.names import short
+from ranklake.flows.pages.links import short
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import standings_from_file
 from ranklake.flows.publication.publish import publish

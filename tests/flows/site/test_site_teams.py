@@ -12,7 +12,7 @@ from helpers.lakes import contest, ingest, lake_of, rate_run
 from helpers.sites import manifest, published, unpacked
 from helpers.teams import rosters
 
-from ranklake.flows.pages.names import short
+from ranklake.flows.pages.links import short
 from ranklake.flows.pages.rows import first_rows, whole_teams
 from ranklake.flows.site import parts
 from ranklake.flows.site.content import SiteContent
