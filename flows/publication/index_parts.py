@@ -2,8 +2,8 @@
 
 A file has one batch without compression, so that a reader maps it into memory: the history of a player is one bisection
 and one slice, and the rows of a round are one selection. The histories of a run are the concatenation of those in its
-parts. A part has at most ``PART_ROWS`` rows (or one round), which bounds the memory of a publish. A part of rounds with
-teams also has the name of each row's team.
+parts. A part has at most ``Limits.index_rows`` rows (or one round), which bounds the memory of a publish. A part of
+rounds with teams also has the name of each row's team.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ranklake.storage.lake.schemas import ROUNDS
 
 from .root import IndexFile
 
-PART_ROWS = 1 << 20
 _GROWTH = 4  # a part is merged with later rounds as long as it is at most so many times as large
 _COLUMNS = (*(name for name in ROUNDS.names if name != "contest_id"), "rating")
 _SCHEMA = pa.schema([(name, ROUNDS.field(name).type) for name in _COLUMNS[:-1]] + [("rating", pa.float64())])
@@ -181,11 +180,12 @@ def integers(column: pa.Int32Array | pa.ChunkedArray) -> npt.NDArray[np.int32]:
     return values[column.offset : column.offset + len(column)]
 
 
-def cut(parts: Sequence[tuple[int, int, int]], rows: Sequence[int]) -> tuple[int, list[tuple[int, int]]]:
+def cut(parts: Sequence[tuple[int, int, int]], rows: Sequence[int], most: int) -> tuple[int, list[tuple[int, int]]]:
     """The parts that stay, and the rounds of the new parts.
 
     ``parts``: start, stop and number of rows of each existing part whose rounds are unchanged.
     ``rows``: number of rows of each round.
+    ``most``: number of rows of a part of several rounds.
     Returns int, list of tuple: number of the parts that stay; start and stop of each new part.
 
     A part is merged with the rows after it only if it is not much larger. So one more round rewrites few rows, and the
@@ -193,13 +193,13 @@ def cut(parts: Sequence[tuple[int, int, int]], rows: Sequence[int]) -> tuple[int
     """
     stay, start = len(parts), parts[-1][1] if parts else 0
     new = sum(rows[start:])
-    while new and stay and parts[stay - 1][2] <= min(_GROWTH * new, PART_ROWS - new):
+    while new and stay and parts[stay - 1][2] <= min(_GROWTH * new, most - new):
         stay -= 1
         start, new = parts[stay][0], new + parts[stay][2]
     cuts: list[tuple[int, int]] = []
     while start < len(rows):
         stop, size = start + 1, rows[start]
-        while stop < len(rows) and size + rows[stop] <= PART_ROWS:
+        while stop < len(rows) and size + rows[stop] <= most:
             size += rows[stop]
             stop += 1
         cuts.append((start, stop))

@@ -141,7 +141,8 @@ class RootWriter:
             if part.stop > kept or not self._is_there(part) or part.teams != of_teams:
                 break
             parts.append(part)
-        stay, cuts = cut([(part.start, part.stop, part.rows) for part in parts], content.rows_of_rounds)
+        known, most = [(part.start, part.stop, part.rows) for part in parts], self._lake.limits.index_rows
+        stay, cuts = cut(known, content.rows_of_rounds, most)
         return (*parts[:stay], *(self._part(content, start, stop) for start, stop in cuts))
 
     def _part(self, content: VersionedContent, start: int, stop: int) -> PartFile:

@@ -118,10 +118,10 @@ class PrefixDigests:
     digests: str
 
     @classmethod
-    def of(cls, rows: Rows, seed: str = "") -> Self:
+    def of(cls, rows: Rows, seed: str = "", most: int = MAX_DIGESTS) -> Self:
         """Digest the rows of ``uint8[n, width]``; ``seed`` has all other inputs of the rows."""
         step = 1
-        while len(rows) > MAX_DIGESTS * step:
+        while len(rows) > most * step:
             step *= 2
         return cls(len(rows), step, "".join(_digests(rows, seed, step)))
 

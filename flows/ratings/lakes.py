@@ -11,6 +11,7 @@ from ranklake.storage import Dataset
 from ranklake.storage import Lake as StoredLake
 from ranklake.storage import Run as StoredRun
 from ranklake.storage.lake.access.files import find_lake
+from ranklake.storage.lake.limits import Limits
 
 from ..common.arguments import checked
 from ..results.attributes import player_attributes
@@ -24,6 +25,8 @@ class Lake(StoredLake):
     ----------
     create
         Make the folder if it does not exist; a bucket is never made.
+    limits
+        Sizes of the files that are written.
 
     Raises
     ------
@@ -33,13 +36,13 @@ class Lake(StoredLake):
         The folder does not exist and ``create`` is false, or it cannot be made.
     """
 
-    def __init__(self, url: str | os.PathLike[str], *, create: bool = False) -> None:
-        super().__init__(*find_lake(url, create=create))
+    def __init__(self, url: str | os.PathLike[str], *, create: bool = False, limits: Limits | None = None) -> None:
+        super().__init__(*find_lake(url, create=create), limits)
 
     @classmethod
-    def open(cls, url: str | os.PathLike[str], *, create: bool = False) -> Self:
+    def open(cls, url: str | os.PathLike[str], *, create: bool = False, limits: Limits | None = None) -> Self:
         """The same as ``Lake(url)``."""
-        return cls(url, create=create)
+        return cls(url, create=create, limits=limits)
 
     @checked
     def run(self, name: str) -> Run:

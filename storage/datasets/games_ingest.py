@@ -16,8 +16,6 @@ from .tables.contests import Contest
 from .tables.games import GAMES_KIND, Period
 from .tables.rows import Row
 
-_FILE_GAMES = 250_000  # short periods share a file until it has this many games
-
 
 class GamesIngest(Ingest):
     """An :class:`Ingest` of periods. A period that is added replaces the whole period of the same name."""
@@ -39,7 +37,7 @@ class GamesIngest(Ingest):
 
     @property
     def _file_rows(self) -> int:
-        return _FILE_GAMES
+        return self._lake.limits.file_games
 
     def _row(self, contest: Any, digest: str) -> Row:
         n = len(contest)

@@ -30,9 +30,6 @@ from .tables.teams import Teams
 
 IngestOrder: TypeAlias = Literal["source", "time"]
 
-# Consecutive contests share a standings file until it has this many rows, so that a million small games need few files.
-_FILE_ROWS = 2_000
-
 
 class Ingest(CorrectionEditor):
     """The body of ``with Dataset.ingest(lake, name) as ingest``; commits at its end.
@@ -210,7 +207,7 @@ class Ingest(CorrectionEditor):
 
     @property
     def _file_rows(self) -> int:
-        return _FILE_ROWS
+        return self._lake.limits.file_rows
 
     def _row(self, contest: Contest, digest: str) -> Row:
         """The row of a contest as its source gives it."""
@@ -272,7 +269,7 @@ class Ingest(CorrectionEditor):
         """Commit; returns the files of the data set, None if nothing has changed."""
         parts = self._parts
         if len(self._players) > self._n_players_before:
-            parts, first = parts_that_stay(parts, self._n_players_before)
+            parts, first = parts_that_stay(parts, self._n_players_before, self._lake.limits.part_players)
             file, data = encode_part(first, self._players.since(first), self._epoch)
             self._write(layout.dataset_file(self._name, "players", file), data)
             parts = [*parts, file]
@@ -291,7 +288,8 @@ class Ingest(CorrectionEditor):
         if self._is_as_before(table, metadata):
             self._lake.flush()
             return None
-        root, shards = write_shards(self._name, table, self._contests_before, self._epoch, self._write)
+        before, limits = self._contests_before, self._lake.limits
+        root, shards = write_shards(self._name, table, before, self._epoch, limits, self._write)
         metadata |= shards
         files = referenced(self._name, (row.file for row in rows), metadata)
         metadata |= replaced(self._files_before, files)

@@ -126,7 +126,7 @@ def compact_dataset(
         if after != before:
             metadata = {key: metadata[key] for key in METADATA_KEYS if key in metadata}
             metadata |= {"epoch": str(epoch)} if epoch else {}
-            root, shards = write_shards(name, table_of(members), contests, epoch, write)
+            root, shards = write_shards(name, table_of(members), contests, epoch, lake.limits, write)
             metadata |= shards
             metadata |= replaced(stays, referenced(name, after, metadata))
             commit(lake, name, root, metadata, dataset.version)

@@ -25,7 +25,6 @@ NUMBER = re.compile(r"lru_cache\((?:maxsize=)?\d\d|(?:retries|timeout|maxsize|ma
 HARMLESS = {
     "flows.publication.states.MAX_DIGESTS",  # the size of a summary, not a limit of input
     "flows.pages.graph._MOST_TIMES",  # labels below a graph
-    "storage.datasets.tables.shards._MOST",  # the size of a file; a larger table has more
 }
 
 

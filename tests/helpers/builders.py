@@ -125,7 +125,7 @@ class WatchedLake(Lake):
     def __init__(
         self, lake: Lake, *, fail_at: int = -1, done: bool = False, error: BaseException | None = None
     ) -> None:
-        super().__init__(lake._filesystem, lake._root, lake.url)
+        super().__init__(lake._filesystem, lake._root, lake.url, lake.limits)
         self.fail_at = fail_at
         self.done = done  # whether the failing write reaches the disk
         self.error = error or LakeError("disk full")

@@ -25,6 +25,8 @@ from ranklake.flows.rating.rate import RateOptions, rate
 from ranklake.flows.rating.report import Progress, RateReport
 from ranklake.rating_kernels import Outcome, Rounds
 from ranklake.storage import Contest, Dataset, Lake, Run
+from ranklake.storage.lake import limits as default_limits
+from ranklake.storage.lake.limits import Limits
 from ranklake.storage.leases.reserve import RESERVE
 
 NO_PROGRESS = "from ranklake.flows.common import progress\nprogress.FIRST_SECONDS = float('inf')\n"
@@ -43,6 +45,11 @@ def often(**sizes: float) -> CommitPolicy:
 def commit_often(patch: pytest.MonkeyPatch, **sizes: float) -> None:
     """Change the default commit policy of this process, for commands and flows, which take none."""
     patch.setattr(commit_policy, "DEFAULT", often(**sizes))
+
+
+def small_files(patch: pytest.MonkeyPatch, **sizes: Any) -> None:
+    """Change the default limits of lakes of this process, for commands and flows, which take none."""
+    patch.setattr(default_limits, "DEFAULT", Limits(**sizes))
 
 
 def contest(contest_id: str, *groups: str | Sequence[str], time_seconds: int = 0, **more: Any) -> Contest:
@@ -95,9 +102,9 @@ def ingest(lake: Lake, contests: Iterable[Contest], dataset: str = "games") -> l
         return [adding.add(one) for one in contests]
 
 
-def lake_of(path: Path, contests: Iterable[Contest], dataset: str = "games") -> Lake:
+def lake_of(path: Path, contests: Iterable[Contest], dataset: str = "games", limits: Limits | None = None) -> Lake:
     """A new lake that holds the contests."""
-    lake = Lake.open(path, create=True)
+    lake = Lake.open(path, create=True, limits=limits)
     ingest(lake, contests, dataset)
     return lake
 
@@ -105,7 +112,7 @@ def lake_of(path: Path, contests: Iterable[Contest], dataset: str = "games") -> 
 def copy_of(lake: Lake, path: Path) -> Lake:
     """A copy of a lake on the disk, which a test may change; made faster than the lake."""
     shutil.copytree(lake.url, path)
-    return Lake.open(path)
+    return Lake.open(path, limits=lake.limits)
 
 
 def rate_run(

@@ -31,12 +31,12 @@ from ranklake.storage.runs.smoothing import StoredSmoothing
 # Many small files; sized alone, as a stalled machine would cut segments by time.
 SETTINGS = """
 from ranklake.flows.rating.commits import commit_policy
-from ranklake.storage.datasets import ingest
+from ranklake.storage.lake import limits
 commit_policy.DEFAULT = commit_policy.CommitPolicy(
     segment_rows=40, segment_seconds=float("inf"), commit_segments=2, commit_seconds=float("inf"),
     snapshot_rows=120, snapshot_seconds=1e9
 )
-ingest._FILE_ROWS = 60
+limits.DEFAULT = limits.Limits(file_rows=60)
 """
 LIMITS: tuple[dict[str, Any], ...] = (  # about the display ratings of newcomers and of others
     {},

@@ -13,11 +13,19 @@ from pathlib import Path
 
 import pytest
 from helpers.builders import Killed, WatchedLake
-from helpers.lakes import commit_often, files, lake_of, rate_run, rated_in_memory, same_beliefs, start, synthetic
+from helpers.lakes import (
+    commit_often,
+    files,
+    lake_of,
+    rate_run,
+    rated_in_memory,
+    same_beliefs,
+    small_files,
+    start,
+    synthetic,
+)
 from helpers.timeouts import TIMEOUT
 
-import ranklake.flows.rating.rate
-import ranklake.storage.datasets.ingest
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 
@@ -162,7 +170,7 @@ def test_rate__interrupted_keeps_committed_rounds_and_reports_it(lake: Path, und
 @pytest.fixture
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=15, snapshot_rows=30, max_snapshots=3)
-    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 15)
+    small_files(monkeypatch, file_rows=15)
 
 
 @pytest.mark.slow

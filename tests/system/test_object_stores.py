@@ -14,7 +14,18 @@ from typing import Any
 import pytest
 import s3fs
 from helpers.answers import leaderboard
-from helpers.lakes import commit_often, files, ingest, lake_of, rate_run, rated, same_tables, start, synthetic
+from helpers.lakes import (
+    commit_often,
+    files,
+    ingest,
+    lake_of,
+    rate_run,
+    rated,
+    same_tables,
+    small_files,
+    start,
+    synthetic,
+)
 from helpers.stores import Proxy, environment, is_lease_put, proxy, server
 from helpers.timeouts import TIMEOUT
 
@@ -57,7 +68,7 @@ def url(store: Proxy, tmp_path: Path) -> str:
 @pytest.fixture(autouse=True)
 def many_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=60, snapshot_rows=180)
-    monkeypatch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", 60)
+    small_files(monkeypatch, file_rows=60)
 
 
 def objects(url: str) -> dict[str, bytes]:

@@ -11,8 +11,6 @@ from ...lake import layout, parquet
 from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged
 
-_PART_PLAYERS = 1 << 16
-
 
 def read_handles(lake: Lake, dataset: str, files: Sequence[str], n_players: int) -> pa.StringArray:
     """Handle of each of the ``n_players`` in the parts ``files``.
@@ -53,13 +51,13 @@ def encode_part(first_player: int, handles: pa.StringArray, epoch: int = 0) -> t
     return f"{layout.numbered(first_player)}-{digest_of(data)}{layout.epoch_suffix(epoch)}.parquet", data
 
 
-def parts_that_stay(files: Sequence[str], n_players: int) -> tuple[list[str], int]:
+def parts_that_stay(files: Sequence[str], n_players: int, part_players: int) -> tuple[list[str], int]:
     """Parts that are not merged into a new part, and the first player of the new part.
 
     Small parts are merged into it, so that the number of parts stays small after many small ingests.
     """
     stay, first = list(files), n_players
-    while stay and n_players - (start := int(stay[-1].partition("-")[0])) < _PART_PLAYERS:
+    while stay and n_players - (start := int(stay[-1].partition("-")[0])) < part_players:
         stay.pop()
         first = start
     return stay, first

@@ -19,15 +19,10 @@ import pyarrow.compute as pc
 from ...lake import layout, parquet
 from ...lake.access.lake import Lake, digest_of
 from ...lake.errors import MissingError
+from ...lake.limits import Limits
 from ...lake.parquet import SHARDS, metadata_of
 from ...lake.remedies import damaged, with_remedies
 from ...leases.roots import read_root
-
-# A commit rewrites the contests of the root, one shard at most: 5 MB. Cutting a million contests that have not changed
-# takes 0.03 s, encoding them 0.8 s.
-_LEAST = 1 << 15  # contests of a shard, except for the contests in the root
-_MOST = 1 << 17
-_END = "0002"  # a shard ends after a source_digest below this one: one of 32,768
 
 
 def read_contests(lake: Lake, dataset: str, columns: list[str] | None = None) -> tuple[pa.Table | None, str]:
@@ -65,7 +60,12 @@ def shards_of(metadata: Mapping[str, str]) -> list[str]:
 
 
 def write_shards(
-    dataset: str, contests: pa.Table, before: pa.Table | None, epoch: int, write: Callable[[str, pa.Buffer], None]
+    dataset: str,
+    contests: pa.Table,
+    before: pa.Table | None,
+    epoch: int,
+    limits: Limits,
+    write: Callable[[str, pa.Buffer], None],
 ) -> tuple[pa.Table, dict[str, str]]:
     """Cut a table of contests, and write the shards that do not exist yet.
 
@@ -75,7 +75,7 @@ def write_shards(
     Returns pa.Table: the contests of the root.
     Returns dict of str to str: metadata of the root that name the shards; empty if there are none.
     """
-    ends = list(_ends(contests))
+    ends = list(_ends(contests, limits))
     existing = {} if before is None else dict(_existing(before))
     names = []
     for start, end in pairwise([0, *ends]):
@@ -99,13 +99,14 @@ def _read(lake: Lake, dataset: str, shards: Iterable[str], columns: list[str] | 
             yield parquet.decode(data, "contests", path, columns).replace_schema_metadata()
 
 
-def _ends(contests: pa.Table) -> Iterator[int]:
+def _ends(contests: pa.Table, limits: Limits) -> Iterator[int]:
     """The row after each shard, a function of the contests alone."""
-    marks = np.flatnonzero(pc.less(contests.column("source_digest"), _END).to_numpy()) + 1
+    marks = np.flatnonzero(pc.less(contests.column("source_digest"), limits.shard_end).to_numpy()) + 1
     start, n = 0, contests.num_rows
+    least, most = limits.shard_contests
     while True:
-        at = int(np.searchsorted(marks, start + _LEAST))
-        start = min(int(marks[at]) if at < len(marks) else n + 1, start + _MOST)
+        at = int(np.searchsorted(marks, start + least))
+        start = min(int(marks[at]) if at < len(marks) else n + 1, start + most)
         if start > n:
             return
         yield start

@@ -22,10 +22,6 @@ Longs = npt.NDArray[np.int64]
 
 # A corrected contest has a file of its own, and its neighbours share an older file. This many shared files are cached.
 _CACHED_FILES = 4
-# Contests that follow each other in one file are returned as a view from this many rows on. Shorter ranges, as after
-# corrections and sorting, are copied together: each costs a few array operations, and so does a file.
-_VIEW_ROWS = 1_000
-_GATHERED_ROWS = 1 << 18
 _NUMBERS = ("player", "lo", "hi")
 _GAME = ("player", "opponent", "score")
 _COLUMNS = {
@@ -160,8 +156,8 @@ class StoredStandings:
         adjacent = (file[1:] == file[:-1]) & (first_row[1:] == first_row[:-1] + n_rows[:-1])
         cuts = np.concatenate([[0], np.flatnonzero(~adjacent) + 1])  # where ranges begin
         rows = np.add.reduceat(n_rows, cuts)
-        long = rows >= _VIEW_ROWS
-        gathered = np.cumsum(np.where(long, 0, rows)) // _GATHERED_ROWS
+        long = rows >= self._lake.limits.view_rows
+        gathered = np.cumsum(np.where(long, 0, rows)) // self._lake.limits.gathered_rows
         begins = np.flatnonzero(long[1:] | long[:-1] | (gathered[1:] != gathered[:-1])) + 1
         bounds = [0, *begins.tolist(), len(cuts)]
         ends = [*(cuts + start).tolist(), stop]

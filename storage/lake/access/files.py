@@ -13,7 +13,9 @@ import fsspec
 import pyarrow as pa
 from fsspec.implementations.local import LocalFileSystem
 
+from .. import limits as default_limits
 from ..errors import AddressError, ConflictError, MissingError, NoSpaceError
+from ..limits import Limits
 from ..remedies import with_remedies
 from .disk import Disk, too_long
 from .object_stores import (
@@ -60,10 +62,13 @@ class LakeFiles:
     ``url``: address of the lake, as it was opened.
     ``local``: whether the lake is on a disk of this machine.
     ``conditional``: whether a file can be replaced on condition that it still has the version that was read: in S3.
+    ``limits``: sizes of the files that are written.
     ``hard_links``: whether the disk has hard links, as far as is known; certain once a lease was taken.
     """
 
-    def __init__(self, filesystem: fsspec.AbstractFileSystem, root: str, url: str) -> None:
+    def __init__(
+        self, filesystem: fsspec.AbstractFileSystem, root: str, url: str, limits: Limits | None = None
+    ) -> None:
         self._connection = filesystem
         self._process = os.getpid()
         self._root = root.rstrip("/")
@@ -72,17 +77,18 @@ class LakeFiles:
         self._disk = Disk(url, self._root)
         self.conditional = Conditional.offered_by(filesystem)
         self.url = url
+        self.limits = limits or default_limits.DEFAULT
         self._guard = Guard()
 
     @classmethod
-    def open(cls, url: str | os.PathLike[str], *, create: bool = False) -> Self:
+    def open(cls, url: str | os.PathLike[str], *, create: bool = False, limits: Limits | None = None) -> Self:
         """The lake at a path or at any address that fsspec knows.
 
         Raises AddressError: the address cannot be that of a lake.
         Raises LakeError: the folder does not exist and ``create`` is false, or it cannot be made; a bucket is never
         made.
         """
-        return cls(*find_lake(url, create=create))
+        return cls(*find_lake(url, create=create), limits)
 
     def under(self, guard: Guard) -> Self:
         """The same files, which are changed under a lease."""

@@ -16,9 +16,9 @@ from helpers.lakes import often, rate_run
 from ranklake.flows.answers import contests
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import PublishedRun, open_published
-from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Lake
+from ranklake.storage.lake.limits import Limits
 
 OFTEN = often(segment_rows=60)
 
@@ -28,12 +28,10 @@ PERIODS = as_periods(GAMES)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> PublishedRun:
-    lake = Lake.open(tmp_path_factory.mktemp("games") / "lake", create=True)
+    lake = Lake.open(tmp_path_factory.mktemp("games") / "lake", create=True, limits=Limits(index_rows=100))
     ingest_periods(lake, PERIODS)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index_parts, "PART_ROWS", 100)
-        rate_run(lake, run="run", dataset="league", system="elo", policy=OFTEN)
-        publish(lake, "run")
+    rate_run(lake, run="run", dataset="league", system="elo", policy=OFTEN)
+    publish(lake, "run")
     published = open_published(lake, "run")
     assert len(published.parts) > 2
     return published

@@ -19,11 +19,11 @@ from ranklake.flows.answers.handles import NoPlayerError
 from ranklake.flows.answers.index_rows import IndexRows
 from ranklake.flows.answers.leaderboard import ORDERS, kept_boards
 from ranklake.flows.answers.run import PublishedRun, open_published
-from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import IndexFile, read_manifest
 from ranklake.flows.results.ranks import active
 from ranklake.storage import Dataset, Lake, MissingError, Run
+from ranklake.storage.lake.limits import Limits
 from ranklake.storage.names.search import Search, fold
 
 OFTEN = often(segment_rows=20)
@@ -33,14 +33,12 @@ CONTESTS = [*over_years(synthetic(40)), contest("últ", "player 1", ["Zoë", "pl
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index_parts, "PART_ROWS", 64)
-        lake = lake_of(tmp_path_factory.mktemp("published") / "lake", CONTESTS)
-        with Dataset.ingest(lake, "games") as changing:
-            changing.alias("old one", "player 1", None, "renamed")
-        rate_run(lake, policy=OFTEN)
-        publish(lake, "run")
-        return lake
+    lake = lake_of(tmp_path_factory.mktemp("published") / "lake", CONTESTS, limits=Limits(index_rows=64))
+    with Dataset.ingest(lake, "games") as changing:
+        changing.alias("old one", "player 1", None, "renamed")
+    rate_run(lake, policy=OFTEN)
+    publish(lake, "run")
+    return lake
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,20 @@ import pytest
 from click.testing import CliRunner
 from helpers.commands import Command
 from helpers.folders import write_folder
-from helpers.lakes import commit_often, contest, files, ingest, lake_of, rate_run, rated, same_tables, stamps, synthetic
+from helpers.lakes import (
+    commit_often,
+    contest,
+    files,
+    ingest,
+    lake_of,
+    rate_run,
+    rated,
+    same_tables,
+    small_files,
+    stamps,
+    synthetic,
+)
 
-import ranklake.storage.datasets.ingest
 from ranklake.flows.cli.main import cli
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.maintenance.status import status
@@ -37,7 +48,7 @@ def _small_files() -> Iterator[None]:
     """Many files of each kind from a small history."""
     with pytest.MonkeyPatch.context() as patch:
         commit_often(patch, segment_rows=40, snapshot_rows=120)
-        patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 100)
+        small_files(patch, file_rows=100)
         yield
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from helpers.answers import leaderboard, player_history
-from helpers.lakes import commit_often, ingest, lake_of, rate_run, same_tables, stamps, start, synthetic
+from helpers.lakes import commit_often, ingest, lake_of, rate_run, same_tables, small_files, stamps, start, synthetic
 from helpers.tables import over_years, rooted
 from helpers.timeouts import TIMEOUT
 
@@ -16,7 +16,7 @@ from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.cli.main import cli
 from ranklake.flows.maintenance.verify import Verifier
-from ranklake.flows.publication import index_parts, root_writer
+from ranklake.flows.publication import root_writer
 from ranklake.flows.publication.index_parts import cut
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import index_path, read_manifest
@@ -28,7 +28,7 @@ CONTESTS = over_years(synthetic(40))
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     commit_often(monkeypatch, segment_rows=20)
-    monkeypatch.setattr(index_parts, "PART_ROWS", 64)
+    small_files(monkeypatch, index_rows=64)
 
 
 @pytest.fixture
@@ -145,13 +145,12 @@ def test_index__a_publish_that_is_killed_before_the_manifest_leaves_the_index_as
     assert_indexed(lake)
 
 
-def test_cut__small_parts_are_merged_and_large_parts_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_parts, "PART_ROWS", 100)
+def test_cut__small_parts_are_merged_and_large_parts_stay() -> None:
     rows = [10] * 30
     parts: list[tuple[int, int, int]] = []
     written = 0
     for stop in range(1, 31):
-        stay, cuts = cut(parts, rows[:stop])
+        stay, cuts = cut(parts, rows[:stop], 100)
         parts = [*parts[:stay], *((start, end, 10 * (end - start)) for start, end in cuts)]
         written += sum(end - start for start, end in cuts)
         assert [end for _, end, _ in parts[:-1]] == [start for start, _, _ in parts[1:]]

@@ -14,11 +14,11 @@ from helpers.teams import rosters
 
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
-from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.index_parts import encode_part
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import index_path, read_manifest
 from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage.lake.limits import Limits
 
 OFTEN = often(segment_rows=6)
 
@@ -26,12 +26,11 @@ TEAMS = {"2": {"a": "red", "b": "red", "d": "blue", "e": "blue", "f": "blue"}}
 
 
 @pytest.fixture
-def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
+def lake(tmp_path: Path) -> Lake:
     """A published run in which contest 2 of 4 is one of teams; each contest is a part of the index."""
-    monkeypatch.setattr(index_parts, "PART_ROWS", 6)
     alone = [contest(key, *"fedcba", time_seconds=int(key) * 100_000) for key in "134"]
     team = rosters("2", ("red", "a", "b"), (None, "c"), ("blue", "d", "e", "f"), time_seconds=200_000)
-    lake = lake_of(tmp_path / "lake", [alone[0], team, *alone[1:]])
+    lake = lake_of(tmp_path / "lake", [alone[0], team, *alone[1:]], limits=Limits(index_rows=6))
     rate_run(lake, policy=OFTEN)
     publish(lake, "run")
     return lake

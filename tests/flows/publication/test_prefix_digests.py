@@ -12,7 +12,6 @@ from helpers.strategies import repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ranklake.flows.publication.states
 from ranklake.flows.publication.states import PrefixDigests, as_bytes, digest_of_rows
 
 
@@ -42,9 +41,7 @@ def test_prefix_digests__of_a_long_sequence_show_a_change_at_most_a_step_early_a
     before: list[int], data: st.DataObject
 ) -> None:
     after = before[: data.draw(st.integers(0, len(before)))] + data.draw(values)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranklake.flows.publication.states, "MAX_DIGESTS", 4)
-        digests = PrefixDigests.of(sequence(before))
+    digests = PrefixDigests.of(sequence(before), most=4)
     assert len(digests.digests) <= 4 * 12
     same, kept = common(before, after), digests.kept(sequence(after))
     assert same - digests.step < kept <= same

@@ -23,6 +23,7 @@ from helpers.lakes import (
     rate_run,
     rated,
     same_tables,
+    small_files,
     stamps,
     synthetic,
 )
@@ -31,8 +32,6 @@ from helpers.strategies import repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ranklake.flows.rating.rate
-import ranklake.storage.datasets.ingest
 from ranklake.flows.common.adapters import ContestFacts
 from ranklake.flows.rating.report import RateReport
 from ranklake.storage import Dataset, Lake, LakeError, MissingError, Run
@@ -46,7 +45,7 @@ def many_small_files() -> Iterator[None]:
     """Segments, snapshots and standings files of a few rounds."""
     with pytest.MonkeyPatch.context() as patch:
         commit_often(patch, segment_rows=SEGMENT_ROWS, snapshot_rows=60)
-        patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
+        small_files(patch, file_rows=24)
         yield
 
 
@@ -91,7 +90,7 @@ def test_rate__after_any_corrections_equals_the_final_history(
     system = data.draw(st.sampled_from(["elo-mmr", "elo-srm", "glicko2", "trueskill"]))
     with pytest.MonkeyPatch.context() as patch:
         commit_often(patch, segment_rows=4, snapshot_rows=8)
-        patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 5)
+        small_files(patch, file_rows=5)
         lake, twin = Lake.open(path / "lake", create=True), Twin()
         excluded: set[str] = set()
         twin.change(lake, data.draw(FIRST))

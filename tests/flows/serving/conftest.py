@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from helpers.lakes import commit_often, contest, lake_of, rate_run, synthetic
+from helpers.lakes import commit_often, contest, lake_of, rate_run, small_files, synthetic
 from helpers.names import STRANGE
 from helpers.tables import over_years
 
-from ranklake.flows.publication import index_parts
 from ranklake.flows.publication.publish import publish
 from ranklake.storage import Dataset, Lake
 
@@ -23,7 +22,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     contests = [*over_years(synthetic(30)), contest("last/1", *STRANGE, "player 1", time_seconds=10**9)]
     with pytest.MonkeyPatch.context() as patch:
         commit_often(patch, segment_rows=40)
-        patch.setattr(index_parts, "PART_ROWS", 64)
+        small_files(patch, index_rows=64)
         lake = lake_of(tmp_path_factory.mktemp("serving") / "lake", contests)
         with Dataset.ingest(lake, "games") as changing:
             changing.alias("old one", "player 1", None, "renamed")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ranklake.storage import Dataset, Lake, LakeError, MissingError
 from ranklake.storage.datasets.tables.aliases import Alias, canonical
+from ranklake.storage.lake.limits import Limits
 
 GAMES = [
     contest("1", ["ann", "bob", "cy", "dan"], ties=2, time_seconds=10),
@@ -53,24 +54,20 @@ def digests(lake):
 def test_changes__in_any_order_give_the_data_set_of_a_source_without_mistakes(
     tmp_path_factory, file_rows, stretch_rows, data
 ):
-    lake, twin = Lake.open(tmp_path_factory.mktemp("any") / "lake", create=True), Twin()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", file_rows)
-        patch.setattr("ranklake.storage.datasets.tables.standings._VIEW_ROWS", stretch_rows)
-        patch.setattr("ranklake.storage.datasets.tables.standings._GATHERED_ROWS", 10)
-        patch.setattr("ranklake.storage.datasets.recompute._FEW", 1)
-        for number in range(data.draw(st.integers(2, 12)) + 1):
-            before = tree_of(lake)
-            if not twin.change(lake, data.draw(changes(twin) if number else FIRST)):
-                assert tree_of(lake) == before
-        wanted = twin.contests()
-        assert content(lake) == expected(wanted)
-        table = Dataset.open(lake, "games").contests
-        assert table.column("content_digest").to_pylist() == [one.content_digest for one in wanted]
-        assert table.column("n_players").to_pylist() == [len(one) for one in wanted]
-        start = data.draw(st.integers(0, len(wanted)))
-        stop = data.draw(st.integers(start, len(wanted)))
-        assert standings_of(lake, start, stop) == [one.handles.to_pylist() for one in wanted[start:stop]]
+    limits = Limits(file_rows=file_rows, view_rows=stretch_rows, gathered_rows=10, single_reads=1)
+    lake, twin = Lake.open(tmp_path_factory.mktemp("any") / "lake", create=True, limits=limits), Twin()
+    for number in range(data.draw(st.integers(2, 12)) + 1):
+        before = tree_of(lake)
+        if not twin.change(lake, data.draw(changes(twin) if number else FIRST)):
+            assert tree_of(lake) == before
+    wanted = twin.contests()
+    assert content(lake) == expected(wanted)
+    table = Dataset.open(lake, "games").contests
+    assert table.column("content_digest").to_pylist() == [one.content_digest for one in wanted]
+    assert table.column("n_players").to_pylist() == [len(one) for one in wanted]
+    start = data.draw(st.integers(0, len(wanted)))
+    stop = data.draw(st.integers(start, len(wanted)))
+    assert standings_of(lake, start, stop) == [one.handles.to_pylist() for one in wanted[start:stop]]
 
 
 def tree_of(lake):
@@ -170,8 +167,8 @@ def test_remove__an_unknown_contest_is_refused(games):
         change(games, "remove", "final")
 
 
-def test_standings__in_another_order_than_the_files_read_each_file_once(lake, monkeypatch):
-    monkeypatch.setattr("ranklake.storage.datasets.ingest._FILE_ROWS", 40)
+def test_standings__in_another_order_than_the_files_read_each_file_once(tmp_path, monkeypatch):
+    lake = Lake.open(tmp_path, create=True, limits=Limits(file_rows=40))
     games = [contest(str(i), field("p", 2 + i % 3, i % 50), time_seconds=i * 7919 % 1000) for i in range(1000)]
     ingest(lake, games)
     with Dataset.ingest(lake, "games", order="time"):

@@ -6,6 +6,7 @@ from helpers.builders import content, contest, expected, field, ingest
 from ranklake.storage import DamagedError, Dataset, LakeError, MissingError, Run, StandingsPart
 from ranklake.storage.datasets.tables.players import encode_part
 from ranklake.storage.lake.errors import LeaseHeldError
+from ranklake.storage.lake.limits import Limits
 from ranklake.storage.leases.acquire import hold_lease
 
 
@@ -70,7 +71,7 @@ def test_standings__arrays_have_the_types_of_the_kernels(lake, games):
     ("stretch_rows", "firsts"), [(1, [0, 1, 9, 11, 25, 26, 39]), (30, [0, 11, 25, 26, 39]), (99, [0])]
 )
 def test_standings__each_file_is_read_once(lake, games, monkeypatch, stretch_rows, firsts):
-    monkeypatch.setattr("ranklake.storage.datasets.tables.standings._VIEW_ROWS", stretch_rows)
+    lake.limits = Limits(view_rows=stretch_rows)
     ingest(lake, games)
     ingest(lake, [contest(f"g{i:02d}", field("q", 3)) for i in (0, 9, 10, 25, 39)])
     dataset = Dataset.open(lake, "games")
@@ -179,8 +180,8 @@ def test_players__uncommitted_parts_are_ignored_and_then_deleted(lake):
     assert not set(before[1:]) & set(lake.list("games/players"))
 
 
-def test_players__parts_stay_few_after_many_small_ingests(lake, monkeypatch):
-    monkeypatch.setattr("ranklake.storage.datasets.tables.players._PART_PLAYERS", 8)
+def test_players__parts_stay_few_after_many_small_ingests(lake):
+    lake.limits = Limits(part_players=8)
     for number in range(30):
         ingest(lake, [contest(f"c{number}", [f"x{number}", f"y{number}"])])
     handles = Dataset.open(lake, "games").handles().to_pylist()

@@ -10,14 +10,16 @@ from helpers.builders import Killed, WatchedLake, content, contest, expected, in
 
 from ranklake.storage import Contest, DamagedError, Dataset, Lake
 from ranklake.storage.datasets.tables.shards import shards_of
+from ranklake.storage.lake import limits as default_limits
 from ranklake.storage.lake.layout import contests_file, dataset_folder
+from ranklake.storage.lake.limits import Limits
 from ranklake.storage.lake.parquet import decode, metadata_of
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.maintenance.compact import compact_dataset
 from ranklake.storage.maintenance.verify import verify_dataset
 
 ROOT = contests_file("games")
-MODULE = "ranklake.storage.datasets.tables.shards"
+SMALL = Limits(shard_contests=(4, 12), shard_end="4")  # a shard may end after every fourth contest
 
 
 def games(start: int, stop: int, prefix: str = "g") -> list[Contest]:
@@ -26,9 +28,7 @@ def games(start: int, stop: int, prefix: str = "g") -> list[Contest]:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shards of 4 to 12 contests; a shard may end after every fourth contest."""
-    for name, value in {"_LEAST": 4, "_MOST": 12, "_END": "4"}.items():
-        monkeypatch.setattr(f"{MODULE}.{name}", value)
+    monkeypatch.setattr(default_limits, "DEFAULT", SMALL)
 
 
 def shards(lake: Lake) -> list[str]:
@@ -42,7 +42,7 @@ def sizes(lake: Lake) -> list[int]:
     return [*(int(name.partition("-")[0]) for name in shards(lake)), root.num_rows]
 
 
-def test_shards__are_read_as_one_table(lake: Lake, small: None) -> None:
+def test_shards__are_read_as_one_table(small: None, lake: Lake) -> None:
     contests = games(0, 100)
     ingest(lake, contests)
     assert content(lake) == expected(contests)
@@ -53,14 +53,14 @@ def test_shards__are_read_as_one_table(lake: Lake, small: None) -> None:
     assert list(verify_dataset(Dataset.open(lake, "games"))) == []
 
 
-def test_shards__stop_releases_that_read_single_files_only(lake: Lake, small: None) -> None:
+def test_shards__stop_releases_that_read_single_files_only(small: None, lake: Lake) -> None:
     ingest(lake, games(0, 3))
     assert metadata_of(Dataset.open(lake, "games").contests.schema)["format"] == "1"
     ingest(lake, games(3, 60))
     assert metadata_of(Dataset.open(lake, "games").contests.schema)["format"] == "2"
 
 
-def test_shards__depend_on_the_contests_and_not_on_the_ingests(lake: Lake, small: None) -> None:
+def test_shards__depend_on_the_contests_and_not_on_the_ingests(small: None, lake: Lake) -> None:
     ingest(lake, games(0, 100))
     at_once = sizes(lake)
     for start in (90, 0, 25):  # in parts, the last one first
@@ -74,7 +74,7 @@ def test_shards__depend_on_the_contests_and_not_on_the_ingests(lake: Lake, small
 
 @pytest.mark.quick("37")
 @pytest.mark.parametrize("late", [0, 37, 99])
-def test_shards__a_late_contest_changes_few(lake: Lake, small: None, late: int) -> None:
+def test_shards__a_late_contest_changes_few(small: None, lake: Lake, late: int) -> None:
     contests = games(0, 300)
     del contests[late]
     ingest(lake, contests)
@@ -86,7 +86,7 @@ def test_shards__a_late_contest_changes_few(lake: Lake, small: None, late: int) 
     assert len(before) > 25
 
 
-def test_shards__of_other_contests_are_not_written_again(lake: Lake, small: None) -> None:
+def test_shards__of_other_contests_are_not_written_again(small: None, lake: Lake) -> None:
     ingest(lake, games(0, 100))
     before = shards(lake)
     watched = WatchedLake(lake)
@@ -97,11 +97,10 @@ def test_shards__of_other_contests_are_not_written_again(lake: Lake, small: None
     assert watched.writes == []
 
 
-def test_shards__take_over_a_single_file_at_the_next_write(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shards__take_over_a_single_file_at_the_next_write(lake: Lake) -> None:
     ingest(lake, games(0, 60))
     assert lake.list("games/contests") == ["contests.parquet"]
-    for name, value in {"_LEAST": 4, "_MOST": 12, "_END": "4"}.items():
-        monkeypatch.setattr(f"{MODULE}.{name}", value)
+    lake.limits = SMALL
     assert content(lake) == expected(games(0, 60))
     ingest(lake, games(60, 61))
     assert content(lake) == expected(games(0, 61))
@@ -134,7 +133,7 @@ def test_shards__an_ingest_killed_at_any_write_is_all_or_nothing(tmp_path: Path,
         assert tree(tmp_path / f"lake{number}") == tree(tmp_path / "twin")
 
 
-def test_shards__an_ingest_that_raises_leaves_none(lake: Lake, tmp_path: Path, small: None) -> None:
+def test_shards__an_ingest_that_raises_leaves_none(small: None, lake: Lake, tmp_path: Path) -> None:
     ingest(lake, games(0, 60))
     before = tree(tmp_path / "lake")
     with pytest.raises(KeyboardInterrupt):
@@ -142,7 +141,7 @@ def test_shards__an_ingest_that_raises_leaves_none(lake: Lake, tmp_path: Path, s
     assert tree(tmp_path / "lake") == before
 
 
-def test_shards__replaced_ones_stay_for_readers_until_the_next_commit(lake: Lake, small: None) -> None:
+def test_shards__replaced_ones_stay_for_readers_until_the_next_commit(small: None, lake: Lake) -> None:
     ingest(lake, games(0, 60))
     before = set(shards(lake))
     ingest(lake, changed())
@@ -155,7 +154,7 @@ def test_shards__replaced_ones_stay_for_readers_until_the_next_commit(lake: Lake
 
 
 def test_shards__deleted_by_two_commits_are_read_from_the_new_root(
-    lake: Lake, small: None, monkeypatch: pytest.MonkeyPatch
+    small: None, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingest(lake, games(0, 60))
     read, old = Lake.read_versioned, lake.read_versioned(ROOT)
@@ -169,7 +168,7 @@ def test_shards__deleted_by_two_commits_are_read_from_the_new_root(
     assert not answers
 
 
-def test_shards__a_missing_one_is_damage_and_not_a_missing_data_set(lake: Lake, tmp_path: Path, small: None) -> None:
+def test_shards__a_missing_one_is_damage_and_not_a_missing_data_set(small: None, lake: Lake, tmp_path: Path) -> None:
     ingest(lake, games(0, 60))
     path = f"games/contests/{shards(lake)[1]}"
     lake.delete(path)
@@ -180,7 +179,7 @@ def test_shards__a_missing_one_is_damage_and_not_a_missing_data_set(lake: Lake, 
     assert tree(tmp_path / "lake") == before
 
 
-def test_shards__another_one_under_the_name_is_damage(lake: Lake, small: None) -> None:
+def test_shards__another_one_under_the_name_is_damage(small: None, lake: Lake) -> None:
     ingest(lake, games(0, 60))
     first, second = (f"games/contests/{name}" for name in shards(lake)[:2])
     lake.write_bytes(first, lake.read_bytes(second))
@@ -188,7 +187,7 @@ def test_shards__another_one_under_the_name_is_damage(lake: Lake, small: None) -
         Dataset.open(lake, "games")
 
 
-def test_shards__compaction_changes_them_with_the_files_of_their_contests(lake: Lake, small: None) -> None:
+def test_shards__compaction_changes_them_with_the_files_of_their_contests(small: None, lake: Lake) -> None:
     for start in range(0, 60, 20):
         ingest(lake, games(start, start + 20))
     before, cuts = content(lake), sizes(lake)

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers.lakes import commit_often, copy_of, lake_of, rate_run
+from helpers.lakes import commit_often, copy_of, lake_of, rate_run, small_files
 from helpers.rated_runs import CONTESTS_MADE, SEGMENT_ROWS
 
-import ranklake.storage.datasets.ingest
-import ranklake.storage.datasets.tables.standings
 from ranklake.storage import Lake
 
 
@@ -19,8 +17,7 @@ def many_small_files() -> Iterator[None]:
     """Segments and standings files of a few rounds, divided by size only."""
     with pytest.MonkeyPatch.context() as patch:
         commit_often(patch, segment_rows=SEGMENT_ROWS)
-        patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 24)
-        patch.setattr(ranklake.storage.datasets.tables.standings, "_VIEW_ROWS", 1)  # read a file at a time
+        small_files(patch, file_rows=24, view_rows=1)  # read a file at a time
         yield
 
 

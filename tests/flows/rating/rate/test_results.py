@@ -12,13 +12,13 @@ import pytest
 from helpers.lakes import NUMBERS, SPICE, contest, files, ingest, lake_of, rate_run, rated, rated_in_memory, synthetic
 from helpers.rated_runs import CONTESTS_MADE, SEGMENT_ROWS, folder, fresh
 
-import ranklake.storage.datasets.ingest
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rating.rate import RateOptions, rate
 from ranklake.flows.rating.report import Progress
 from ranklake.storage import Dataset, Lake, MissingError, Run
+from ranklake.storage.lake.limits import Limits
 from ranklake.storage.lake.schemas import CONTESTS
 
 
@@ -57,13 +57,10 @@ def test_rate__every_engine_writes_the_same_files(tmp_path: Path, engine: Engine
     assert files(folder(serial, "")) == files(folder(other, ""))
 
 
-def test_rate__block_size_and_files_of_standings_change_no_byte(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rate__block_size_and_files_of_standings_change_no_byte(tmp_path: Path) -> None:
     contests = synthetic(30, seed=4, large=11)
     one = lake_of(tmp_path / "one", contests)
-    monkeypatch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 10_000)
-    other = lake_of(tmp_path / "other", contests)
+    other = lake_of(tmp_path / "other", contests, limits=Limits(file_rows=10_000))
     rate_run(one)
     with Threads(3, block_size=17) as engine:
         rate_run(other, engine=engine)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, rated, same_tables
+from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, rated, same_tables, small_files
 from helpers.rated_runs import folder, fresh
 from helpers.strategies import histories, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ranklake.storage.datasets.ingest
 from ranklake.storage import Run
 
 STEPS = st.one_of(
@@ -41,7 +40,7 @@ def test_rate__after_any_events_equals_an_undisturbed_run(
         contests.append(contest(str(i), *tied, time_seconds=round.time, **more))
     with pytest.MonkeyPatch.context() as patch:
         commit_often(patch, segment_rows=6, snapshot_rows=12)
-        patch.setattr(ranklake.storage.datasets.ingest, "_FILE_ROWS", 9)
+        small_files(patch, file_rows=9)
         path = tmp_path_factory.mktemp("any")
         n = (len(contests) + 1) // 2
         lake = lake_of(path / "lake", contests[:n])
