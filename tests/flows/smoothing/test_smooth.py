@@ -1,10 +1,16 @@
-"""A run smoothed in its lake: the bits of the frame, engines, crashes, damage, and what stays as it is."""
+"""A run smoothed in its lake: the bits of the frame, engines, crashes, damage, and what stays as it is.
+
+Runs over contests, contests of teams, and games with advantages.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,26 +19,33 @@ import pytest
 from helpers.command_server import CommandServer
 from helpers.commands import Command
 from helpers.frames import frame_of
+from helpers.games import as_periods, ingest_periods, league
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import files, ingest, lake_of, rate_run, synthetic
+from helpers.tables import read
+from helpers.teams import draw_team_contests, team_contests, team_frame
 
 from ranklake import smooth_history
+from ranklake.flows.common.adapters import all_rounds
 from ranklake.flows.engines.protocols import EngineError
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution import smoothing as execution
 from ranklake.flows.maintenance.delete import delete_run, describe_run
 from ranklake.flows.maintenance.verify import Verifier
+from ranklake.flows.publication.publish import publish
 from ranklake.flows.smoothing.params import params_of
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.smoothing import sweeps
+from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.rating_kernels.systems.elo_mms import EloMMS
-from ranklake.storage import DamagedError, Lake, LakeError, MissingError, Run
+from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, Run
 from ranklake.storage.runs.smoothing import StoredSmoothing
 
 NUMBERS = ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
 SETTINGS = {"beta": "150", "gamma": "20", "drift_per_day": "5", "practice": "6"}
+NUMERIC = {name: float(value) for name, value in SETTINGS.items()}
 
 
 @pytest.fixture
@@ -43,15 +56,29 @@ def rated(tmp_path: Path) -> Lake:
     return lake
 
 
-def smoothed(lake: Lake, run: str = "run") -> pa.Table:
-    stored = StoredSmoothing(lake, run)
+def folder_of(lake: Lake) -> Path:
+    return Path(lake.url.removeprefix("file://")) / "runs/run/smoothing"
+
+
+def smoothed(lake: Lake) -> pa.Table:
+    stored = StoredSmoothing(lake, "run")
     manifest = stored.manifest("smoothed")
     assert manifest is not None
+    assert "team" not in manifest.params  # defaults that came later: earlier smoothings stay valid
     return stored.read("smoothed", manifest)
 
 
 def bits(table: pa.Table) -> list[bytes]:
     return [table.column(name).to_numpy().tobytes() for name in NUMBERS]
+
+
+class StoppedError(Exception):
+    """Raised in the fourth sweep."""
+
+
+def interrupt(sweep: int, mean_move: float, spread: float) -> None:
+    if sweep == 4:
+        raise StoppedError
 
 
 def contents(lake: Lake) -> dict[str, bytes]:
@@ -65,8 +92,7 @@ def test_run__has_the_bits_of_the_frame_and_its_ratings_stay(rated: Lake) -> Non
     before = contents(rated)
     report = smooth_run(rated, "run", Serial(), SETTINGS)
     assert contents(rated) == before
-    numbers = {name: float(value) for name, value in SETTINGS.items()}
-    history = smooth_history(frame_of(synthetic(40)), tie_mode="full", **numbers)
+    history = smooth_history(frame_of(synthetic(40)), tie_mode="full", **NUMERIC)
     assert bits(smoothed(rated)) == [history[name].to_numpy().tobytes() for name in NUMBERS]
     assert smoothed(rated).column("round_index").to_pylist() == history["round_index"].tolist()
     assert report.sweeps == history.attrs["sweeps"]
@@ -79,9 +105,7 @@ def test_run__has_the_bits_of_the_frame_and_its_ratings_stay(rated: Lake) -> Non
 def test_run__has_the_same_bits_on_every_engine(rated: Lake, engine) -> None:
     smooth_run(rated, "run", Serial())
     expected = bits(smoothed(rated))
-    StoredSmoothing(rated, "run")
-    delete = Path(rated.url.removeprefix("file://")) / "runs/run/smoothing/smoothed.json"
-    delete.unlink()
+    (folder_of(rated) / "smoothed.json").unlink()
     with engine() as opened:
         smooth_run(rated, "run", opened)
     assert bits(smoothed(rated)) == expected
@@ -125,14 +149,7 @@ def test_run__interrupted_at_a_checkpoint_ends_with_the_same_bits(rated: Lake, m
     expected = bits(smoothed(rated))
     smooth_run(rated, "run", Serial(), {"beta": 300.0})  # another one in its place
 
-    class InterruptedError(Exception):
-        pass
-
-    def interrupt(sweep: int, mean_move: float, spread: float) -> None:
-        if sweep == 4:
-            raise InterruptedError
-
-    with pytest.raises(InterruptedError):
+    with pytest.raises(StoppedError):
         smooth_run(rated, "run", Serial(), SETTINGS, on_sweep=interrupt)
     assert StoredSmoothing(rated, "run").manifest("checkpoint").sweeps == 3
     assert smoothed(rated).num_rows  # the old one is still there
@@ -154,7 +171,7 @@ def test_command__killed_at_any_write_continues_with_the_same_bits(
     expected, ratings = bits(smoothed(rated)), contents(rated)
     killed = 0
     for at in range(0, 60, 7 if how == "kill" else 11):
-        folder = Path(path) / "runs/run/smoothing"
+        folder = folder_of(rated)
         for file in folder.iterdir():
             file.unlink()
         killed += command_server.run(*command, at=at, how=how, before=before).code != 0
@@ -170,7 +187,7 @@ def test_command__killed_at_any_write_continues_with_the_same_bits(
 def test_verify__finds_a_damaged_smoothing_which_is_then_made_again(rated: Lake) -> None:
     smooth_run(rated, "run", Serial())
     expected = bits(smoothed(rated))
-    [data] = (Path(rated.url.removeprefix("file://")) / "runs/run/smoothing").glob("*.parquet")
+    [data] = folder_of(rated).glob("*.parquet")
     data.write_bytes(data.read_bytes()[:-9] + b"x" * 9)
     with pytest.raises(DamagedError):
         smoothed(rated)
@@ -183,7 +200,7 @@ def test_verify__finds_a_damaged_smoothing_which_is_then_made_again(rated: Lake)
 
 def test_verify__notes_files_of_an_interrupted_smoothing(rated: Lake) -> None:
     smooth_run(rated, "run", Serial())
-    folder = Path(rated.url.removeprefix("file://")) / "runs/run/smoothing"
+    folder = folder_of(rated)
     (folder / "checkpoint-000009-000009.parquet").write_bytes(b"half")
     verifier = Verifier(rated)
     assert list(verifier.everything()) == []
@@ -201,7 +218,7 @@ def test_delete__removes_the_smoothing_too(rated: Lake) -> None:
 
 def test_table__is_read_by_any_tool_with_units(rated: Lake) -> None:
     smooth_run(rated, "run", Serial())
-    folder = Path(rated.url.removeprefix("file://")) / "runs/run/smoothing"
+    folder = folder_of(rated)
     facts = json.loads((folder / "smoothed.json").read_text("utf-8"))
     table = pq.read_table(folder / facts["file"])
     assert table.schema.field("smooth_mu").metadata[b"unit"] == b"rating points"
@@ -242,3 +259,101 @@ def test_command__reports_and_refuses_in_words(rated: Lake, monkeypatch, capsys)
     assert "participations smoothed in" in command("smooth", "--run", "run", "--lake", path).out
     assert "nothing to do" in command("smooth", "--run", "run", "--lake", path).out
     assert "has no parameter 'rho'" in command.refuses("smooth", "--run", "run", "--set", "rho=1", "--lake", path)
+
+
+# Contests of teams
+
+
+ALONE = [(place, place, [player], None) for place, player in enumerate(range(9))]
+TEAMS = draw_team_contests(3, 18, 14)
+HISTORY = [*TEAMS[:5], (ALONE, TEAMS[4][1] + 1_000, 1.0, math.inf), *TEAMS[5:]]
+
+
+@pytest.fixture
+def teams(tmp_path: Path) -> Lake:
+    """A rated run of contests of teams, with one of individuals between them."""
+    made = lake_of(tmp_path / "lake", team_contests(HISTORY))
+    rate_run(made)
+    return made
+
+
+def test_run__of_teams_has_the_bits_of_the_frame(teams: Lake) -> None:
+    report = smooth_run(teams, "run", Serial(), SETTINGS)
+    columns = {"team": "team", "share": "share"}
+    history = smooth_history(team_frame(HISTORY), columns=columns, tie_mode="full", **NUMERIC)
+    assert bits(smoothed(teams)) == [history[name].to_numpy().tobytes() for name in NUMBERS]
+    assert report.sweeps == history.attrs["sweeps"]
+    members = [at for standings, *_ in HISTORY for at, row in enumerate(standings) for _ in row[2]]
+    assert history["team"].tolist() == [f"team {at}" for at in members]
+
+
+def test_run__of_teams_has_the_same_bits_on_every_engine_and_after_an_interruption(
+    teams: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeps, "PERIOD", 2)
+    smooth_run(teams, "run", Serial())
+    expected = bits(smoothed(teams))
+
+    for engine in (Threads(2), InProcessEngine(3, losses=(2,))):
+        (folder_of(teams) / "smoothed.json").unlink()
+        with engine as opened:
+            with pytest.raises(StoppedError):
+                smooth_run(teams, "run", opened, on_sweep=interrupt)
+            assert smooth_run(teams, "run", opened).resumed == 3
+        assert bits(smoothed(teams)) == expected
+
+
+def test_publish__has_the_smoothed_skills_of_members(teams: Lake) -> None:
+    smooth_run(teams, "run", Serial())
+    publish(teams, "run")
+    rows = read(teams, "ratings").sort_by([("round_index", "ascending"), ("handle", "ascending")])
+    assert rows.column("smooth_mu").null_count == 0
+    assert np.isin(np.round(smoothed(teams)["smooth_mu"], 9), np.round(rows["smooth_mu"], 9)).all()
+    assert list(Verifier(teams).everything()) == []
+
+
+def test_command__smooths_the_mean_of_members_only(teams: Lake, invoke: Command) -> None:
+    rate_run(teams, run="best", team="best")
+    there = ("--run", "best", "--lake", teams.url)
+    assert "smoothing has no rule for contests of teams with team=best; set team=mean" in invoke.refuses(
+        "smooth", *there
+    )
+    assert "smoothed in" in invoke("smooth", *there, "--set", "team=mean", "--engine", "serial").out
+
+
+def test_frame__of_teams_and_of_unrated_participants_is_refused() -> None:
+    frame = team_frame(HISTORY)
+    frame["rated"] = (frame["contest"] != "5") | (frame["rank"] > 1)
+    with pytest.raises(ValueError, match="contests of teams and with unrated participants cannot be smoothed together"):
+        smooth_history(frame, columns={"team": "team", "share": "share", "rated": "rated"})
+
+
+# Games with advantages
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """A rated run of 300 games, of which those of even periods favour White."""
+    lake = Lake.open(tmp_path_factory.mktemp("games") / "lake", create=True)
+    periods = as_periods(league(300, n_players=12))
+    for each, period in enumerate(periods[::2]):
+        ahead = np.full(len(period), 60.0 + each)
+        periods[2 * each] = dataclasses.replace(period, games=dataclasses.replace(period.games, advantage=ahead))
+    ingest_periods(lake, periods)
+    rate_run(lake, run="run", dataset="league", system="elo-mmr")
+    return lake
+
+
+@pytest.mark.parametrize("engine", [Serial, lambda: Threads(2), lambda: InProcessEngine(2)])
+def test_run__of_games_is_smoothed_in_the_field_of_strengths(games: Lake, engine: Callable[[], Any]) -> None:
+    dataset = Dataset.open(games, "league")
+    rounds = all_rounds(dataset)
+    assert 0 < np.count_nonzero(rounds.advantage) < rounds.n_rows
+    smoother = Smoother(params_of(SYSTEMS["elo-mmr"].params(), {}), rounds, dataset.n_players)
+    while not smoother.converged:
+        smoother.sweep()
+    with engine() as opened:
+        smooth_run(games, "run", opened)
+    expected = smoother.result()
+    assert bits(smoothed(games)) == [getattr(expected, name).tobytes() for name in NUMBERS]
+    (folder_of(games) / "smoothed.json").unlink()
