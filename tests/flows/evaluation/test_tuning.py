@@ -1,4 +1,4 @@
-"""Search for hyperparameters: the paper's protocol, the proposals, and resuming after an interrupt."""
+"""Search for hyperparameters: the paper's protocol, the proposals, resuming, and expectation-maximisation."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.commands import Command
+from helpers.frames import frame_of
 from helpers.lakes import contest, copy_of, files, lake_of, rate_run, start, synthetic
+from helpers.teams import rosters
 from helpers.timeouts import TIMEOUT
 
+import ranklake
 from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.engines.task_pool import TaskPool, open_task_pool
 from ranklake.flows.evaluation.evaluate import evaluate
@@ -28,7 +31,10 @@ from ranklake.flows.evaluation.tuning.record import TuningConfig
 from ranklake.flows.evaluation.tuning.spaces import Range, as_texts, draw, grid, parse_space
 from ranklake.flows.evaluation.tuning.trials import History, load_history, run_trial
 from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
+from ranklake.flows.smoothing.params import estimated_of, params_of, settings_of
 from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.smoothing.estimation import ESTIMATED
+from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError
 
 N_ROUNDS = 60
@@ -255,14 +261,10 @@ def test_history__counts_rounds_before_and_renumbers_players(lake: Lake) -> None
 def test_run_trial__in_rungs_is_the_same_as_at_once(lake: Lake) -> None:
     history, _ = load_history(Dataset.open(lake, "games"))
     trial = run_trial(history, "elo-mmr", {"rho": "1"}, "pair_inversion")
-    whole = evaluate(lake, rated_run(lake)).filters["experienced"]
+    rate_run(lake)
+    whole = evaluate(lake, "run").filters["experienced"]
     assert trial.scores["pair_inversion"] == pytest.approx(whole.mean("pair_inversion"), rel=1e-13)
     assert trial.rungs[-1] == trial.scores["pair_inversion"]
-
-
-def rated_run(lake: Lake) -> str:
-    rate_run(lake)
-    return "run"
 
 
 @pytest.fixture(scope="module")
@@ -451,16 +453,7 @@ def test_command__prints_the_best_trials_and_a_rate_command(invoke: Command, lak
 def test_command__interrupted_keeps_its_finished_trials(invoke: Command, lake: Lake) -> None:
     """Ctrl-C in the middle of a batch: the next call runs the remaining trials."""
     words = (
-        "tune",
-        "--dataset",
-        "games",
-        "--train-share",
-        "0.5",
-        "--workers",
-        "1",
-        "--name",
-        "cut",
-        "--lake",
+        *["tune", "--dataset", "games", "--train-share", "0.5", "--workers", "1", "--name", "cut", "--lake"],
         lake.url,
     )
     space = ("--space", "weight_limit=0.01:0.9:log:12")
@@ -491,3 +484,133 @@ def test_parse_space__checks_a_bounded_number_of_corners(monkeypatch: pytest.Mon
     monkeypatch.setattr(spaces, "check_settings", lambda system, settings: checked.extend(settings))
     parse_space(ELO_MMR, ["rho=0,1", "sig_limit=50:90", "drift_per_day=0,1"])
     assert len(checked) == 3
+
+
+# Expectation-maximisation
+
+
+def drifting(n: int = 16, sizes: tuple[int, int] = (30, 45)) -> list[Any]:
+    """Contests among sixty players whose skills drift."""
+    draw = np.random.default_rng(9)
+    skill, found = draw.normal(0.0, 350.0, 60), []
+    for at in range(n):
+        present = draw.permutation(60)[: draw.integers(*sizes)]
+        ordered = present[np.argsort(-skill[present] - draw.normal(0.0, 150.0, len(present)))]
+        found.append(contest(f"c{at:02}", *(f"p{player}" for player in ordered), time_seconds=500_000 * at))
+        skill += draw.normal(0.0, 30.0, 60)
+    return found
+
+
+@pytest.fixture
+def drifted(tmp_path: Path) -> Lake:
+    return lake_of(tmp_path / "lake", drifting())
+
+
+def tuned(lake: Lake, **changes: Any) -> TuningReport:
+    options = {"system": "elo-mms", "method": "em", "space": (), "train_share": 0.75}
+    return found_in(lake, 1, **options | changes)
+
+
+@pytest.mark.parametrize("system", ["elo-mms", "elo-mmr"])
+def test_tune__each_proposal_is_the_estimate_of_a_smoothing_with_the_one_before_it(drifted: Lake, system: str) -> None:
+    trials = tuned(drifted, system=system, trials=3).trials
+    params = SYSTEMS[system].params()
+    assert build_params(SYSTEMS[system], trials[0].settings) == params
+    history, first = load_history(Dataset.open(drifted, "games"), 12)
+    train = history.first(first)
+    for trial in trials[1:]:
+        smoother = Smoother(params_of(params, {}).with_normal_noise(), train.rounds, train.n_players)
+        while not smoother.converged:
+            smoother.sweep()
+        expected = smoother.estimate(estimated_of(params))
+        params = build_params(SYSTEMS[system], trial.settings)
+        got = params_of(params, {}).with_normal_noise()
+        for name in ESTIMATED:
+            assert getattr(got, name) == pytest.approx(getattr(expected, name), rel=2e-5, abs=0.1), name
+    assert trials[1].settings != trials[2].settings
+
+
+def test_tune__begins_at_the_values_of_the_space_and_keeps_the_others(drifted: Lake) -> None:
+    report = tuned(drifted, space=("skew=1", "gamma=50"), trials=2)
+    first, second = (build_params(SYSTEMS["elo-mms"], trial.settings) for trial in report.trials)
+    assert (first.skew, first.gamma, first.beta) == (1.0, 50.0, 130.0)
+    assert second.skew == 1.0
+    assert second.gamma != 50.0
+
+
+def test_tune__continues_with_the_same_proposals(drifted: Lake) -> None:
+    whole = tuned(drifted, name="whole", trials=3)
+    tuned(drifted, trials=1)
+    resumed = tuned(drifted, trials=3)
+    assert (resumed.n_new, repr(resumed.trials), resumed.best) == (2, repr(whole.trials), whole.best)
+
+
+def test_tune_of_a_frame__takes_the_same_steps(drifted: Lake) -> None:
+    expected = tuned(drifted, trials=2)
+    frame = ranklake.tune(frame_of(drifting()), "elo-mms", method="em", trials=2, train_share=0.75)
+    assert len(frame) == 2
+    for trial in expected.trials:
+        params = build_params(SYSTEMS["elo-mms"], trial.settings)
+        [row] = frame[frame["beta"] == params.beta].to_dict("records")
+        assert all(row[name] == getattr(params, name) for name in ESTIMATED)
+        assert row["train_pair_inversion"] == trial.scores["pair_inversion"]
+
+
+@pytest.mark.parametrize(
+    ("system", "settings"),
+    [
+        ("elo-mmr", {}),
+        ("elo-mmr", {"weight_limit": 0.05, "sig_limit": 30.0, "drift_per_day": 12.0}),
+        ("elo-mmx", {"sig_limit": 0.0, "drift_per_day": 9.0}),
+        ("elo-mms", {"beta": 90.0, "skew": 2.0, "practice": 0.0, "gamma": 0.0}),
+    ],
+)
+def test_settings__are_the_reverse_of_params(system: str, settings: dict[str, float]) -> None:
+    params = SYSTEMS[system].params(**settings)
+    found = settings_of(params, params_of(params, {}))
+    for name, value in found.items():
+        assert value == pytest.approx(getattr(params, name), rel=1e-5, abs=0.3), name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--system", "elo"), "only the hyperparameters of elo-mmr, elo-mmx and elo-mms can be estimated"),
+        (("--space", "rho=0.5,1"), "an em search begins at one point; give one value for rho, as rho=VALUE"),
+        (("--space", "sig_limit=40:90"), "an em search begins at one point; give one value for sig_limit"),
+        (("--space", "beta=200", "--space", "gamma=30"), "estimates are for weight_limit, sig_limit and drift_per_day"),
+    ],
+)
+def test_command__refuses_what_cannot_be_estimated(
+    invoke: Command, drifted: Lake, arguments: tuple[str, ...], says: str
+) -> None:
+    words = ("tune", "--dataset", "games", "--method", "em", *arguments)
+    assert says in invoke.refuses(*words, "--lake", drifted.url, code=2)
+
+
+TEAMS = [rosters(f"r{at:02}", *([None, f"p{k}"] for k in range(30)), ("ours", "a", "b")) for at in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("contests", "says"),
+    [
+        (drifting(30, (2, 3)), "needs contests of at least 30 participants for training, the largest has 2"),
+        (TEAMS, "cannot use contests of teams; use another method"),
+    ],
+    ids=["duels", "teams"],
+)
+def test_command__refuses_contests_that_estimate_nothing(
+    invoke: Command, tmp_path: Path, contests: list[Any], says: str
+) -> None:
+    lake = lake_of(tmp_path / "lake", contests)
+    words = ("tune", "--dataset", "games", "--method", "em", "--train-share", "0.9", "--filter", "everyone")
+    assert f"an em search {says}" in invoke.refuses(*words, "--lake", lake.url)
+
+
+def test_command__prints_a_rate_command(invoke: Command, drifted: Lake) -> None:
+    words = ("--method", "em", "--train-share", "0.75", "--trials", "2", "--system", "elo-mms")
+    answer = invoke("tune", "--dataset", "games", *words, "--lake", drifted.url)
+    assert answer.code == 0, answer.err
+    last = answer.out.strip().splitlines()[-1]
+    assert re.match(r"ranklake rate .* --set beta=[\d.]+ --set gamma=[\d.]+ --set drift_per_day=", last)
+    assert invoke(*shlex.split(last)[1:]).code == 0

@@ -26,9 +26,12 @@ from hypothesis import strategies as st
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
+from helpers.lakes import rate_run
 
-from ranklake.flows.common.configuration.settings import build_params
+from ranklake.flows.common.configuration.settings import build_params, find_system
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.evaluation.evaluate import evaluate
+from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_history
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments import EXPERIMENTS, find_experiment
 from ranklake.flows.experiments.base import Experiment, ExperimentContext, Picture, Report, Table
@@ -36,12 +39,22 @@ from ranklake.flows.experiments.data import History, from_file, from_lake, rate_
 from ranklake.flows.experiments.papers import accuracy, calibration, convergence
 from ranklake.flows.experiments.properties import farming, incentives, performances, teams
 from ranklake.flows.experiments.properties.incentives import move, other_self
-from ranklake.flows.experiments.published import NAMES, PRINTED_CONTESTS, SECONDS, SHAPES, Contender, contenders
+from ranklake.flows.experiments.published import (
+    NAMES,
+    PRINTED,
+    PRINTED_CONTESTS,
+    SECONDS,
+    SHAPES,
+    TUNED,
+    Contender,
+    contenders,
+)
 from ranklake.flows.experiments.run import to_html
 from ranklake.flows.plotting.figures import drawing, new_figure
 from ranklake.flows.smoothing.params import params_of
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
+from ranklake.storage import Dataset
 from ranklake.storage.lake.remedies import install_extra
 
 DATA = SHARED / "elo-datasets"
@@ -565,3 +578,35 @@ def test_help__does_not_import_experiments() -> None:
 def test_report__of_the_longer_experiments_has_its_figures(name: str, history: History) -> None:
     report = run(name, *([history] if find_experiment(name).data != "none" else []))
     assert len(Page(to_html(find_experiment(name), report, "")).images) == len(report.pictures) > 0
+
+
+# Hyperparameters of the paper
+
+
+@pytest.mark.parametrize("dataset", list(PRINTED))
+def test_table__has_every_system(dataset: str) -> None:
+    assert set(PRINTED[dataset]) == set(TUNED[dataset]) == set(NAMES)
+    for inversion, deviation in PRINTED[dataset].values():
+        assert 60 < inversion < 82
+        assert 12 < deviation < 28
+
+
+@pytest.mark.parametrize("dataset", list(TUNED))
+def test_tuned__systems_take_their_hyperparameters(dataset: str) -> None:
+    assert set(TUNED[dataset]) == set(NAMES)
+    for system, settings in TUNED[dataset].items():
+        for one in settings:
+            params = build_params(find_system(system), one)
+            assert all(getattr(params, name) == value for name, value in one.items())
+
+
+def test_held_out_scores__are_after_the_first_tenth(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", synthetic(40))
+    history, first_round = load_history(Dataset.open(lake, "games"), 4)
+    for system, tuned in TUNED["reddit"].items():
+        for metric, settings in zip(("pair_inversion", "rank_deviation"), tuned, strict=True):
+            found = held_out_scores(history, first_round, system, settings, Serial())
+            run = f"{system}-{metric}"
+            rate_run(lake, run=run, system=system, skip_uninformative=True, **settings)
+            expected = evaluate(lake, run, 4).filters["experienced"].mean(metric)
+            assert found[metric] == pytest.approx(expected, rel=1e-13)
