@@ -1,8 +1,11 @@
-"""What frames may look like, and that nothing about beliefs, times or faults passes in silence."""
+"""What frames may look like, with columns of any type; nothing about beliefs, times or faults passes in silence."""
 
 from __future__ import annotations
 
 import io
+import pickle
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args
 
 import duckdb
@@ -15,7 +18,7 @@ from helpers.frames import frame_of
 from helpers.lakes import synthetic
 
 import ranklake
-from ranklake import SYSTEMS, Ratings, predict, rate_history
+from ranklake import SYSTEMS, Ratings, predict, preview, rate_history, tune
 from ranklake.flows.common.configuration.settings import SystemName
 
 RACES = pd.DataFrame(
@@ -245,3 +248,247 @@ def test_renamed__function_keeps_its_old_name_with_a_notice() -> None:
     with pytest.warns(FutureWarning, match=r"^ranklake\.search is ranklake\.tune now"):
         assert ranklake.search is ranklake.tune
     assert "search" not in dir(ranklake)
+
+
+# Columns of any type
+
+
+FOUR = {"contest": ["x", "x", "y", "y"], "player": ["ann", "bob", "bob", "ann"], "rank": [1, 2, 1, 2]}
+
+
+def mu_of(history: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(history["mu"] if hasattr(history, "__getitem__") else pa.table(history).column("mu"), float)
+
+
+@pytest.fixture(scope="module")
+def expected() -> np.ndarray[Any, Any]:
+    return mu_of(Ratings.rate(pd.DataFrame(FOUR)).history)
+
+
+def check(make: Callable[[], Any], expected: np.ndarray[Any, Any], path: Path | None = None) -> Any:
+    """Rate a frame, and ask everything that converts its history to another kind."""
+    ratings = Ratings.rate(make())
+    history = ratings.history
+    assert type(history) is type(make())
+    np.testing.assert_array_equal(mu_of(history), expected)
+    assert len(ratings.player("ann")) == 2
+    np.testing.assert_array_equal(mu_of(pickle.loads(pickle.dumps(ratings)).history), expected)
+    if path is not None:
+        ratings.save(path)
+        np.testing.assert_array_equal(mu_of(Ratings.load(path).history), expected)
+    return history
+
+
+def dictionary(codes: list[int], values: Any) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), values)
+
+
+NAMED: dict[str, Callable[[str, str], pa.Array]] = {
+    "null": lambda a, b: dictionary([1, 2, 2, 1], pa.array([None, a, b])),
+    "repeated": lambda a, b: dictionary([0, 1, 2, 3], pa.array([a, b, b, a])),
+    "view": lambda a, b: pa.array([a, b, b, a], pa.string_view()),
+    "dictionary of views": lambda a, b: dictionary([0, 1, 1, 0], pa.array([a, b], pa.string_view())),
+    "runs": lambda a, b: pa.RunEndEncodedArray.from_arrays(pa.array([1, 3, 4], pa.int32()), pa.array([a, b, a])),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_names__in_any_dictionary_are_read(kind: str, expected: np.ndarray[Any, Any], tmp_path: Path) -> None:
+    players = NAMED[kind]("ann", "bob")
+    history = check(lambda: pa.table(FOUR | {"player": players}), expected, tmp_path / "saved")
+    assert history.column("player").to_pylist() == FOUR["player"]
+
+
+@pytest.mark.parametrize("kind", ["null", "repeated"])
+def test_names__of_contests_in_any_dictionary_are_read(kind: str, expected: np.ndarray[Any, Any]) -> None:
+    codes, values = ([1, 1, 2, 2], [None, "x", "y"]) if kind == "null" else ([0, 1, 2, 3], ["x", "x", "y", "y"])
+    check(lambda: pa.table(FOUR | {"contest": dictionary(codes, pa.array(values))}), expected)
+
+
+UNUSED: dict[str, Any] = {
+    "runs": NAMED["runs"]("a", "b"),
+    "binary view": pa.array([b"a"] * 4, pa.binary_view()),
+    "list of views": pa.array([["a"]] * 4, pa.list_(pa.string_view())),
+    "list of dictionaries": pa.ListArray.from_arrays(
+        pa.array([0, 1, 2, 3, 4], pa.int32()), NAMED["repeated"]("a", "b")
+    ),
+    "dictionary of lists": dictionary([0, 1, 1, 0], pa.array([[1], [1]])),
+    "dictionary": NAMED["null"]("a", "b"),
+    "map": pa.array([[("a", 1)]] * 4, pa.map_(pa.string(), pa.int64())),
+    "union": pa.UnionArray.from_sparse(pa.array([0] * 4, pa.int8()), [pa.array([1] * 4)]),
+    "extension": pa.array([bytes(16)] * 4, pa.uuid()),
+    "year 2,941,775": pa.array([2**30] * 4, pa.date32()),
+    "text that is not UTF-8": pa.Array.from_buffers(
+        pa.string(), 4, [None, pa.array([0, 1, 2, 3, 4], pa.int32()).buffers()[1], pa.py_buffer(b"\xff" * 4)]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", UNUSED)
+def test_arrow__columns_without_use_come_back(kind: str, expected: np.ndarray[Any, Any]) -> None:
+    history = check(lambda: pa.table(FOUR | {"more": UNUSED[kind]}), expected)
+    if kind not in ("text that is not UTF-8", "year 2,941,775"):  # which Python does not have
+        assert history.column("more").to_pylist() == UNUSED[kind].to_pylist()
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_polars__integers_of_128_bits_are_read(lazy: bool, expected: np.ndarray[Any, Any], tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+
+    def make() -> Any:
+        wide = polars.DataFrame(FOUR).with_columns(polars.col("rank").cast(polars.Int128), k=polars.lit(2**70))
+        deep = wide.with_columns(
+            deep=polars.struct(a=polars.concat_list(polars.lit(7, polars.Int128))),
+            long=polars.lit(2**127 - 1, polars.Int128), other=polars.Series([object()] * 4, dtype=polars.Object),
+        )  # fmt: skip
+        return deep.lazy() if lazy else deep
+
+    ratings = Ratings.rate(make())
+    history = ratings.history.collect() if lazy else ratings.history
+    np.testing.assert_array_equal(mu_of(history), expected)
+    assert history["k"].to_list() == [2**70] * 4
+    assert history["long"].to_list() == [str(2**127 - 1)] * 4  # more than 38 digits
+    assert history["deep"].to_list() == [{"a": [7]}] * 4
+    players = polars.DataFrame(FOUR | {"player": [1, 2, 2, 1]}).with_columns(polars.col("player").cast(polars.Int128))
+    np.testing.assert_array_equal(mu_of(Ratings.rate(players).history), expected)
+
+
+@pytest.mark.parametrize("value", ["1::hugeint", "union_value(a := 1)", "map {'a': 1}", "'01:00:00+01'::timetz"])
+def test_duckdb__columns_without_use_come_back(value: str, expected: np.ndarray[Any, Any]) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    results = pa.table(FOUR)
+    history = Ratings.rate(duckdb.sql(f"select *, {value} as more from results")).history
+    np.testing.assert_array_equal(mu_of(history.to_arrow_table()), expected)
+    assert "more" in history.columns
+    assert results.num_rows == 4  # the query reads the name
+
+
+MIXED: dict[str, Any] = {
+    "kinds": [1, "a", b"x", None],
+    "objects": [object()] * 4,
+    "lists": [[1], 2, {}, None],
+    "periods": pd.period_range("2020", periods=4),
+    "complex": [1j] * 4,
+    "sparse": pd.arrays.SparseArray([1, 0, 0, 1]),
+    "categories": pd.Categorical([1, "a", None, 1]),
+}
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_pandas__columns_without_use_come_back(kind: str, expected: np.ndarray[Any, Any]) -> None:
+    history = check(lambda: pd.DataFrame(FOUR | {"more": MIXED[kind]}), expected)
+    assert history["more"].dtype == pd.DataFrame({"more": MIXED[kind]})["more"].dtype
+
+
+def test_pandas__a_sparse_column_is_read(expected: np.ndarray[Any, Any]) -> None:
+    check(lambda: pd.DataFrame(FOUR | {"rank": pd.arrays.SparseArray(FOUR["rank"])}), expected)
+
+
+def test_dask__columns_without_use_do_not_stop_the_frame(expected: np.ndarray[Any, Any]) -> None:
+    dask = pytest.importorskip("dask.dataframe")
+    rows = pd.DataFrame(FOUR | {"more": [object(), 1, "a", None]})
+    history = Ratings.rate(dask.from_pandas(rows, npartitions=2)).history
+    np.testing.assert_array_equal(mu_of(history.compute()), expected)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "got"),
+    [("player", ["ann", 2, "bob", None], "'ann' in row 0 and 2 in row 1"), ("rank", [1j] * 4, "1j in row 0")],
+)
+def test_pandas__a_used_column_that_is_none_of_arrow_is_named(column: str, values: Any, got: str) -> None:
+    frame = pd.DataFrame(FOUR | {column: values})
+    message = f"column '{column}': the values of a column must be all texts, .* got {got}"
+    with pytest.raises(ValueError, match=message):
+        Ratings.rate(frame)
+    with pytest.raises(ValueError, match=message):
+        preview({"ann": 1500.0}, frame[:2])
+
+
+def test_save__names_a_column_that_parquet_cannot_hold(tmp_path: Path) -> None:
+    frame = pa.table(FOUR | {"more": pa.array([(1, 2, 3)] * 4, pa.month_day_nano_interval())})
+    with pytest.raises(ValueError, match=r"Parquet cannot hold a column: .*interval; drop it from the results"):
+        Ratings.rate(frame).save(tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
+
+
+# Winners and losers
+
+
+TENNIS = Path(__file__).parents[2] / "data" / "tennis-grand-slams-2015-2024.csv"
+GAMES = pd.DataFrame(
+    {
+        "winner": ["ann", "bob", "ann", "cat"], "loser": ["bob", "cat", "cat", "bob"],
+        "draw": [False, True, None, False],
+        "date": pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-05"]), "court": list("qwer"),
+    },
+    index=list("klmn"),
+)  # fmt: skip
+
+
+def as_results(games: pd.DataFrame, drawn: list[int]) -> pd.DataFrame:
+    """The same games with a row for each player, made by hand."""
+    rows = []
+    for number, (winner, loser) in enumerate(zip(games["winner"], games["loser"], strict=True)):
+        rows += [(number + 1, winner, 1), (number + 1, loser, 1 if number in drawn else 2)]
+    return pd.DataFrame(rows, columns=["contest", "player", "rank"])
+
+
+@pytest.mark.parametrize("system", ["elo-mmr", "glicko2"])
+@pytest.mark.parametrize(
+    "make", [lambda games: games, pl.from_pandas, lambda games: pl.from_pandas(games).lazy(), pa.Table.from_pandas]
+)
+def test_games__of_winners_and_losers_have_the_ratings_of_contests_of_two(
+    system: Any, make: Callable[[pd.DataFrame], Any]
+) -> None:
+    expected = as_results(GAMES, [1]).assign(date=np.repeat(GAMES["date"].to_numpy(), 2))
+    rated = Ratings.rate(make(GAMES), system)
+    history = rated.history.collect() if hasattr(rated.history, "collect") else rated.history
+    assert np.array_equal(np.asarray(history["mu"]), Ratings.rate(expected, system).history["mu"])
+    assert np.asarray(history["court"]).tolist() == list("qqwweerr")
+    if isinstance(history, pd.DataFrame):
+        assert history.index.tolist() == list("kkllmmnn")
+
+
+def test_games__of_real_matches_are_rated_and_searched() -> None:
+    matches = pd.read_csv(TENNIS)
+    history = rate_history(matches, columns={"time": "start"})
+    expected = as_results(matches, []).assign(time=np.repeat(matches["start"].to_numpy(), 2))
+    assert np.array_equal(history["mu"], rate_history(expected)["mu"])
+    assert len(history) == 540
+    folded = matches.rename(columns={"winner": "Winner", "loser": " LOSER"})
+    assert len(tune(folded, "elo", {"k": [10, 20]}, trials=2)) == 2
+
+
+def test_updates__number_further_games_on() -> None:
+    whole, first = Ratings.rate(GAMES), Ratings.rate(GAMES[:2])
+    parts = first.update(GAMES[2:3]).update(GAMES[3:])
+    assert parts.history["contest"].tolist() == whole.history["contest"].tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert parts.history["mu"].tolist() == whole.history["mu"].tolist()
+
+
+def test_columns__are_named_and_contests_keep_their_names() -> None:
+    games = GAMES.rename(columns={"winner": "won", "loser": "lost", "draw": "tie"}).assign(contest=list("abcd"), rank=7)
+    history = rate_history(games, columns={"winner": "won", "loser": "lost", "draw": "tie"})
+    assert history["contest"].tolist() == list("aabbccdd")
+    assert history["hi"].tolist() == [0, 1, 1, 1, 0, 1, 0, 1]
+    assert rate_history(GAMES, columns={"draw": ""})["hi"].tolist() == [0, 1] * 4
+    mixed = as_results(GAMES, []).assign(winner=True, loser=False)  # columns of another meaning beside a player
+    assert rate_history(mixed)["hi"].tolist() == [0, 1] * 4
+
+
+@pytest.mark.parametrize(
+    ("games", "columns", "rule"),
+    [
+        (GAMES.assign(draw=["no", "perhaps", "", "1"]), {}, r"row 2 \(index 'l'\): draw must be true or .*'perhaps'"),
+        (GAMES.assign(contest=list("abba")), {}, r"row 3 \(index 'm'\): contest 'b' is in two rows"),
+        (GAMES.assign(loser=["bob", None, "cat", "bob"]), {}, r"row 2 \(index 'l'\): a player needs a name"),
+        (GAMES.assign(loser=["bob", "cat", "ann", "bob"]), {}, r"row 3 \(index 'm'\): player 'ann' is listed twice"),
+        (GAMES.drop(columns="loser"), {"winner": "winner"}, r"no column 'loser' \(loser\) among .*columns=\{'loser': "),
+        (GAMES, {"winner": "victor"}, r"no column 'victor' \(winner\) among"),
+        (GAMES.assign(Winner="x", winner_="y").rename(columns={"winner": "WINNER"}), {},
+         "'WINNER' and 'Winner' differ in case only"),
+    ],
+)  # fmt: skip
+def test_faults__name_the_row_of_the_game(games: pd.DataFrame, columns: dict[str, str], rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        rate_history(games, columns=columns)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from helpers.documents import ROOT
 
-TESTS = ("frames/test_arguments.py", "ratings/test_input.py", "ratings/test_ratings.py")
+TESTS = ("frames/test_arguments.py", "ratings/test_ratings.py")
 SAME = "not processes and not plots and not lake and not open and not search and not tune"  # what pandas has no part in
 
 
