@@ -88,6 +88,10 @@ class Batch:
         return rounds.time_seconds, rounds.weight, rounds.perf_ceiling, rounds.event, rounds.participants
 
     @property
+    def prior_columns(self) -> Sequence[npt.NDArray[Any]]:
+        return self.prior
+
+    @property
     def ties(self) -> Ints | None:
         """Where the tie group of each row of a large round begins; None without ties."""
         return None if np.array_equal(self.rounds.lo, self.rounds.hi) else self.rounds.lo
@@ -100,13 +104,13 @@ class Batch:
 
     def put_prior(self, places: npt.NDArray[np.integer], columns: Sequence[npt.NDArray[Any]]) -> None:
         """Write priors, as ``mu, sigma, beta, n_before``, at some positions of a large round."""
-        for column, values in zip(self._prior_columns(), columns, strict=True):
+        for column, values in zip(self.prior_columns, columns, strict=True):
             column[places] = unpack(values, len(places))
 
     def put_fetched_priors(self, replies: Sequence[Sequence[npt.NDArray[Any]]]) -> None:
         """Write the priors that the workers have sent: those of all players but the carried ones."""
         if not len(self.carried):
-            for column, parts in zip(self._prior_columns(), zip(*replies, strict=True), strict=True):
+            for column, parts in zip(self.prior_columns, zip(*replies, strict=True), strict=True):
                 self._join(parts, column)
             return
         fetched = np.ones(len(self.players), dtype=bool)
@@ -121,9 +125,6 @@ class Batch:
             self._join(perf[0], self.outcome.perf)
         self._join(mu, self.outcome.mu)
         self._join(sigma, self.outcome.sigma)
-
-    def _prior_columns(self) -> Sequence[npt.NDArray[Any]]:
-        return self.prior.mu, self.prior.sigma, self.prior.beta, self.prior.n_before
 
     def _join(self, parts: Sequence[npt.NDArray[Any]], column: npt.NDArray[Any]) -> None:
         """Write the entries of all workers, packed or not, to a column of a large round.

@@ -24,23 +24,14 @@ from ranklake.rating_kernels import ConvergenceError, Outcome, Rounds, System
 from ranklake.rating_kernels.core.limits import LARGEST
 
 _SHOWN = {
-    "mu_prior": "comes with mu",
-    "sigma_prior": "comes with sigma",
-    "perf": "shows the performance",
-    "mu": "gets mu",
+    "mu_prior": "comes with mu", "sigma_prior": "comes with sigma", "perf": "shows the performance", "mu": "gets mu",
     "sigma": "gets sigma",
-}
-
-
+}  # fmt: skip
 _LEAST = math.ulp(0.0)  # the smallest number > 0
 
 
 class RoundError(ConvergenceError):
-    """A round that cannot be rated: a root was not found, or a rating is no number.
-
-    ``round``: number of the round among the given ones, from 0.
-    ``player``: the participant's number, where one is known.
-    """
+    """A round that cannot be rated: its number among the given ones, and that of the participant, where it is known."""
 
     def __init__(self, rule: str, row: int | None, round: int, player: int | None) -> None:
         super().__init__(rule, row)
@@ -57,10 +48,8 @@ class RoundError(ConvergenceError):
 def check_outcome(system: System, params: Any, rounds: Rounds, outcome: Outcome, first: int = 0) -> Iterator[None]:
     """Check the ratings that the block writes, and locate the round of any arithmetic error.
 
-    ``outcome``: of ``rounds``, NaN before the block.
-    ``first``: number of the first round.
-    Raises RoundError: a root was not found, or a number is not one that :mod:`ranklake.flows.execution.outcomes`
-    allows.
+    ``outcome``: of ``rounds``, which begin with number ``first``; NaN before the block.
+    Raises RoundError: a root was not found, or a number is not one that this module allows.
 
     Two passes over each column, 2 ns a row: 0.3 % of the time that a large round of Elo-MMR takes.
     """
@@ -83,25 +72,19 @@ def named_error(
     player: str | None,
     remedy: str,
 ) -> ConvergenceError:
-    """The error with the names of contest and player.
-
-    ``rounds``: the rounds for which the error was raised.
-    ``contest``, ``index``: name of the contest, and number of its round.
-    ``player``: the participant's name.
-    ``remedy``: what to do: the end of the message.
-    """
+    """The error of some rounds with the names of contest and player, the number of the round, and what to do."""
     at = error.round
     fault = f"player {player!r} {error.rule}" if player is not None else error.rule
     contest_values = {"weight": float(rounds.weight[at]), "perf_ceiling": float(rounds.perf_ceiling[at])}
     values = dataclasses.asdict(params) | contest_values
     defaults = dataclasses.asdict(system.params()) | {"weight": 1.0, "perf_ceiling": math.inf}
-    changed = [f"{name}={_spelled(value)}" for name, value in values.items() if value != defaults[name]]
+    changed = [
+        f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in values.items()
+        if value != defaults[name]
+    ]
     likely = f"likely too extreme together: {', '.join(changed)}" if changed else "all hyperparameters are the defaults"
     return ConvergenceError(f"contest {contest}, round {index}: {system.name}: {fault}; {likely}; {remedy}", error.row)
-
-
-def _spelled(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _located(error: ArithmeticError, rounds: Rounds, outcome: Outcome, first: int) -> RoundError:

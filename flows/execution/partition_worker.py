@@ -25,7 +25,6 @@ from ranklake.rating_kernels.core.system import Summary, select_rows
 from ranklake.rating_kernels.warm import warm
 
 from ..engines.protocols import RemoteCall
-from .partitioning import Partition
 from .rater import HandOver
 
 Arrays = list[npt.NDArray[Any]]
@@ -59,12 +58,7 @@ class ActorState:
 
 
 class PartitionWorker(ActorState):
-    """One partition of a run.
-
-    ``system``, ``params``: a key of ``SYSTEMS`` and its hyperparameters.
-    ``n_rows``: number of players in the partition.
-    ``index``, ``size``: number of this worker, and of all workers.
-    """
+    """One partition of a run: ``n_rows`` players on worker ``index`` of ``size``."""
 
     def __init__(self, system: str, params: Any, n_rows: int, index: int, size: int) -> None:
         super().__init__()
@@ -76,26 +70,20 @@ class PartitionWorker(ActorState):
         self._next = np.empty(0, dtype=np.int32)  # rows of this partition's players in the next round
 
     def take(self, rows: Ints) -> dict[str, Column | Ragged]:
-        """The beliefs in some rows."""
         return self._beliefs.take(rows)
 
     def put(self, rows: Ints, columns: dict[str, Column | Ragged]) -> None:
-        """Write the beliefs in some rows."""
         self._beliefs.put(writable(rows), columns)
 
     def prior(self, metadata: RoundMetadata, rows: Ints, without: Ints) -> list[npt.NDArray[Any]]:
-        """Diffuse this partition's players before the round, except the rows in ``without``.
-
-        The driver sends these already diffused, before the round is finished.
-        """
+        """Diffuse this partition's players before the round; the driver sends the rows ``without`` already diffused."""
         self._next = writable(rows)
         prior = diffuse(self._system, self._params, self._beliefs, metadata, np.delete(self._next, without))
         return [pack(column) for column in prior]
 
     def receive_priors(self, metadata: RoundMetadata, n: int, ties: Ints | None, prior: Sequence[Any]) -> None:
-        """Receive the priors of all participants of the round of the last :meth:`prior`, in standings order.
+        """Receive the priors of all ``n`` participants of the round of the last :meth:`prior`, in standings order.
 
-        ``n``: participants.
         ``ties``: the place of each row (``lo``); None without ties.
         """
         lo = np.arange(n, dtype=np.int32) if ties is None else writable(ties)
@@ -110,8 +98,13 @@ class PartitionWorker(ActorState):
 
         ``places``: positions of this partition's players in the standings, ascending.
         """
-        self._current().places = places
-        return self.resume_summary() if wide else self._finish(self._summarise(serial_map))
+        here = self._current()
+        here.places = places
+        if wide:
+            return self.resume_summary()
+        summary, perf = self._summarise(serial_map), np.full(here.whole.n_rows, np.nan)
+        self._system.perform(self._params, summary, 0, len(summary.first) - 1, perf)
+        return self._absorb(summary, perf[places])
 
     def receive_partials(self, filled: Arrays) -> None:
         """Receive the arrays that the last map of a shared summary has filled on all workers."""
@@ -130,9 +123,7 @@ class PartitionWorker(ActorState):
             return "filled", ready.arrays
         here.summary, here.partials = summary, []
         n = here.whole.n_rows
-        first, last = np.searchsorted(
-            summary.first, (n * self._index // self._size, n * (self._index + 1) // self._size)
-        )
+        first, last = np.searchsorted(summary.first, [n * i // self._size for i in (self._index, self._index + 1)])
         perf = np.full(n, np.nan)
         self._system.perform(self._params, summary, int(first), int(last), perf)
         return "perf", perf[summary.first[first] : summary.first[last]]
@@ -144,16 +135,14 @@ class PartitionWorker(ActorState):
         return self._absorb(here.summary, unpack(perf, len(here.rows)))[1:]
 
     def columns(self, n_rows: int) -> dict[str, Column | Ragged]:
-        """The beliefs in the first ``n_rows`` rows."""
         return self._beliefs.take(np.arange(n_rows))
 
-    def hand_over(self, partition: Partition, n_players: int, take: HandOver) -> Any:
-        """Call a function with the beliefs of this partition's players."""
-        players = partition.players(n_players)
+    def hand_over(self, n_players: int, take: HandOver) -> Any:
+        """Call a function with the beliefs of this partition's players, of so many on all workers."""
+        players = np.arange(self._index, n_players, self._size)
         return take(players, self.columns(len(players)))
 
     def restore(self, columns: dict[str, Column | Ragged]) -> None:
-        """Write stored beliefs to the first rows."""
         self._beliefs.restore(columns)
 
     def _current(self) -> _Round:
@@ -163,12 +152,6 @@ class PartitionWorker(ActorState):
     def _summarise(self, map: Any) -> Summary:
         here = self._current()
         return self._system.summarise(self._params, here.prior, here.whole, map)
-
-    def _finish(self, summary: Summary) -> tuple[Floats, Floats, Floats]:
-        here = self._current()
-        perf = np.full(here.whole.n_rows, np.nan)
-        self._system.perform(self._params, summary, 0, len(summary.first) - 1, perf)
-        return self._absorb(summary, perf[here.places])
 
     def _absorb(self, summary: Summary, perf: Floats) -> tuple[Floats, Floats, Floats]:
         here, own = self._current(), self._current().places
@@ -180,9 +163,8 @@ class PartitionWorker(ActorState):
         outcome = Outcome.empty(len(own))._replace(perf=perf)
         self._beliefs.reserve(here.rows)
         try:
-            self._system.absorb(
-                self._params, self._beliefs, part, prior, select_rows(summary, own), 0, len(own), outcome
-            )
+            own_summary = select_rows(summary, own)
+            self._system.absorb(self._params, self._beliefs, part, prior, own_summary, 0, len(own), outcome)
         except ConvergenceError as error:  # give the row in the whole round, not in this partition
             raise ConvergenceError(error.rule, None if error.row is None else int(own[error.row])) from None
         return pack(perf), outcome.mu, outcome.sigma
@@ -216,7 +198,7 @@ class _SharedMap:
 
 
 def pack(column: npt.NDArray[Any]) -> Any:
-    """Compress a column: one entry if all are the same."""
+    """A column, as one entry if all are the same."""
     raw = column.view(f"i{column.itemsize}")
     return column[:1] if len(column) and (raw == raw[0]).all() else column
 

@@ -24,7 +24,7 @@ from ..engines.protocols import ActorGroup, DistributedEngine, RemoteCall
 from .batches import Batch, Stage
 from .outcomes import check_outcome
 from .partition_worker import PartitionWorker, diffuse, pack
-from .partitioning import Partition, Partitioning, positions
+from .partitioning import Partitioning, positions
 from .rater import BeliefColumns, HandOver
 from .rounds import check_advantages, check_teams, rate_few, split_batches
 
@@ -35,22 +35,17 @@ _NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 class PartitionedRater:
-    """A rater whose beliefs are held by all workers of an engine.
+    """A rater whose beliefs are held by all workers of an engine."""
 
-    ``shards``: number of shards; by default a few for each worker.
-    """
-
-    def __init__(
-        self, system: System, params: Any, n_players: int, engine: DistributedEngine, shards: int | None = None
-    ) -> None:
+    def __init__(self, system: System, params: Any, n_players: int, engine: DistributedEngine) -> None:
         self._system, self._params, self._n_players = system, params, n_players
         self._shared_summary_rows = engine.limits.shared_summary_rows
 
         def init_args(index: int, size: int) -> tuple[Any, ...]:
-            return system.name, params, len(Partition.of(index, size, shards).players(n_players)), index, size
+            return system.name, params, len(range(index, n_players, size)), index, size
 
         self._group: ActorGroup = engine.start_actors(PartitionWorker, init_args)
-        self._partitioning = Partitioning(n_players, self._group.size, shards)
+        self._partitioning = Partitioning(n_players, self._group.size)
         self._queued = self._no_calls()  # calls that go with the next ones
         self._overlap = _Overlap(engine.limits.overlap_rows)
         self._in_progress = False
@@ -82,7 +77,7 @@ class PartitionedRater:
 
     def columns(self) -> BeliefColumns:
         self._check_idle()
-        calls: list[list[RemoteCall]] = [[("columns", (size,))] for size in self._partitioning.sizes]
+        calls: list[list[RemoteCall]] = [[("columns", (len(own),))] for own in self._partitioning.players()]
         return self._partitioning.merge([reply[0] for reply in self._call(calls, self._n_players)])
 
     def map_columns(self, n: int, work: Callable[[BeliefColumns], Any]) -> list[Any] | None:
@@ -91,9 +86,7 @@ class PartitionedRater:
     def hand_over(self, take: HandOver) -> list[Any]:
         self._check_idle()
         since = time.perf_counter()
-        calls: list[list[RemoteCall]] = [
-            [("hand_over", (partition, self._n_players, take))] for partition in self._partitioning.partitions
-        ]
+        calls: list[list[RemoteCall]] = [[("hand_over", (self._n_players, take))] for _ in range(self._group.size)]
         results = [reply[0] for reply in self._call(calls, self._n_players)]
         self._record_phase("beliefs handed over", since)
         return results
@@ -167,7 +160,7 @@ class PartitionedRater:
     def _send(self, batch: Batch, following: Batch | None, second: Batch | None) -> None:
         """Send a large round whose priors are known, with the calls that fetch for the next batches."""
         since = time.perf_counter()
-        prior = [pack(column) for column in (batch.prior.mu, batch.prior.sigma, batch.prior.beta, batch.prior.n_before)]
+        prior = list(map(pack, batch.prior_columns))
         to_all: list[RemoteCall] = [("receive_priors", (batch.metadata, batch.n_rows, batch.ties, prior))]
         shares = self._shares_summary(batch)
         fetch = self._no_calls() if shares else self._fetch_calls(following, second)

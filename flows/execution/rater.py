@@ -21,9 +21,9 @@ HandOver = Callable[[npt.NDArray[np.int64], BeliefColumns], Any]  # players and 
 class Rater(Protocol):
     """Holds the beliefs about all players, and rates rounds.
 
+    ``workers``, ``left_out``: workers that hold the beliefs, none if this process does; and those that were asked to
+    hold some and do not, each with the reason.
     ``phases``: seconds and number of times, by phase; empty where they are not measured.
-    ``workers``: workers that hold the beliefs; empty if this process does.
-    ``left_out``: workers that were asked to hold some and do not, each with the reason.
     """
 
     workers: list[str]

@@ -18,16 +18,13 @@ from .waves import LEAST_GAMES, are_games, rate_waves
 
 
 def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds, engine: Threads) -> Outcome:
-    """Rate consecutive rounds in order; ``beliefs`` is written in place.
+    """Rate consecutive rounds in order; ``beliefs``, a store with a row for every player, is written in place.
 
     Neighbouring small rounds share one kernel call. Many games of two are rated in waves (:mod:`.waves`) if the system
     stores histories and the engine has several workers. A large round goes through the four steps of :mod:`.system`,
     each spread over the engine's workers; so does a small one with advantages, unless the system rates these together.
 
-    ``beliefs``: a store with a row for every player of ``rounds``.
-    Returns Outcome: one entry a row of ``rounds``.
-    Raises ValueError: a player of the rounds has no row in the store, or the system has no rule for teams or for some
-    advantages.
+    Raises ValueError: a player has no row in the store, or the system has no rule for teams or for some advantages.
     Raises RoundError: a round cannot be rated, or a rating is no number; what was rated before it stays in ``beliefs``.
     Beliefs about its players, and about those of a few games after it, may be diffused.
     """
@@ -145,14 +142,10 @@ def _rate_large(system: System, params: object, beliefs: Beliefs, round: Rounds,
 def _rate_with_unrated(
     beliefs: Beliefs, round: Rounds, rate: Callable[[Rounds, Outcome], None], outcome: Outcome
 ) -> None:
-    """Rate one round with unrated participants.
+    """Rate one round whose unrated participants are all ``OUTSIDE`` or all ``IN_FIELD``.
 
-    ``beliefs``: written in place; those about unrated participants keep their bits, with their times and numbers of
-    rounds.
-    ``round``: its unrated participants are all ``OUTSIDE`` or all ``IN_FIELD``.
-    ``rate``: rates a round without roles, in these beliefs.
-    ``outcome``: of all rows. For unrated ones, the performance is that in a round of all participants, and ``mu`` and
-    ``sigma`` are those before the diffusion.
+    ``rate`` rates a round without roles in these beliefs. Those about unrated participants keep their bits. In the
+    outcome, their performance is that in a round of all participants, and ``mu`` and ``sigma`` are those of before.
 
     If the unrated participants are in the field, one round of all is rated, and their beliefs are restored. Otherwise
     the beliefs about all are restored, and the rated participants are rated again without them: to the bit as if the

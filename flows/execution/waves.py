@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,8 @@ def rate_waves(
     first: int = 0,
     least: int = LEAST_GAMES,
 ) -> None:
-    """Rate games in sequence by ``system.rate_small``, wave by wave; the result is that of one call.
+    """Rate games of two, of which the first one has the number ``first``, wave by wave; the result is that of one call.
 
-    ``rounds``: games of two (:func:`are_games`).
-    ``first``: number of the first game, for errors.
     ``least``: waves of at least this many games are divided by the map; too few games in such waves are rated in one
     call.
     Raises ConvergenceError: as ``system.rate_small``.
@@ -63,18 +62,14 @@ def rate_waves(
             at = first + int(waves.order[start + error.round])
             raise RoundError(error.rule, error.row, at, error.player) from error
 
-    def rate_wave(start: int, stop: int) -> None:
-        beliefs.reserve(ordered.player[2 * start : 2 * stop])
-
-        def rate_range(a: int, b: int) -> None:
-            games = ordered.player[2 * (start + a) : 2 * (start + b)]
-            rate(start + a, start + b, _with_own_places(beliefs, games))
-
-        map(rate_range, stop - start)
+    def rate_wave(first: int, a: int, b: int) -> None:
+        games = ordered.player[2 * (first + a) : 2 * (first + b)]
+        rate(first + a, first + b, _with_own_places(beliefs, games))
 
     for start, stop, wide in _calls(waves.bounds, least):
         if wide:
-            rate_wave(start, stop)
+            beliefs.reserve(ordered.player[2 * start : 2 * stop])
+            map(partial(rate_wave, start), stop - start)
         else:
             rate(start, stop, beliefs)
     at = np.repeat(2 * waves.order, 2)

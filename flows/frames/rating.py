@@ -29,7 +29,7 @@ from ..execution.local import open_rater
 from ..execution.outcomes import RoundError, named_error
 from ..execution.rater import BeliefColumns, Rater
 from ..execution.rounds import check_teams
-from ..rating.current_ratings import CurrentRatings, cut_at
+from ..rating.eligibility import CurrentRatings, cut_at
 from ..results.display import Display
 from .beliefs import HasBeliefs, InitialBeliefs, PlayerBeliefs
 from .notebook import warn_user

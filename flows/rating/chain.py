@@ -29,18 +29,17 @@ def required_digests(config: Mapping[str, Any], dataset: Dataset) -> list[str]:
 
 
 def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str]) -> list[str]:
-    """The required digest of each round: of its contest and of all rounds before it.
-
-    ``digest``: digest of the configuration; see :func:`config_digest`.
-    ``exclude``: ids of the excluded contests.
-    """
+    """The required digest of each round: of its contest and of all rounds before it, and of the configuration."""
     contents = list(map(bytes.fromhex, dataset.contests.column("content_digest").to_pylist()))
     if exclude:
         for place, contest_id in enumerate(dataset.contests.column("contest_id").to_pylist()):
             if contest_id in exclude:  # of an excluded contest, only the position matters
                 contents[place] = b"excluded " + contest_id.encode()
-    chain = accumulate(contents, _link, initial=digest)
-    return list(map(bytes.hex, islice(chain, 1, None)))
+
+    def link(before: bytes, content: bytes) -> bytes:
+        return blake2b(before + content, digest_size=_DIGEST_BYTES).digest()
+
+    return list(map(bytes.hex, islice(accumulate(contents, link, initial=digest), 1, None)))
 
 
 def n_valid(recorded: Sequence[str], required: Sequence[str]) -> int:
@@ -50,10 +49,7 @@ def n_valid(recorded: Sequence[str], required: Sequence[str]) -> int:
 
 
 def first_break(at: int, chain: Chain, dataset: Dataset, before: Collection[str], exclude: Collection[str]) -> str:
-    """Describe the change at round ``at``, the first round that is no longer valid.
-
-    ``before``, ``exclude``: ids of the contests that the run excluded before, and of those that it excludes now.
-    """
+    """Describe the change at round ``at``, the first invalid one, of a run that excluded other contests before."""
     contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
     rated = chain.contest_ids
     contest, now = rated[at], contest_ids[at] if at < len(contest_ids) else None
@@ -67,7 +63,3 @@ def first_break(at: int, chain: Chain, dataset: Dataset, before: Collection[str]
     else:
         contest, fate = str(now), "was moved here"
     return f"contest {contest}, {fate}"
-
-
-def _link(before: bytes, content: bytes) -> bytes:
-    return blake2b(before + content, digest_size=_DIGEST_BYTES).digest()

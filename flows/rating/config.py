@@ -24,14 +24,12 @@ class RunConfig:
     """One run: a system with its hyperparameters over a data set.
 
     ``dataset``, ``run``: names in the lake.
-    ``system``: a key of ``SYSTEMS``.
-    ``params``: the system's hyperparameters.
+    ``system``, ``params``: a key of ``SYSTEMS`` and its hyperparameters.
     ``skip_uninformative``: True skips contests of three or more in which all tie; False skips nothing, not even a
     contest of one participant. None uses the rule in ``run.json``; for a new run, that of the system.
     ``exclude``, ``include``: contests to exclude from now on; excluded contests to include again.
-    ``titles``: titles for ``run.json``; "auto" removes them, None keeps them. No rating depends on them.
-    ``display``: ``deviations`` and ``minimum`` of the display rating for ``run.json``, those of a preset; None keeps
-    them. No rating depends on them.
+    ``titles``, ``display``: titles for ``run.json``, of which "auto" removes them, and ``deviations`` and ``minimum``
+    of the display rating, those of a preset; None keeps them. No rating depends on them.
     ``accept_rounding``: whether stored ratings may differ by rounding from those computed again, because another kind
     of machine rated them. None keeps the rule in ``run.json``; for a new run, and by False, they must be the same to
     the bit.
@@ -83,7 +81,7 @@ class RunConfig:
         return self.recorded or Skipping.of(find_system(self.system), self.skip_uninformative)
 
     def allows(self, rule: Skipping) -> bool:
-        """Whether an existing run may keep its rule: the requested rule is None, the same, or a part of it."""
+        """Whether an existing run may keep its rule: none is requested, or the same, or a part of it."""
         requested = self.skip_uninformative
         return requested is None or self.skipping == rule or (requested and rule.two_tied)
 
@@ -94,11 +92,10 @@ class RunConfig:
 
 
 def check_dataset_times(dataset: Dataset, kind: type[Any], chosen: Mapping[str, Any]) -> None:
-    """Refuse chosen hyperparameters that count days if no contest has a time; see :func:`.needed_times.check_times`."""
+    """Refuse chosen hyperparameters that count days if no contest has a time."""
     if dataset.contests.num_rows and not dataset.contests.column("time_seconds").to_numpy().any():  # 0 is unknown
-        check_times(
-            kind, chosen, f"data set {dataset.name} has no times: ingest it with them, or give no such hyperparameter"
-        )
+        remedy = "ingest it with them, or give no such hyperparameter"
+        check_times(kind, chosen, f"data set {dataset.name} has no times: {remedy}")
 
 
 def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uninformative: bool | None = None) -> str:

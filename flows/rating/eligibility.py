@@ -7,21 +7,21 @@ outcomes of all rounds before it are known, so the rater reads no such contest i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 from ranklake.storage import Dataset, Run, StandingsPart
 from ranklake.storage.datasets.rating_limits import RatingLimits
 from ranklake.storage.lake.schemas import ENTRY
 
 from ..results.display import Display
-from .current_ratings import CurrentRatings, cut_at
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,10 +39,9 @@ class Undecided(NamedTuple):
 
 
 class Eligibility:
-    """Decides which participants are rated, and follows the display rating of every player.
+    """Decides which participants of contests are rated; those outside of the mask ``counts`` are excluded.
 
     ``run``: has the rule of the display rating, and the recorded ratings at entry.
-    ``counts``: mask of the contests that are not excluded.
     """
 
     def __init__(self, run: Run, dataset: Dataset, counts: npt.NDArray[np.bool_]) -> None:
@@ -51,8 +50,7 @@ class Eligibility:
         self._limited = self._limits.limited & counts
 
     @cached_property
-    def _ratings(self) -> CurrentRatings:
-        """The current ratings; as large as the beliefs, so only made if a contest has limits."""
+    def _ratings(self) -> CurrentRatings:  # as large as the beliefs, so only made if a contest has limits
         display = Display.of(self._run)
         return CurrentRatings(display, display.system.newcomers(display.params, self._dataset.n_players))
 
@@ -90,3 +88,39 @@ class Eligibility:
         """Take the ratings after the next rated rounds."""
         if self._limited.any():
             self._ratings.follow(rounds, outcome)
+
+
+class CurrentRatings:
+    """The display rating of every player between two rounds; follows their outcomes in rated order.
+
+    ``beliefs``: beliefs before the first round that is followed; copied.
+    """
+
+    def __init__(self, display: Display, beliefs: Beliefs) -> None:
+        self._display = display
+        self._mu, self._sigma, self._n_rounds = beliefs.mu.copy(), beliefs.sigma.copy(), beliefs.n_rounds.copy()
+
+    def of(self, player: npt.NDArray[np.int32]) -> Floats:
+        """The display ratings of some players, rating points."""
+        ratings: Floats = self._display.rating(self._mu[player], self._sigma[player], self._n_rounds[player])
+        return ratings
+
+    def restore(self, columns: Mapping[str, Any]) -> None:
+        """Begin with stored beliefs; players beyond them are newcomers."""
+        n = len(columns["mu"])
+        self._mu[:n], self._sigma[:n], self._n_rounds[:n] = (columns[key] for key in ("mu", "sigma", "n_rounds"))
+
+    def follow(self, rounds: Rounds, outcome: Outcome) -> None:
+        """Take the ratings after the next rated rounds."""
+        if not rounds.n_rows:
+            return
+        player, last = np.unique(rounds.player[::-1], return_index=True)
+        rows = rounds.n_rows - 1 - last
+        self._mu[player], self._sigma[player] = outcome.mu[rows], outcome.sigma[rows]
+        self._n_rounds[player] = outcome.n_before[rows] + rounds.are_rated[rows]
+
+
+def cut_at(limited: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Ranges of consecutive contests; each one with limits is alone, as it waits for the ratings after those before."""
+    at = np.flatnonzero(limited)
+    return pairwise(np.unique(np.concatenate(([0, len(limited)], at, at + 1))).tolist())

@@ -25,11 +25,9 @@ class Plan:
     """The kept rounds of a run, and the rounds to rate.
 
     ``run``, ``chain``: the existing run and its segments; None if it must be created.
-    ``config``: the content of ``run.json`` after the rating.
-    ``skipping``: the rule for skipped contests.
+    ``config``, ``n_rounds``: the content of ``run.json``, and the number of rounds, after the rating.
     ``digests``: the required digest of each round: of its contest and of all rounds before it.
     ``excluded`` (bool[n]): mask of the excluded contests.
-    ``n_rounds``: number of rounds of the run after the rating.
     ``holds``, ``kept``: number of leading rounds with the required digests; of these, rounds in complete segments.
     ``snapshots``: last rounds of the snapshots that are kept.
     ``why``: reason why committed rounds are not kept; empty if all are.

@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from ranklake.storage import Run
 
 from ..common.configuration.settings import find_system
@@ -145,18 +143,16 @@ class PlanRunner:
 
     def _count(self, rated: RatedBatch) -> None:
         """Count the rounds of a batch; one that is rated again after a recovery counts once."""
-        known = max(self._counted - rated.start, 0)
-        at = int(np.count_nonzero(rated.informative[:known]))
-        if known >= len(rated.informative):
+        if rated.stop <= self._counted:
             return
+        if rated.start < self._counted:
+            rated = rated.part(self._counted - rated.start, rated.stop - rated.start)
         self._counted, report = rated.stop, self._report
-        first_round = int(rated.first_rounds[at])
-        rounds = rated.rounds.part(first_round, len(rated.rounds)) if known else rated.rounds
-        outcome = rated.outcome.part(rated.rounds.n_rows - rounds.n_rows, rated.rounds.n_rows)
+        rounds, outcome = rated.rounds, rated.outcome
         if rounds.roles.any():
             rounds, outcome = rounds.rated_only(), outcome.select(rounds.are_rated)
         report.rows += rounds.n_rows
-        report.reasons.update(count_reasons(rated.reasons[known:]))
+        report.reasons.update(count_reasons(rated.reasons))
         report.violations.update(self._system.violations(rounds, outcome))
         self._ignored.update(count_ignored(self._system, rounds))
         self._level.add(rounds, outcome)

@@ -21,8 +21,7 @@ class Difference:
     """A column of a segment that is not the same to the bit.
 
     ``points``: the largest difference; infinite if only one of two numbers is NaN.
-    ``elsewhere``: the other kinds of machine that rated this segment or replayed ones before it; empty if none is
-    recorded.
+    ``elsewhere``: the other kinds of machine that are recorded for this segment or replayed ones before it.
     """
 
     segment: Segment

@@ -34,19 +34,16 @@ class Progress:
 class RateReport:
     """The result of a rating, counted while it goes on, or the plan of a dry run.
 
-    ``kept``, ``replayed``, ``rated``: kept rounds; of these, rounds computed again after the snapshot; rounds rated
-    now.
+    ``kept``, ``replayed``, ``rated``: kept rounds; of these, those computed again after the snapshot; rounds rated now.
     ``holds``: number of leading rounds whose ratings are those of before; at least ``kept``, because whole segments are
     kept.
     ``why``: reason why committed rounds were not kept; empty if all were.
-    ``excluded``: number of excluded contests among the rounds rated now.
-    ``rows``: participations rated now, without unrated ones; an upper bound in a dry run.
-    ``reasons``: number of contests skipped because of their places, by reason.
-    ``violations``: violations of the system's invariants in the rounds rated now, by invariant.
-    ``planned``: whether this is a dry run.
+    ``excluded``, ``rows``: excluded contests among the rounds rated now, and their rated participations; of a dry run
+    an upper bound.
+    ``reasons``, ``violations``: contests skipped because of their places, by reason; violations of the system's
+    invariants, by invariant.
     ``damaged_snapshots``: paths of damaged snapshots, which were removed.
-    ``recoveries``: number of recoveries from lost workers.
-    ``left_out``: workers of the cluster that took no part, at some time of the run, each with the reason.
+    ``recoveries``, ``left_out``: recoveries from lost workers, and workers that took no part, each with the reason.
     ``phases``: time of a cluster's driver: seconds and calls, by phase.
     ``warnings``: columns that the system ignores, and a drift of the level of the ratings.
     ``rounding``: how replayed rounds differ by rounding from the stored ones, and why; empty if they have the same

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ranklake.storage import DamagedError, Lake, MissingError, Run
@@ -21,6 +22,7 @@ from ..common.configuration.settings import (
     convert_fields,
     find_preset,
     find_system,
+    params_to_json,
     parse_settings,
 )
 from .config import RunConfig, default_run
@@ -38,9 +40,8 @@ def resolve_runs(
     replace: bool = False,
     preset: str | None = None,
 ) -> list[RunConfig]:
-    """Resolve names and options to runs with their whole configurations.
+    """Resolve names and options to runs with their whole configurations; ``lake`` is None if there is none yet.
 
-    ``lake``: the lake of the runs; None if there is none yet.
     ``dataset``: None for the data set of the run, which must exist.
     ``names``: names of runs; empty for one run per system, named by data set, system and settings.
     ``systems``: rating systems; several only without names. Empty for those of the runs; ``elo-mmr`` for a new run.
@@ -87,16 +88,10 @@ def refuse_other(recorded: RunConfig, wanted: RunConfig) -> None:
     Raises ValueError: the configurations differ; the message names the run, both values of each difference, and the
     remedy.
     """
-    existing, requested = [], []
-    differences = list(_differences(recorded.to_json(), wanted.to_json()))
-    if recorded.system == wanted.system and recorded.skipping != wanted.skipping:
-        differences.append(("contests skipped:", recorded.skipping.label(), wanted.skipping.label()))
-    for what, value, wanted_value in differences:
-        existing.append(f"{what} {value}")
-        requested.append(f"{what} {wanted_value}")
-    if existing:
+    if differences := list(_differences(recorded, wanted)):
+        existing, requested = (", ".join(f"{one[0]} {one[at]}" for one in differences) for at in (1, 2))
         raise ValueError(
-            f"run {recorded.run} exists with {', '.join(existing)}; requested was {', '.join(requested)}. "
+            f"run {recorded.run} exists with {existing}; requested was {requested}. "
             "Add --replace to discard its ratings and rate it again, or give another --run"
         )
 
@@ -157,18 +152,14 @@ def _recorded_config(lake: Lake | None, name: str, replaced: bool) -> RunConfig 
 
     Raises LakeError: its ``run.json`` is damaged, or a newer release wrote it.
     """
-    if lake is None:
-        return None
-    try:
-        run = Run.open(lake, name)
-    except MissingError:
-        return None
-    try:
-        return RunConfig.of(run)
-    except DamagedError:
-        if replaced:
-            return None
-        raise
+    with suppress(MissingError):
+        run = None if lake is None else Run.open(lake, name)
+        try:
+            return None if run is None else RunConfig.of(run)
+        except DamagedError:
+            if not replaced:
+                raise
+    return None
 
 
 def _settings_of_each(systems: Sequence[str], settings: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -182,18 +173,19 @@ def _settings_of_each(systems: Sequence[str], settings: dict[str, str]) -> Itera
     yield from own.items()
 
 
-def _differences(recorded: dict[str, Any], wanted: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _differences(recorded: RunConfig, wanted: RunConfig) -> Iterator[tuple[str, str, str]]:
     """The differences of two configurations: a label and both values."""
-    if recorded["dataset"] != wanted["dataset"]:
-        yield "data set", recorded["dataset"], wanted["dataset"]
-    if recorded["system"] != wanted["system"]:
-        yield "system", recorded["system"], wanted["system"]
-    else:
-        defaults = dataclasses.asdict(find_system(recorded["system"]).params())
-        for key in {**recorded["params"], **wanted["params"]}:  # either may leave out a default
-            one, other = (params["params"].get(key, defaults[key]) for params in (recorded, wanted))
-            if one != other:
-                yield key, _text(one), _text(other)
+    if recorded.dataset != wanted.dataset:
+        yield "data set", recorded.dataset, wanted.dataset
+    if recorded.system != wanted.system:
+        yield "system", recorded.system, wanted.system
+        return
+    one, other = (params_to_json(config.params, whole=True) for config in (recorded, wanted))
+    for key in one:
+        if one[key] != other[key]:
+            yield key, _text(one[key]), _text(other[key])
+    if recorded.skipping != wanted.skipping:
+        yield "contests skipped:", recorded.skipping.label(), wanted.skipping.label()
 
 
 def _text(value: Any) -> str:

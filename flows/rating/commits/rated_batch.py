@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,23 @@ class RatedBatch:
         return np.concatenate(([0], np.cumsum(self.games)))
 
     @property
-    def offsets(self) -> npt.NDArray[np.int64]:
-        """The first row of each informative contest, and the number of rows."""
-        return self.rounds.offsets if self.games is None else self.rounds.offsets[self.first_rounds]
+    def n_rows(self) -> npt.NDArray[np.int64]:
+        """The number of rows of each contest."""
+        found = np.zeros(len(self.informative), dtype=np.int64)
+        found[self.informative] = np.diff(self.rounds.offsets[self.first_rounds])
+        return found
+
+    def part(self, start: int, stop: int) -> RatedBatch:
+        """The contests at some places of the batch."""
+        a, b = (int(np.count_nonzero(self.informative[:place])) for place in (start, stop))
+        first, last = self.first_rounds[[a, b]].tolist()
+        return replace(
+            self,
+            start=self.start + start,
+            stop=self.start + stop,
+            informative=self.informative[start:stop],
+            reasons=self.reasons[start:stop],
+            rounds=self.rounds.part(first, last),
+            games=None if self.games is None else self.games[a:b],
+            outcome=self.outcome.part(*self.rounds.offsets[[first, last]]),
+        )

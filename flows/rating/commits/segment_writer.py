@@ -6,13 +6,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 
-from ranklake.rating_kernels import Rounds
 from ranklake.storage import RoundEntry, Run
 from ranklake.storage.runs.run import concatenate_rounds
 from ranklake.storage.runs.segments import Segment
@@ -37,7 +35,7 @@ class SegmentWriter:
     def __init__(self, run: Run, contest_ids: Sequence[str], digests: Sequence[str], policy: CommitPolicy) -> None:
         self._run, self._contest_ids, self._digests = run, contest_ids, digests
         self._policy = policy
-        self._open: list[_Piece] = []
+        self._open: list[RatedBatch] = []
         self._opened = time.monotonic()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ranklake-write")
         self._waiting: deque[Future[None]] = deque()
@@ -47,18 +45,15 @@ class SegmentWriter:
 
     def add(self, rated: RatedBatch) -> None:
         """Add the next batch."""
-        sizes = np.zeros(len(rated.informative), dtype=np.int64)
-        sizes[rated.informative] = np.diff(rated.offsets)
-        ends = np.cumsum(sizes)
-        start = 0
+        ends, start = np.cumsum(rated.n_rows), 0
         if not self._open:
             self._opened = time.monotonic()
-        while start < len(sizes):
+        while start < len(ends):
             done = int(ends[start - 1]) if start else 0
-            room = self._policy.segment_rows - sum(piece.n_rows for piece in self._open)
-            stop = min(int(np.searchsorted(ends, done + room)) + 1, len(sizes))
-            self._open.append(_Piece(rated, start, stop, sizes[start:stop]))
-            late = stop == len(sizes) and time.monotonic() - self._opened > self._policy.segment_seconds
+            room = self._policy.segment_rows - sum(piece.rounds.n_rows for piece in self._open)
+            stop = min(int(np.searchsorted(ends, done + room)) + 1, len(ends))
+            self._open.append(rated.part(start, stop))
+            late = stop == len(ends) and time.monotonic() - self._opened > self._policy.segment_seconds
             if int(ends[stop - 1]) - done >= room or late:
                 self.close()
             start = stop
@@ -83,20 +78,32 @@ class SegmentWriter:
         if pieces:
             self._submit(lambda: self._write(pieces))
 
-    def _write(self, pieces: list[_Piece]) -> None:
-        entries = [
-            RoundEntry(i, self._contest_ids[i], rows - unrated, self._digests[i], not informative, unrated)
-            for piece in pieces
-            for i, rows, unrated, informative in piece.rounds()
-        ]
-        if at_entry := [piece.rated.entry for piece in pieces if piece.rated.entry is not None]:
+    def _write(self, pieces: list[RatedBatch]) -> None:
+        entries = [entry for piece in pieces for entry in self._entries(piece)]
+        if at_entry := [piece.entry for piece in pieces if piece.entry is not None]:
             self._run.record_entry_ratings(at_entry)
         first = entries[0].round_index
-        table = concatenate_rounds([piece.table(self._contest_ids) for piece in pieces])
+        table = concatenate_rounds([self._table(piece) for piece in pieces])
         self._written.append(self._run.write(table, entries, self._digests[first - 1] if first else "", machine()))
         late = time.monotonic() - self._committed >= self._policy.commit_seconds
         if late or len(self._written) >= self._policy.commit_segments:
             self._commit()
+
+    def _entries(self, piece: RatedBatch) -> list[RoundEntry]:
+        rounds, unrated = piece.rounds, np.zeros(piece.stop - piece.start, dtype=np.int64)
+        if rounds.roles.any():
+            unrated[piece.informative] = np.add.reduceat(~rounds.are_rated, rounds.offsets[:-1], dtype=np.int64)
+        facts = zip(piece.n_rows.tolist(), unrated.tolist(), piece.informative.tolist(), strict=True)
+        return [
+            RoundEntry(i, self._contest_ids[i], rows - out, self._digests[i], not informative, out)
+            for i, (rows, out, informative) in enumerate(facts, piece.start)
+        ]
+
+    def _table(self, piece: RatedBatch) -> pa.Table:
+        index = piece.start + np.flatnonzero(piece.informative)
+        ids = [self._contest_ids[i] for i in index.tolist()]
+        sizes = piece.n_rows[piece.informative]
+        return to_table(piece.rounds, piece.outcome, index.astype(np.int32), ids, sizes)
 
     def _commit(self) -> None:
         if self._written:
@@ -128,43 +135,3 @@ class SegmentWriter:
                 self._waiting.popleft().result()
         finally:
             self._writer.shutdown(cancel_futures=True)
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Contests ``start`` to ``stop - 1`` of one batch, with their rows in the lake."""
-
-    rated: RatedBatch
-    start: int
-    stop: int
-    sizes: np.ndarray[Any, np.dtype[np.int64]]
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.sizes.sum())
-
-    def rounds(self) -> list[tuple[int, int, int, bool]]:
-        """For each round its index, its rows, those of unrated participants, and whether it was informative."""
-        first = self.rated.start + self.start
-        informative = self.rated.informative[self.start : self.stop]
-        unrated = np.zeros(len(informative), dtype=np.int64)
-        a = int(self.rated.informative[: self.start].sum())
-        rounds = self._rounds(a, a + int(informative.sum()))
-        if rounds.roles.any():
-            unrated[informative] = np.add.reduceat(~rounds.are_rated, rounds.offsets[:-1], dtype=np.int64)
-        indices = range(first, first + len(informative))
-        return list(zip(indices, self.sizes.tolist(), unrated.tolist(), informative.tolist(), strict=True))
-
-    def table(self, contest_ids: Sequence[str]) -> pa.Table:
-        informative = self.rated.informative
-        a, b = int(informative[: self.start].sum()), int(informative[: self.stop].sum())
-        rounds, offsets = self._rounds(a, b), self.rated.offsets
-        index = self.rated.start + self.start + np.flatnonzero(informative[self.start : self.stop])
-        outcome = self.rated.outcome.part(offsets[a], offsets[b])
-        ids = [contest_ids[i] for i in index.tolist()]
-        return to_table(rounds, outcome, index.astype(np.int32), ids, np.diff(offsets[a : b + 1]))
-
-    def _rounds(self, a: int, b: int) -> Rounds:
-        """The rounds of the informative contests from ``a`` to ``b`` of the batch."""
-        first = self.rated.first_rounds
-        return self.rated.rounds.part(int(first[a]), int(first[b]))

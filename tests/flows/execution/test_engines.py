@@ -54,10 +54,10 @@ def local(system: System, engine: Threads) -> Rater:
     return LocalRater(system, params_of(system), N_PLAYERS, engine)
 
 
-def on_workers(system: System, workers: int, shards: int | None = None, wide: int = 0, long: int = 20_000) -> Rater:
+def on_workers(system: System, workers: int, wide: int = 0, long: int = 20_000) -> Rater:
     """``wide``, ``long``: sizes of rounds whose summary is shared, and of those with an overlap."""
     engine = InProcessEngine(workers, limits=ClusterLimits(shared_summary_rows=wide, overlap_rows=long))
-    return PartitionedRater(system, params_of(system), N_PLAYERS, engine, shards)
+    return PartitionedRater(system, params_of(system), N_PLAYERS, engine)
 
 
 @cache
@@ -80,10 +80,10 @@ CASES: dict[str, tuple[str, Callable[..., Rater], tuple[Any, ...], Callable[[Rou
     **{f"threads {n}": ("around", local, (Threads(n),), whole) for n in (1, 2, 3)},
     **{f"threads {n} {size}": ("around", local, (Threads(n, size),), whole)
        for n, size in ((1, 64), (2, 7), (2, 1000), (3, 64))},
-    **{f"workers {n} {shards}": ("around", on_workers, (n, shards, wide), whole)
-       for n, shards, wide in ((1, None, 0), (2, None, 0), (2, 7, 10**9), (3, 3, 2000), (5, 64, 0))},
-    "workers long": ("around", on_workers, (2, None, 3000, 0), each),
-    "workers short": ("around", on_workers, (2, None, 3000, 10**9), each),
+    **{f"workers {n} {wide}": ("around", on_workers, (n, wide), whole)
+       for n, wide in ((1, 0), (2, 0), (2, 10**9), (3, 2000), (5, 0))},
+    "workers long": ("around", on_workers, (2, 3000, 0), each),
+    "workers short": ("around", on_workers, (2, 3000, 10**9), each),
     "workers empty": ("around", on_workers, (2,), with_empty_ones),
     "serial two": ("two", local, (Serial(1),), whole),
     "threads two": ("two", local, (Threads(3, 1),), whole),
