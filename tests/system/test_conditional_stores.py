@@ -191,7 +191,7 @@ def test_command__in_a_storm_without_end_says_to_run_it_again(url: str, store: P
 
 
 def test_life__in_a_storm_ends_with_the_same_bits_or_with_words(url: str, store: Proxy, run: Runner) -> None:
-    life, twin = (*WRITERS[:4], RATE, ("publish", "--run", "run")), f"{url}-twin"
+    life, twin = (*WRITERS[:2], WRITERS[3], ("publish", "--run", "run")), f"{url}-twin"
     for number, words in enumerate(life):
         assert run(words, twin)[0] == 0
         storm(store, number)

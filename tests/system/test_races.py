@@ -99,27 +99,6 @@ def test_ingest__and_concurrent_manual_corrections_are_both_committed(
         assert list(Verifier(Lake.open(lake)).everything()) == []
 
 
-@pytest.mark.parametrize("same", [True, False], ids=["the same source", "another source"])
-def test_ingest__that_was_taken_over_while_it_was_suspended_changes_nothing(
-    command_server: CommandServer, steps: list[Step], tmp_path: Path, same: bool
-) -> None:
-    step, other, lake = steps[INGEST], steps[INGEST if same else 10], tmp_path / "lake"
-    last = max(at for at, line in enumerate(step.operations) if "/contests/" in line)  # the commit
-    for at in {*range(10, last, 2), last, *range(last + 1, len(step.operations) - 4, 2)}:
-        put(step.before, lake)
-        running = stop(command_server, step, lake, at)
-        assert command_server.run(*other.command, "--steal", "--lake", str(lake)).code == 0
-        taken = content(Lake.open(lake))
-        ended = running.go_on().wait()
-        assert (ended.code, "took over from this process" in ended.err) == (1, True), (at, ended)
-        assert list(Verifier(Lake.open(lake)).everything()) == []
-        assert content(Lake.open(lake)) == taken
-        assert step.run(command_server, lake).code == 0
-        assert list(Verifier(Lake.open(lake)).everything()) == []
-        if same:
-            assert_as_after(lake, step)
-
-
 # Rating
 
 
@@ -146,23 +125,6 @@ def test_rate__of_many_at_once_ends_as_one_alone(
         assert 0 in [one.code for one in ended]
         assert all(HELD in one.err for one in ended if one.code)
         assert_as_after(lake, step)
-
-
-def test_rate__that_was_taken_over_while_it_was_suspended_commits_nothing_more(
-    command_server: CommandServer, steps: list[Step], tmp_path: Path
-) -> None:
-    step, lake = steps[RATE_AGAIN], tmp_path / "lake"
-    last = max(at for at, line in enumerate(step.operations) if "/rounds/" in line) - 2  # the last manifest
-    for at in range(5, last, 19):
-        put(step.before, lake)
-        running = stop(command_server, step, lake, at)
-        assert command_server.run(*step.command, "--steal", "--lake", str(lake)).code == 0
-        assert_as_after(lake, step)
-        ended = running.go_on().wait()
-        assert (ended.code, "took over from this process" in ended.err) == (1, True), (at, ended)
-        assert_as_after(lake, step)
-        assert list(Verifier(Lake.open(lake)).everything()) == []
-        assert_finishes(command_server, step, lake)
 
 
 @pytest.mark.parametrize("other", [COMPACT_RUN, PUBLISH])

@@ -24,6 +24,7 @@ OFTEN = often(segment_rows=30, snapshot_rows=60)
 
 CONTESTS = synthetic(24, large=9)
 SYSTEMS = ("elo-mmr", "codeforces", "trueskill")
+MOMENTS = [(turn % 2 * 10**9, moment) for turn, moment in enumerate(range(1, 42, 4))]  # long and short in turn
 
 
 @pytest.fixture(params=[0, 10**9], ids=["long", "short"])
@@ -45,7 +46,7 @@ def expected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", range(1, 42, 4))
+@pytest.mark.parametrize(("limits", "moment"), MOMENTS, indirect=["limits"])
 def test_rate__continues_when_a_worker_is_lost_at_any_call(
     limits: ClusterLimits, expected, tmp_path: Path, moment: int, caplog
 ) -> None:
