@@ -16,8 +16,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pyarrow as pa
 import pytest
+from helpers.tables import ORDER, TABLES
 from helpers.timeouts import TIMEOUT
+
+from ranklake.storage import Lake
 
 CONDITIONS = ("if-none-match", "if-match")
 # Answers instead of the store's: to any request, and to one with a condition
@@ -62,6 +66,27 @@ def environment(address: str) -> dict[str, str]:
         "AWS_MAX_ATTEMPTS": "3",
         "FSSPEC_S3": json.dumps({"config_kwargs": {"read_timeout": TIMEOUT}}),  # of a slow or held request
     }
+
+
+def objects(url: str) -> dict[str, bytes]:
+    """Every object of a lake except leases, and its bytes, by its path in the lake."""
+    import s3fs
+
+    store, root = s3fs.S3FileSystem(skip_instance_cache=True), url.removeprefix("s3://")
+    names = [name for name in store.find(root) if "/lease-" not in name]
+    return {name.removeprefix(f"{root}/"): store.cat_file(name) for name in names}
+
+
+def published_in(url: str) -> dict[str, pa.Table]:
+    """The published tables of the run ``run`` in a store, each in order; empty if nothing was published."""
+    from deltalake import DeltaTable
+
+    options = {"allow_http": "true"}
+    found = {
+        name: DeltaTable(f"{url}/published/run/{name}", storage_options=options).to_pyarrow_table()
+        for name in (TABLES if Lake.open(url).list("published/run") else ())
+    }
+    return {name: table.sort_by([(column, "ascending") for column in ORDER[name]]) for name, table in found.items()}
 
 
 def is_lease_put(request: str) -> bool:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import random
-import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-import s3fs
-from helpers.command_server import CommandServer, open_command_server
+from helpers.command_server import CommandServer
 from helpers.folders import write_folder
 from helpers.lakes import synthetic
-from helpers.life import RATE, SETTINGS, what_counts
-from helpers.stores import Proxy, is_lease_put, reachable
+from helpers.life import RATE, what_counts
+from helpers.stores import Proxy, is_lease_put, objects
 
 from ranklake.storage import Lake, LakeError, Run
 from ranklake.storage.leases.acquire import hold_lease
@@ -60,20 +58,6 @@ REMEDY = (
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    with reachable(tmp_path_factory.mktemp("store")) as made:
-        yield made
-
-
-@pytest.fixture
-def url(store: Proxy, request: pytest.FixtureRequest) -> Iterator[str]:
-    bucket = re.sub("[^a-z0-9]+", "-", request.node.name.lower())[-60:].strip("-")
-    s3fs.S3FileSystem(skip_instance_cache=True).mkdir(bucket)
-    yield f"s3://{bucket}/lake"
-    store.fault = lambda _: ""
-
-
-@pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sources")
     write_folder(folder / "first", CONTESTS)
@@ -81,30 +65,17 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def command_server(store: Proxy) -> Iterator[CommandServer]:
-    """Not this process: Delta's library holds the interpreter lock, which the proxy needs."""
-    with open_command_server(SETTINGS + "import deltalake, s3fs\n") as made:
-        yield made
-
-
 @pytest.fixture
-def run(command_server: CommandServer, sources: Path) -> Runner:
+def run(remote: CommandServer, sources: Path) -> Runner:
     """Runs a command in a lake; returns its exit code and what it says."""
 
     def ran(words: Words, url: str) -> tuple[int, str]:
         arguments = [str(sources / word) if (sources / word).exists() else word for word in words]
-        ended = command_server.run(*arguments, "--lake", url)
+        ended = remote.run(*arguments, "--lake", url)
         assert "Traceback" not in ended.err, (words, ended)
         return ended.code, ended.err
 
     return ran
-
-
-def objects(url: str) -> dict[str, bytes]:
-    """Every object of a lake except leases, and its bytes."""
-    filesystem = s3fs.S3FileSystem(skip_instance_cache=True)
-    return {name: filesystem.cat_file(name) for name in filesystem.find(url[5:]) if "/lease-" not in name}
 
 
 @pytest.mark.parametrize("how", STORES)

@@ -9,18 +9,26 @@ from pathlib import Path
 
 import pytest
 from helpers.command_server import CommandServer, Ended
-from helpers.life import COMMANDS, CONTESTS, RATE, Step, one_of_each_kind, put, what_counts
+from helpers.life import (
+    COMMANDS,
+    CONTESTS,
+    CORRECT,
+    LOST,
+    OUT,
+    RATE,
+    Step,
+    one_of_each_kind,
+    put,
+    take_over,
+    what_counts,
+)
 
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Dataset, Lake
 from ranklake.storage.leases.holder import lease_holder
 
-LOST = "took over from this process"
 RATED_AGAIN = "data set games has runs over it"  # a deletion that looks for runs after its resumption
-OUT = CONTESTS[16].handles[0].as_py()
 OTHER = CONTESTS[3].handles[0].as_py()
-FOLDER = "/lake"  # the lake in the commands of the successor
-CORRECT = ("amend", "16", "--remove", OUT, "--dataset", "games")
 # Further commands, each run in the lake after the others
 MORE = (
     ("amend", "14", "--remove", CONTESTS[14].handles[0].as_py(), "--undo", "--dataset", "games"),
@@ -52,23 +60,6 @@ def successors(step: Step, steps: Sequence[Step]) -> list[tuple[str, ...]]:
     if "publish" in step.command or "--with-published" in step.command:
         return [ingest, CORRECT, rate, ("publish", "--run", "run", "--steal")]
     return [ingest, CORRECT, rate, compact]
-
-
-def take_over(command_server: CommandServer, lake: Path, commands: Sequence[tuple[str, ...]]) -> None:
-    """Run commands in one process, which saves time."""
-    before = f"""
-import sys
-from ranklake.flows.cli.main import main
-for command in {list(commands)!r}:
-    sys.argv = ["ranklake", *command, "--lake", {str(lake)!r}]
-    try:
-        main()
-    except SystemExit as ended:
-        if ended.code:
-            raise RuntimeError(command) from ended
-"""
-    ended = command_server.run("runs", "--lake", str(lake), before=before)
-    assert ended.code == 0, ended.err
 
 
 def under_lease(step: Step) -> range:

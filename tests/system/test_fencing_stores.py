@@ -8,46 +8,31 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 import s3fs
-from deltalake import DeltaTable
-from helpers.command_server import CommandServer, Ended, open_command_server
+from helpers.command_server import CommandServer, Ended
 from helpers.lakes import same_tables
-from helpers.life import COMMANDS, CONTESTS, PUBLISH, RATE, SETTINGS, Step, live, what_counts
-from helpers.stores import Proxy, reachable
-from helpers.tables import ORDER, TABLES
+from helpers.life import COMMANDS, CORRECT, LOST, OUT, PUBLISH, RATE, Step, live, take_over, what_counts
+from helpers.stores import Proxy, published_in
 from helpers.timeouts import TIMEOUT
 
 from ranklake.storage import Dataset, Lake, MissingError, Run
 
 pytestmark = pytest.mark.slow
 
-LOST = "took over from this process"
-OUT = CONTESTS[16].handles[0].as_py()
-CORRECT = ("amend", "16", "--remove", OUT, "--dataset", "games")
 DELETE_RUN = ("delete", "--run", "run", "--yes")
 DELETE = ("delete", "--dataset", "games", "--with-runs", "--yes")
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    with reachable(tmp_path_factory.mktemp("store")) as made:
-        s3fs.S3FileSystem(skip_instance_cache=True).mkdir("fencing")
-        yield made
+@pytest.fixture(scope="module", autouse=True)
+def bucket(store: Proxy) -> None:
+    s3fs.S3FileSystem(skip_instance_cache=True).mkdir("fencing")
 
 
 @pytest.fixture(scope="module")
-def command_server(store: Proxy) -> Iterator[CommandServer]:
-    timeout = 'import os\nos.environ["AWS_TIMEOUT"] = "600s"  # of a request that is held back\n'
-    with open_command_server(SETTINGS + timeout + "import deltalake\n") as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def steps(command_server: CommandServer, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
+def steps(remote: CommandServer, tmp_path_factory: pytest.TempPathFactory) -> list[Step]:
     return live(
-        command_server,
+        remote,
         tmp_path_factory.mktemp("undisturbed"),
         tuple(command for command in COMMANDS[:8] if "publish" not in command),
     )
@@ -91,29 +76,11 @@ def held(store: Proxy, number: int) -> Iterator[tuple[threading.Event, threading
         store.fault = lambda _: ""
 
 
-def take_over(command_server: CommandServer, url: str, commands: Sequence[tuple[str, ...]]) -> None:
-    before = f"""
-import sys
-from ranklake.flows.cli.main import main
-last = sys.argv
-for command in {list(commands)!r}:
-    sys.argv = ["ranklake", *command, "--lake", {url!r}]
-    try:
-        main()
-    except SystemExit as ended:
-        if ended.code:
-            raise RuntimeError(command) from ended
-sys.argv = last
-"""
-    ended = command_server.run("runs", "--lake", url, before=before)
-    assert ended.code == 0, ended.err
-
-
-def changes(command_server: CommandServer, store: Proxy, step: Step, name: str) -> dict[int, str]:
+def changes(remote: CommandServer, store: Proxy, step: Step, name: str) -> dict[int, str]:
     """The requests that change the store under the last lease of a command, by their number among all changes."""
     url = uploaded(step.before, name)
     store.seen.clear()
-    command_server.done(*step.command, "--lake", url)
+    remote.done(*step.command, "--lake", url)
     seen = list(store.seen)
     leases = [n for n, request in enumerate(seen) if "/lease-" in request and request.startswith("PUT")]
     taken, released = seen.index(seen[leases[-1]]), leases[-1]
@@ -122,37 +89,23 @@ def changes(command_server: CommandServer, store: Proxy, step: Step, name: str) 
 
 
 def arrive_late(
-    command_server: CommandServer, store: Proxy, step: Step, name: str, number: int, commands: Sequence[tuple[str, ...]]
+    remote: CommandServer, store: Proxy, step: Step, name: str, number: int, commands: Sequence[tuple[str, ...]]
 ) -> Ended:
     """Hold back one request of a command until others have taken over and ended: it must have no effect."""
     url = uploaded(step.before, name)
     with held(store, number) as (come, go_on):
-        running = command_server.start(*step.command, "--lake", url)
+        running = remote.start(*step.command, "--lake", url)
         assert come.wait(TIMEOUT)
-        take_over(command_server, url, commands)
-        before, tables = what_counts(url), published(url)
+        take_over(remote, url, commands)
+        before, tables = what_counts(url), published_in(url)
         go_on.set()
         ended = running.wait()
     lake, context = Lake.open(url), (step.command, number, ended)
     assert what_counts(url) == before, context
-    assert all(same_tables(published(url)[name], table) for name, table in tables.items()), context
-    assert command_server.done("verify", "--lake", url).out.startswith("no problems"), (
-        context
-    )  # the proxy is in this process
+    assert all(same_tables(published_in(url)[name], table) for name, table in tables.items()), context
+    assert remote.done("verify", "--lake", url).out.startswith("no problems"), context  # the proxy is in this process
     assert OUT in Dataset.open(lake, "games").log().disqualified["16"], context
     return ended
-
-
-def published(url: str) -> dict[str, pa.Table]:
-    """The published tables, each in order; empty if nothing was published."""
-    if not Lake.open(url).list("published/run"):
-        return {}
-    options = {"allow_http": "true"}
-    tables = {name: DeltaTable(f"{url}/published/run/{name}", storage_options=options) for name in TABLES}
-    return {
-        name: table.to_pyarrow_table().sort_by([(column, "ascending") for column in ORDER[name]])
-        for name, table in tables.items()
-    }
 
 
 def successors(step: Step, steps: Sequence[Step]) -> list[tuple[str, ...]]:
@@ -166,57 +119,53 @@ def assert_lost(ended: Ended) -> None:
 
 @pytest.mark.parametrize("number", [1, 2, 4, 5, 6])  # rate, ingest, compact twice, amend
 def test_commits__that_arrive_late_change_nothing(
-    command_server: CommandServer, store: Proxy, steps: list[Step], number: int
+    remote: CommandServer, store: Proxy, steps: list[Step], number: int
 ) -> None:
     step = steps[number]
-    points = list(changes(command_server, store, step, f"counted-{number}"))
+    points = list(changes(remote, store, step, f"counted-{number}"))
     assert points
     at = points[-1] if number % 2 else random.Random(number).choice(points)  # the last is the commit, or follows it
-    assert_lost(arrive_late(command_server, store, step, f"late-{number}-{at}", at, successors(step, steps)))
+    assert_lost(arrive_late(remote, store, step, f"late-{number}-{at}", at, successors(step, steps)))
 
 
-def test_deletions__that_arrive_late_change_nothing(
-    command_server: CommandServer, store: Proxy, steps: list[Step]
-) -> None:
+def test_deletions__that_arrive_late_change_nothing(remote: CommandServer, store: Proxy, steps: list[Step]) -> None:
     """The successor writes the objects again that the late requests delete."""
     for number, command in enumerate((DELETE_RUN, DELETE)):
         step = Step(command, steps[-1].after, steps[-1].after, [], 0.0)
-        points = list(changes(command_server, store, step, f"counted-deletion-{number}"))
+        points = list(changes(remote, store, step, f"counted-deletion-{number}"))
         at = points[number - 1]  # the last change of the deletion of a run, the first one of a data set
         again = successors(step, steps)
-        assert_lost(arrive_late(command_server, store, step, f"deletion-{number}", at, again))
+        assert_lost(arrive_late(remote, store, step, f"deletion-{number}", at, again))
 
 
-def test_run__that_a_successor_deleted_is_not_restored(
-    command_server: CommandServer, store: Proxy, steps: list[Step]
-) -> None:
+def test_run__that_a_successor_deleted_is_not_restored(remote: CommandServer, store: Proxy, steps: list[Step]) -> None:
     step = Step((*RATE[:-1], "other"), steps[2].after, steps[2].after, [], 0.0)
-    for at in list(changes(command_server, store, step, "counted-other"))[:2]:
+    for at in list(changes(remote, store, step, "counted-other"))[:2]:
         url = uploaded(step.before, f"deleted-{at}")
         with held(store, at) as (come, go_on):
-            running = command_server.start(*step.command, "--lake", url)
+            running = remote.start(*step.command, "--lake", url)
             assert come.wait(TIMEOUT)
-            take_over(command_server, url, [(*step.command, "--steal"), ("delete", "--run", "other", "--yes")])
+            take_over(remote, url, [(*step.command, "--steal"), ("delete", "--run", "other", "--yes")])
             go_on.set()
             assert_lost(running.wait())
         lake = Lake.open(url)
         assert Run.names(lake) == ([] if not (step.before / "runs").exists() else ["run"])
         with pytest.raises(MissingError, match="no run 'other'"):
             Run.open(lake, "other")
-        command_server.done("verify", "--lake", url)
-        command_server.done(*step.command, "--lake", url)
+        remote.done("verify", "--lake", url)
+        remote.done(*step.command, "--lake", url)
         assert Run.open(lake, "other").segments().stop_round == 32
 
 
 @pytest.mark.parametrize("number", [4, 9], ids=["first", "replacing"])
 def test_publish__whose_requests_arrive_late_changes_nothing(
-    command_server: CommandServer, store: Proxy, tmp_path_factory: pytest.TempPathFactory, number: int
+    remote: CommandServer, store: Proxy, tmp_path_factory: pytest.TempPathFactory, number: int
 ) -> None:
-    step = live(command_server, tmp_path_factory.mktemp("published"), COMMANDS[: number + 1])[number]
-    seen = changes(command_server, store, step, f"counted-publish-{number}")
+    step = live(remote, tmp_path_factory.mktemp("published"), COMMANDS[: number + 1])[number]
+    seen = changes(remote, store, step, f"counted-publish-{number}")
     logs = [at for at, request in seen.items() if "/_delta_log/" in request]
     assert len(logs) >= 2
     again = [CORRECT, (*RATE, "--steal"), (*PUBLISH, "--steal")]
     # The first file, or the last change and the first commit of a table.
     for at in (min(seen),) if number == 4 else (max(seen), logs[0]):
-        assert_lost(arrive_late(command_server, store, step, f"publish-{number}-{at}", at, again))
+        assert_lost(arrive_late(remote, store, step, f"publish-{number}-{at}", at, again))
