@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from chaos.cases import Violation
-from chaos.commands import Words, command_server, draw_command, draw_commands, with_paths
-from chaos.lives import Step, check_content, check_ended, check_sound, content, lives
+from chaos.commands import Words, draw_command, draw_commands
+from chaos.lives import Step, check_again, check_content, check_sound, content, lives, run, said
 from chaos.world import World
 from helpers.command_server import ERRORS, Ended
 from helpers.life import put
@@ -47,7 +47,8 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     if how == "small":
         _fill(filler, at * 1024)
     try:
-        ended = _run(world, command, lake, how, at % max(len(alone.operations), 1))
+        fault = {} if how == "small" else {"at": at % max(len(alone.operations), 1), "how": how}
+        ended = run(world, command, lake, **fault)
         world.counts["faults"] += 1
         _check_reported(ended, command, alone, how, lake)
         check_sound(lake, f"after {command[0]} on a disk that fails")
@@ -56,8 +57,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
             and how in ("full", "small")
             and (lake / "runs" / "run" / "run.json").exists()
         ):
-            ended = _run(world, DELETE, lake, how, 0)
-            check_ended(ended, DELETE)
+            ended = run(world, DELETE, lake, **({} if how == "small" else {"at": 0, "how": how}))
             if ended.code:
                 raise Violation("delete fails on a full disk", ended.err)
             check_sound(lake, "after a run was deleted on a full disk")
@@ -65,25 +65,15 @@ def check(world: World, parameters: dict[str, Any]) -> None:
                 raise Violation("delete on a full disk does not delete", ended.err)
             return
         filler.unlink(missing_ok=True)
-        ended = command_server(world).run(*with_paths(world, command), "--lake", str(lake))
-        check_ended(ended, command)
-        words = f"{' '.join(command)}: exit {ended.code}\n{ended.err}"
-        check_content(content(lake), alone.content, f"{command[0]} after a fault does not end as if undisturbed", words)
-        check_sound(lake, f"after a fault of {command[0]} and the command again")
+        check_again(world, alone, lake, "after a fault", f"after a fault of {command[0]}")
     finally:
         if how == "small":
             shutil.rmtree(lake, ignore_errors=True)
 
 
-def _run(world: World, command: Words, lake: Path, how: str, at: int) -> Ended:
-    faults = {} if how == "small" else {"at": at, "how": how}
-    return command_server(world).run(*with_paths(world, command), "--lake", str(lake), **faults)
-
-
 def _check_reported(ended: Ended, command: Words, alone: Step, how: str, lake: Path) -> None:
     """Check that the command succeeded, or failed with the error of the disk."""
-    check_ended(ended, command)
-    words = f"{' '.join(command)}: exit {ended.code}\n{ended.err}"
+    words = said(command, ended)
     if ended.code == 0:
         check_content(content(lake), alone.content, f"{command[0]} on a disk that fails succeeds with a fault", words)
     elif command[0] != "verify" and alone.ended.code == 0 and WORDS.get(how, FULL) not in ended.err:

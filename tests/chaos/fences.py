@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from chaos.cases import Violation
-from chaos.commands import command_server, draw_command, draw_commands, with_paths
-from chaos.lives import check_content, check_ended, check_sound, content, lives
+from chaos.commands import draw_command, draw_commands
+from chaos.lives import check_content, check_sound, content, lives, run, said
 from chaos.world import World
 from helpers.life import put
 
@@ -19,22 +19,17 @@ from ranklake.storage.leases.holder import lease_file, lease_numbers
 FOLDERS = ("games", "runs/run")
 REFUSED = "delete it if no process uses that folder"
 REPEATS = "from helpers.repeats import repeat_changes\nrepeat_changes({lake!r}, every={every})"
-DAMAGE = ("", "{", "[]", "\0" * 512, '{"who": "somebody"}', '{"who": 1e999}')
+DAMAGE = ("{", "[]", "\0" * 512, '{"who": "somebody"}', '{"who": 1e999}')
 
 
 def draw(seed: int) -> dict[str, Any]:
     """A command after others, in a lake with names of leases; ``every`` so many changes are repeated, none with 0."""
     dice = random.Random(seed)
     prelude = draw_commands(random.Random(dice.randrange(8)), dice.choice([1, 2, 3]))
-    left = [
-        {
-            "folder": dice.choice(FOLDERS),
-            "what": dice.choice(["fence", "fence", "file", "revoked", "strange", "temporary", "lease", "folder"]),
-            "number": dice.choice([-2, -1, 0, 0, 0, 1, 2, 1000, 10**9, 10**12]),
-            "damage": dice.choice(DAMAGE[1:]),
-        }
-        for _ in range(dice.randrange(5))
-    ]
+    kinds = ["fence", "fence", "file", "revoked", "strange", "temporary", "lease", "folder"]
+    numbers = [-2, -1, 0, 0, 0, 1, 2, 1000, 10**9, 10**12]
+    left = [{"folder": dice.choice(FOLDERS), "what": dice.choice(kinds), "number": dice.choice(numbers),
+             "damage": dice.choice(DAMAGE)} for _ in range(dice.randrange(5))]  # fmt: skip
     every = dice.choice([0, 1, 1, 2, 3, 7])
     return {"prelude": prelude, "left": left, "command": draw_command(dice), "every": every}
 
@@ -47,12 +42,10 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     paths = [path for one in parameters["left"] if (path := _leave(lake, **one)) is not None]
     _check_named(lake, paths)
     before = REPEATS.format(lake=str(lake), every=every) if every else ""
-    arguments = (*with_paths(world, command), "--lake", str(lake))
-    ended = command_server(world).run(*arguments, before=before)
+    ended = run(world, command, lake, before=before)
     world.counts["faults"] += len(paths) + bool(every)
     world.counts["commands"] += 1
-    check_ended(ended, command)
-    words = f"{' '.join(command)}: exit {ended.code}\n{ended.err}"
+    words = said(command, ended)
     leases = [path for path in paths if path.name.startswith("lease-")]
     fails = ended.code == 1 and alone.ended.code == 0 and command[0] != "verify"
     if fails and not (leases and REFUSED in ended.err):
@@ -63,8 +56,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
         else:
             path.unlink(missing_ok=True)
     if leases:
-        again = command_server(world).run(*arguments, before=before)
-        check_ended(again, command)
+        again = run(world, command, lake, before=before)
         words += f"then {again.code}\n{again.err}"
     check_content(content(lake), alone.content, f"{command[0]} with left fences does not end as if undisturbed", words)
     check_sound(lake, f"after {command[0]} with left fences")

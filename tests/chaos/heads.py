@@ -45,14 +45,8 @@ HEADERS = (b"Host: " + HOST, b"Host: [", b"Host: a?b/c", b"Connection: close", b
 BODIES = (b"", b'{"handles":["a"]}', b'{"standings":[["a",1],["b",2]]}', b"0\r\n\r\n",
           b"5;x=y\r\nhello\r\n0\r\nHost: a\r\n\r\n",
           b"zz\r\n", b"ffffffffffffffff\r\n", b"5\r\nhel", b"\x1f\x8b\x08junk", b"x" * 2_000_000)  # fmt: skip
-MORE = (
-    b"x" * 4096,
-    b"a: b\r\n" * 500,
-    b"\r\n" * 2000,
-    b"1\r\nx\r\n" * 500,
-    b"1;" + b"x" * 3000 + b"\r\nx\r\n",
-    b"\0" * 4096,
-)
+MORE = (b"x" * 4096, b"a: b\r\n" * 500, b"\r\n" * 2000, b"1\r\nx\r\n" * 500, b"1;" + b"x" * 3000 + b"\r\nx\r\n",
+        b"\0" * 4096)  # fmt: skip
 
 
 def draw(seed: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from chaos.cases import Violation
 from chaos.commands import Words, command_server, draw_commands, with_paths
-from chaos.lives import Step, check_content, check_ended, check_sound, content, lives
+from chaos.lives import Step, check_again, check_sound, lives, said
 from chaos.world import World
 from helpers.command_server import Ended
 
@@ -37,23 +37,18 @@ def check(world: World, parameters: dict[str, Any]) -> None:
     lake.mkdir()
     commands = [step["command"] for step in steps]
     for number, step in enumerate(steps):
-        undisturbed = lives(world).after(commands[: number + 1])
-        arguments = (*with_paths(world, step["command"]), "--lake", str(lake))
+        command, undisturbed = step["command"], lives(world).after(commands[: number + 1])
+        when = f"after a kill of {command[0]}"
         for kill in step["kills"]:
-            ended = _killed(world, arguments, undisturbed, kill)
+            ended = _killed(world, (*with_paths(world, command), "--lake", str(lake)), undisturbed, kill)
             world.counts["kills"] += 1
             world.counts["in time"] += ended.killed
-            check_sound(lake, f"after a kill of {step['command'][0]}")
-        ended = command_server(world).run(*arguments)
+            check_sound(lake, when)
+        ended = check_again(world, undisturbed, lake, "after a kill", when)
         world.counts["commands"] += 1
-        check_ended(ended, step["command"])
-        actual, words = content(lake), f"{' '.join(step['command'])}: exit {ended.code}\n{ended.err}"
-        rule = f"{step['command'][0]} after a kill does not end as if undisturbed"
-        check_content(actual, undisturbed.content, rule, words)
         # Work before the kill need not be repeated, and some commands then print another message.
         if ended.code != undisturbed.ended.code and not (ended.code == 1 and step["kills"]):
-            raise Violation(f"{step['command'][0]} after a kill exits with another code", words)
-        check_sound(lake, f"after a kill of {step['command'][0]} and the command again")
+            raise Violation(f"{command[0]} after a kill exits with another code", said(command, ended))
 
 
 def _killed(world: World, arguments: tuple[str, ...], undisturbed: Step, kill: dict[str, Any]) -> Ended:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from chaos.cases import Violation
@@ -86,8 +86,7 @@ class Lives:
         self._number += 1
         lake = self._folder / str(self._number)
         put(before, lake)
-        ended = command_server(self._world).run(*with_paths(self._world, commands[-1]), "--lake", str(lake))
-        check_ended(ended, commands[-1])
+        ended = run(self._world, commands[-1], lake)
         check_sound(lake, "after undisturbed commands")
         return Step(commands[-1], before, lake, content(lake), ended)
 
@@ -95,6 +94,27 @@ class Lives:
 def lives(world: World) -> Lives:
     """The cache of this process."""
     return world.once("lives", lambda: Lives(world))
+
+
+def run(world: World, command: Words, lake: Path, **how: Any) -> Ended:
+    """Run a command in a lake, and check how it ended."""
+    ended = command_server(world).run(*with_paths(world, command), "--lake", str(lake), **how)
+    check_ended(ended, command)
+    return ended
+
+
+def said(command: Words, ended: Ended) -> str:
+    """A command and how it ended."""
+    return f"{' '.join(command)}: exit {ended.code}\n{ended.err}"
+
+
+def check_again(world: World, step: Step, lake: Path, rule: str, when: str) -> Ended:
+    """Run the command of a step in a lake, where it must end with the content of the undisturbed one."""
+    ended = run(world, step.command, lake)
+    words = f"{when}: {said(step.command, ended)}"
+    check_content(content(lake), step.content, f"{step.command[0]} {rule} does not end as if undisturbed", words)
+    check_sound(lake, f"{when} and the command again")
+    return ended
 
 
 def content(path: Path) -> Content:
@@ -134,7 +154,7 @@ def check_sound(path: Path, when: str) -> None:
 
 def check_ended(ended: Ended, command: Words, codes: Sequence[int] = EXITS) -> None:
     """Raise :class:`Violation` for a traceback, an undocumented exit code, or an error of more than two lines."""
-    words = f"{' '.join(command)}: exit {ended.code}\n{ended.err}"
+    words = said(command, ended)
     if "Traceback" in ended.err:
         raise Violation(f"{command[0]} prints a traceback", words)
     if ended.code not in codes:

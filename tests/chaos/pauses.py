@@ -12,7 +12,7 @@ from typing import Any
 
 from chaos.cases import Violation
 from chaos.commands import DATASET, Words, command_server, with_paths
-from chaos.lives import Content, check_ended, check_sound, content, differences, lives
+from chaos.lives import Content, check_ended, check_sound, content, differences, lives, run, said
 from chaos.world import World
 from helpers.command_server import Ended
 from helpers.life import put
@@ -56,22 +56,13 @@ PUBLICATIONS: tuple[Words, ...] = (PUBLISH, [*PUBLISH, "--maintain"], [*PUBLISH,
 def draw(seed: int) -> dict[str, Any]:
     """A command, the operation before which it is suspended, and its successor: both write in one folder."""
     dice = random.Random(seed)
-    victims, successors = dice.choice(
-        [
-            ((*BY_HAND, *INGESTS), INGESTS),
-            ((*BY_HAND, *INGESTS), INGESTS),
-            ((*RATINGS, DELETION), RATINGS),
-            ((*RATINGS, DELETION), (*RATINGS, DELETION)),
-            (PUBLICATIONS, PUBLICATIONS),
-        ]
-    )
+    victims, successors = dice.choice([
+        ((*BY_HAND, *INGESTS), INGESTS), ((*BY_HAND, *INGESTS), INGESTS), ((*RATINGS, DELETION), RATINGS),
+        ((*RATINGS, DELETION), (*RATINGS, DELETION)), (PUBLICATIONS, PUBLICATIONS),
+    ])  # fmt: skip
     prelude = dice.choice(PRELUDES if victims is not PUBLICATIONS else PRELUDES[3:])
-    return {
-        "prelude": prelude,
-        "victim": dice.choice(victims),
-        "at": dice.randrange(1000),
-        "successor": [*dice.choice(successors), "--steal"],
-    }
+    victim, at = dice.choice(victims), dice.randrange(1000)
+    return {"prelude": prelude, "victim": victim, "at": at, "successor": [*dice.choice(successors), "--steal"]}
 
 
 def check(world: World, parameters: dict[str, Any]) -> None:
@@ -89,8 +80,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
             return
         world.counts["pauses"] += 1
         paused = content(lake)
-        taken = command_server(world).run(*with_paths(world, successor), "--lake", str(lake))
-        check_ended(taken, successor)
+        taken = run(world, successor, lake)
         committed = content(lake)
         second = world.fresh_folder("after") / "lake"
         put(lake, second)
@@ -99,8 +89,7 @@ def check(world: World, parameters: dict[str, Any]) -> None:
         if ended.stopped:
             ended = stale.kill()
     check_ended(ended, victim)
-    words = "\n".join(f"{' '.join(one)}: exit {which.code}\n{which.err}"
-                      for one, which in ((victim, ended), (successor, taken)))  # fmt: skip
+    words = "\n".join(said(one, which) for one, which in ((victim, ended), (successor, taken)))
     try:
         check_sound(lake, "after a stale writer continued")
     except Violation as violation:
@@ -124,7 +113,7 @@ def _check_outcome(
     changed = differences(found, committed)
     if not changed and (ended.code == 1 or not differences(paused, alone) or not differences(committed, alone)):
         return
-    later = command_server(world).run(*with_paths(world, victim), "--lake", str(second))  # as after the successor
+    later = run(world, victim, second)  # as after the successor
     if ended.code == later.code and not differences(found, content(second)):
         return
     if changed:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from chaos.cases import Violation
-from chaos.commands import command_server, draw_command, draw_commands, with_paths
-from chaos.lives import Content, Step, check_content, check_ended, check_sound, content, lives
+from chaos.commands import draw_command, draw_commands
+from chaos.lives import Content, Step, check_again, check_content, check_sound, content, lives, run
 from chaos.world import World
 from helpers.life import put, what_counts
 from helpers.power import SURVIVING, Change, changes, cuts, recorder, write
@@ -37,8 +37,7 @@ def recorded(world: World, step: Step) -> list[Change]:
     lake, log = world.fresh_folder("recorded") / "lake", world.fresh_folder("changes") / "log"
     put(step.before, lake)
     log.touch()
-    words = with_paths(world, step.command)
-    check_ended(command_server(world).run(*words, "--lake", str(lake), before=recorder(log)), step.command)
+    run(world, step.command, lake, before=recorder(log))
     return changes(log)
 
 
@@ -51,11 +50,7 @@ def check_cut(
     """
     when = f"after a power cut at step {number} of {' '.join(step.command)} ({surviving} survived)"
     lake = check_kept(world, step, left, last, when)
-    ended = command_server(world).run(*with_paths(world, step.command), "--lake", str(lake))
-    check_ended(ended, step.command)
-    words = f"{when}: exit {ended.code}\n{ended.err}"
-    check_content(content(lake), step.content, f"{step.command[0]} again does not end as if undisturbed", words)
-    check_sound(lake, f"{when} and the command again")
+    check_again(world, step, lake, "again", when)
 
 
 def check_kept(world: World, step: Step, left: dict[str, bytes | None], last: bool, when: str) -> Path:
@@ -81,13 +76,13 @@ def check_kept(world: World, step: Step, left: dict[str, bytes | None], last: bo
         if _part(found, kind) not in [_part(state, kind) for state in states]:
             raise Violation("a power cut changes a data set", when)
     rounds = [_rounds(path) for path in (lake, step.before, step.after)]
-    for run in rounds[0].keys() | (rounds[1].keys() & rounds[2].keys()):
-        now = rounds[0].get(run)
-        if now is None or all(state.get(run, [])[: len(now)] != now for state in rounds[1:]):
-            raise Violation("a power cut changes a run", f"{when}: {run}")
-        fewest = min(len(state[run]) for state in rounds[1:] if run in state)
+    for name in rounds[0].keys() | (rounds[1].keys() & rounds[2].keys()):
+        now = rounds[0].get(name)
+        if now is None or all(state.get(name, [])[: len(now)] != now for state in rounds[1:]):
+            raise Violation("a power cut changes a run", f"{when}: {name}")
+        fewest = min(len(state[name]) for state in rounds[1:] if name in state)
         if len(now) < fewest and "rate" not in step.command and "follow" not in step.command:
-            raise Violation("a power cut loses rounds", f"{when}: {run}")
+            raise Violation("a power cut loses rounds", f"{when}: {name}")
     return lake
 
 
