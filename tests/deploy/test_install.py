@@ -70,14 +70,14 @@ class Environment:
         self.packages = Path(sysconfig.get_path("purelib", "nt" if os.name == "nt" else "posix_prefix", vars=base))
         (self.packages / "borrowed.pth").write_text("".join(f"{path}\n" for path in sorted(borrowed)))
         self._python = scripts / ("python.exe" if os.name == "nt" else "python")
-        self._folder = folder
+        self.folder = folder
         kept = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
         self._env = kept | {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": ""}
 
     def run(self, *arguments: str, cwd: Path | None = None) -> str:
         """The output of its Python, which must succeed."""
         done = subprocess.run(
-            [self._python, *arguments], cwd=cwd or self._folder, env=self._env, capture_output=True, text=True,
+            [self._python, *arguments], cwd=cwd or self.folder, env=self._env, capture_output=True, text=True,
             check=False, timeout=600,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -85,14 +85,20 @@ class Environment:
 
     def install(self) -> None:
         """Install the packages from a wheel, without a network."""
-        self.run("-m", "pip", "install", "--no-index", "--no-deps", str(wheel(self._folder)))
+        self.run("-m", "pip", "install", "--no-index", "--no-deps", str(wheel(self.folder)))
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment with the packages, which the last test uninstalls."""
+    made = Environment(tmp_path_factory.mktemp("environment"))
+    made.install()
+    return made
 
 
 @pytest.mark.slow
-def test_install__works_in_the_root_of_the_clone(tmp_path: Path) -> None:
+def test_install__works_in_the_root_of_the_clone(environment: Environment, tmp_path: Path) -> None:
     """The examples, ``python -m`` and a script in the root import the installation, and nothing of the clone."""
-    environment = Environment(tmp_path)
-    environment.install()
     clone = tmp_path / "clone"
     shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(".*", "build", "*.egg-info", "tests"))
     where = "import ranklake.flows; print(ranklake.flows.__file__)\n"
@@ -109,10 +115,8 @@ def test_install__works_in_the_root_of_the_clone(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_uninstall__leaves_no_file_and_another_installation_works(tmp_path: Path) -> None:
-    environment = Environment(tmp_path)
+def test_uninstall__leaves_no_file_and_another_installation_works(environment: Environment, tmp_path: Path) -> None:
     packages, run = environment.packages, environment.run
-    environment.install()
     first = run("-c", RATE).splitlines()
     assert Path(first[1]).is_relative_to(packages)
     assert list((packages / "ranklake" / "rating_kernels").rglob("*.pyc"))
@@ -126,4 +130,4 @@ def test_uninstall__leaves_no_file_and_another_installation_works(tmp_path: Path
     again = run("-c", RATE).splitlines()
     assert again[0] == first[0]
     assert Path(again[1]).is_relative_to(clone)
-    assert not list((tmp_path / "cache").rglob("*.tmp"))
+    assert not list((environment.folder / "cache").rglob("*.tmp"))
