@@ -64,7 +64,9 @@ def evaluate_history(
         A column is missing, rounds are not in order, a rating is not finite, no round is left to score, the scale is
         out of range, or there is no such system or hyperparameter.
     """
-    history = _rated_rows(to_pandas(history, "history"))
+    history = to_pandas(history, "history")
+    if "rated" in history.columns and pd.api.types.is_bool_dtype(history["rated"]):  # as rate_history marks them
+        history = history[history["rated"].fillna(True).astype(bool)]
     check_value("scale", scale, positive(POINTS)["limits"])
     if system is None and hyperparameters:
         raise ValueError(f"{next(iter(hyperparameters))} is a hyperparameter of a system; give system too")
@@ -100,13 +102,6 @@ def evaluate_history(
     entrants = Entrants.of(found, params, offsets, lo, mu, sigma, n_before, np.zeros(len(rows)), weight, teams)
     scores = entrants.scores(scale=scale)
     return pd.DataFrame({name: one.summary() for name, one in scores.items()}).T.rename_axis("filter")
-
-
-def _rated_rows(history: pd.DataFrame) -> pd.DataFrame:
-    """The history without unrated participants, if ``rate_history`` has marked any."""
-    if "rated" not in history.columns or not pd.api.types.is_bool_dtype(history["rated"]):
-        return history
-    return history[history["rated"].fillna(True).astype(bool)]
 
 
 def _teams(rows: pd.DataFrame, starts: npt.NDArray[np.int64], columns: Mapping[str, str]) -> Ragged | None:

@@ -111,7 +111,9 @@ def contest_classes(names: Sequence[str], pattern: str = CLASSES) -> list[str]:
     except re.error as error:
         raise ValueError(f"pattern of contest classes: {error}, got {pattern!r}") from None
     found = [search(name) for name in names]
-    return [_one_spelling(match.group()) if match and match.group() else "other" for match in found]
+    texts = [match.group() if match else "" for match in found]
+    spelled = (re.sub(r"[\s.]+", " ", one).strip().title().replace("Division", "Div") for one in texts)
+    return [name if one else "other" for one, name in zip(texts, spelled, strict=True)]
 
 
 def breakdowns(measured: Surprises, classes: Sequence[str], counts: Mask) -> Iterator[tuple[str, list[BinSummary]]]:
@@ -123,10 +125,13 @@ def breakdowns(measured: Surprises, classes: Sequence[str], counts: Mask) -> Ite
     counts = counts & np.isfinite(measured.surprise)
     experienced = counts & (measured.rounds_before >= EXPERIENCED)
     rounds = np.searchsorted(_ROUNDS, measured.rounds_before, side="right") - 1
-    yield "rounds", _grouped(measured, counts, rounds, _counts())
+    spans = [f"{a}" if b == a + 1 else f"{a}–{b - 1}" for a, b in pairwise(_ROUNDS)]
+    yield "rounds", _grouped(measured, counts, rounds, [*spans, f"{_ROUNDS[-1]}+"])
     dated = experienced & np.isfinite(measured.days)
     if np.ptp(measured.days[dated]) > 0.0 if dated.any() else False:
-        yield "days", _grouped(measured, dated, _at(_DAYS, measured.days), _ranges(_DAYS, "< 2", "365+"))
+        days = np.where(np.isfinite(measured.days), np.maximum(measured.days, 0.0), 0.0)
+        labels = ["< 2", *(f"{a:g}–{b:g}" for a, b in pairwise(_DAYS[1:])), "365+"]
+        yield "days", _grouped(measured, dated, np.searchsorted(_DAYS, days, side="right") - 1, labels)
     labels = _labels(classes)
     class_of = np.array([labels.index(name) if name in labels else labels.index("other") for name in classes])
     yield "class", _grouped(measured, experienced, class_of[measured.contest], labels)
@@ -168,25 +173,8 @@ def _row_before(player: Ints) -> Longs:
     return before
 
 
-def _one_spelling(text: str) -> str:
-    return re.sub(r"[\s.]+", " ", text).strip().title().replace("Division", "Div")
-
-
 def _labels(classes: Sequence[str]) -> list[str]:
     """The classes with most contests, by name; "other" last."""
     names, n = np.unique([name for name in classes if name != "other"], return_counts=True)
     most = sorted(names[np.argsort(-n, kind="stable")][:_MOST_CLASSES].tolist())
     return [*most, "other"]
-
-
-def _at(edges: Sequence[float], values: Floats) -> Longs:
-    return np.searchsorted(edges, np.where(np.isfinite(values), np.maximum(values, 0.0), 0.0), side="right") - 1
-
-
-def _ranges(edges: Sequence[float], first: str, last: str) -> list[str]:
-    return [first, *(f"{a:g}–{b:g}" for a, b in pairwise(edges[1:])), last]
-
-
-def _counts() -> list[str]:
-    names = [f"{a}" if b == a + 1 else f"{a}–{b - 1}" for a, b in pairwise(_ROUNDS)]
-    return [*names, f"{_ROUNDS[-1]}+"]

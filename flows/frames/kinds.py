@@ -122,7 +122,10 @@ class ArrowFrame(Frame):
         return doubled
 
     def extend(self, rows: Rows, columns: Mapping[str, Any], replaced: Mapping[str, str]) -> Any:
-        arrays = {name: _as_arrow(column) for name, column in columns.items()}
+        arrays = {
+            name: pa.Array.from_pandas(column) if isinstance(column, pd.Series) else pa.array(column)
+            for name, column in columns.items()
+        }
         others = _kept(self.names, columns, replaced.values())
         kept = self.table.select(list(others)).take(pa.array(rows))
         arrays |= dict(zip(others.values(), kept.columns, strict=True))
@@ -181,8 +184,11 @@ def open_frame(results: Any, what: str = "results") -> Frame:
 
 def as_kind(frame: pd.DataFrame | pa.Table, kind: str) -> Any:
     """A pandas frame or an Arrow table as a frame of this kind."""
+    if isinstance(frame, pd.DataFrame) and kind not in ("pandas", "dask"):
+        named = frame.index.name is not None  # other frames have no index
+        frame = pa.Table.from_pandas(frame, preserve_index=named).replace_schema_metadata()
     if isinstance(frame, pd.DataFrame):
-        return _KINDS[kind](frame) if kind in ("pandas", "dask") else _KINDS[kind](_from_pandas(frame))
+        return _KINDS[kind](frame)
     return _KINDS[kind](arrow_as_pandas(frame) if kind in ("pandas", "dask") else frame)
 
 
@@ -202,23 +208,9 @@ def to_pandas(frame: Any, what: str = "results") -> pd.DataFrame:
     return opened.frame if isinstance(opened, PandasFrame) else arrow_as_pandas(opened.arrow())
 
 
-def _from_pandas(frame: pd.DataFrame) -> pa.Table:
-    """Arrow without the index, unless it has a name."""
-    named = frame.index.name is not None
-    return pa.Table.from_pandas(frame, preserve_index=named).replace_schema_metadata()
-
-
-def _as_arrow(column: Any) -> Any:
-    return pa.Array.from_pandas(column) if isinstance(column, pd.Series) else pa.array(column)
-
-
-def _dask(frame: pd.DataFrame) -> Any:
-    return import_module("dask.dataframe").from_pandas(frame, npartitions=1, sort=False)
-
-
 _KINDS: dict[str, Callable[[Any], Any]] = {
     "pandas": lambda frame: frame,
-    "dask": _dask,
+    "dask": lambda frame: import_module("dask.dataframe").from_pandas(frame, npartitions=1, sort=False),
     "arrow": lambda table: table,
     "polars": lambda table: import_module("polars").from_arrow(table),
     "polars-lazy": lambda table: import_module("polars").from_arrow(table).lazy(),

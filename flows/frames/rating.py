@@ -33,7 +33,7 @@ from ..rating.eligibility import CurrentRatings, cut_at
 from ..results.display import Display
 from .beliefs import HasBeliefs, InitialBeliefs, PlayerBeliefs
 from .notebook import warn_user
-from .results import NO_TIMES, Results
+from .results import ABOUT_RATED, NO_TIMES, Results
 
 _VALUES = ("perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
 RECOVERIES = 5  # from the start: a history in memory has no snapshots
@@ -75,7 +75,8 @@ class RatedResults:
         lo, hi = places_among_rated(self.rated)
         values = {"lo": lo, "hi": hi} | {name: getattr(self.outcome, name) for name in _VALUES}
         table = self.results.table(self.rows(), self.reasons, self.rated, values, first_round)
-        return table | ({"rated": self.rated.are_rated} if self.results.says_rated else {})
+        says_rated = not self.results.columns.keys().isdisjoint(ABOUT_RATED)
+        return table | ({"rated": self.rated.are_rated} if says_rated else {})
 
     def attributes(self) -> dict[str, Any]:
         """What happened on the way: contests skipped, by reason, left out, and violated invariants."""

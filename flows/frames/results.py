@@ -27,8 +27,8 @@ from .notebook import warn_user
 from .winners import OF_WINNERS, double_winners
 
 NO_TIMES = "the results have no times: name their column, as by time='day', or give no such hyperparameter"
-_ABOUT_RATED = ("rated", "rated_above", "rated_below")
-_READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling", *_ABOUT_RATED)
+ABOUT_RATED = ("rated", "rated_above", "rated_below")
+_READ = ("contest", "player", "rank", "lo", "hi", "score", "time", "weight", "perf_ceiling", *ABOUT_RATED)
 _OF_TEAMS = ("team", "share")
 _NAMES = ("contest", "player", "team")
 
@@ -63,11 +63,6 @@ class Results:
             if key in KEYS and isinstance(value, str) and value in self.frame.names:
                 rule = f"{key}={value!r} is a hyperparameter, and results have a column {value!r}"
                 raise ValueError(f"{rule}; columns={{{key!r}: {value!r}}} names a column")
-
-    @property
-    def says_rated(self) -> bool:
-        """Whether the frame has a column about unrated participants."""
-        return not self.columns.keys().isdisjoint(_ABOUT_RATED)
 
     @property
     def timed(self) -> bool:
@@ -108,7 +103,7 @@ class Results:
 
     def _limits_fault(self, contest: int) -> str:
         """The message about a contest with limits where no ratings at entry are known."""
-        used = [key for key in _ABOUT_RATED[1:] if key in self.columns]
+        used = [key for key in ABOUT_RATED[1:] if key in self.columns]
         unused = ", ".join(f"{key!r}: ''" for key in used)
         return (
             f"contest {self.contest(contest)} has {' and '.join(self.columns[key] for key in used)}: only rate_history "

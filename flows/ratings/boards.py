@@ -10,11 +10,14 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from ranklake.storage.names.hints import unknown_names
+
 from ..answers.frame_rows import FrameRows
 from ..answers.leaderboard import first_end, leaderboard
 from ..common.arguments import check_names
 from ..common.text import count, described
-from ..common.times import spelled
+from ..common.times import parse_time, spelled
+from ..frames.notebook import warn_user
 from ..plotting.figures import drawing, new_figure
 from ..plotting.plots import MOST_PLAYERS, histogram, players_figure
 from ..results.groups import rated_groups
@@ -32,14 +35,17 @@ _DRAWN = ("round_index", "time_seconds", "perf", "mu", "sigma", "rating")
 
 
 def leaderboard_of(
-    rows: FrameRows, at: int | None, min_rounds: int, since: int | None, among: Collection[Any] | None
-) -> tuple[pd.DataFrame, list[Any]]:
+    rows: FrameRows, at: Any, min_rounds: int, since: Any, among: Collection[Any] | None
+) -> pd.DataFrame:
     """Players with enough rounds, of whom the last is not before ``since``; best first, ties by name.
 
-    ``place`` and ``percentile`` are those among these players. Also returns those of ``among`` without a rating.
+    ``place`` and ``percentile`` are those among these players. Warns of those of ``among`` without a rating.
 
-    Raises ValueError: no contest had ended by ``at``, or it is out of range.
+    Raises ValueError: no contest had ended by ``at``, or a time is none.
     """
+    at, since = (None if time is None else parse_time(time, name) for time, name in ((at, "at"), (since, "since")))
+    if among is not None:
+        check_names(among)
     board = leaderboard(rows, at)
     if at is not None and not board.num_rows:
         why = first_end(rows, "the first one", "the contests")
@@ -48,14 +54,14 @@ def leaderboard_of(
     shown = board.column("n_rounds").to_numpy() >= max(min_rounds, 1)
     if since is not None:
         shown &= active_since(board, since)
-    unknown: list[Any] = []
     if among is not None:
         shown &= players.isin(list(among))
         rated = set(players)
-        unknown = [player for player in among if player not in rated]
+        if unknown := [player for player in among if player not in rated]:
+            warn_user(f"among has players without a rating: {unknown_names(unknown, set(rows.players))}")
     board = among_each_other(board, shown)
     columns = {name: board.column(name).to_numpy() for name in _COLUMNS}
-    return pd.DataFrame({"place": board.column("place").to_numpy(), "player": players[shown], **columns}), unknown
+    return pd.DataFrame({"place": board.column("place").to_numpy(), "player": players[shown], **columns})
 
 
 def groups_of(leaderboard: pd.DataFrame, by: Mapping[Any, Any] | pd.Series) -> pd.DataFrame:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 import pandas as pd
 
-from ranklake.storage.names.hints import hint, near_names, unknown_names
+from ranklake.storage.names.hints import hint, near_names
 
 from ..answers.frame_rows import FrameRows
 from ..common.arguments import check_names, checked
 from ..common.configuration.settings import params_to_json
-from ..common.times import parse_time
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, to_pandas
 from ..frames.notebook import warn_user
@@ -221,14 +220,9 @@ class PlayerRatings(Generic[FrameT]):
     ) -> pd.DataFrame:
         beliefs = self._beliefs
         rows = FrameRows(beliefs.players, beliefs.columns, self._display(deviations), lambda: to_pandas(self.history))
-        at, since = (None if time is None else parse_time(time, name) for time, name in ((at, "at"), (since, "since")))
-        if among is not None:
-            check_names(among)
-        table, unknown = leaderboard_of(rows, at, min_rounds, since, among)
+        table = leaderboard_of(rows, at, min_rounds, since, among)
         if at is None:
             self._warn_of_pools()
-        if unknown:
-            warn_user(f"among has players without a rating: {unknown_names(unknown, set(rows.players))}")
         return table
 
     @property

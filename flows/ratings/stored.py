@@ -38,7 +38,11 @@ def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBe
     rows = _as_table(history)
     columns = {"player": pa.array(beliefs.players)}
     for name, column in beliefs.columns.items():
-        columns[name] = _list_array(column) if isinstance(column, Ragged) else pa.array(column)
+        columns[name] = (
+            pa.ListArray.from_arrays(pa.array(column.offsets.astype(np.int32)), pa.array(column.values))
+            if isinstance(column, Ragged)
+            else pa.array(column)
+        )
     columns[_ROUNDS] = _by_player(rows, _codes(history, beliefs.players), len(beliefs.players))
     metadata = {
         "format": FORMAT,
@@ -150,11 +154,8 @@ def _decoded(array: pa.Array, field: pa.Field, categories: pa.Table) -> pa.Array
 
 def _is_lost(kind: pa.DataType) -> bool:
     """Whether Parquet does not store the categories of a type."""
-    return bool(pa.types.is_dictionary(kind) and not _is_text(kind.value_type))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    texts = pa.string(), pa.large_string()
+    return bool(pa.types.is_dictionary(kind) and kind.value_type not in texts)
 
 
 def _type(field: pa.Field, kind: str, storage: str = "", missing: str = "NA") -> Any:
@@ -182,10 +183,6 @@ def _by_player(rows: pa.Table, codes: np.ndarray[Any, Any], n_players: int) -> p
     struct = pa.StructArray.from_arrays([*fields, pa.array(order)], [*rows.column_names, _ORDER])
     offsets = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=n_players))))
     return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), struct)
-
-
-def _list_array(column: Ragged) -> pa.Array:
-    return pa.ListArray.from_arrays(pa.array(column.offsets.astype(np.int32)), pa.array(column.values))
 
 
 def _ragged(column: pa.ChunkedArray) -> Ragged:

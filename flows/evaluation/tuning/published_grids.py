@@ -7,20 +7,11 @@ search. ``_log_spaced(lo, hi, m, step)`` is its notation: m points in geometric 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 Setting = dict[str, Any]
-
-
-def published_grid(system: str) -> list[Setting]:
-    """Every set of hyperparameters of a system's grid."""
-    if system not in GRIDS:
-        raise ValueError(
-            f"there is no published grid for {system}, only for {', '.join(GRIDS)}; give values, as k=10,20,40"
-        )
-    return GRIDS[system]()
 
 
 def _log_spaced(low: float, high: float, m: int, step: float) -> list[float]:
@@ -32,53 +23,39 @@ def _log_spaced(low: float, high: float, m: int, step: float) -> list[float]:
 
 _BETA = _log_spaced(30, 600, 15, 5)
 _DRIFT = _log_spaced(5, 80, 12, 1)
-_RHO = (0.0, 0.04, 0.2, 1.0, 5.0, math.inf)
-_LIMITS = (_log_spaced(0.01, 2, 15, 0.01), _log_spaced(20, 160, 10, 5), ("full", "split"))
-
-
-def _all(names: Sequence[str], *values: Sequence[Any]) -> list[Setting]:
-    return [dict(zip(names, point, strict=True)) for point in product(*values)]
-
-
-def _elo_mmr() -> list[Setting]:
-    return _all(("weight_limit", "sig_limit", "tie_mode", "rho"), *_LIMITS, _RHO)
-
-
-def _elo_mmx() -> list[Setting]:
-    return _all(("weight_limit", "sig_limit", "tie_mode"), *_LIMITS)
-
-
-def _cf_general() -> list[Setting]:
-    return _all(("beta", "weight"), _BETA, _log_spaced(0.05, 10, 12, 0.01))
-
-
-def _topcoder() -> list[Setting]:
-    return [
-        {"weight_noob": noob, "weight_limit": limit}
-        for noob in _log_spaced(0.3, 0.9, 8, 0.01)
-        for limit in _log_spaced(0.1 * noob, noob, 12, 0.01)
-    ]
-
-
-def _trueskill() -> list[Setting]:
-    engine = {"model": "place", "convention": "half_variance"}
-    points = _all(("eps", "beta", "tau"), _log_spaced(0.1, 100, 10, 0.1), _BETA, _DRIFT)
-    return [engine | point for point in points]
-
-
-def _drifting() -> list[Setting]:
-    return _all(("beta", "sig_drift"), _BETA, _DRIFT)
-
-
-GRIDS: dict[str, Callable[[], list[Setting]]] = {
-    "elo-mmr": _elo_mmr,
-    "elo-mmx": _elo_mmx,
-    "cf-general": _cf_general,
-    "topcoder": _topcoder,
-    "trueskill": _trueskill,
-    "glicko-allpairs": _drifting,
-    "bar": _drifting,
+_LIMITS = {
+    "weight_limit": _log_spaced(0.01, 2, 15, 0.01),
+    "sig_limit": _log_spaced(20, 160, 10, 5),
+    "tie_mode": ("full", "split"),
 }
+
+GRIDS: dict[str, dict[str, Sequence[Any]]] = {
+    "elo-mmr": _LIMITS | {"rho": (0.0, 0.04, 0.2, 1.0, 5.0, math.inf)},
+    "elo-mmx": _LIMITS,
+    "cf-general": {"beta": _BETA, "weight": _log_spaced(0.05, 10, 12, 0.01)},
+    "topcoder": {"weight_noob": _log_spaced(0.3, 0.9, 8, 0.01)},  # and a range of limits for each
+    "trueskill": {
+        "model": ("place",), "convention": ("half_variance",), "eps": _log_spaced(0.1, 100, 10, 0.1), "beta": _BETA,
+        "tau": _DRIFT,
+    },
+    "glicko-allpairs": {"beta": _BETA, "sig_drift": _DRIFT},
+    "bar": {"beta": _BETA, "sig_drift": _DRIFT},
+}  # fmt: skip
+
+
+def published_grid(system: str) -> list[Setting]:
+    """Every set of hyperparameters of a system's grid."""
+    if system not in GRIDS:
+        raise ValueError(
+            f"there is no published grid for {system}, only for {', '.join(GRIDS)}; give values, as k=10,20,40"
+        )
+    axes = GRIDS[system]
+    points = [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
+    if system != "topcoder":
+        return points
+    limits = {noob: _log_spaced(0.1 * noob, noob, 12, 0.01) for noob in axes["weight_noob"]}
+    return [one | {"weight_limit": limit} for one in points for limit in limits[one["weight_noob"]]]
+
 
 # The same grids as ranges, for random and Bayesian searches, in the notation of --space.
 RANGES: dict[str, tuple[str, ...]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
@@ -74,7 +74,9 @@ def parse_space(system: System, texts: Sequence[str]) -> dict[str, Axis]:
             if len(set(values)) < len(values):
                 raise ValueError(f"{name} has a value twice in {text!r}")
             space[name] = tuple(values)
-    check_settings(system, islice(_corners(space), _CORNERS))
+    ends = [(axis.at(0.0), axis.at(1.0)) if isinstance(axis, Range) else axis for axis in space.values()]
+    corners = (dict(zip(space, point, strict=True)) for point in product(*ends))
+    check_settings(system, islice(corners, _CORNERS))
     return space
 
 
@@ -146,9 +148,3 @@ def _range(name: str, text: str, whole: bool) -> Range:
     if log and low <= 0:
         raise ValueError(f"{name} must begin above 0 to be searched by its logarithm, got {text!r}")
     return Range(low, high, log, counts[0] if counts else None, whole)
-
-
-def _corners(space: Space) -> Iterator[dict[str, Any]]:
-    ends = [(axis.at(0.0), axis.at(1.0)) if isinstance(axis, Range) else axis for axis in space.values()]
-    for point in product(*ends):
-        yield dict(zip(space, point, strict=True))

@@ -104,28 +104,22 @@ def run_trial(
 
     ``limits``: for each rung, the worst value at which a trial continues; None disables pruning.
     """
-    try:
-        return _run_trial(history, system, settings, metric, filter, limits)
-    except (ArithmeticError, ValueError) as error:  # the ratings diverge with these hyperparameters
-        return Trial(dict(settings), {}, (), error=str(error).partition("\n")[0])
-
-
-def _run_trial(
-    history: History, system: str, settings: Mapping[str, str], metric: str, filter: str, limits: Sequence[float] | None
-) -> Trial:
-    found = find_system(system)
-    params = build_params(found, settings)
-    beliefs = found.newcomers(params, history.n_players)
     parts: list[RoundScores] = []
     rungs: list[float] = []
     bounds = np.linspace(0, len(history.rounds), RUNGS + 1).round().astype(int).tolist()
-    for rung, (start, stop) in enumerate(pairwise(bounds)):
-        rounds = history.rounds.part(start, stop)
-        outcome = rate_rounds(found, params, beliefs, rounds, Serial())
-        parts.append(_scores(found, params, rounds, outcome, filter, metric))
-        rungs.append(RoundScores.joined(parts).mean(metric))
-        if limits is not None and is_better(metric, limits[rung], rungs[rung]):  # never for a limit of NaN
-            break
+    try:
+        found = find_system(system)
+        params = build_params(found, settings)
+        beliefs = found.newcomers(params, history.n_players)
+        for rung, (start, stop) in enumerate(pairwise(bounds)):
+            rounds = history.rounds.part(start, stop)
+            outcome = rate_rounds(found, params, beliefs, rounds, Serial())
+            parts.append(_scores(found, params, rounds, outcome, filter, metric))
+            rungs.append(RoundScores.joined(parts).mean(metric))
+            if limits is not None and is_better(metric, limits[rung], rungs[rung]):  # never for a limit of NaN
+                break
+    except (ArithmeticError, ValueError) as error:  # the ratings diverge with these hyperparameters
+        return Trial(dict(settings), {}, (), error=str(error).partition("\n")[0])
     together = RoundScores.joined(parts)
     scores = {name: together.mean(name) for name in dict.fromkeys(("pair_inversion", "rank_deviation", metric))}
     return Trial(dict(settings), scores, tuple(rungs), stopped=len(rungs) < RUNGS)

@@ -85,7 +85,8 @@ def tune(
     n_train = int(np.floor(n_contests * config.train_share))
     skipping = Skipping.of(system)
     history, first_round = load_history(dataset, n_train, skipping)
-    draws = _draws_suffix(history)
+    # a suffix for histories with contests in which all tie, which release 0.1 skipped
+    draws = "" if history.rounds.informative.all() else "-draws"
     record = TuningRecord.open(lake, config, _digest(dataset, n_train) + draws)
     train = history.first(first_round)
     _check_scored(config, train, n_train)
@@ -130,8 +131,9 @@ def _try_all(
             try:
                 for at, trial in task_pool.run(run_trial, train, jobs):
                     done[missing[at]] = trial
-                    best = _best_so_far([*trials, *done.values()], config.metric)
-                    on_progress(len(trials) + len(done), proposals.total, best)
+                    best = _ranked([*trials, *done.values()], config.metric)[:1]
+                    text = f"best {config.metric} {best[0].scores[config.metric]:.3f}" if best else ""
+                    on_progress(len(trials) + len(done), proposals.total, text)
                     if time.monotonic() - saved > _SAVE_SECONDS:
                         saved = time.monotonic()
                         record.save(batch, done)
@@ -146,11 +148,6 @@ def _try_all(
 def _digest(dataset: Dataset, n_contests: int) -> str:
     """Digest of the content of the first contests."""
     return digest_of("".join(dataset.contests.column("content_digest").to_pylist()[:n_contests]).encode())
-
-
-def _draws_suffix(history: History) -> str:
-    """A suffix for histories with contests in which all tie; release 0.1 skipped these contests."""
-    return "" if history.rounds.informative.all() else "-draws"
 
 
 def _check_scored(config: TuningConfig, train: History, n_train: int) -> None:
@@ -181,8 +178,3 @@ def _limits(trials: Sequence[Trial], metric: str) -> tuple[float, ...] | None:
     if len(whole) < _SURVIVORS:
         return None
     return (*(statistics.median(rungs[at] for rungs in whole) for at in range(RUNGS - 1)), float("nan"))
-
-
-def _best_so_far(trials: Sequence[Trial], metric: str) -> str:
-    ranked = _ranked(trials, metric)
-    return f"best {metric} {ranked[0].scores[metric]:.3f}" if ranked else ""

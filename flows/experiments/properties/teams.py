@@ -83,17 +83,14 @@ def later_losses(system: System, params: Any, rounds: Rounds, n_players: int, at
     members = rounds.part(at, at + 1).player.reshape(-1, SIZE)[team]
 
     def stand(n: int, round: Rounds, mu: float) -> Rounds:
-        return round if n else _promoted(round, team)
+        if n:
+            return round
+        teams = round.player.reshape(-1, SIZE).copy()
+        teams[[team - 1, team]] = teams[[team, team - 1]]
+        return replace(round, player=teams.ravel())
 
     honest, better = other_self(system, params, rounds, n_players, members, stand, start=at)
     return honest - better
-
-
-def _promoted(round: Rounds, team: int) -> Rounds:
-    """The round after an exchange of places with the team before."""
-    teams = round.player.reshape(-1, SIZE).copy()
-    teams[[team - 1, team]] = teams[[team, team - 1]]
-    return replace(round, player=teams.ravel())
 
 
 def _teams(context: ExperimentContext) -> list[Part]:
