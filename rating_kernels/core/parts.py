@@ -1,35 +1,18 @@
-"""What kernels do with the columns of rounds: parts of them as views, and the reading and writing of beliefs."""
+"""The reading and writing of beliefs in kernels, which have the rows of a round in the columns of many.
+
+Views of these columns for every small round would cost more than the arithmetic of a game of two.
+"""
 
 from __future__ import annotations
 
 from .jit import inner_exact
-from .standings import RoundColumns
-from .system import Outcome, Prior
+from .system import Prior
 
 
 @inner_exact
-def rounds_part(rounds, r, stop):
-    """Rounds ``r`` to ``stop - 1``; their offsets stay those in all rows."""
-    i, j = rounds.offsets[r], rounds.offsets[stop]
-    return RoundColumns(
-        rounds.offsets[r : stop + 1], rounds.player[i:j], rounds.lo[i:j], rounds.hi[i:j], rounds.time_seconds[r:stop],
-        rounds.weight[r:stop], rounds.perf_ceiling[r:stop], rounds.participants[r:stop], rounds.advantage[i:j],
-    )  # fmt: skip
-
-
-@inner_exact
-def rows_part(outcome, i, j):
-    """Rows ``i`` to ``j - 1`` of an outcome."""
-    return Outcome(
-        outcome.perf[i:j], outcome.mu_prior[i:j], outcome.sigma_prior[i:j], outcome.mu[i:j], outcome.sigma[i:j],
-        outcome.n_before[i:j],
-    )  # fmt: skip
-
-
-@inner_exact
-def prior_of(rows, beta):
+def prior_of(outcome, beta):
     """The columns of an outcome that the first step writes, with space for ``beta``."""
-    return Prior(rows.mu_prior, rows.sigma_prior, beta, rows.n_before)
+    return Prior(outcome.mu_prior, outcome.sigma_prior, beta, outcome.n_before)
 
 
 @inner_exact

@@ -41,16 +41,15 @@ def end_of_games(r, offsets, player, team):
 
 
 @exact
-def solve_games(n, mu, sigma, beta, lo, split, ceiling, perf):
-    """Write the performances of both players of ``n`` games, at most :data:`GAMES`.
+def solve_games(r, stop, rounds, mu, sigma, beta, split, perf):
+    """Write the performances of both players of rounds ``r`` to ``stop - 1``, at most :data:`GAMES` games.
 
-    ``mu``, ``sigma``, ``beta``, ``lo``, ``perf``: two rows a game.
-    ``ceiling``: one number a game.
-    Returns int: -1, or the first game without a root; those before it have their performances.
+    Returns int: -1, or the first game without a root, from 0; those before it have their performances.
     """
+    n, begin, lo, ceiling = stop - r, rounds.offsets[r], rounds.lo, rounds.perf_ceiling
     games = np.ones((_ROWS, GAMES))  # one array: the compiler vectorises without checks whether many overlap
     for g in range(n):
-        a, b = 2 * g, 2 * g + 1
+        a, b = begin + 2 * g, begin + 2 * g + 1
         games[_MU, g], games[_MU_OTHER, g] = mu[a], mu[b]
         games[_OMEGA, g] = C3 / math.sqrt(sigma[a] ** 2 + beta[a] ** 2)
         games[_OMEGA_OTHER, g] = C3 / math.sqrt(sigma[b] ** 2 + beta[b] ** 2)
@@ -64,13 +63,13 @@ def solve_games(n, mu, sigma, beta, lo, split, ceiling, perf):
     for g in range(n):
         if games[_FOUND, g] == 0.0:
             failed = min(failed, g)
-        perf[2 * g] = perf[2 * g + 1] = min(games[_ROOT, g], ceiling[g])
+        perf[begin + 2 * g] = perf[begin + 2 * g + 1] = min(games[_ROOT, g], ceiling[r + g])
         games[_FOUND, g] = games[_DRAWN, g]
     _search(0.0, games, split)
     for g in range(n):
         if games[_FOUND, g] == 0.0:
             failed = min(failed, g)
-        perf[2 * g + 1] = min(games[_ROOT, g], ceiling[g])
+        perf[begin + 2 * g + 1] = min(games[_ROOT, g], ceiling[r + g])
     return failed if failed < n else -1
 
 

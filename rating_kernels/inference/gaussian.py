@@ -222,19 +222,29 @@ def solve(start, stop, field, split, where, inside, perf):
 
 
 @inner_exact
-def solve_round(mu, rate, first, split, perf):
-    """The performances of all groups of one round, on one thread; returns as :func:`solve`."""
+def no_spans():
+    """The spans and sums of a field without panels, for :func:`solve_round`."""
+    none = np.zeros(1, dtype=np.int64)
+    return Spans(none, none, np.zeros((0, 2), dtype=np.int64), none), np.empty((0, 2, NODES))
+
+
+@inner_exact
+def solve_round(mu, rate, first, split, where, inside, perf):
+    """The performances of all groups of one round, on one thread; returns as :func:`solve`.
+
+    ``where``, ``inside``: as :func:`no_spans` gives them.
+    """
     zero, field = np.int64(0), layout(mu, rate, first)
     count, panels = len(field.blocks) - 1, field.panels
-    crossing, ends = np.zeros(panels + 1, dtype=np.int64), np.array([0, panels - 1])
-    sums = np.empty((count, 2, min(SLAB, panels)))
-    for edge in range(1, panels, SLAB):
-        edges = min(SLAB, panels - edge)
-        edge_sums(zero, count, field, edge, edges, sums)
-        locate(field, split, edge, edges, sums, crossing, ends)
-    where = spans(field, crossing, ends)
-    outside, inside = np.zeros((1, panels, 2, NODES)), np.zeros((where.slots[-1], 2, NODES))
     if panels > 0:
+        crossing, ends = np.zeros(panels + 1, dtype=np.int64), np.array([0, panels - 1])
+        sums = np.empty((count, 2, min(SLAB, panels)))
+        for edge in range(1, panels, SLAB):
+            edges = min(SLAB, panels - edge)
+            edge_sums(zero, count, field, edge, edges, sums)
+            locate(field, split, edge, edges, sums, crossing, ends)
+        where = spans(field, crossing, ends)
+        outside, inside = np.zeros((1, panels, 2, NODES)), np.zeros((where.slots[-1], 2, NODES))
         node_sums(zero, count, field, where, outside[0], inside)
         scan(field.blocks, split, where, outside, inside)
     return solve(zero, count, field, split, where, inside, perf)

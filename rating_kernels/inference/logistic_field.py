@@ -89,12 +89,11 @@ def solve_round(mu, omega, lo, split, ceiling, result):
 
 
 @inner_exact
-def solve_small(mu, sigma, beta, lo, split, ceiling, omega, result):
-    """Write the performance of every participant of a small round; ``omega`` is scratch.
+def solve_small(field, n, split, ceiling, omega):
+    """Write the performances of the ``n`` rows of a :class:`.teams.rounds.FieldRows`; ``omega`` is scratch.
 
     Returns int: -1, or the first tie group whose root was not found.
     """
-    n = len(mu)
     for k in range(n):
-        omega[k] = C3 / math.sqrt(sigma[k] ** 2 + beta[k] ** 2)
-    return solve_round(mu, omega[:n], lo, split, ceiling, result)
+        omega[k] = C3 / math.sqrt(field.sigma[k] ** 2 + field.beta[k] ** 2)
+    return solve_round(field.mu[:n], omega[:n], field.lo[:n], split, ceiling, field.perf)

@@ -190,7 +190,7 @@ def _level(i, above, below, mu, convention, shape, tabulated, table):
     have moved the root across a whole number. Then the second phase (``deciding``) evaluates the sum once more, at that
     whole number, and the answer is this number or the one below.
     """
-    rate, own, middle = convention.rate, convention.own, table.plan.middle
+    rate, own, middle = convention.rate, convention.own, shape.mean
     odds = math.log(above / below)
     lower, upper = shape.lowest - (odds + _MARGIN) / rate, shape.highest - (odds - _MARGIN) / rate
     p = shape.mean - shape.width * odds / rate
@@ -241,7 +241,7 @@ def solve_rows(start, stop, mu, lo, hi, convention, shape, tabulated, table, see
     n, (tie_share, rate, base, own, whole) = len(mu), convention
     end = base + n - 1.0 + own  # the sum takes m from base to here
     for i in range(start, stop):
-        side = 1.0 if mu[i] >= table.plan.middle else -1.0
+        side = 1.0 if mu[i] >= shape.mean else -1.0
         near = 0.0
         if tabulated:
             near, _ = _from_table(mu[i], side, i, 0.0, mu, rate, table)
@@ -266,12 +266,10 @@ def solve_rows(start, stop, mu, lo, hi, convention, shape, tabulated, table, see
 
 
 @inner_exact
-def solve_directly(mu, lo, hi, convention, seed, need):
-    """Needed ratings of all rows of a small round, without a table."""
-    zero, no = np.int64(0), np.bool_(False)
-    shape = field_shape(mu, convention.rate)
-    bounds = without_table(shape.lowest, shape.highest, shape.mean, convention.rate)
-    return solve_rows(zero, len(mu), mu, lo, hi, convention, shape, no, bounds, seed, need)
+def solve_directly(mu, lo, hi, convention, empty, seed, need):
+    """Needed ratings of all rows of a small round, without a table; ``empty`` stands for it."""
+    zero, no, shape = np.int64(0), np.bool_(False), field_shape(mu, convention.rate)
+    return solve_rows(zero, len(mu), mu, lo, hi, convention, shape, no, empty, seed, need)
 
 
 @exact
@@ -291,16 +289,18 @@ def write_rows(begin, end, player, time_seconds, outcome, store):
 
 
 @inner_exact
-def begin_small(player, lo, hi, convention, store, rows, seed):
-    """Steps 1 to 3 of one small round: ``rows.perf`` receives the needed ratings; returns as :func:`solve_rows`."""
-    prior = prior_of(rows, seed)  # no step reads or writes its beta
-    read_rows(np.int64(0), len(player), player, store, prior)
-    return solve_directly(prior.mu, lo, hi, convention, seed, rows.perf)
+def begin_small(i, j, rounds, convention, empty, store, outcome, seed):
+    """Steps 1 to 3 of the small round in rows ``i`` to ``j - 1``, whose ``perf`` receives the needed ratings.
+
+    Arguments and result as for :func:`solve_directly`.
+    """
+    read_rows(i, j, rounds.player, store, prior_of(outcome, seed))  # which has no beta
+    mu, need = outcome.mu_prior[i:j], outcome.perf[i:j]
+    return solve_directly(mu, rounds.lo[i:j], rounds.hi[i:j], convention, empty, seed, need)
 
 
 @inner_exact
-def end_small(player, time_seconds, store, rows):
-    """Step 4 of one small round, whose new ratings are in ``rows.mu``."""
-    for k in range(len(player)):
-        rows.sigma[k] = rows.sigma_prior[k]
-    write_rows(np.int64(0), len(player), player, time_seconds, rows, store)
+def end_small(i, j, player, time_seconds, store, outcome):
+    """Step 4 of one small round, whose new ratings are in ``outcome.mu``."""
+    for k in range(i, j):
+        keep_belief(k, player[k], outcome.mu[k], outcome.sigma_prior[k], time_seconds, store, outcome)

@@ -31,7 +31,7 @@ from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
 from ..core.numerics import C3
-from ..core.parts import keep_belief, prior_of, read_belief, rows_part
+from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import Outcome, PerformanceLaw, Prior, System, TeamLaws, check_limits
 from ..fields.pairs.pair_field import pair_sums
@@ -40,7 +40,7 @@ from ..fields.rank_scan import direct_worse_sums, worse_sums
 from ..inference.performance import group_starts
 from ..inference.teams.laws import add_skills
 from ..inference.teams.members import Members
-from ..inference.teams.rounds import field_of_teams, sum_teams, summed_rows, team_columns, team_space
+from ..inference.teams.rounds import field_of_teams, fill_summed, has_teams, sum_teams, team_columns, team_space
 from ..inference.win_probability import logistic
 
 SMALL = 400  # participants up to which sums term by term are faster than a table
@@ -165,10 +165,9 @@ def absorb(
     outcome: Outcome,
 ) -> None:  # fmt: skip
     """Step 4: Omega and Delta of Algorithm 1, or the engine's mean and its shrinking of sigma."""
-    sums = Sums(summary.won, summary.lost, summary.info)
     _absorb_rows(
         start, stop, summary.first[-1], round.player, round.time_seconds[0], _rules(params, round.weight[0]), prior,
-        sums, beliefs.store, outcome,
+        _sums_of(summary, start, stop), beliefs.store, outcome,
     )  # fmt: skip
 
 
@@ -181,11 +180,10 @@ def rate_teams(params: BAR, beliefs: Beliefs, round: Rounds, map: Map, outcome: 
     team = sum_teams(round, before, weight, map)
     summary = summarise(params, team, field_of_teams(round), map)
     laws = TeamLaws(weight, team.mu, team.sigma, team.beta)
-    sums = Sums(summary.won, summary.lost, summary.info)
     map(
         lambda start, stop: _absorb_members(
-            start, stop, len(team.mu), bounds, round.player, round.time_seconds[0], rules, before, laws, sums,
-            beliefs.store, outcome,
+            start, stop, len(team.mu), bounds, round.player, round.time_seconds[0], rules, before, laws,
+            _sums_of(summary, start, stop), beliefs.store, outcome,
         ),
         len(team.mu),
     )  # fmt: skip
@@ -220,11 +218,15 @@ class BARRules(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """The columns of :class:`PairSums`, for kernels."""
+    """The columns of :class:`PairSums`, for kernels: one entry a row from the first of some rows on."""
 
     won: Floats
     lost: Floats
     info: Floats
+
+
+def _sums_of(summary: PairSums, start: int, stop: int) -> Sums:
+    return Sums(summary.won[start:stop], summary.lost[start:stop], summary.info[start:stop])
 
 
 def _rules(params: BAR, weight: float = 1.0) -> BARRules:
@@ -257,18 +259,18 @@ def _absorb_rows(begin, end, n, player, time_seconds, rules, prior, sums, store,
     unit, power, per_team, beta2, kappa = rules
     won, lost, info = sums
     for i in range(begin, end):
-        row = player[i]
+        row, k = player[i], i - begin
         variance = prior.sigma[i] * prior.sigma[i]
-        step = variance * unit * (won[i] - lost[i])
+        step = variance * unit * (won[k] - lost[k])
         if power == 0:
             step /= n
             known = 0.25 * variance / (variance + 2.0 * beta2)
         else:
             own = 2.0 * (variance + beta2)  # c^2 against oneself
             if power == 2:
-                known = variance * (info[i] - 0.25 / own)
+                known = variance * (info[k] - 0.25 / own)
             else:
-                known = variance * prior.sigma[i] * (info[i] - 0.25 / (own * math.sqrt(own)))
+                known = variance * prior.sigma[i] * (info[k] - 0.25 / (own * math.sqrt(own)))
             known = known / n if per_team else known
         mu = prior.mu[i] + step
         sigma = prior.sigma[i] * math.sqrt(max(1.0 - known, kappa))
@@ -282,20 +284,21 @@ def _absorb_members(start, stop, n, bounds, player, time_seconds, rules, prior, 
     won, lost, info = sums
     weight = laws.weight
     for t in range(start, stop):
+        surplus, information = won[t - start] - lost[t - start], info[t - start]
         variance = laws.sigma[t] * laws.sigma[t]
         own = 2.0 * (variance + beta2)  # c^2 against oneself
         for k in range(bounds[t], bounds[t + 1]):
             row = player[k]
             part = prior.sigma[k] * prior.sigma[k]
-            step = part * unit * (won[t] - lost[t])
+            step = part * unit * surplus
             if power == 0:
                 step /= n
                 known = 0.25 * part / (variance + 2.0 * beta2)
             else:
                 if power == 2:
-                    known = part * (info[t] - 0.25 / own)
+                    known = part * (information - 0.25 / own)
                 else:
-                    known = part * laws.sigma[t] * (info[t] - 0.25 / (own * math.sqrt(own)))
+                    known = part * laws.sigma[t] * (information - 0.25 / (own * math.sqrt(own)))
                 known = known / n if per_team else known
             mu = prior.mu[k] + weight[k] * step
             sigma = prior.sigma[k] * math.sqrt(max(1.0 - weight[k] * weight[k] * known, kappa))
@@ -304,32 +307,29 @@ def _absorb_members(start, stop, n, bounds, player, time_seconds, rules, prior, 
 
 @exact
 def _rate_small(rounds, teams, drift, rules, store, outcome):
-    zero, space = np.int64(0), team_space(SMALL)
+    zero, player, space = np.int64(0), rounds.player, team_space(teams, SMALL)
     variance, one, won, lost, info = np.empty(SMALL), np.ones(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
-    sums, nothing = Sums(won, lost, info), np.empty(0)
+    sums, prior = Sums(won, lost, info), prior_of(outcome, np.empty(0))
+    # the noise of a team is that of a player: sigma stands for the noises of the members, whose sum is not read
+    members = Members(prior.mu, prior.sigma, prior.sigma)
     for r in range(len(rounds.offsets) - 1):
-        i, j = rounds.offsets[r], rounds.offsets[r + 1]
-        n, player, rows, time = j - i, rounds.player[i:j], rows_part(outcome, i, j), rounds.time_seconds[r]
-        # the noise of a team is that of a player: sigma stands for the noises of the members, whose sum is not read
-        prior, members = prior_of(rows, nothing), Members(rows.mu_prior, rows.sigma_prior, rows.sigma_prior)
+        i, j, time = rounds.offsets[r], rounds.offsets[r + 1], rounds.time_seconds[r]
         own = BARRules(rules.unit, rules.power, rules.per_team, rules.beta2 / rounds.weight[r], rules.kappa)
-        _diffuse_rows(zero, n, player, drift, store, prior)
-        m, mean, width, places = teams.first[r + 1] - teams.first[r], prior.mu, prior.sigma, rounds.lo[i:j]
-        if m < n:
-            field = summed_rows(teams.first[r], teams.first[r + 1], i, places, teams, members, space)
-            mean, width, places = field.mu, field.sigma, field.lo
-        _widen(width, own.beta2, own.unit, variance)
-        first = group_starts(places)
-        direct_worse_sums(zero, len(first) - 1, first, variance[:m], won)
-        direct_sums(LOGISTIC, zero, m, mean, variance, one, lost)
+        _diffuse_rows(i, j, player, drift, store, prior)
+        field, n = space.field, fill_summed(r, rounds, teams, members, space)
+        mu, first = field.mu[:n], group_starts(field.lo[:n])
+        _widen(field.sigma[:n], own.beta2, own.unit, variance)
+        direct_worse_sums(zero, len(first) - 1, first, variance[:n], won)
+        direct_sums(LOGISTIC, zero, n, mu, variance, one, lost)
         if own.power == 2:
-            direct_sums(SPREAD2, zero, m, mean, variance, one, info)
+            direct_sums(SPREAD2, zero, n, mu, variance, one, info)
         elif own.power == 3:
-            direct_sums(SPREAD3, zero, m, mean, variance, one, info)
-        if m < n:
-            _absorb_members(zero, m, m, space.cuts, player, time, own, prior, space.laws, sums, store, rows)
+            direct_sums(SPREAD3, zero, n, mu, variance, one, info)
+        if has_teams(r, rounds, teams):
+            start, stop = teams.first[r], teams.first[r + 1]
+            _absorb_members(start, stop, n, teams.bounds, player, time, own, prior, space.laws, sums, store, outcome)
         else:
-            _absorb_rows(zero, n, n, player, time, own, prior, sums, store, rows)
+            _absorb_rows(i, j, n, player, time, own, prior, sums, store, outcome)
 
 
 SYSTEM = System(

@@ -18,7 +18,6 @@ from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import POINTS, finite, non_negative, positive
 from ..core.numerics import C3
-from ..core.parts import rows_part
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.needed_rating import (
@@ -32,7 +31,7 @@ from ..inference.needed_rating import (
     perform,
     prior,
 )
-from ..inference.performance import group_starts
+from ..inference.performance import group_starts, without_table
 from ..inference.win_probability import curve_law, logistic
 
 SMALL = 160  # participants up to which sums term by term are faster than a table
@@ -106,17 +105,17 @@ def _share(round_weight, weight):
 @exact
 def _rate_small(rounds, beta, own_weight, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
-    whole, seed = np.bool_(False), np.empty(SMALL)
+    whole, seed, empty = np.bool_(False), np.empty(SMALL), without_table(0.0, 0.0, 0.0, 1.0)
     for r in range(len(rounds.offsets) - 1):
         i, j, weight = rounds.offsets[r], rounds.offsets[r + 1], rounds.weight[r]
-        player, rows = rounds.player[i:j], rows_part(outcome, i, j)
         convention = Convention(_AVERAGE, C3 * math.sqrt(weight) / beta, _BASE, _OWN, whole)  # type: ignore[arg-type]
-        if begin_small(player, rounds.lo[i:j], rounds.hi[i:j], convention, store, rows, seed) >= 0:
+        if begin_small(i, j, rounds, convention, empty, store, outcome, seed) >= 0:
             return r
-        for k in range(j - i):
-            rows.perf[k] = min(rows.perf[k], rounds.perf_ceiling[r])
-            rows.mu[k] = rows.mu_prior[k] + _share(weight, own_weight) * (rows.perf[k] - rows.mu_prior[k])
-        end_small(player, rounds.time_seconds[r], store, rows)
+        mu, perf = outcome.mu_prior, outcome.perf
+        for k in range(i, j):
+            perf[k] = min(perf[k], rounds.perf_ceiling[r])
+            outcome.mu[k] = mu[k] + _share(weight, own_weight) * (perf[k] - mu[k])
+        end_small(i, j, rounds.player, rounds.time_seconds[r], store, outcome)
     return -1
 
 

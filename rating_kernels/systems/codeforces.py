@@ -18,7 +18,6 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, switch
-from ..core.parts import rows_part
 from ..core.standings import Floats, Ints, Rounds
 from ..core.system import ConvergenceError, Outcome, Prior, System, check_limits
 from ..inference.needed_rating import (
@@ -33,7 +32,7 @@ from ..inference.needed_rating import (
     perform,
 )
 from ..inference.needed_rating import prior as read_prior
-from ..inference.performance import group_starts
+from ..inference.performance import group_starts, without_table
 from ..inference.win_probability import one_curve
 from ..metrics.invariants import invariant_violations
 
@@ -219,14 +218,13 @@ def _new_ratings(mu, rule, whole, literal, need, after):
 @exact
 def _rate_small(rounds, convention, rule, literal, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
-    seed = np.empty(SMALL)
+    seed, empty = np.empty(SMALL), without_table(0.0, 0.0, 0.0, 1.0)
     for r in range(len(rounds.offsets) - 1):
         i, j = rounds.offsets[r], rounds.offsets[r + 1]
-        player, rows = rounds.player[i:j], rows_part(outcome, i, j)
-        if begin_small(player, rounds.lo[i:j], rounds.hi[i:j], convention, store, rows, seed) >= 0:
+        if begin_small(i, j, rounds, convention, empty, store, outcome, seed) >= 0:
             return r
-        _new_ratings(rows.mu_prior, rule, convention.whole, literal, rows.perf, rows.mu)
-        end_small(player, rounds.time_seconds[r], store, rows)
+        _new_ratings(outcome.mu_prior[i:j], rule, convention.whole, literal, outcome.perf[i:j], outcome.mu[i:j])
+        end_small(i, j, rounds.player, rounds.time_seconds[r], store, outcome)
     return -1
 
 

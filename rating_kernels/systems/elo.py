@@ -22,7 +22,7 @@ from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact, inner_exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import exp
-from ..core.parts import prior_of, rounds_part, rows_part
+from ..core.parts import prior_of
 from ..core.standings import Floats, Ints, Longs, Rounds
 from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
@@ -143,8 +143,8 @@ def absorb(
 ) -> None:  # fmt: skip
     """Step 4: K times the score beyond expectation."""
     _move_rows(
-        start, stop, summary.first[-1], round.columns, summary.above, summary.below, rule(params), store(beliefs),
-        outcome,
+        start, stop, summary.first[-1], 0, round.columns, summary.above[start:stop], summary.below[start:stop],
+        rule(params), store(beliefs), outcome,
     )  # fmt: skip
 
 
@@ -262,13 +262,14 @@ def _read_rows(begin, end, player, store, prior):
 
 
 @exact
-def _move_rows(begin, end, n, round, above, below, rule, store, outcome):
+def _move_rows(begin, end, n, r, rounds, above, below, rule, store, outcome):
+    """Move the ratings of rows of round ``r``; ``above`` and ``below`` have one entry a row from ``begin`` on."""
     share = max(n - 1.0, 1.0) if rule.mean else 1.0
     played = min(n - 1.0, 1.0) if rule.mean else n - 1.0
-    time_seconds, weight = round.time_seconds[0], round.weight[0]
+    time_seconds, weight = rounds.time_seconds[r], rounds.weight[r]
     for i in range(begin, end):
-        row = round.player[i]
-        surplus = surplus_of(above[i], below[i], 0.5 * (round.lo[i] + round.hi[i]), n - 1.0)
+        row, lost = rounds.player[i], 0.5 * (rounds.lo[i] + rounds.hi[i])
+        surplus = surplus_of(above[i - begin], below[i - begin], lost, n - 1.0)
         # division last: a product could be fused with the sum, here but not in a single game
         change = factor_of(row, rule, store) * weight * surplus / share
         move(row, change, played, rule, store)
@@ -305,7 +306,7 @@ def _rate_small(rounds, rate, normal, rule, store, outcome):
                 above[a], below[a] = above[a] - 0.5, below[a] - 0.5
         if len(advantage) > 0:
             restore_ratings(i, j, rating, prior.mu)
-        _move_rows(zero, n, n, rounds_part(rounds, r, r + 1), above, below, rule, store, rows_part(outcome, i, j))
+        _move_rows(i, j, n, r, rounds, above, below, rule, store, outcome)
 
 
 SYSTEM = System(

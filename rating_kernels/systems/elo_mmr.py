@@ -17,7 +17,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map, places_needed
 from ..core.jit import exact
 from ..core.limits import non_negative, whole
-from ..core.parts import prior_of, rounds_part, rows_part
+from ..core.parts import prior_of
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System
 from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
@@ -27,7 +27,15 @@ from ..inference.game_performance import end_of_games, solve_games
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import Members
-from ..inference.teams.rounds import credit_round, field_rows, rate_team_round, team_columns, team_rules, team_space
+from ..inference.teams.rounds import (
+    credit_round,
+    fill_field,
+    has_teams,
+    rate_team_round,
+    team_columns,
+    team_rules,
+    team_space,
+)
 from ..inference.win_probability import logistic_win_probability
 
 SMALL = 1024  # participants up to which one thread is faster
@@ -67,7 +75,7 @@ def performance_law(params: EloMMR, weight: Any, participants: Any, prior: Prior
 def prior(params: EloMMR, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: diffuse the participants' beliefs in place (section 4); compute each performance's beta."""
     diffuse_rows(
-        start, stop, round.n_rows, round.columns, rates(params), params.rho, beliefs.store, _factors(beliefs),
+        start, stop, 0, round.columns, rates(params), params.rho, beliefs.store, _factors(beliefs),
         beliefs.segments, prior,
     )  # fmt: skip
 
@@ -88,7 +96,7 @@ def absorb(
 ) -> None:  # fmt: skip
     """Step 4: append the performance, merge the oldest factors, find the mode (section 3.2)."""
     failed = absorb_rows(
-        start, stop, round.n_rows, round.columns, params.history_len or 0, beliefs.allocate(start, stop, round.player),
+        start, stop, 0, round.columns, params.history_len or 0, beliefs.allocate(start, stop, round.player),
         prior, beliefs.store, _factors(beliefs), beliefs.segments, outcome,
     )  # fmt: skip
     if failed >= 0:
@@ -123,41 +131,37 @@ def _rate_small(
     Consecutive games of two without a common player take each step together (:mod:`..inference.game_performance`): they
     fill a chunk of rows. The results are those of one game after the other.
     """
-    zero, parts, advantage = np.int64(0), np.int64(3), rounds.advantage
-    beta, omega, rating, space = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_space(SMALL)
+    parts, player, advantage = np.int64(3), rounds.player, rounds.advantage
+    omega, rating, space = np.empty(SMALL), np.empty(SMALL), team_space(teams, SMALL)
+    prior = prior_of(outcome, np.empty(len(player)))
+    members = Members(prior.mu, prior.sigma, prior.beta)
     while r < len(rounds.offsets) - 1:
-        stop = end_of_games(r, rounds.offsets, rounds.player, teams.first)
+        stop = end_of_games(r, rounds.offsets, player, teams.first)
         i, j = rounds.offsets[r], rounds.offsets[stop]
-        n, per_round = j - i, rounds.offsets[r + 1] - i
-        part, rows = rounds_part(rounds, r, stop), rows_part(outcome, i, j)
-        needed = places_needed(zero, n, part.player, history, parts)
+        needed = places_needed(i, j, player, history, parts)
         if history.used[0] + needed > len(history.pool):
             return r, needed
-        prior, members = prior_of(rows, beta), Members(rows.mu_prior, rows.sigma_prior, beta[:n])
-        prefetch_histories(zero, min(n, CHUNK), part.player, history)
-        diffuse_rows(zero, n, per_round, part, rates, rho, store, factors, history, prior)
+        prefetch_histories(i, min(j, i + CHUNK), player, history)
+        diffuse_rows(i, j, r, rounds, rates, rho, store, factors, history, prior)
         if len(advantage) > 0:
-            to_strengths(i, j, advantage, outcome.mu_prior, rating)
-        if teams.first[stop] - teams.first[r] == n and per_round == 2:
-            failed = solve_games(stop - r, prior.mu, prior.sigma, beta, part.lo, split, part.perf_ceiling, rows.perf)
+            to_strengths(i, j, advantage, prior.mu, rating)
+        solved = j
+        if rounds.offsets[r + 1] - i == 2 and not has_teams(r, rounds, teams):
+            failed = solve_games(r, stop, rounds, prior.mu, prior.sigma, prior.beta, split, outcome.perf)
             if failed >= 0:
-                n = 2 * failed  # the games before it are complete
+                solved = i + 2 * failed  # the games before it are complete
         else:
-            field = field_rows(
-                teams.first[r], teams.first[stop], i, part.lo, teams, team_rules, members, rows.perf, space
-            )
-            failed = solve_small(
-                field.mu, field.sigma, field.beta, field.lo, split, part.perf_ceiling[0], omega, field.perf
-            )
-            credit_round(field, team_rules, members, rows.perf, space)
+            field, n = space.field, fill_field(r, rounds, teams, team_rules, members, space)
+            failed = solve_small(field, n, split, rounds.perf_ceiling[r], omega)
+            credit_round(r, rounds, teams, team_rules, members, outcome.perf, space)
             if failed >= 0:
-                n = 0
+                solved = i
         if len(advantage) > 0:
-            restore_ratings(i, j, rating, outcome.mu_prior)
+            restore_ratings(i, j, rating, prior.mu)
             perform_in_rating(i, j, advantage, outcome.perf)
         claimed = history.used[0]
         history.used[0] += needed
-        absorbed = absorb_rows(zero, n, per_round, part, history_len, claimed, prior, store, factors, history, rows)
+        absorbed = absorb_rows(i, solved, r, rounds, history_len, claimed, prior, store, factors, history, outcome)
         if failed >= 0 or absorbed >= 0:
             return r, -1
         r = stop

@@ -17,7 +17,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact
 from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
-from ..core.parts import prior_of, rounds_part, rows_part
+from ..core.parts import prior_of
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import perform_in_rating
@@ -36,7 +36,15 @@ from ..inference.skewed import (
 )
 from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import Members
-from ..inference.teams.rounds import credit_round, field_rows, rate_team_round, team_columns, team_rules, team_space
+from ..inference.teams.rounds import (
+    credit_round,
+    fill_field,
+    has_teams,
+    rate_team_round,
+    team_columns,
+    team_rules,
+    team_space,
+)
 from ..inference.win_probability import normal_win_probability
 
 SMALL = 1024  # participants up to which one thread is faster
@@ -178,39 +186,32 @@ def _rate_small(rounds, teams, team_rules, law, growth, split, store, outcome):
     The roots of consecutive games of two without a common player are searched together
     (:mod:`..inference.game_performance`). The results are those of one game after the other.
     """
-    zero, r, offsets, weight, advantage = np.int64(0), np.int64(0), rounds.offsets, rounds.weight, rounds.advantage
-    noise, omega, centre, space = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_space(SMALL)
+    zero, r, offsets, weight = np.int64(0), np.int64(0), rounds.offsets, rounds.weight
+    player, advantage = rounds.player, rounds.advantage
+    omega, space, centre = np.empty(SMALL), team_space(teams, SMALL), np.empty(len(player))
+    prior = prior_of(outcome, np.empty(len(player)))
+    members = Members(prior.mu, prior.sigma, prior.beta)
     while r < len(offsets) - 1:
-        stop = end_of_games(r, offsets, rounds.player, teams.first)
-        i, j = offsets[r], offsets[stop]
-        n, m = j - i, teams.first[stop] - teams.first[r]
-        part, rows = rounds_part(rounds, r, stop), rows_part(outcome, i, j)
-        prior, members = prior_of(rows, noise), Members(rows.mu_prior, rows.sigma_prior, noise)
-        prefetch_next(i, j, rounds.player, store.mu, store.n_rounds)
+        stop = end_of_games(r, offsets, player, teams.first)
+        i, j, teamed = offsets[r], offsets[stop], has_teams(r, rounds, teams)
+        prefetch_next(i, j, player, store.mu, store.n_rounds)
         for one in range(r, stop):
-            first, last, tau = offsets[one] - i, offsets[one + 1] - i, share_of_skew(float(rounds.participants[one]))
-            diffuse_rows(
-                first, last, part.player, rounds.time_seconds[one], weight[one], tau, law, growth, store, prior
-            )
+            first, last, tau = offsets[one], offsets[one + 1], share_of_skew(float(rounds.participants[one]))
+            diffuse_rows(first, last, player, rounds.time_seconds[one], weight[one], tau, law, growth, store, prior)
             shift = shift_of_mean(tau, law.beta, law.skew, weight[one])
             for k in range(first, last):
                 centre[k] = prior.mu[k] - shift
         if len(advantage) > 0:
-            for k in range(n):
-                centre[k] += advantage[i + k]
-        if m == n and offsets[r + 1] - i == 2:
-            failed = solve_games(stop - r, centre, prior.sigma, noise, part.lo, split, part.perf_ceiling, rows.perf)
+            for k in range(i, j):
+                centre[k] += advantage[k]
+        if offsets[r + 1] - i == 2 and not teamed:
+            failed = solve_games(r, stop, rounds, centre, prior.sigma, prior.beta, split, outcome.perf)
         else:
-            field = field_rows(
-                teams.first[r], teams.first[stop], i, part.lo, teams, team_rules, members, rows.perf, space
-            )
-            if m < n:
-                for k in range(m):
-                    centre[k] = field.mu[k] - shift
-            failed = solve_small(
-                centre[:m], field.sigma, field.beta, field.lo, split, part.perf_ceiling[0], omega, field.perf
-            )
-            credit_round(field, team_rules, members, rows.perf, space)
+            field, n = space.field, fill_field(r, rounds, teams, team_rules, members, space)
+            for k in range(n):
+                field.mu[k] = field.mu[k] - shift if teamed else centre[i + k]
+            failed = solve_small(field, n, split, rounds.perf_ceiling[r], omega)
+            credit_round(r, rounds, teams, team_rules, members, outcome.perf, space)
             failed = min(failed, zero)  # the round, instead of the group
         if len(advantage) > 0:
             perform_in_rating(i, j, advantage, outcome.perf)
@@ -219,8 +220,8 @@ def _rate_small(rounds, teams, team_rules, law, growth, split, store, outcome):
         for one in range(r, stop):
             tau = share_of_skew(float(rounds.participants[one]))
             absorbed = absorb_rows(
-                offsets[one] - i, offsets[one + 1] - i, part.player, rounds.time_seconds[one], weight[one], tau, law,
-                m < n, prior, store, rows,
+                offsets[one], offsets[one + 1], player, rounds.time_seconds[one], weight[one], tau, law, teamed,
+                prior, store, outcome,
             )  # fmt: skip
             if absorbed >= 0:
                 return one

@@ -17,17 +17,17 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import switch
-from ..core.parts import keep_belief, prior_of, read_belief, rows_part
+from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System
 from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.elo_mm import EloMMParams, delta, rates, sigma_limit
 from ..inference.factors.product import drift
-from ..inference.gaussian import performances, solve_round
+from ..inference.gaussian import no_spans, performances, solve_round
 from ..inference.performance import group_starts
 from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import Members
-from ..inference.teams.rounds import credit_round, field_rows, rate_team_round, team_columns, team_rules, team_space
+from ..inference.teams.rounds import credit_round, fill_field, rate_team_round, team_columns, team_rules, team_space
 from ..inference.win_probability import normal_win_probability
 
 SMALL = 1024  # participants up to which one thread is faster
@@ -144,28 +144,28 @@ def _absorb_rows(begin, end, player, time_seconds, prior, store, outcome):
 @exact
 def _rate_small(rounds, teams, team_rules, rates, split, ceiling_gaussian, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
-    zero, advantage = np.int64(0), rounds.advantage
-    beta, group_perf, rating, space = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), team_space(SMALL)
+    zero, player, advantage = np.int64(0), rounds.player, rounds.advantage
+    group_perf, rating, space = np.empty(SMALL), np.empty(SMALL), team_space(teams, SMALL)
+    prior = prior_of(outcome, np.empty(len(player)))
+    members = Members(prior.mu, prior.sigma, prior.beta)
+    where, inside = no_spans()
     for r in range(len(rounds.offsets) - 1):
         i, j = rounds.offsets[r], rounds.offsets[r + 1]
-        n, player, rows = j - i, rounds.player[i:j], rows_part(outcome, i, j)
-        prior, members = prior_of(rows, beta), Members(rows.mu_prior, rows.sigma_prior, beta[:n])
-        _diffuse_rows(zero, n, player, rounds.time_seconds[r], rounds.weight[r], rates, store, prior)
+        _diffuse_rows(i, j, player, rounds.time_seconds[r], rounds.weight[r], rates, store, prior)
         if len(advantage) > 0:
-            to_strengths(i, j, advantage, outcome.mu_prior, rating)
-        field = field_rows(
-            teams.first[r], teams.first[r + 1], i, rounds.lo[i:j], teams, team_rules, members, rows.perf, space
-        )
-        first = group_starts(field.lo)
-        if solve_round(field.mu, _inverse_delta(field.sigma, field.beta), first, split, group_perf) >= 0:
+            to_strengths(i, j, advantage, prior.mu, rating)
+        field, n = space.field, fill_field(r, rounds, teams, team_rules, members, space)
+        first = group_starts(field.lo[:n])
+        rate = _inverse_delta(field.sigma[:n], field.beta)
+        if solve_round(field.mu[:n], rate, first, split, where, inside, group_perf) >= 0:
             return r
         ceiling = rounds.perf_ceiling[r] if ceiling_gaussian else math.inf
         _spread(zero, len(first) - 1, first, group_perf, ceiling, field.perf)
-        credit_round(field, team_rules, members, rows.perf, space)
+        credit_round(r, rounds, teams, team_rules, members, outcome.perf, space)
         if len(advantage) > 0:
-            restore_ratings(i, j, rating, outcome.mu_prior)
+            restore_ratings(i, j, rating, prior.mu)
             perform_in_rating(i, j, advantage, outcome.perf)
-        _absorb_rows(zero, n, player, rounds.time_seconds[r], prior, store, rows)
+        _absorb_rows(i, j, player, rounds.time_seconds[r], prior, store, outcome)
     return -1
 
 

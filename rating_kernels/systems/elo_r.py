@@ -30,7 +30,7 @@ from ..core.beliefs import Beliefs, Map, places_needed
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
 from ..core.numerics import C3
-from ..core.parts import prior_of, rows_part
+from ..core.parts import prior_of
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..inference.factors.noise import noise_rows
@@ -200,29 +200,28 @@ def _single_out(omega, first, group_above, group_below):
 @exact
 def _rate_small(r, rounds, gamma, eta2, simple, half, max_len, store, queue, history, outcome):
     """Rate from round ``r`` on; returns the next round and the pool places that it requires, -1 if it has no root."""
-    zero, parts, no, none = np.int64(0), np.int64(2), np.bool_(False), np.empty(0)
+    zero, parts, no = np.int64(0), np.int64(2), np.bool_(False)
+    player, prior = rounds.player, prior_of(outcome, np.empty(0))
     while r < len(rounds.offsets) - 1:
         i, j = rounds.offsets[r], rounds.offsets[r + 1]
-        n, player, rows = j - i, rounds.player[i:j], rows_part(outcome, i, j)
-        needed = places_needed(zero, n, player, history, parts)
+        needed = places_needed(i, j, player, history, parts)
         if history.used[0] + needed > len(history.pool):
             return r, needed
-        prior = prior_of(rows, none)
-        if noise_rows(zero, n, player, eta2[r], simple, store, queue, history, prior) >= 0:
+        if noise_rows(i, j, player, eta2[r], simple, store, queue, history, prior) >= 0:
             return r, -1
-        omega = _omega(prior.sigma, gamma[r])
+        mu, omega = prior.mu[i:j], _omega(prior.sigma[i:j], gamma[r])
         first = group_starts(rounds.lo[i:j])
         above, below = weigh_groups(omega, first)
-        low, high, middle, top_rate, _ = bracket(prior.mu, omega, above, below, half)
+        low, high, middle, top_rate, _ = bracket(mu, omega, above, below, half)
         if half:
             first, above, below = _single_out(omega, first, above, below)
-        ranks, bounds = Ranks(prior.mu, omega, first, above, below), without_table(low, high, middle, top_rate)
-        failed = solve_groups(zero, len(above), ranks, no, rounds.perf_ceiling[r], no, bounds, rows.perf)
+        ranks, bounds = Ranks(mu, omega, first, above, below), without_table(low, high, middle, top_rate)
+        failed = solve_groups(zero, len(above), ranks, no, rounds.perf_ceiling[r], no, bounds, outcome.perf[i:j])
         if failed < 0:
             claimed = history.used[0]
             history.used[0] += needed
             failed = absorb_rows(
-                zero, n, player, rounds.time_seconds[r], gamma[r], max_len, claimed, prior, store, queue, history, rows
+                i, j, player, rounds.time_seconds[r], gamma[r], max_len, claimed, prior, store, queue, history, outcome
             )
         if failed >= 0:
             return r, -1

@@ -27,7 +27,7 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map, serial_map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, non_negative, positive, switch
-from ..core.parts import prior_of, rows_part
+from ..core.parts import prior_of
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import Outcome, Prior, System, check_limits
 from ..fields.blocks import BLOCK
@@ -158,8 +158,8 @@ def absorb(
 ) -> None:  # fmt: skip
     """Step 4: change ratings by the bounded surprise."""
     _move_rows(
-        start, stop, round.player, round.time_seconds[0], _rule(params), prior, summary.p, summary.p_prime,
-        beliefs.store, outcome,
+        start, stop, round.player, round.time_seconds[0], _rule(params), prior, summary.p[start:stop],
+        summary.p_prime[start:stop], beliefs.store, outcome,
     )  # fmt: skip
 
 
@@ -205,12 +205,13 @@ def _surprise_rows(start, stop, n, lo, hi, above, slope, tied, expected_rank, ac
 
 @exact
 def _move_rows(begin, end, player, time_seconds, rule, prior, p, p_prime, store, outcome):
+    """``p`` and ``p_prime`` have one entry a row from ``begin`` on."""
     for i in range(begin, end):
-        row = player[i]
-        raised = p[i] + rule.b / K0 * p_prime[i]
+        row, slope = player[i], p_prime[i - begin]
+        raised = p[i - begin] + rule.b / K0 * slope
         bounded = raised / (1.0 + abs(raised) / rule.m)
         experience = math.sqrt(store.n_rounds[row] + 1.0) if rule.use_weight else 1.0
-        store.mu[row] = prior.mu[i] + rule.k * bounded / (experience * (1.0 + rule.c * p_prime[i]))
+        store.mu[row] = prior.mu[i] + rule.k * bounded / (experience * (1.0 + rule.c * slope))
         store.n_rounds[row] += 1
         store.last_time[row] = max(store.last_time[row], time_seconds)
         outcome.mu[i], outcome.sigma[i] = store.mu[row], 0.0
@@ -218,21 +219,20 @@ def _move_rows(begin, end, player, time_seconds, rule, prior, p, p_prime, store,
 
 @exact
 def _rate_small(rounds, mu_init, fresh, rule, store, outcome):
-    zero, none = np.int64(0), np.empty(0)
+    zero, prior = np.int64(0), prior_of(outcome, np.empty(0))
     above, below, slope, tied = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     rate, weight, scratch = np.full(SMALL, _RATE), np.ones(SMALL), np.empty(SMALL)
     expected_rank, actual_rank, p, p_prime = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
     for r in range(len(rounds.offsets) - 1):
         i, j = rounds.offsets[r], rounds.offsets[r + 1]
-        n, player, lo, rows = j - i, rounds.player[i:j], rounds.lo[i:j], rows_part(outcome, i, j)
-        prior, field = prior_of(rows, none), rows.mu_prior
-        _read_rows(zero, n, player, mu_init, fresh[r], store, prior)
+        n, lo, field = j - i, rounds.lo[i:j], prior.mu[i:j]
+        _read_rows(i, j, rounds.player, mu_init, fresh[r], store, prior)
         direct_sums(zero, n, field, field, rate[:n], weight[:n], above, below, slope)
         first = group_starts(lo)
         for g in range(len(first) - 1):
             sum_ties(first[g], first[g + 1], field, rate, weight, tied, below, scratch)
         _surprise_rows(zero, n, n, lo, rounds.hi[i:j], above, slope, tied, expected_rank, actual_rank, p, p_prime)
-        _move_rows(zero, n, player, rounds.time_seconds[r], rule, prior, p, p_prime, store, rows)
+        _move_rows(i, j, rounds.player, rounds.time_seconds[r], rule, prior, p, p_prime, store, outcome)
 
 
 SYSTEM = System(

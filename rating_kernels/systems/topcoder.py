@@ -22,7 +22,7 @@ from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact, inner_exact, kernel
 from ..core.limits import POINTS, finite, fraction, positive, switch
 from ..core.numerics import normal_quantile
-from ..core.parts import keep_belief, prior_of, read_belief, rows_part
+from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Floats, Ints, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.pairs.pair_field import pair_sums
@@ -275,32 +275,31 @@ def _absorb_rows(begin, end, player, time_seconds, contest_weight, rule, prior, 
 @exact
 def _rate_small(rounds, two_phase, rule, store, outcome):
     """Rate all rounds; returns -1, or the first row whose win probabilities are undefined."""
-    zero, none = np.int64(0), np.empty(0)
+    zero, prior = np.int64(0), prior_of(outcome, np.empty(0))
     variance, better = np.empty(SMALL), np.empty(SMALL)
     member, factor = np.ones((2, SMALL)), np.empty(2)
     for r in range(len(rounds.offsets) - 1):
         i, j, weight = rounds.offsets[r], rounds.offsets[r + 1], rounds.weight[r]
-        n, player, found = j - i, rounds.player[i:j], rows_part(outcome, i, j)
-        prior = prior_of(found, none)
-        failed = _read_rows(zero, n, player, weight, store, prior)
+        n, mu, sigma, n_before = j - i, prior.mu[i:j], prior.sigma[i:j], prior.n_before[i:j]
+        failed = _read_rows(i, j, rounds.player, weight, store, prior)
         if failed >= 0:
-            return i + failed
+            return failed
         first = group_starts(rounds.lo[i:j])
-        counts = _count(first, prior.n_before)
+        counts = _count(first, n_before)
         apart = two_phase and 0 < counts[-1, VETERANS] < n
         for k in range(n):
-            variance[k] = prior.sigma[k] * prior.sigma[k] / weight
-            member[VETERANS, k] = 1.0 if prior.n_before[k] > 0 else 0.0
+            variance[k] = sigma[k] * sigma[k] / weight
+            member[VETERANS, k] = 1.0 if n_before[k] > 0 else 0.0
         for field in range(VETERANS if apart else ALL, 2):
-            factor[field] = competition_factor(prior.mu, prior.sigma, member[field, :n])
+            factor[field] = competition_factor(mu, sigma, member[field, :n])
         for k in range(n):
-            field = VETERANS if apart and prior.n_before[k] > 0 else ALL
-            direct_sums(NORMAL, k, k + 1, prior.mu, variance[:n], member[field], better)
+            field = VETERANS if apart and n_before[k] > 0 else ALL
+            direct_sums(NORMAL, k, k + 1, mu, variance[:n], member[field], better)
         _perform_groups(
-            zero, len(first) - 1, first, counts, factor, better, prior.mu, prior.n_before, apart,
-            rounds.perf_ceiling[r], found.perf,
+            zero, len(first) - 1, first, counts, factor, better, mu, n_before, apart, rounds.perf_ceiling[r],
+            outcome.perf[i:j],
         )  # fmt: skip
-        _absorb_rows(zero, n, player, rounds.time_seconds[r], weight, rule, prior, store, found)
+        _absorb_rows(i, j, rounds.player, rounds.time_seconds[r], weight, rule, prior, store, outcome)
     return -1
 
 

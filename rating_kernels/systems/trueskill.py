@@ -20,15 +20,15 @@ import numpy as np
 from ..core.beliefs import Beliefs, Map
 from ..core.jit import exact
 from ..core.limits import POINTS, choice, finite, fraction, non_negative, positive
-from ..core.parts import keep_belief, prior_of, read_belief, rows_part
+from ..core.parts import keep_belief, prior_of, read_belief
 from ..core.standings import Floats, Longs, Rounds
-from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, TeamLaws, check_limits
 from ..fields.advantages import restore_ratings, to_strengths
 from ..inference.message_chain import propagate
 from ..inference.performance import group_starts
 from ..inference.teams.laws import add_members
 from ..inference.teams.members import Members, write_noises
-from ..inference.teams.rounds import field_of_teams, sum_teams, summed_rows, team_columns, team_space
+from ..inference.teams.rounds import field_of_teams, fill_summed, has_teams, sum_teams, team_columns, team_space
 from ..inference.win_probability import normal
 
 _LEAST_BETA = 1e-9  # the range of a deviation begins here
@@ -165,7 +165,7 @@ def _messages(params: TrueSkill, prior: Prior, round: Rounds, bounds: Longs) -> 
     """The messages to the performances of teams, whose members are given by ``bounds``."""
     n, first, (window, gap, sharpen) = len(prior.mu), group_starts(round.lo), _bounds(params)
     precision, pull, gaps = np.empty(n), np.empty(n), np.empty(n)
-    _widen_gaps(n, bounds, window, gap, gaps)
+    _widen_gaps(0, n, bounds, window, gap, gaps)
     sweeps = _infer(prior.mu, prior.sigma, prior.beta, round.lo, first, window, gaps, sharpen, precision, pull)
     if sweeps < 0 and params.convention == "exact":
         raise ConvergenceError("messages do not settle")
@@ -178,8 +178,9 @@ def absorb(
 ) -> None:  # fmt: skip
     """Step 4: multiply the message to the performance, widened by beta, into the belief about the skill."""
     _absorb_rows(
-        start, stop, round.player, round.time_seconds[0], prior, summary.precision, summary.pull, beliefs.store, outcome
-    )
+        start, stop, round.player, round.time_seconds[0], prior, summary.precision[start:stop],
+        summary.pull[start:stop], beliefs.store, outcome,
+    )  # fmt: skip
 
 
 def rate_teams(params: TrueSkill, beliefs: Beliefs, round: Rounds, map: Map, outcome: Outcome) -> None:
@@ -192,19 +193,21 @@ def rate_teams(params: TrueSkill, beliefs: Beliefs, round: Rounds, map: Map, out
     """
     assert round.teams is not None
     n, bounds, before = round.n_rows, round.teams.offsets, outcome.prior
-    weight, precision, pull = np.empty(n), np.empty(n), np.empty(n)
+    weight, members = np.empty(n), (np.empty(n), np.empty(n))
     map(lambda start, stop: prior(params, beliefs, round, start, stop, before), n)
     team = sum_teams(round, before, weight, map)
     found = _messages(params, team, field_of_teams(round), bounds)
-    map(
-        lambda start, stop: _share_messages(
-            start, stop, bounds, weight, before.sigma, team.beta, found.precision, found.pull,
-            before.beta, precision, pull,
-        ),
-        len(team.mu),
-    )  # fmt: skip
-    members = replace(found, precision=precision, pull=pull)
-    map(lambda start, stop: absorb(params, beliefs, round, before, members, start, stop, outcome), n)
+    laws = TeamLaws(weight, team.mu, team.sigma, team.beta)
+
+    def share(start: int, stop: int) -> None:
+        precision, pull = (message[bounds[start] : bounds[stop]] for message in members)
+        _share_messages(
+            start, stop, bounds, laws, before, found.precision[start:stop], found.pull[start:stop], precision, pull
+        )
+
+    map(share, len(team.mu))
+    messages = replace(found, precision=members[0], pull=members[1])
+    map(lambda start, stop: absorb(params, beliefs, round, before, messages, start, stop, outcome), n)
 
 
 def rate_small(params: TrueSkill, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
@@ -254,41 +257,44 @@ def _infer(mu, sigma, noise, lo, first, window, gap, sharpen, precision, pull):
 
 
 @exact
-def _widen_gaps(n, bounds, window, gap, gaps):
-    """Write the gap after each of ``n`` teams.
+def _widen_gaps(start, stop, bounds, window, gap, gaps):
+    """Write the gap after each of teams ``start`` to ``stop - 1``.
 
     Without a window it grows with the root of the number of members on both sides, as the deviation of the difference.
     """
-    for k in range(n):
+    for t in range(start, stop):
         wider = 1.0
-        if window == 0.0 and k < n - 1:
-            wider = math.sqrt(0.5 * (bounds[k + 2] - bounds[k]))
-        gaps[k] = gap * wider
+        if window == 0.0 and t < stop - 1:
+            wider = math.sqrt(0.5 * (bounds[t + 2] - bounds[t]))
+        gaps[t - start] = gap * wider
 
 
 @exact
-def _share_messages(
-    start, stop, bounds, weight, sigma, team_beta, team_precision, team_pull, beta, precision, pull
-):  # fmt: skip
-    """Write the message of each member of teams ``start`` to ``stop - 1``, and to ``beta`` the noise that widens it."""
+def _share_messages(start, stop, bounds, laws, prior, team_precision, team_pull, precision, pull):
+    """Write the message of each member of teams ``start`` to ``stop - 1``, and to ``prior.beta`` the noise it meets.
+
+    The messages have one entry a team, or a member, from the first one on.
+    """
+    weight, begin = laws.weight, bounds[start]
     for t in range(start, stop):
         i, j = bounds[t], bounds[t + 1]
         if j - i > 1:
-            write_noises(i, j, weight, sigma, team_beta[t], precision, beta)
+            write_noises(i, j, weight, prior.sigma, laws.beta[t], precision[i - begin : j - begin], prior.beta)
         for k in range(i, j):
-            precision[k] = team_precision[t] * weight[k] * weight[k]
-            pull[k] = team_pull[t] * weight[k]
+            precision[k - begin] = team_precision[t - start] * weight[k] * weight[k]
+            pull[k - begin] = team_pull[t - start] * weight[k]
 
 
 @exact
 def _absorb_rows(begin, end, player, time_seconds, prior, precision, pull, store, outcome):
+    """The messages have one entry a row from ``begin`` on."""
     for i in range(begin, end):
-        row = player[i]
+        row, message = player[i], precision[i - begin]
         variance = prior.sigma[i] * prior.sigma[i]
         # variance to the skill over variance to the performance
-        wider = 1.0 + precision[i] * (prior.beta[i] * prior.beta[i])
-        variance /= 1.0 + variance * precision[i] / wider
-        mu = prior.mu[i] + variance * pull[i] / wider
+        wider = 1.0 + message * (prior.beta[i] * prior.beta[i])
+        variance /= 1.0 + variance * message / wider
+        mu = prior.mu[i] + variance * pull[i - begin] / wider
         sigma = math.sqrt(variance)
         keep_belief(i, row, mu, sigma, time_seconds, store, outcome)
 
@@ -296,35 +302,31 @@ def _absorb_rows(begin, end, player, time_seconds, prior, precision, pull, store
 @exact
 def _rate_small(rounds, teams, tau2, beta, window, gap, sharpen, store, outcome):
     """Rate all rounds; returns -1, or the round whose messages do not settle."""
-    zero, advantage = np.int64(0), rounds.advantage
-    noise, precision, pull, rating = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
-    even, gaps, team_precision, team_pull = np.full(SMALL, gap), np.empty(SMALL), np.empty(SMALL), np.empty(SMALL)
-    space = team_space(SMALL)
+    player, advantage = rounds.player, rounds.advantage
+    rating, precision, pull, gaps = np.empty(SMALL), np.empty(SMALL), np.empty(SMALL), np.full(SMALL, gap)
+    shown, tug, space = np.empty(SMALL), np.empty(SMALL), team_space(teams, SMALL)
+    prior = prior_of(outcome, np.empty(len(player)))
+    members = Members(prior.mu, prior.sigma, prior.beta)
     for r in range(len(rounds.offsets) - 1):
         i, j = rounds.offsets[r], rounds.offsets[r + 1]
-        n, player, rows = j - i, rounds.player[i:j], rows_part(outcome, i, j)
-        prior, members = prior_of(rows, noise), Members(rows.mu_prior, rows.sigma_prior, noise)
-        _diffuse_rows(zero, n, player, rounds.weight[r], tau2, beta, store, prior)
+        _diffuse_rows(i, j, player, rounds.weight[r], tau2, beta, store, prior)
         if len(advantage) > 0:
-            to_strengths(i, j, advantage, outcome.mu_prior, rating)
-        m, mean, width, wide, places = teams.first[r + 1] - teams.first[r], prior.mu, prior.sigma, noise, rounds.lo[i:j]
-        links, message, tug = even, precision, pull
-        if m < n:
-            field = summed_rows(teams.first[r], teams.first[r + 1], i, places, teams, members, space)
-            mean, width, wide, places = field.mu, field.sigma, field.beta, field.lo
-            links, message, tug = gaps, team_precision, team_pull
-            _widen_gaps(m, space.cuts, window, gap, gaps)
-        first = group_starts(places)
-        sweeps = _infer(mean, width, wide, places, first, window, links, sharpen, message, tug)
+            to_strengths(i, j, advantage, prior.mu, rating)
+        field, n = space.field, fill_summed(r, rounds, teams, members, space)
+        if len(teams.bounds) > 0:
+            _widen_gaps(teams.first[r], teams.first[r + 1], teams.bounds, window, gap, gaps)
+        first = group_starts(field.lo[:n])
+        sweeps = _infer(field.mu[:n], field.sigma, field.beta, field.lo, first, window, gaps, sharpen, precision, pull)
         if len(advantage) > 0:
-            restore_ratings(i, j, rating, outcome.mu_prior)
+            restore_ratings(i, j, rating, prior.mu)
         if sweeps < 0 and sharpen == 1.0:
             return r
-        if m < n:
-            _share_messages(
-                zero, m, space.cuts, space.laws.weight, prior.sigma, wide, message, tug, noise, precision, pull
-            )
-        _absorb_rows(zero, n, player, rounds.time_seconds[r], prior, precision, pull, store, rows)
+        if has_teams(r, rounds, teams):
+            start, stop = teams.first[r], teams.first[r + 1]
+            _share_messages(start, stop, teams.bounds, space.laws, prior, precision, pull, shown, tug)
+            _absorb_rows(i, j, player, rounds.time_seconds[r], prior, shown, tug, store, outcome)
+        else:
+            _absorb_rows(i, j, player, rounds.time_seconds[r], prior, precision, pull, store, outcome)
     return -1
 
 

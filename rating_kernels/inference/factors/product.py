@@ -58,10 +58,10 @@ def drift(row, time_seconds, weight, rates, store):
 
 
 @exact
-def diffuse_rows(begin, end, per_round, rounds, rates, rho, store, factors, history, prior):
+def diffuse_rows(begin, end, r, rounds, rates, rho, store, factors, history, prior):
     """Diffuse the beliefs about the players in rows ``begin`` to ``end - 1``, and write ``prior``.
 
-    The rows are those of rounds without a common player, ``per_round`` rows each.
+    The rows are some of round ``r``, or all of several equally large rounds from ``r`` on without a common player.
 
     Variance grows by gamma^2 (:func:`drift`); a share 1 - kappa^rho of every factor becomes normal at the mode (section
     4).
@@ -69,6 +69,7 @@ def diffuse_rows(begin, end, per_round, rounds, rates, rho, store, factors, hist
     player, mu, sigma = rounds.player, store.mu, store.sigma
     normal_mu, normal_weight, slope, shrink = factors
     start, length, capacity, pool, _ = history
+    per_round = rounds.offsets[r + 1] - rounds.offsets[r]
     gamma2, variance = np.zeros(CHUNK), np.ones(CHUNK)
     kappa, kept, lost = np.empty(CHUNK), np.empty(CHUNK), np.empty(CHUNK)
     forgets = rho == math.inf
@@ -77,8 +78,8 @@ def diffuse_rows(begin, end, per_round, rounds, rates, rho, store, factors, hist
         size = min(CHUNK, end - chunk)
         prefetch_records(chunk + CHUNK, min(chunk + 2 * CHUNK, end), player, mu, capacity)
         for i in range(size):
-            row, r = player[chunk + i], (chunk + i) // per_round
-            gamma2[i], prior.beta[chunk + i] = drift(row, rounds.time_seconds[r], rounds.weight[r], rates, store)
+            row, at = player[chunk + i], r + (chunk + i - begin) // per_round
+            gamma2[i], prior.beta[chunk + i] = drift(row, rounds.time_seconds[at], rounds.weight[at], rates, store)
             variance[i] = sigma[row] * sigma[row]
         for i in range(CHUNK):
             ratio = gamma2[i] / variance[i]
@@ -110,7 +111,7 @@ def diffuse_rows(begin, end, per_round, rounds, rates, rho, store, factors, hist
 
 
 @exact
-def absorb_rows(begin, end, per_round, rounds, history_len, claimed, prior, store, factors, history, outcome):
+def absorb_rows(begin, end, r, rounds, history_len, claimed, prior, store, factors, history, outcome):
     """Multiply the performances of rows ``begin`` to ``end - 1`` into the beliefs; rounds as in :func:`diffuse_rows`.
 
     ``claimed`` is the first pool place allocated for these rows (:func:`.beliefs.places_needed`). ``history_len`` is
@@ -122,6 +123,7 @@ def absorb_rows(begin, end, per_round, rounds, history_len, claimed, prior, stor
     player, mu, capacity = rounds.player, store.mu, history.capacity
     start, length, pool = history.start, history.length, history.pool
     normal_mu, normal_weight, slope, shrink = factors
+    per_round = rounds.offsets[r + 1] - rounds.offsets[r]
     guess, deviation = np.zeros(CHUNK), np.ones(CHUNK)
     before, spread = np.zeros(CHUNK), np.ones(CHUNK)
     noise, shown, steep = np.ones(CHUNK), np.zeros(CHUNK), np.ones(CHUNK)
@@ -186,7 +188,7 @@ def absorb_rows(begin, end, per_round, rounds, history_len, claimed, prior, stor
                 if math.isnan(x):
                     return chunk + i
             slope[row] = steep[i]
-            time_seconds = rounds.time_seconds[(chunk + i) // per_round]
+            time_seconds = rounds.time_seconds[r + (chunk + i - begin) // per_round]
             keep_belief(chunk + i, row, x, deviation[i], time_seconds, store, outcome)
     return -1
 
@@ -218,24 +220,26 @@ def _push(row, p, beta, history_len, deviation, factors, history):
 
     Returns bool: whether a merge may have moved the mode.
     """
-    normal_mu, normal_weight, _, shrink = factors
-    start, length, capacity, pool, _ = history
-    perf, force, inverse_width = start[row], start[row] + capacity[row], start[row] + 2 * capacity[row]
-    n, merged = length[row], 0
+    start, room, shrink = history.start[row], history.capacity[row], factors.shrink[row]
+    mean, weight = factors.normal_mu[row], factors.normal_weight[row]
+    n, merged = history.length[row], 0
     while merged < n:
         # w = omega / beta^2, from force = w beta^2 / b and inverse_width = 1 / 2b
-        w = shrink[row] * pool[force + merged] * pool[inverse_width + merged] * (2.0 / (C3 * C3))
+        at = start + merged
+        w = shrink * history.pool[at + room] * history.pool[at + 2 * room] * (2.0 / (C3 * C3))
         if n - merged < history_len or (history_len == 0 and w * deviation * deviation > _NEGLIGIBLE):
             break
-        normal_mu[row] += (pool[perf + merged] - normal_mu[row]) * (w / (normal_weight[row] + w))
-        normal_weight[row] += w
+        mean += (history.pool[at] - mean) * (w / (weight + w))
+        weight += w
         merged += 1
+    factors.normal_mu[row], factors.normal_weight[row] = mean, weight
     make_room(row, merged, history, 3)
-    n, perf = length[row], start[row]
-    pool[perf + n] = p
-    pool[perf + capacity[row] + n] = C3 / beta / shrink[row]
-    pool[perf + 2 * capacity[row] + n] = 0.5 * C3 / beta
-    length[row] = n + 1
+    n = history.length[row]
+    end = history.start[row] + n
+    history.pool[end] = p
+    history.pool[end + room] = C3 / beta / shrink
+    history.pool[end + 2 * room] = 0.5 * C3 / beta
+    history.length[row] = n + 1
     return merged > 0 and history_len > 0
 
 

@@ -87,13 +87,12 @@ def absorb_rows(
 @inner_exact
 def _shorten(row, r, precision, max_len, queue, history):
     """Merge the factors that are due into the normal one, make room for one more; returns whether any were merged."""
-    normal_mu, normal_weight, _ = queue
-    start, length, capacity, pool, _ = history
-    perf, inverse_tau, n = start[row], start[row] + capacity[row], length[row]
-    merged = 0
+    perf, n = history.start[row], history.length[row]
+    inverse_tau, merged = perf + history.capacity[row], 0
+    mean, weight = queue.normal_mu[row], queue.normal_weight[row]
     while merged < n:
-        y = pool[inverse_tau + merged]
-        u = abs(r - pool[perf + merged]) * y
+        y = history.pool[inverse_tau + merged]
+        u = abs(r - history.pool[perf + merged]) * y
         if max_len > 0:
             due = merged == 0 and n + 1 >= max_len
         else:
@@ -101,8 +100,9 @@ def _shorten(row, r, precision, max_len, queue, history):
         if not due:
             break
         w = y * y * (math.tanh(u) / u if u > 0.0 else 1.0)
-        normal_mu[row] += (pool[perf + merged] - normal_mu[row]) * (w / (normal_weight[row] + w))
-        normal_weight[row] += w
+        mean += (history.pool[perf + merged] - mean) * (w / (weight + w))
+        weight += w
         merged += 1
+    queue.normal_mu[row], queue.normal_weight[row] = mean, weight
     make_room(row, merged, history, 2)
     return merged > 0

@@ -138,31 +138,31 @@ def credit_members(start, stop, bounds, own, members, laws, team_perf, perf):
     """Write what the performances of teams ``start`` to ``stop - 1`` say about each member.
 
     ``perf`` receives q_k, and ``members.beta`` b_k in place of each member's noise; all in rating points. With ``own``
-    the performance of each member is that of the team, and its noise stays.
+    the performance of each member is that of the team, and its noise stays. ``team_perf`` begins with team ``start``.
     """
     for t in range(start, stop):
         i, j = bounds[t], bounds[t + 1]
         if own or j - i == 1:
             for k in range(i, j):
-                perf[k] = team_perf[t]
+                perf[k] = team_perf[t - start]
             continue
-        write_noises(i, j, laws.weight, members.sigma, laws.beta[t], perf, members.beta)
-        surprise = team_perf[t] - laws.mu[t]
+        write_noises(i, j, laws.weight, members.sigma, laws.beta[t], perf[i:j], members.beta)
+        surprise = team_perf[t - start] - laws.mu[t]
         for k in range(i, j):
             perf[k] = members.mu[k] + surprise / laws.weight[k]
 
 
 @inner_exact
 def write_noises(i, j, weight, sigma, team_beta, behind, beta):
-    """Write b_k, the noise of members ``i`` to ``j - 1`` of one team, to ``beta``; ``behind`` is scratch.
+    """Write b_k, the noise of members ``i`` to ``j - 1`` of one team, to ``beta``; ``behind`` is scratch for each.
 
     The variances of the other members are added up from both ends: nothing is subtracted.
     """
     others = 0.0
     for k in range(j - 1, i - 1, -1):
-        behind[k] = others
+        behind[k - i] = others
         others += (weight[k] * sigma[k]) ** 2
     others = team_beta * team_beta
     for k in range(i, j):
-        beta[k] = math.sqrt(others + behind[k]) / weight[k]
+        beta[k] = math.sqrt(others + behind[k - i]) / weight[k]
         others += (weight[k] * sigma[k]) ** 2

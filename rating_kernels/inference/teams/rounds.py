@@ -41,7 +41,12 @@ def rate_team_round(system: System, params: Any, beliefs: Beliefs, round: Rounds
         map(lambda start, stop: system.perform(params, summary, start, stop, perf), len(summary.first) - 1)
     except ConvergenceError as error:
         raise ConvergenceError(error.rule, None if error.row is None else int(teams.offsets[error.row])) from None
-    map(lambda start, stop: credit_members(start, stop, teams.offsets, own, members, laws, perf, outcome.perf), n_teams)
+    map(
+        lambda start, stop: credit_members(
+            start, stop, teams.offsets, own, members, laws, perf[start:stop], outcome.perf
+        ),
+        n_teams,
+    )
     map(lambda start, stop: system.absorb(params, beliefs, round, prior, summary, start, stop, outcome), n)
 
 
@@ -97,31 +102,6 @@ def team_rules(params: Any) -> TeamRules:
     return TeamRules(params.team == "best", params.team_noise == "members", params.credit == "own")
 
 
-class TeamSpace(NamedTuple):
-    """Space for the teams of one small round: bounds in the round, places, laws and performances."""
-
-    cuts: Longs
-    places: Ints
-    laws: TeamLaws
-    perf: Floats
-
-
-@inner_exact
-def team_space(size):
-    """Space for a round of up to ``size`` participants."""
-    laws = TeamLaws(np.empty(size), np.empty(size), np.empty(size), np.empty(size))
-    return TeamSpace(np.empty(size + 1, dtype=np.int64), np.empty(size, dtype=np.int32), laws, np.empty(size))
-
-
-@inner_exact
-def cut_teams(start, stop, begin, bounds, lo, cuts, places):
-    """Write the bounds of teams ``start`` to ``stop - 1`` in their round, which begins at row ``begin``, and places."""
-    for t in range(stop - start):
-        cuts[t] = bounds[start + t] - begin
-        places[t] = lo[cuts[t]]
-    cuts[stop - start] = bounds[stop] - begin
-
-
 class FieldRows(NamedTuple):
     """The field of a small round: one row a team, or a participant."""
 
@@ -132,35 +112,70 @@ class FieldRows(NamedTuple):
     perf: Floats
 
 
+class TeamSpace(NamedTuple):
+    """Space for small rounds: the laws of all their teams, and the field of one round."""
+
+    laws: TeamLaws
+    field: FieldRows
+
+
 @inner_exact
-def field_rows(start, stop, begin, lo, teams, rules, members, perf, space):
-    """The field of teams ``start`` to ``stop - 1``, a small round that begins at row ``begin``.
+def team_space(teams, size):
+    """Space for the given :class:`TeamColumns`, of rounds of up to ``size`` participants."""
+    n, m, lo = len(teams.share), len(teams.bounds), np.empty(size, dtype=np.int32)
+    laws = TeamLaws(np.empty(n), np.empty(m), np.empty(m), np.empty(m))
+    return TeamSpace(laws, FieldRows(np.empty(size), np.empty(size), np.empty(size), lo, np.empty(size)))
+
+
+@inner_exact
+def has_teams(r, rounds, teams):
+    """Whether a team of round ``r`` has several members."""
+    return teams.first[r + 1] - teams.first[r] < rounds.offsets[r + 1] - rounds.offsets[r]
+
+
+@inner_exact
+def fill_field(r, rounds, teams, rules, members, space):
+    """Copy the field of round ``r`` to ``space.field``: one row a team, by :func:`.members.describe_teams`.
 
     Without teams its rows are the participants themselves, so that one loop rates both kinds of rounds.
+    Returns int: the number of its rows.
     """
-    n, m, laws = len(lo), stop - start, space.laws
-    if m == n:
-        return FieldRows(members.mu, members.sigma, members.beta, lo, perf)
-    cut_teams(start, stop, begin, teams.bounds, lo, space.cuts, space.places)
-    shares = Ragged(space.cuts, teams.share[begin : begin + n])
-    describe_teams(np.int64(0), m, shares, rules.best, rules.apart, members, laws)
-    return FieldRows(laws.mu[:m], laws.sigma[:m], laws.beta[:m], space.places[:m], space.perf[:m])
+    if has_teams(r, rounds, teams):
+        shares = Ragged(teams.bounds, teams.share)
+        describe_teams(teams.first[r], teams.first[r + 1], shares, rules.best, rules.apart, members, space.laws)
+    return _copy_field(r, rounds, teams, members, space)
 
 
 @inner_exact
-def summed_rows(start, stop, begin, lo, teams, members, space):
-    """As :func:`field_rows`, for teams whose skill and noise are the sums over their members; without performances."""
-    n, m, laws = len(lo), stop - start, space.laws
-    if m == n:
-        return FieldRows(members.mu, members.sigma, members.beta, lo, space.perf)
-    cut_teams(start, stop, begin, teams.bounds, lo, space.cuts, space.places)
-    sum_members(np.int64(0), m, Ragged(space.cuts, teams.share[begin : begin + n]), members, laws)
-    return FieldRows(laws.mu[:m], laws.sigma[:m], laws.beta[:m], space.places[:m], space.perf)
+def fill_summed(r, rounds, teams, members, space):
+    """As :func:`fill_field`, for teams whose skill and noise are the sums over their members."""
+    if has_teams(r, rounds, teams):
+        sum_members(teams.first[r], teams.first[r + 1], Ragged(teams.bounds, teams.share), members, space.laws)
+    return _copy_field(r, rounds, teams, members, space)
 
 
 @inner_exact
-def credit_round(field, rules, members, perf, space):
-    """Write what each member of a round of :func:`field_rows` has shown; in ``perf`` already without teams."""
-    m = len(field.lo)
-    if m < len(perf):
-        credit_members(np.int64(0), m, space.cuts, rules.own, members, space.laws, field.perf, perf)
+def _copy_field(r, rounds, teams, members, space):
+    field, laws, n = space.field, space.laws, teams.first[r + 1] - teams.first[r]
+    begin, alone = rounds.offsets[r], not has_teams(r, rounds, teams)
+    for k in range(n):
+        if alone:
+            i = begin + k
+            field.mu[k], field.sigma[k], field.beta[k] = members.mu[i], members.sigma[i], members.beta[i]
+        else:
+            t = teams.first[r] + k
+            field.mu[k], field.sigma[k], field.beta[k] = laws.mu[t], laws.sigma[t], laws.beta[t]
+            i = teams.bounds[t]
+        field.lo[k] = rounds.lo[i]
+    return n
+
+
+@inner_exact
+def credit_round(r, rounds, teams, rules, members, perf, space):
+    """Write what each participant of round ``r`` has shown, given the performances of :func:`fill_field`'s rows."""
+    begin, start, stop = rounds.offsets[r], teams.first[r], teams.first[r + 1]
+    if has_teams(r, rounds, teams):
+        credit_members(start, stop, teams.bounds, rules.own, members, space.laws, space.field.perf, perf)
+    else:
+        for k in range(stop - start):
+            perf[begin + k] = space.field.perf[k]

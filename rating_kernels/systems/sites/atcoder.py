@@ -28,7 +28,7 @@ import numpy as np
 from ...core.beliefs import Beliefs, Map
 from ...core.jit import exact, inner_exact
 from ...core.limits import POINTS, finite, switch
-from ...core.parts import prior_of, rows_part
+from ...core.parts import prior_of
 from ...core.standings import Floats, Ints, Longs, Rounds
 from ...core.system import ConvergenceError, Outcome, Prior, System, check_limits
 from ...inference.logistic_field import solve_field, solve_round, tabulate_field
@@ -153,8 +153,8 @@ def absorb(
 ) -> None:  # fmt: skip
     """Step 4: the performance joins both means."""
     _absorb_rows(
-        start, stop, round.player, round.time_seconds[0], prior, summary.perf, summary.ceiling, beliefs.store,
-        beliefs.state["average"], outcome,
+        start, stop, round.player, round.time_seconds[0], prior, summary.perf[start:stop], summary.ceiling,
+        beliefs.store, beliefs.state["average"], outcome,
     )  # fmt: skip
 
 
@@ -183,14 +183,16 @@ def _raised(mu, perf, share):
 
 @exact
 def _absorb_rows(begin, end, player, time_seconds, prior, perf, ceiling, store, average, outcome):
+    """``perf`` has one entry a row from ``begin`` on."""
     for i in range(begin, end):
-        row, capped = player[i], min(perf[i], ceiling)
+        row, shown = player[i], perf[i - begin]
+        capped = min(shown, ceiling)
         if prior.n_before[i] == 0:
-            store.mu[row], average[row] = capped, perf[i]
+            store.mu[row], average[row] = capped, shown
         else:
             share = (1.0 - _AGEING) / (1.0 - _AGEING ** (prior.n_before[i] + 1.0))
             store.mu[row] = _raised(prior.mu[i], capped, share)
-            average[row] = prior.beta[i] + share * (perf[i] - prior.beta[i])
+            average[row] = prior.beta[i] + share * (shown - prior.beta[i])
         store.n_rounds[row] += 1
         store.last_time[row] = max(store.last_time[row], time_seconds)
         outcome.mu[i], outcome.sigma[i] = store.mu[row], 0.0
@@ -199,20 +201,18 @@ def _absorb_rows(begin, end, player, time_seconds, prior, perf, ceiling, store, 
 @exact
 def _rate_small(rounds, rounded, store, average, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
-    zero, split = np.int64(0), np.bool_(True)
-    field, omega, perf = np.empty(SMALL), np.full(SMALL, RATE), np.empty(SMALL)
+    split = np.bool_(True)
+    omega, perf, prior = np.full(SMALL, RATE), np.empty(SMALL), prior_of(outcome, np.empty(len(rounds.player)))
     for r in range(len(rounds.offsets) - 1):
         i, j, ceiling = rounds.offsets[r], rounds.offsets[r + 1], rounds.perf_ceiling[r]
-        n, player, rows = j - i, rounds.player[i:j], rows_part(outcome, i, j)
-        prior = prior_of(rows, field)
-        _read_rows(zero, n, player, store, average, prior)
-        if solve_round(field[:n], omega[:n], rounds.lo[i:j], split, math.inf, perf[:n]) >= 0:
+        _read_rows(i, j, rounds.player, store, average, prior)
+        if solve_round(prior.beta[i:j], omega[: j - i], rounds.lo[i:j], split, math.inf, perf) >= 0:
             return r
-        for k in range(n):
+        for k in range(j - i):
             if rounded:
                 perf[k] = math.floor(perf[k] + 0.5)
-            rows.perf[k] = min(perf[k], ceiling)
-        _absorb_rows(zero, n, player, rounds.time_seconds[r], prior, perf, ceiling, store, average, rows)
+            outcome.perf[i + k] = min(perf[k], ceiling)
+        _absorb_rows(i, j, rounds.player, rounds.time_seconds[r], prior, perf, ceiling, store, average, outcome)
     return -1
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from ...core.beliefs import Beliefs, Map
 from ...core.jit import exact, inner_exact
 from ...core.limits import POINTS, choice, finite
-from ...core.parts import rows_part
 from ...core.standings import Rounds
 from ...core.system import ConvergenceError, Outcome, Prior, System, check_limits
 from ...inference.needed_rating import (
@@ -33,7 +32,7 @@ from ...inference.needed_rating import (
     perform,
     prior,
 )
-from ...inference.performance import group_starts
+from ...inference.performance import group_starts, without_table
 from ...inference.win_probability import one_curve
 
 SMALL = 160  # participants up to which sums term by term are faster than a table
@@ -70,7 +69,7 @@ def summarise(params: LeetCode, prior: Prior, round: Rounds, map: Map) -> Change
     """Steps 2 and 3: the sum over all opponents, one root a player, and the part of the way to it."""
     seed, need = needed_ratings(prior.mu, round.lo, round.hi, _convention(params), map)
     mu = np.empty_like(need)
-    _new_ratings(prior.mu, prior.n_before, need, mu)
+    _new_ratings(0, len(mu), prior.mu, prior.n_before, need, mu)
     return Changes(group_starts(round.lo), seed, need, mu)
 
 
@@ -92,22 +91,21 @@ def _share(n_before):
 
 
 @exact
-def _new_ratings(mu, n_before, need, after):
-    for i in range(len(mu)):
+def _new_ratings(begin, end, mu, n_before, need, after):
+    for i in range(begin, end):
         after[i] = mu[i] + _share(n_before[i]) * (need[i] - mu[i])
 
 
 @exact
 def _rate_small(rounds, convention, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root."""
-    seed = np.empty(SMALL)
+    seed, empty = np.empty(SMALL), without_table(0.0, 0.0, 0.0, 1.0)
     for r in range(len(rounds.offsets) - 1):
         i, j = rounds.offsets[r], rounds.offsets[r + 1]
-        player, rows = rounds.player[i:j], rows_part(outcome, i, j)
-        if begin_small(player, rounds.lo[i:j], rounds.hi[i:j], convention, store, rows, seed) >= 0:
+        if begin_small(i, j, rounds, convention, empty, store, outcome, seed) >= 0:
             return r
-        _new_ratings(rows.mu_prior, rows.n_before, rows.perf, rows.mu)
-        end_small(player, rounds.time_seconds[r], store, rows)
+        _new_ratings(i, j, outcome.mu_prior, outcome.n_before, outcome.perf, outcome.mu)
+        end_small(i, j, rounds.player, rounds.time_seconds[r], store, outcome)
     return -1
 
 

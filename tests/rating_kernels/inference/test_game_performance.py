@@ -5,46 +5,52 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ranklake.rating_kernels import Rounds
 from ranklake.rating_kernels.inference.game_performance import GAMES, solve_games
 from ranklake.rating_kernels.inference.logistic_field import solve_small
+from ranklake.rating_kernels.inference.teams.rounds import FieldRows
 
-Games = tuple[np.ndarray, ...]
 
-
-def games(n: int) -> Games:
-    """Two rows a game: ``mu, sigma, beta, lo``; ceiling, one a game. A third are draws, some players are extreme."""
+def games(n: int) -> tuple[Rounds, FieldRows]:
+    """Two rows a game. A third are draws, some players are extreme."""
     draw = np.random.default_rng(6)
     mu = draw.normal(1500.0, 400.0, 2 * n) * draw.choice([1.0, 1.0, 1.0, 40.0], 2 * n)
-    lo = np.tile(np.array([0, 1], np.int32), n)
-    lo[1::2][draw.random(n) < 1 / 3] = 0
-    ceiling = draw.choice([np.inf, 1700.0], n)
-    return mu, np.exp(draw.normal(4.5, 0.7, 2 * n)), draw.choice([150.0, 200.0, 400.0], 2 * n), lo, ceiling
+    lo, hi = np.tile([0, 1], n), np.tile([0, 1], n)
+    drawn = draw.random(n) < 1 / 3
+    lo[1::2][drawn], hi[::2][drawn] = 0, 1
+    rounds = Rounds.from_columns(
+        2 * np.arange(n + 1), np.arange(2 * n), lo, hi, perf_ceiling=draw.choice([np.inf, 1700.0], n)
+    )
+    sigma, beta = np.exp(draw.normal(4.5, 0.7, 2 * n)), draw.choice([150.0, 200.0, 400.0], 2 * n)
+    return rounds, FieldRows(mu, sigma, beta, rounds.lo, np.empty(2 * n))
+
+
+def solved(rounds: Rounds, field: FieldRows, r: int, stop: int, split: bool = False) -> int:
+    return int(solve_games(r, stop, rounds.columns, field.mu, field.sigma, field.beta, split, field.perf))
 
 
 @pytest.mark.slow  # compiles the search for any field
 @pytest.mark.parametrize("split", [False, True])
 def test_performances_of_games__are_those_of_the_search_for_any_field(split: bool) -> None:
     n = 500 * GAMES
-    mu, sigma, beta, lo, ceiling = games(n)
-    found, expected, omega = np.empty(2 * n), np.empty(2 * n), np.empty(2)
+    rounds, field = games(n)
+    expected, omega = np.empty(2 * n), np.empty(2)
     for g in range(0, n, GAMES):
-        rows, few = slice(2 * g, 2 * (g + GAMES)), slice(g, g + GAMES)
-        assert solve_games(GAMES, mu[rows], sigma[rows], beta[rows], lo[rows], split, ceiling[few], found[rows]) == -1
-    for g in range(n):
-        one = slice(2 * g, 2 * g + 2)
-        assert solve_small(mu[one], sigma[one], beta[one], lo[one], split, ceiling[g], omega, expected[one]) == -1
+        assert solved(rounds, field, g, g + GAMES, split) == -1
+    for g, ceiling in enumerate(rounds.perf_ceiling):
+        one = FieldRows(*(column[2 * g : 2 * g + 2] for column in field._replace(perf=expected)))
+        assert solve_small(one, 2, split, ceiling, omega) == -1
     # to rounding: outside of the kernels that inline it, the search for any field is a copy of its own
-    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-11)
+    np.testing.assert_allclose(field.perf, expected, rtol=1e-14, atol=1e-11)
 
 
 def test_performances_of_games__do_not_depend_on_the_others_and_name_the_first_without_a_root() -> None:
-    mu, sigma, beta, lo, ceiling = games(GAMES)
-    together, alone = np.empty(2 * GAMES), np.empty(2 * GAMES)
-    assert solve_games(GAMES, mu, sigma, beta, lo, False, ceiling, together) == -1
+    rounds, field = games(GAMES)
+    assert solved(rounds, field, 0, GAMES) == -1
+    together = field.perf.copy()
     for g in range(GAMES):
-        one = slice(2 * g, 2 * g + 2)
-        assert solve_games(1, mu[one], sigma[one], beta[one], lo[one], False, ceiling[g : g + 1], alone[one]) == -1
-    assert together.tobytes() == alone.tobytes()
-    mu[6] = np.nan
-    assert solve_games(GAMES, mu, sigma, beta, lo, False, ceiling, together) == 3
-    assert together[:6].tobytes() == alone[:6].tobytes()
+        assert solved(rounds, field, g, g + 1) == -1
+    assert together.tobytes() == field.perf.tobytes()
+    field.mu[6] = np.nan
+    assert solved(rounds, field, 0, GAMES) == 3
+    assert together[:6].tobytes() == field.perf[:6].tobytes()
