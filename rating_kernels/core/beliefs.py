@@ -99,9 +99,8 @@ class Beliefs:
         fields = [*((name, np.float64) for name in initial), ("last_time", np.int64), ("n_rounds", np.int32)]
         if history_parts:
             fields += [("length", np.int32), ("start", np.int64), ("capacity", np.int32)]
-        self._dtype = np.dtype(fields)
-        self._records = _aligned(np.zeros, 0, self._dtype)
-        self.history = History(self._records, history_parts) if history_parts else None
+        self._table = self._records = _aligned(np.zeros, 0, np.dtype(fields))
+        self.history = History(self._table, history_parts) if history_parts else None
         self.resize(n_players)
 
     def __len__(self) -> int:
@@ -110,7 +109,15 @@ class Beliefs:
     @property
     def store(self) -> Store:
         """The columns that all beliefs have, for kernels."""
-        return Store(self.mu, self.sigma, self.n_rounds, self.last_time)
+        return Store(*map(self.column, Store._fields))
+
+    def column(self, name: str) -> Column:
+        """A column for kernels, which may be longer than the store.
+
+        It has at least two rows: the column of a single record is contiguous, and kernels would be compiled once more.
+        """
+        column: Column = self._table[name]
+        return column
 
     @property
     def segments(self) -> Segments:
@@ -122,17 +129,17 @@ class Beliefs:
         """Grow the store to at least ``n_players`` rows; new rows are newcomers."""
         old = len(self._records)
         if n_players > old or old == 0:
-            records = _aligned(np.zeros, n_players, self._dtype)
-            records[:old] = self._records
+            table = _aligned(np.zeros, max(n_players, 2), self._table.dtype)
+            table[:old] = self._records
             for name, value in [*self._initial.items(), ("last_time", NEVER)]:
-                records[name][old:] = value
-            self._records = records
+                table[name][old:] = value
+            self._table, self._records = table, table[:n_players]
         records = self._records
         self.mu, self.sigma, self.last_time = records["mu"], records["sigma"], records["last_time"]
         self.n_rounds = records["n_rounds"]
         self.state = {name: records[name] for name in self._initial if name not in ("mu", "sigma")}
         if self.history is not None:
-            self.history.view(records)
+            self.history.view(self._table, n_players=len(records))
 
     def reserve(self, rows: Ints) -> None:
         """Ensure that each of ``rows`` has room for one more round."""
@@ -210,18 +217,20 @@ class History:
         self.pool: Floats = np.empty(0)
         self.used: Longs = np.zeros(1, dtype=np.int64)
         self._lock = Lock()
-        self.view(records)
+        self.view(records, 0)
 
-    def view(self, records: Column) -> None:
+    def view(self, records: Column, n_players: int) -> None:
         """Use new records after the store was resized."""
-        self.start: Longs = records["start"]
-        self.length: Ints = records["length"]
-        self.capacity: Ints = records["capacity"]
+        self._records = records
+        self.start: Longs = records["start"][:n_players]
+        self.length: Ints = records["length"][:n_players]
+        self.capacity: Ints = records["capacity"][:n_players]
 
     @property
     def segments(self) -> Segments:
-        """The arrays, for kernels."""
-        return Segments(self.start, self.length, self.capacity, self.pool, self.used)
+        """The arrays, for kernels; see :meth:`Beliefs.column`."""
+        records = self._records
+        return Segments(records["start"], records["length"], records["capacity"], self.pool, self.used)
 
     def places_needed(self, start: int, stop: int, rows: Ints) -> int:
         """Pool places that ``rows[start:stop]`` require for one more round each."""

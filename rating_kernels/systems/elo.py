@@ -200,8 +200,7 @@ class EloStore(NamedTuple):
 
 def store(beliefs: Beliefs) -> EloStore:
     """The columns of a store."""
-    state = beliefs.state
-    return EloStore(beliefs.mu, state["k"], state["games"], state["peak"], beliefs.n_rounds, beliefs.last_time)
+    return EloStore(*map(beliefs.column, EloStore._fields))
 
 
 @inner_exact

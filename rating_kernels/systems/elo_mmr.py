@@ -119,7 +119,7 @@ def rate_small(params: EloMMR, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
 
 
 def _factors(beliefs: Beliefs) -> Factors:
-    return Factors(*(beliefs.state[name] for name in Factors._fields))
+    return Factors(*map(beliefs.column, Factors._fields))
 
 
 @exact

@@ -170,7 +170,7 @@ def rate_small(params: EloR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome)
 
 
 def _queue(beliefs: Beliefs) -> QueueFactors:
-    return QueueFactors(*(beliefs.state[name] for name in QueueFactors._fields))
+    return QueueFactors(*map(beliefs.column, QueueFactors._fields))
 
 
 @exact

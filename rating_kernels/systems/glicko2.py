@@ -105,7 +105,7 @@ def prior(params: Glicko2, beliefs: Beliefs, round: Rounds, start: int, stop: in
     """Step 6, for each idle period since the last contest if idle time counts."""
     _diffuse_rows(
         start, stop, round.n_rows, round.player, round.columns.time_seconds, _rule(params), beliefs.store,
-        beliefs.state["vol"], prior,
+        beliefs.column("vol"), prior,
     )  # fmt: skip
 
 
@@ -121,7 +121,7 @@ def absorb(
     """Steps 5 to 8: the new volatility, deviation and rating."""
     failed = _absorb_rows(
         start, stop, round.n_rows, round.player, round.columns.time_seconds, _rule(params), prior, summary.surprise,
-        summary.information, beliefs.store, beliefs.state["vol"], outcome,
+        summary.information, beliefs.store, beliefs.column("vol"), outcome,
     )  # fmt: skip
     _raise_if_failed(failed)
 
@@ -131,7 +131,7 @@ def rate_small(params: Glicko2, beliefs: Beliefs, rounds: Rounds, outcome: Outco
     if are_simultaneous(params.games, rounds):
         rate_periods(partial(_rate_period, params, beliefs), beliefs, rounds, outcome)
         return
-    failed = _rate_each(rounds.columns, _rule(params), beliefs.store, beliefs.state["vol"], outcome)
+    failed = _rate_each(rounds.columns, _rule(params), beliefs.store, beliefs.column("vol"), outcome)
     _raise_if_failed(failed)
 
 
@@ -156,7 +156,7 @@ def _rate_period(
 ) -> None:  # fmt: skip
     """All steps for one period of games; see :data:`.period_games.RatePeriod`."""
     m, rule, time_seconds, prior = len(games.player), _rule(params), np.array([now]), found.prior
-    store, vol = beliefs.store, beliefs.state["vol"]
+    store, vol = beliefs.store, beliefs.column("vol")
     _diffuse_rows(0, m, m, games.player, time_seconds, rule, store, vol, prior)
     sum_games(a, b, score, lead, 1.0 / rule.scale, prior.mu, prior.sigma, games.surprise, games.information)
     failed = _absorb_rows(

@@ -104,7 +104,7 @@ win_probability, performance_law = one_curve(RATE)  # of the levels: 400 points 
 
 def prior(params: AtCoder, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: read the levels, and the averages into the column ``beta``, which the system does not use otherwise."""
-    _read_rows(start, stop, round.player, beliefs.store, beliefs.state["average"], prior)
+    _read_rows(start, stop, round.player, beliefs.store, beliefs.column("average"), prior)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +154,13 @@ def absorb(
     """Step 4: the performance joins both means."""
     _absorb_rows(
         start, stop, round.player, round.time_seconds[0], prior, summary.perf[start:stop], summary.ceiling,
-        beliefs.store, beliefs.state["average"], outcome,
+        beliefs.store, beliefs.column("average"), outcome,
     )  # fmt: skip
 
 
 def rate_small(params: AtCoder, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
-    failed = _rate_small(rounds.columns, params.rounded, beliefs.store, beliefs.state["average"], outcome)
+    failed = _rate_small(rounds.columns, params.rounded, beliefs.store, beliefs.column("average"), outcome)
     if failed >= 0:
         raise ConvergenceError("no performance found")
 

@@ -54,6 +54,15 @@ def test_store__begins_with_newcomers() -> None:
     assert set(store.state) == {"volatility"}
 
 
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_store__of_any_size_has_columns_of_one_type_for_kernels(n: int) -> None:
+    """The column of a single record was contiguous, and every kernel was compiled once more."""
+    store = Beliefs(n, FRESH, PARTS)
+    for column in (*store.store, store.column("volatility"), *store.segments[:3]):
+        assert not column.flags.c_contiguous
+    assert store.store.mu[:n].tolist() == store.mu.tolist()
+
+
 def factors_kept(store: Beliefs) -> list[int]:
     return store.history.length.tolist()
 

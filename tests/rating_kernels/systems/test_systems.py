@@ -68,8 +68,6 @@ def test_system__rates_a_round_alike_term_by_term_and_from_tables(system: System
             assert close(column, other.columns()[name], 350 * scale(params)), name
 
 
-# A store of one player is contiguous, for which every kernel is compiled once more.
-@pytest.mark.quick("elo-1", "*-[23]", "*-1500")
 @pytest.mark.parametrize("n", [1, 2, 3, 1500])
 def test_system__keeps_equal_players_equal_when_all_tie(system: System, n: int) -> None:
     params = system.params()
@@ -82,7 +80,6 @@ def test_system__keeps_equal_players_equal_when_all_tie(system: System, n: int) 
         assert np.ptp(outcome.sigma) <= 1e-9 * 350 * scale(params)
 
 
-@pytest.mark.quick("elo")
 def test_system__can_rate_a_player_alone(system: System) -> None:
     params = system.params()
     mu = params.mu_init + 100 * scale(params)
