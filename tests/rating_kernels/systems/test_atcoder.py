@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
-from helpers.strategies import POOL, histories, places, repeatable
+from helpers.histories import four_steps, ladder, set_ratings, to_rounds
+from helpers.strategies import POOL, histories, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 from twins.atcoder import Twin, average, deduction, level, rating
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS, AtCoder, Beliefs, Outcome, Rounds
+from ranklake.rating_kernels import SYSTEMS, AtCoder, Beliefs, Outcome
 from ranklake.rating_kernels.systems.sites import atcoder
 
 SYSTEM = SYSTEMS["atcoder"]
-POINTS = 1e-9
 RECORDED = [(2455, 1255), (3192, 2155), (3623, 2676), (2974, 2728), (2813, 2733)]
 """Performances and ratings after them on atcoder.jp, the first five rated contests of one user, 2016 and 2017."""
 
@@ -160,18 +158,6 @@ def test_ceiling__caps_the_rating_and_not_the_average() -> None:
     assert beliefs.state["average"][0] == pytest.approx(2300.0 + 600.0 * 0.1 / (1 - 0.9**4))
 
 
-@given(st.lists(st.floats(0, 4000), min_size=8, max_size=8), places(8), st.sampled_from([-1024.0, 512.0]))
-@repeatable(40)
-def test_round__shifting_all_levels_shifts_all_results(mu, spots, shift) -> None:
-    round = Rounds.from_columns([0, 8], np.arange(8), *zip(*spots, strict=True))
-    params = AtCoder(rounded=False)
-    one, other = (
-        rate_rounds(SYSTEM, params, believed(moved, moved), round, Serial()) for moved in (mu, np.add(mu, shift))
-    )
-    assert other.perf - shift == pytest.approx(one.perf, abs=1e-7)
-    assert other.mu - shift == pytest.approx(one.mu, abs=1e-7)
-
-
 def test_field__is_that_of_the_averages() -> None:
     """The level of an opponent has no effect on a performance, the average has."""
     params, round = AtCoder(rounded=False), ladder(1, 1)
@@ -180,14 +166,6 @@ def test_field__is_that_of_the_averages() -> None:
         for mu in ([1500.0, 1600.0], [1900.0, 2000.0])
     )
     assert same.tolist() == other.tolist()
-
-
-def test_round__on_threads_has_the_same_bits() -> None:
-    draw, n = np.random.default_rng(4), 5000
-    mu = draw.normal(1200, 500, n)
-    with Threads(3) as engine:
-        parallel = rate_rounds(SYSTEM, AtCoder(), believed(mu, mu), ladder(*[5] * 1000), engine)
-    assert same_bits(parallel, rate_rounds(SYSTEM, AtCoder(), believed(mu, mu), ladder(*[5] * 1000), Serial()))
 
 
 def test_level__of_extreme_performances_is_finite() -> None:

@@ -20,7 +20,6 @@ from twins.elo import Twin
 
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import IMPORTANCE, SYSTEMS, Beliefs, Elo, Games, Outcome, Rounds, rate_games
 from ranklake.rating_kernels.systems.elo import SMALL
@@ -230,30 +229,6 @@ def test_round__of_a_common_k_conserves_the_sum_of_ratings(spots, mu, chosen) ->
     assert math.fsum(out.mu) == pytest.approx(math.fsum(out.mu_prior), abs=1e-8)
 
 
-@given(places(8), st.lists(ratings(), min_size=8, max_size=8), some_params(rounding=False), st.integers(1, 7))
-@repeatable(100)
-def test_round__a_better_place_gains_more_and_equal_players_that_tie_move_equally(spots, mu, chosen, riser) -> None:
-    lo, hi = zip(*spots, strict=True)
-    params = SYSTEM.params(**chosen)
-    mu[riser - 1] = mu[riser]
-    before = rated(params, mu, Rounds.from_columns([0, 8], np.arange(8), lo, hi))
-    if lo[riser] == lo[riser - 1]:
-        assert before.mu[riser] == pytest.approx(before.mu[riser - 1], abs=POINTS)
-        return
-    swapped = [*range(riser - 1), riser, riser - 1, *range(riser + 1, 8)]
-    after = rated(params, mu, Rounds.from_columns([0, 8], swapped, lo, hi))
-    assert after.mu[riser - 1] >= before.mu[riser] - POINTS
-
-
-@given(histories(max_rounds=3), some_params(rounding=False), st.sampled_from([-1000.0, 512.0]))
-@repeatable(40)
-def test_history__shifting_all_ratings_shifts_all_results(contests, chosen, shift) -> None:
-    chosen |= {"k_rule": "fixed"}  # tiers know where 2400 is
-    rounds = to_rounds(contests)
-    a, b = (rated(SYSTEM.params(**chosen), np.full(len(POOL), 1500.0 + s), rounds) for s in (0.0, shift))
-    assert b.mu - shift == pytest.approx(a.mu, abs=POINTS)
-
-
 @pytest.mark.parametrize("n", [2, 5, 300])
 def test_pairs__of_the_mean_let_a_round_weigh_one_game_and_of_the_sum_all_of_them(n: int) -> None:
     mean, total = (rated(Elo(k=32, pairs=pairs), [1500.0] * n, ladder(*[1] * n)) for pairs in ("mean", "sum"))
@@ -373,73 +348,7 @@ def test_round__of_0_against_5000_is_finite_and_moves_by_the_upset(cdf: str, n: 
     assert upset.mu == pytest.approx(mu[::-1] + np.repeat([16.0 * n, -16.0 * n], n // 2), abs=1e-6)
 
 
-# --- engines ---
-
-
-def season(sizes: tuple[int, ...], players: int = 6000) -> Rounds:
-    draw = np.random.default_rng(11)
-    player, lo, hi = [], [], []
-    for n in sizes:
-        player.append(draw.permutation(players)[:n])
-        group = np.cumsum(draw.random(n) > 0.3)
-        lo.append(np.searchsorted(group, group, "left"))
-        hi.append(np.searchsorted(group, group, "right") - 1)
-    columns = (np.concatenate(part) for part in (player, lo, hi))
-    return Rounds.from_columns(np.cumsum([0, *sizes]), *columns, np.arange(len(sizes)) * 300_000)
-
-
-SEASON = season((2600, 2, 40, SMALL + 1, SMALL, 5000, 2, 3, 1500))
-CURVES = [Elo(), Elo(cdf="normal", k_rule="fide")]
-
-
-def of_season(rounds: Rounds, params: Elo, engine: Engine) -> tuple[Beliefs, Outcome]:
-    beliefs = believed(params, np.random.default_rng(12).normal(1500, 400, 6000))
-    return beliefs, rate_rounds(SYSTEM, params, beliefs, rounds, engine)
-
-
-@pytest.mark.parametrize("params", CURVES, ids=["logistic", "normal"])
-def test_engines__agree_to_the_bit_for_every_block_size(params: Elo) -> None:
-    expected = of_season(SEASON, params, Serial())
-    for workers in (0, 1, 2, 3):
-        for block_size in (None, 7, 1000):
-            with Threads(workers, block_size) if workers else Serial(block_size) as engine:
-                assert same_bits(of_season(SEASON, params, engine), expected)
-
-
-@pytest.mark.parametrize("params", CURVES, ids=["logistic", "normal"])
-def test_small_rounds__in_one_call_or_in_many_have_the_same_bits(params: Elo) -> None:
-    rounds = season((40, 3, 2, 1, 97, 96, SMALL))
-    beliefs, whole = of_season(rounds, params, Serial())
-    apart = believed(params, np.random.default_rng(12).normal(1500, 400, 6000))
-    for i in range(len(rounds)):
-        part = rate_rounds(SYSTEM, params, apart, rounds.part(i, i + 1), Serial())
-        assert same_bits(part, whole.part(int(rounds.offsets[i]), int(rounds.offsets[i + 1])))
-    assert same_bits(beliefs, apart)
-
-
 # --- faults ---
-
-
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ({"n": 0.0}, "n must be within .*, got 0"),
-        ({"k": -1.0}, "k must be within .*, got -1"),
-        ({"k": math.inf}, "k must be within .*, got inf"),
-        ({"k_rule": "uscf"}, "k_rule must be one of fixed, fide, got 'uscf'"),
-        ({"k_rule": "fide", "k": 32.0}, "k goes with k_rule fixed, not with FIDE's tiers; got 32"),
-        ({"cdf": "cauchy"}, "cdf must be one of logistic, normal, got 'cauchy'"),
-        ({"pairs": "all"}, "pairs must be one of mean, sum, got 'all'"),
-        ({"round_digits": -1}, "round_digits must be a whole number within 0..12 decimals, got -1"),
-        ({"round_digits": 0.5}, "round_digits must be a whole number within 0..12 decimals, got 0.5"),
-        ({"round_what": "change"}, "round_what needs round_digits, the decimals to round to; got 'change'"),
-        ({"round_digits": 1, "round_what": "both"}, "round_what must be one of rating, change, got 'both'"),
-        ({"mu_init": math.nan}, "mu_init must be within .*, got nan"),
-    ],
-)
-def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Elo(**chosen)
 
 
 def test_params__say_all_once_built() -> None:

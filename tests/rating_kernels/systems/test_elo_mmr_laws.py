@@ -301,18 +301,6 @@ def shifted(players: dict[str, Belief], by: float, times: float = 1.0) -> dict[s
     }
 
 
-@given(histories(max_rounds=4), populations(), elo_mmr_params(), st.sampled_from([-1000.0, 512.0]))
-@repeatable(60)
-def test_shifting__all_ratings_shifts_all_results(contests, players, chosen, by) -> None:
-    _, before = rate(SYSTEM.params(**chosen), contests, players)
-    moved = [replace(c, perf_ceiling=c.perf_ceiling + by) for c in contests]
-    params = SYSTEM.params(**chosen | {"mu_init": chosen.get("mu_init", 1500.0) + by})
-    _, after = rate(params, moved, shifted(players, by))
-    assert after.sigma == pytest.approx(before.sigma, rel=1e-13)
-    assert after.mu - by == pytest.approx(before.mu, abs=1e-6)
-    assert after.perf - by == pytest.approx(before.perf, abs=1e-6)
-
-
 @given(histories(max_rounds=4), populations(), st.sampled_from(RHOS), TIE_MODES, st.sampled_from([0.125, 4.0]))
 @repeatable(60)
 def test_scaling__all_by_a_power_of_two_scales_everything(contests, players, rho, tie_mode, times) -> None:
@@ -338,14 +326,6 @@ def test_relabelling__players_changes_no_bit(contests, players, chosen, order) -
     others, same = rate(params, renamed, {rename[name]: b for name, b in players.items()})
     assert same_bits(outcome, same)
     assert same_bits(beliefs.mu.copy(), others.mu[list(order)])
-
-
-@given(standings(min_size=2), populations(), TIE_MODES, st.booleans(), st.randoms(use_true_random=False))
-@repeatable(60)
-def test_order__inside_a_tie_group_changes_nothing_but_rounding(rows, players, tie_mode, steps, random) -> None:
-    mixed = sorted(rows, key=lambda row: (row[1], random.random()))
-    one, other = (perfs(players, Contest(r), tie_mode, steps) for r in (rows, mixed))
-    assert other == pytest.approx(one, abs=1e-8)
 
 
 # --- the edges (section 8) ---
@@ -480,42 +460,6 @@ def test_delay__softens_first_rounds_and_drift_needs_a_round_before() -> None:
 
 
 # --- parameters ---
-
-
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ({"rho": -0.1}, "rho must be within .*, got -0.1"),
-        ({"rho": math.nan}, "rho must be within .*, got nan"),
-        ({"tie_mode": "half"}, "tie_mode must be one of full, split, got 'half'"),
-        ({"weight_limit": 0.0}, "weight_limit must be within .*, got 0.0"),
-        ({"weight_limit": math.inf}, "weight_limit must be within .*, got inf"),
-        ({"weight_limit": math.nan}, "weight_limit must be within .*, got nan"),
-        ({"sig_limit": -1.0}, "sig_limit must be within .*, got -1.0"),
-        ({"sig_limit": 0.0}, "sig_limit must be > 0 rating points unless drift_per_day is, got 0"),
-        ({"drift_per_day": -1.0}, "drift_per_day must be within .*, got -1.0"),
-        ({"drift_per_day": math.inf}, "drift_per_day must be within .*, got inf"),
-        ({"sigma_init": 0.0}, "sigma_init must be within .*, got 0.0"),
-        ({"noob_delay": (0.5, 0.0)}, r"noob_delay\[1\] must be within .*, got 0.0"),
-        ({"history_len": 0}, r"history_len must be a whole number within 1\.\.1000000"),
-        ({"beta": 200.0}, "beta and gamma go together, got beta=200.0, gamma=None"),
-        ({"gamma": 35.0}, "beta and gamma go together, got beta=None, gamma=35.0"),
-        ({"beta": 0.0, "gamma": 35.0}, "beta must be within .*, got 0.0"),
-        ({"beta": 200.0, "gamma": -1.0}, "gamma must be within .*, got -1.0"),
-        (
-            {"beta": 200.0, "gamma": 35.0, "drift_per_day": 3.5},
-            "drift_per_day goes with weight_limit and sig_limit, not",
-        ),
-        ({"beta": 200.0, "gamma": 35.0, "weight_limit": 0.3}, "give beta and gamma, or weight_limit and sig_limit"),
-        ({"beta": 200.0, "gamma": 35.0, "sig_limit": 90.0}, "give beta and gamma, or weight_limit and sig_limit"),
-        ({"mu_init": math.nan}, "mu_init"),
-        ({"mu_init": math.inf}, "mu_init"),
-    ],
-    ids=str,
-)
-def test_parameters__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        EloMMR(**chosen)
 
 
 def test_parameters__at_the_edges_are_accepted() -> None:

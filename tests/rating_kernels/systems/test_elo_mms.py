@@ -296,23 +296,3 @@ def test_tie_of_all__has_one_performance_and_brings_ratings_together(tie_mode: s
     assert len(set(outcome.perf.tolist())) == 1
     assert np.all(np.diff(outcome.mu) > 0.0)
     assert np.ptp(outcome.mu) < np.ptp(outcome.mu_prior)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ({"skew": 0.99}, "skew must be within 1.*, got 0.99"),
-        ({"skew": math.inf}, "skew must be within 1.*, got inf"),
-        ({"practice": -1.0}, "practice must be within 0.* rating points, got -1.0"),
-        ({"practice_rounds": 0.0}, "practice_rounds must be within .* rounds, got 0.0"),
-        ({"beta": 0.0}, "beta must be within .*, got 0.0"),
-        ({"gamma": -1.0}, "gamma must be within 0"),
-        ({"drift_per_day": -1.0}, "drift_per_day must be within 0"),
-        ({"sigma_init": math.nan}, "sigma_init must be within .*, got nan"),
-        ({"lower": "cauchy"}, "lower must be one of logistic, normal, got 'cauchy'"),
-        ({"tie_mode": "half"}, "tie_mode must be one of full, split, got 'half'"),
-    ],
-)
-def test_params__out_of_range_are_refused(chosen: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        EloMMS(**chosen)

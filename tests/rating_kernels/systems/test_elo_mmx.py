@@ -20,7 +20,6 @@ from twins.elo_mmr import Twin
 
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMX, Outcome, Rounds
 from ranklake.rating_kernels.core.numerics import hazard, hazards, upper_hazard
@@ -262,19 +261,6 @@ def test_update__of_equal_sigmas_keeps_the_winner_ahead_and_lets_the_upset_gain_
                 assert gain[i] > gain[j]
 
 
-@given(histories(max_rounds=3), elo_mmr_params(gaussian=True), st.sampled_from([-1000.0, 512.0]))
-@repeatable(40)
-def test_history__shifting_all_ratings_shifts_all_results(contests, chosen, shift) -> None:
-    mu = chosen.pop("mu_init", 1500.0)
-    one, other = (SYSTEM.params(mu_init=m, **chosen) for m in (mu, mu + shift))
-    rounds = to_rounds(contests)
-    a = rate_rounds(SYSTEM, one, SYSTEM.newcomers(one, len(POOL)), rounds, Serial())
-    b = rate_rounds(SYSTEM, other, SYSTEM.newcomers(other, len(POOL)), rounds, Serial())
-    assert b.mu - shift == pytest.approx(a.mu, abs=POINTS)
-    assert b.perf - shift == pytest.approx(a.perf, abs=POINTS)
-    assert same_bits(a.sigma, b.sigma)
-
-
 @pytest.mark.parametrize("n", [7, 300, 1500])
 def test_round__scaling_all_ratings_scales_all_results_to_the_bit(n: int) -> None:
     """By a power of two: the arithmetic has no absolute scale."""
@@ -285,19 +271,6 @@ def test_round__scaling_all_ratings_scales_all_results_to_the_bit(n: int) -> Non
     two = shown(still(beta=400.0), 2 * mu, 2 * sigma, round)
     assert same_bits(2 * one.perf, two.perf)
     assert same_bits(2 * one.mu, two.mu)
-
-
-@given(st.permutations(range(6)), st.booleans())
-@repeatable(30)
-def test_round__order_inside_a_tie_group_changes_nothing(order, split) -> None:
-    mu = np.array([1500.0, 1320.0, 1900.0, 1710.0, 1480.0, 2210.0])
-    sigma = np.array([80.0, 350.0, 100.0, 90.0, 200.0, 81.0])
-    params = still(tie_mode="split" if split else "full")
-    lo, hi = [0, 0, 2, 2, 2, 2], [1, 1, 5, 5, 5, 5]
-    order = [*[k for k in order if k < 2], *[k for k in order if k >= 2]]
-    plain = shown(params, mu, sigma, Rounds.from_columns([0, 6], np.arange(6), lo, hi))
-    other = shown(params, mu, sigma, Rounds.from_columns([0, 6], order, lo, hi))
-    assert other.mu == pytest.approx(plain.mu[order], abs=POINTS)
 
 
 # --- edges ---
@@ -385,52 +358,7 @@ def expected() -> tuple[Beliefs, Outcome]:
     return rated(SEASON, Serial())
 
 
-@pytest.mark.parametrize("block_size", [None, 7, 64, 1000])
-@pytest.mark.parametrize("workers", [0, 1, 2, 3], ids=["serial", "one-thread", "two-threads", "three-threads"])
-def test_engines__agree_to_the_bit_for_every_block_size(workers: int, block_size: int | None, expected) -> None:
-    with Threads(workers, block_size) if workers else Serial(block_size) as engine:
-        assert same_bits(rated(SEASON, engine), expected)
-
-
-def test_engines__agree_to_the_bit_one_participant_at_a_time() -> None:
-    rounds = season((1100, 1200))
-    with Threads(3, 1) as engine:
-        assert same_bits(rated(rounds, engine), rated(rounds, Serial()))
-
-
-@pytest.mark.parametrize("params", [LIVELY, still(tie_mode="split")], ids=["full", "split"])
-def test_small_rounds__in_one_call_or_in_many_have_the_same_bits(params: EloMMX) -> None:
-    rounds = season((40, 3, 700, 1, 97, 96, 1024))
-    beliefs, whole = rated(rounds, Serial(), params)
-    apart = SYSTEM.newcomers(params, 6000)
-    for i in range(len(rounds)):
-        part = rate_rounds(SYSTEM, params, apart, rounds.part(i, i + 1), Serial())
-        assert same_bits(part, whole.part(int(rounds.offsets[i]), int(rounds.offsets[i + 1])))
-    assert same_bits(beliefs, apart)
-
-
 # --- parameters ---
-
-
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ({"tie_mode": "half"}, "tie_mode must be one of full, split, got 'half'"),
-        ({"weight_limit": 0.0}, "weight_limit must be within .*, got 0.0"),
-        ({"sig_limit": -1.0}, "sig_limit must be within .*, got -1.0"),
-        ({"sig_limit": 0.0}, "sig_limit must be > 0 rating points unless drift_per_day is"),
-        ({"sigma_init": math.nan}, "sigma_init must be within .*, got nan"),
-        ({"noob_delay": (0.5, 0.0)}, r"noob_delay\[1\] must be within .*, got 0.0"),
-        ({"drift_per_day": -1.0}, "drift_per_day must be within 0"),
-        ({"beta": 200.0}, "beta and gamma go together"),
-        ({"beta": -200.0, "gamma": 35.0}, "beta must be within .*, got -200.0"),
-        ({"beta": 200.0, "gamma": 35.0, "drift_per_day": 3.5}, "drift_per_day goes with weight_limit and sig_limit"),
-        ({"beta": 200.0, "gamma": 35.0, "sig_limit": 70.0}, "give beta and gamma, or weight_limit and sig_limit"),
-    ],
-)
-def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        EloMMX(**chosen)
 
 
 def test_params__know_nothing_of_a_history() -> None:

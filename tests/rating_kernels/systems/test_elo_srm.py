@@ -16,7 +16,6 @@ from twins.elo_srm import K0, Twin
 
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloSRM, Outcome, Rounds
 from ranklake.rating_kernels.fields.blocks import BLOCK
@@ -236,29 +235,6 @@ def test_round__of_0_against_5000_upside_down_is_finite() -> None:
         assert np.all(np.isfinite(rated(EloSRM(), mu, ladder(*[1] * n)).mu))
 
 
-@given(places(8), st.lists(ratings(), min_size=8, max_size=8), st.integers(1, 7))
-@repeatable(100)
-def test_round__a_better_place_gains_more_and_equal_players_that_tie_move_equally(spots, mu, riser) -> None:
-    lo, hi = zip(*spots, strict=True)
-    mu[riser - 1] = mu[riser]
-    before = rated(EloSRM(), mu, Rounds.from_columns([0, 8], np.arange(8), lo, hi))
-    if lo[riser] == lo[riser - 1]:
-        assert before.mu[riser] == pytest.approx(before.mu[riser - 1], abs=POINTS)
-        return
-    swapped = [*range(riser - 1), riser, riser - 1, *range(riser + 1, 8)]
-    after = rated(EloSRM(), mu, Rounds.from_columns([0, 8], swapped, lo, hi))
-    assert after.mu[riser - 1] >= before.mu[riser] - POINTS
-
-
-@given(places(8), st.lists(ratings(), min_size=8, max_size=8), st.sampled_from([-1000.0, 512.0]))
-@repeatable(50)
-def test_round__shifting_all_ratings_shifts_all_results(spots, mu, shift) -> None:
-    lo, hi = zip(*spots, strict=True)
-    round = Rounds.from_columns([0, 8], np.arange(8), lo, hi)
-    shifted = rated(EloSRM(), [m + shift for m in mu], round).mu
-    assert shifted - shift == pytest.approx(rated(EloSRM(), mu, round).mu, abs=POINTS)
-
-
 def test_experience__slows_a_player_down_by_the_root_of_the_rounds() -> None:
     young, old = (rated(EloSRM(), [1200.0, 1500.0], ladder(1, 1), n_rounds=n) for n in (0, 24))
     assert young.mu - young.mu_prior == pytest.approx(5 * (old.mu - old.mu_prior))
@@ -290,66 +266,3 @@ def test_newcomers__are_those_without_rounds_at_the_initial_rating_alone() -> No
     ):
         beliefs = believed(params, [1200.0, 1200.0, 1234.0], [0, 1, 0])
         assert rate(beliefs).mu_prior.tolist() == [1250.0, 1200.0, 1234.0]
-
-
-# --- engines ---
-
-
-def season(sizes: tuple[int, ...], players: int = 6000) -> Rounds:
-    """Rounds with ties of all sizes: most of them small, and half of a round at its end."""
-    draw = np.random.default_rng(11)
-    player, lo, hi = [], [], []
-    for n in sizes:
-        player.append(draw.permutation(players)[:n])
-        group = np.minimum(np.cumsum(draw.random(n) > 0.3), n // 3)
-        lo.append(np.searchsorted(group, group, "left"))
-        hi.append(np.searchsorted(group, group, "right") - 1)
-    columns = (np.concatenate(part) for part in (player, lo, hi))
-    return Rounds.from_columns(np.cumsum([0, *sizes]), *columns, np.arange(len(sizes)) * 300_000)
-
-
-SEASON = season((2600, 2, 40, SMALL + 1, SMALL, 5000, 2, 3, 1500))
-
-
-def of_season(rounds: Rounds, engine: Engine) -> tuple[Beliefs, Outcome]:
-    beliefs = believed(EloSRM(), np.random.default_rng(12).normal(1500, 400, 6000))
-    return beliefs, rate_rounds(SYSTEM, EloSRM(), beliefs, rounds, engine)
-
-
-def test_engines__agree_to_the_bit_for_every_block_size() -> None:
-    expected = of_season(SEASON, Serial())
-    for workers in (0, 1, 2, 3):
-        for block_size in (None, 7, 1000):
-            with Threads(workers, block_size) if workers else Serial(block_size) as engine:
-                assert same_bits(of_season(SEASON, engine), expected)
-
-
-def test_small_rounds__in_one_call_or_in_many_have_the_same_bits() -> None:
-    rounds = season((40, 3, 2, 1, 97, 96, SMALL))
-    beliefs, whole = of_season(rounds, Serial())
-    apart = believed(EloSRM(), np.random.default_rng(12).normal(1500, 400, 6000))
-    for i in range(len(rounds)):
-        part = rate_rounds(SYSTEM, EloSRM(), apart, rounds.part(i, i + 1), Serial())
-        assert same_bits(part, whole.part(int(rounds.offsets[i]), int(rounds.offsets[i + 1])))
-    assert same_bits(beliefs, apart)
-
-
-# --- faults ---
-
-
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ({"preset": "Elo3"}, "preset must be one of initial, K, W, C, Elo, B, Elo2, got 'Elo3'"),
-        ({"k": -1.0}, "k must be within .*, got -1"),
-        ({"c": -1.0}, "c must be within .*, got -1"),
-        ({"b": math.inf}, "b must be within .*, got inf"),
-        ({"m": 0.0}, "m must be within .* or inf, got 0"),
-        ({"m": math.nan}, "m must be within .* or inf, got nan"),
-        ({"n_inflation": math.inf}, "n_inflation must be within .*, got inf"),
-        ({"mu_init": math.nan}, "mu_init must be within .*, got nan"),
-    ],
-)
-def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        EloSRM(**chosen)

@@ -252,21 +252,6 @@ def test_contests__of_thousands_stay_numbers_though_ratings_run_away() -> None:
 # --- faults ---
 
 
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ({"tau": 0.0}, "tau must be within .*, got 0.0"),
-        ({"vol_init": -0.06}, "vol_init must be within .*, got -0.06"),
-        ({"scale": "about"}, "scale must be one of printed, exact, got 'about'"),
-        ({"period_days": -1.0}, "period_days must be within .*, got -1.0"),
-        ({"sigma_init": 0.0}, "sigma_init must be within .*, got 0.0"),
-    ],
-)
-def test_params__that_mean_nothing_are_refused(chosen: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Glicko2(**chosen)
-
-
 def test_time__is_required_if_idle_time_counts_and_then_players_cannot_sit_out() -> None:
     params = Glicko2(period_days=7.0)
     beliefs = SYSTEM.newcomers(params, 2)
