@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, cast
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from ..common.text import quoted
 from .base import SourceError
 
 Bools = npt.NDArray[np.bool_]
+Batches: TypeAlias = Generator[pa.RecordBatch, None, None]
 Longs = npt.NDArray[np.int64]
 
 EXACT_FLOAT = 2**53  # larger floats do not distinguish all whole numbers

@@ -19,7 +19,7 @@ from ranklake.storage.leases.reserve import RESERVE
 
 from ..common.extras import need, panics_as_errors
 from .base import IngestReport, SourceError
-from .columns import plain_types
+from .columns import Batches, plain_types
 from .limits import check_width
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class DeltaRows:
             self.n_files = len(self._table.file_uris())
             self.schema = plain_types(self._query("limit 0").schema)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str]) -> Batches:
         """Some columns of all rows, in any order of the files; ``SourceError`` if a file is missing or damaged."""
         names = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
         schema = pa.schema([self.schema.field(column) for column in columns])

@@ -36,14 +36,14 @@ def ranks_of(results: ResultTable, unit: Longs | None = None) -> Ranks:
     is the first row of each row's team.
     """
     key = "rank" if "rank" in results.columns else "score"
-    fate = "error" if results.options is None else results.options.absent
+    fate = results.options.absent
     values, absent, bad = as_places(results.column(key), key, results.source)
     if fate == "none":
         bad |= absent
         absent = np.zeros_like(bad)
     member = np.zeros_like(bad) if unit is None else unit != np.arange(len(unit))  # beside the first of its team
     low = (values <= 0) & ~absent & ~bad if key == "rank" and fate != "none" else np.zeros_like(bad)
-    heard = results.options is not None and bool(low.any())  # sites have no option, and nobody to read a note
+    heard = results.advises and bool(low.any())  # nobody reads the notes of sites
     from_zero = heard and counts_from_zero(results.contest_of, values, absent | bad | member)
     if from_zero and fate != "error":  # something has no place: the words, or the zeros
         from_zero = bool(absent.any())
@@ -80,13 +80,13 @@ def ranks_of(results: ResultTable, unit: Longs | None = None) -> Ranks:
 def _refuse(results: ResultTable, key: str, absent: Bools, low: Bools) -> None:
     """Reject each contest with rows that have no place; ``low`` are numbers below 1."""
     groups = _by_contest(results, absent)
-    several = len(groups) > 1 and (results.options is None or results.options.on_error == "stop")
+    several = len(groups) > 1 and results.options.on_error == "stop"
     n_rows = count(int(np.count_nonzero(absent)), "row")
     whole = f" ({n_rows} of {count(len(groups), 'contest')} in all)" if several else ""
     for rows in groups:
         rule = f"a {_NOUNS[key]} must be {'a number from 1' if low[rows].any() else 'a finite number'}"
         rule += f", got {results.columns[key]} = {_values(results, key, rows)}{whole}"
-        hint = "" if results.options is None else remedy_for(results.frame, bool(low[rows].all()))
+        hint = remedy_for(results.frame, bool(low[rows].all())) if results.advises else ""
         results.reject(int(results.contest_of[rows[0]]), rule + hint, rows.tolist())
 
 

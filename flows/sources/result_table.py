@@ -40,8 +40,9 @@ class ResultTable:
         faults: Mapping[int, str],
         frame: bool = False,
     ) -> None:
-        self.table, self.columns, self.source, self.options = table, columns, source, options
+        self.table, self.columns, self.source = table, columns, source
         self.frame = frame or options is None  # then no message names an option of the command
+        self.options, self.advises = options or ReadOptions(), options is not None  # sites have no options to name
         self.faults: dict[int, SourceError] = {}
         self.notes: list[str] = []
         if table.num_rows == 0:
@@ -51,14 +52,11 @@ class ResultTable:
         if len(nameless):
             reason = next((f": {faults[row]}" for row in nameless.tolist() if row in faults), "")
             unknown = SourceError(f"the row names no contest{reason}", source, rows=(nameless[:1] + 1).tolist())
-            if options is None or options.on_error == "stop":
+            if self.options.on_error == "stop":
                 raise unknown
             # These rows form one contest with a fault, which is left out like any other.
-            unknown = SourceError(
-                f"{'the row names' if len(nameless) == 1 else 'the rows name'} no contest{reason}",
-                source,
-                rows=(nameless + 1).tolist(),
-            )
+            rows = "the row names" if len(nameless) == 1 else "the rows name"
+            unknown = SourceError(f"{rows} no contest{reason}", source, rows=(nameless + 1).tolist())
             if (unnamed := pc.index(ids, "").as_py()) < 0:
                 unnamed, ids = len(ids), pa.concat_arrays([ids, pa.array([""], pa.string())])
             contest_of = np.where(contest_of < 0, unnamed, contest_of)
@@ -90,9 +88,8 @@ class ResultTable:
                 raise SourceError("there is no time column to order by", self.source)
             self.notes.append("column time: there is none, every contest is dated 1970-01-01")
             return np.zeros(self.table.num_rows, np.int64), ()
-        form = "auto" if self.options is None else self.options.time_format
         name = self.columns["time"]
-        times = as_seconds(self.column("time"), name, self.source, form, frame=self.frame)
+        times = as_seconds(self.column("time"), name, self.source, self.options.time_format, frame=self.frame)
         far = ~TIME_SECONDS.mask(times.seconds)
         faults = (*times.faults, (far, f"a time must be {TIME_SECONDS.rule}"))
         bad = np.logical_or.reduce([mask for mask, _ in faults])
@@ -221,7 +218,7 @@ class ResultTable:
     def _names_contests(self, column: pa.ChunkedArray) -> bool:
         """Whether a column ``name`` that no setting names holds names of contests: it may hold names of players."""
         name = self.columns["name"]
-        if name.strip().casefold() != "name" or (self.options is not None and "name" in self.options.columns.named):
+        if name.strip().casefold() != "name" or "name" in self.options.columns.named:
             return True
         _, codes = encode(column)
         differs = np.flatnonzero(codes != codes[self.first_row][self.contest_of])
@@ -241,11 +238,11 @@ class ResultTable:
         """
         counted = player_of if dropped is None else np.where(dropped, -1, player_of).astype(np.int32)
         earlier = repeated_rows(self.contest_of, counted)
-        duplicates = "error" if self.options is None else self.options.duplicates
+        duplicates = self.options.duplicates
         if duplicates == "error" or rank is None:
             hint = "duplicates='best' or 'last'" if self.frame else "--duplicates best or last"
-            known = rank is not None and self.options is not None
-            self.reject_repeats(players, player_of, earlier, f"; {hint} keeps one row" if known else "")
+            hint = f"; {hint} keeps one row" if rank is not None and self.advises else ""
+            self.reject_repeats(players, player_of, earlier, hint)
         if rank is None:
             lo, hi = self.int32("lo"), self.int32("hi")
             rows = np.lexsort((lo, self.contest_of))

@@ -20,7 +20,7 @@ from ranklake.storage.datasets.tables.contests import Contest
 
 from .base import Order, SourceError
 from .columns import Longs, as_names
-from .limits import Limits, are_short, check_contest, check_participants, rule_of_rated
+from .limits import are_short, check_contest, check_participants, rule_of_rated
 from .options import ReadOptions
 from .places import Ints, repeated_rows
 from .ranks import Ranks, ranks_of
@@ -64,7 +64,7 @@ def contests_from_results(
         notes += results.notes
         notes += _odd_names(players)
     offsets, short_handles = results.offsets(rows), are_short(players)
-    limits = Limits() if options is None else options.limits
+    limits = results.options.limits
     for i in np.flatnonzero(np.diff(offsets) > limits.participants).tolist():
         try:
             check_participants(int(offsets[i + 1] - offsets[i]), limits, source, results.ids[i])
@@ -151,7 +151,7 @@ def rounds_from_results(
         rounds = replace(rounds, roles=np.where(rated[rows], np.uint8(RATED), np.uint8(OUTSIDE)))
     _reject_rated(results, rounds, limits)
     faults = [results.faults[i] for i in sorted(results.faults)]
-    if faults and (options is None or options.on_error == "stop" or len(faults) == len(results.ids)):
+    if faults and (results.options.on_error == "stop" or len(faults) == len(results.ids)):
         raise faults[0]
     if faults:
         good = np.ones(len(rounds), dtype=np.bool_)

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,8 +26,25 @@ _SPACES = re.compile(r"[ \t\r\n]*")
 _BOM = b"\xef\xbb\xbf"
 
 
-def items_of(source: Input, reading: Reading) -> Iterator[tuple[int, bytes]]:
-    """The objects of a file as bytes, with the line or the number in the array, from 1; 0 for a single object."""
+class Item(NamedTuple):
+    """An object of a file: its bytes, and its line or its number in the array, from 1; 0 for a single object."""
+
+    raw: bytes
+    number: int
+    source: Input
+
+    @property
+    def place(self) -> str:
+        """The position in the file, for messages; empty for a single object."""
+        return _place(self.number, self.source)
+
+    def fault(self, rule: str) -> SourceError:
+        """The fault of this object."""
+        return _fault(self.number, self.source, rule)
+
+
+def items_of(source: Input, reading: Reading) -> Iterator[Item]:
+    """The objects of a file."""
     with damage_of(source.name), io.BufferedReader(source.open_bytes()) as file:
         if source.form == "jsonl":
             yield from _lines(file, source, reading)
@@ -44,19 +61,19 @@ def items_of(source: Input, reading: Reading) -> Iterator[tuple[int, bytes]]:
             rule = _wrong_text(error, reading.options)
             raise SourceError(f"{rule}; another --encoding?", source.name) from None
     if whole.lstrip(_BLANKS)[:1] != b"[":
-        yield 0, whole
+        yield Item(whole, 0, source)
     elif whole.count(b",") <= MAX_AT_ONCE:
         try:
             values = _ARRAY.decode(whole)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise SourceError(f"not JSON: {error}", source.name) from None
         for number, value in enumerate(values, 1):
-            yield number, bytes(value)
+            yield Item(bytes(value), number, source)
     else:
         yield from _array_items(whole, source, reading)
 
 
-def _lines(file: io.BufferedReader, source: Input, reading: Reading) -> Iterator[tuple[int, bytes]]:
+def _lines(file: io.BufferedReader, source: Input, reading: Reading) -> Iterator[Item]:
     most = reading.limits.document
     utf8 = _is_utf8(reading.options)
     text: Any = file if utf8 else io.TextIOWrapper(file, reading.options.encoding, newline="")
@@ -66,7 +83,7 @@ def _lines(file: io.BufferedReader, source: Input, reading: Reading) -> Iterator
         try:
             line = text.readline(most + 1)
         except UnicodeError as error:
-            raise fault_of(f"{_wrong_text(error, reading.options)}; another --encoding?", number, source) from None
+            raise _fault(number, source, f"{_wrong_text(error, reading.options)}; another --encoding?") from None
         if not line:
             return
         raw = line if utf8 else _encode(line, number, source)
@@ -74,14 +91,14 @@ def _lines(file: io.BufferedReader, source: Input, reading: Reading) -> Iterator
             while line and line[-1:] not in (b"\n", "\n"):
                 line = text.readline(2**20)
             rule = f"a line of more than {byte_count(most)}, the limit; --limit document=... allows more"
-            reading.leave_out(fault_of(rule, number, source))
+            reading.leave_out(_fault(number, source, rule))
             continue
         raw = raw.removeprefix(_BOM) if number == 1 else raw
         if raw.strip():
-            yield number, raw
+            yield Item(raw, number, source)
 
 
-def _array_items(whole: bytes, source: Input, reading: Reading) -> Iterator[tuple[int, bytes]]:
+def _array_items(whole: bytes, source: Input, reading: Reading) -> Iterator[Item]:
     """The items of a long array, decoded one by one: a list of all may take fifty times the memory of the text."""
     try:
         text = whole.decode()
@@ -96,14 +113,14 @@ def _array_items(whole: bytes, source: Input, reading: Reading) -> Iterator[tupl
         try:
             _, end = _SCAN.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            raise fault_of(f"not JSON: {error}", number, source) from None
-        yield number, text[at:end].encode()
+            raise _fault(number, source, f"not JSON: {error}") from None
+        yield Item(text[at:end].encode(), number, source)
         at = _SPACES.match(text, end).end()  # type: ignore[union-attr]
         more = text[at : at + 1] == ","
         if more:
             at = _SPACES.match(text, at + 1).end()  # type: ignore[union-attr]
     if text[at : at + 1] != "]" or _SPACES.fullmatch(text, at + 1) is None:
-        raise fault_of("not JSON: neither a comma nor the end of the array and the file follows", number, source)
+        raise _fault(number, source, "not JSON: neither a comma nor the end of the array and the file follows")
 
 
 def _is_utf8(options: ReadOptions) -> bool:
@@ -114,7 +131,7 @@ def _encode(line: str, number: int, source: Input) -> bytes:
     try:
         return line.encode()
     except UnicodeEncodeError:  # half a character, as UTF-16 may have
-        raise fault_of("the text is not valid Unicode", number, source) from None
+        raise _fault(number, source, "the text is not valid Unicode") from None
 
 
 def _wrong_text(error: UnicodeError, options: ReadOptions) -> str:
@@ -122,11 +139,9 @@ def _wrong_text(error: UnicodeError, options: ReadOptions) -> str:
     return f"the text is not {options.encoding}{byte}"
 
 
-def place_of(number: int, source: Input) -> str:
-    """The position of an item, for messages."""
-    return f"line {number}" if source.form == "jsonl" else f"item {number}"
+def _fault(number: int, source: Input, rule: str) -> SourceError:
+    return SourceError(rule, source.name, member=_place(number, source))
 
 
-def fault_of(rule: str, number: int, source: Input) -> SourceError:
-    """The fault of an item."""
-    return SourceError(rule, source.name, member=place_of(number, source) if number else "")
+def _place(number: int, source: Input) -> str:
+    return f"{'line' if source.form == 'jsonl' else 'item'} {number}" if number else ""

@@ -16,7 +16,7 @@ from ..columns import EXACT_FLOAT
 from ..limits import MAX_COLUMNS
 from ..options import ReadOptions
 from .inputs import Input
-from .json_items import fault_of, items_of, place_of
+from .json_items import Item, items_of
 from .parts import Reading, TablePart
 from .scoreboards import as_reference, events_of_year, refuse_other
 
@@ -40,29 +40,28 @@ def contests_in(source: Input, options: ReadOptions, report: IngestReport) -> li
     draft = IngestReport()
     reading, spool = Reading(options, draft), Spool(source.name)
     members: list[Member] = []
-    for number, raw in items_of(source, reading):
+    for item in items_of(source, reading):
         try:
-            value = _decode_with(_OBJECT, raw, number, source)
+            value = _decode_with(_OBJECT, item.raw, item)
             events = events_of_year(value)
             if events is not None:
                 return [Member(source.name, spool.add(event), called) for called, event in events.items()]
-            called = contest_named(source.stem, source.folder) if number == 0 else ""
-            board = as_reference(raw, called, source.name, absent=options.absent)
+            called = contest_named(source.stem, source.folder) if item.number == 0 else ""
+            board = as_reference(item.raw, called, source.name, absent=options.absent)
             if "standings" not in value and board is None:
                 if not members:
                     refuse_other(value, source.name)
                     return None
-                raise fault_of("has no standings, the contests before it do", number, source)
-            called = called if board is not None else source.stem if number == 0 else ""
-            called = called or _id_of(value, number, source)
-            raw = raw if board is None else board
+                raise item.fault("has no standings, the contests before it do")
+            called = called if board is not None else source.stem if item.number == 0 else ""
+            called = called or _id_of(value, item)
         except SourceError as error:
             reading.leave_out(error)
             continue
         if len(members) >= options.limits.members:
             rule = f"more than {options.limits.members:,} contests, the limit"
             raise SourceError(f"{rule}; --limit members=... allows more", source.name)
-        members.append(Member(source.name if number == 0 else place_of(number, source), spool.add(raw), called))
+        members.append(Member(item.place or source.name, spool.add(board or item.raw), called))
     if members:
         report.left_out += draft.left_out
     return members or None
@@ -74,38 +73,38 @@ def read_json(source: Input, reading: Reading) -> TablePart:
     """
     present: dict[str, None] = {}
     bad: set[int] = set()
-    for number, raw in items_of(source, reading):
-        if number == 0 and not reading.skips:
-            _decode_with(_OBJECT, raw, number, source)
-        if number == 0:
+    for item in items_of(source, reading):
+        if item.number == 0 and not reading.skips:
+            _decode_with(_OBJECT, item.raw, item)
+        if item.number == 0:
             rule = "must be an array of objects, one a participation (orient='records' in pandas)"
             raise SourceError(rule, source.name)
         try:
-            present |= dict.fromkeys(_decode(raw, number, source))
+            present |= dict.fromkeys(_decode(item))
         except SourceError as error:
             reading.leave_out(error)
-            bad.add(number)
+            bad.add(item.number)
         if len(present) > MAX_COLUMNS:
-            raise fault_of(f"more than {MAX_COLUMNS:,} different keys, which are no columns", number, source)
+            raise item.fault(f"more than {MAX_COLUMNS:,} different keys, which are no columns")
     if not present:
         raise SourceError("no contests: the table has no rows", source.name)
     columns, used = reading.find(list(present), source)
     parts, lines, rows = [], array("q"), []
     faults: dict[int, str] = {}
-    for number, raw in items_of(source, Reading(reading.options, IngestReport())):
-        if number in bad:
+    for item in items_of(source, Reading(reading.options, IngestReport())):
+        if item.number in bad:
             continue
-        value = _decode(raw, number, source)
+        value = _decode(item)
         cells = []
         for key in used:
             try:
-                cells.append(_text(value.get(key), key, number, source))
+                cells.append(_text(value.get(key), key, item))
             except SourceError as error:
                 if not reading.skips:
                     raise
                 faults.setdefault(len(lines), error.rule)
                 cells.append(None)
-        lines.append(number)
+        lines.append(item.number)
         rows.append(cells)
         if len(rows) == CHUNK_ROWS:
             parts.append(_chunk(rows, used))
@@ -120,14 +119,14 @@ def read_json(source: Input, reading: Reading) -> TablePart:
     return TablePart(pa.concat_tables(parts), columns, list(present), lines_of, faults=faults)
 
 
-def _id_of(value: dict[str, msgspec.Raw], number: int, source: Input) -> str:
+def _id_of(value: dict[str, msgspec.Raw], item: Item) -> str:
     """The id of a contest in a file with several contests."""
     encoded = next((value[key] for key in _IDS if key in value), None)
     if encoded is None:
-        return str(number)
-    contest_id: Any = _decode_with(_VALUE, bytes(encoded), number, source)
+        return str(item.number)
+    contest_id: Any = _decode_with(_VALUE, bytes(encoded), item)
     if isinstance(contest_id, bool) or not isinstance(contest_id, str | int) or contest_id == "":
-        raise fault_of(f"a contest's id must be text or a whole number, got {quoted(contest_id)}", number, source)
+        raise item.fault(f"a contest's id must be text or a whole number, got {quoted(contest_id)}")
     return str(contest_id)
 
 
@@ -135,34 +134,34 @@ def _chunk(rows: list[list[str | None]], used: list[str]) -> pa.Table:
     return pa.table({key: pa.array([row[i] for row in rows], pa.string()) for i, key in enumerate(used)})
 
 
-def _decode(raw: bytes, number: int, source: Input) -> dict[str, Any]:
+def _decode(item: Item) -> dict[str, Any]:
     """The values of a row, also those that are not used."""
-    if raw.count(b",") > MAX_KEYS:
-        raise fault_of(f"a row of more than {MAX_KEYS:,} values, the limit", number, source)
-    return _decode_with(_VALUES, raw, number, source)
+    if item.raw.count(b",") > MAX_KEYS:
+        raise item.fault(f"a row of more than {MAX_KEYS:,} values, the limit")
+    return _decode_with(_VALUES, item.raw, item)
 
 
-def _decode_with(decoder: msgspec.json.Decoder[T], raw: bytes, number: int, source: Input) -> T:
+def _decode_with(decoder: msgspec.json.Decoder[T], raw: bytes, item: Item) -> T:
     if raw.count(b":") > MAX_KEYS:
-        raise fault_of(f"an object of more than {MAX_KEYS:,} keys, the limit", number, source)
+        raise item.fault(f"an object of more than {MAX_KEYS:,} keys, the limit")
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError:
-        raise fault_of("must be an object with a key a column", number, source) from None
+        raise item.fault("must be an object with a key a column") from None
     except UnicodeDecodeError as error:
         byte = f"0x{error.object[error.start]:02x}"
         rule = f"the text is not UTF-8: byte {byte}; name its encoding, for example with --encoding latin-1"
-        raise fault_of(rule, number, source) from None
+        raise item.fault(rule) from None
     except RecursionError:
-        raise fault_of("not JSON that can be read: nested too deeply", number, source) from None
+        raise item.fault("not JSON that can be read: nested too deeply") from None
     except (msgspec.DecodeError, ValueError) as error:
-        raise fault_of(f"not JSON: {error}", number, source) from None
+        raise item.fault(f"not JSON: {error}") from None
 
 
-def _text(value: object, key: str, number: int, source: Input) -> str | None:
+def _text(value: object, key: str, item: Item) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         whole = isinstance(value, float) and value.is_integer() and abs(value) <= EXACT_FLOAT
         return str(int(value)) if whole else repr(value)
-    raise fault_of(f"column {key!r} must be text or a number, got {quoted(value)}", number, source)
+    raise item.fault(f"column {key!r} must be text or a number, got {quoted(value)}")

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..base import SourceError
-from ..columns import check_flat, is_text, plain_types
+from ..columns import Batches, check_flat, is_text, plain_types
 from ..lake_tables import DeltaRows
 from ..limits import MAX_TEXT, byte_count, check_width
 from .inputs import Input
@@ -50,7 +50,7 @@ class ParquetTable:
         with open_parquet(source.path, source.name) as file:
             self.schema, self.facts = plain_types(file.schema_arrow), file.metadata
 
-    def batches(self, used: list[str], most: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, used: list[str], most: int) -> Batches:
         """Some columns in batches of at most ``most`` rows; texts stay dictionary-encoded."""
         texts = [name for name in used if _is_of_bytes(self.schema.field(name).type)]
         with open_parquet(self._source.path, self._source.name, texts) as file:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from ..base import IngestReport, LeftOut, SourceError
-from ..columns import without_invalid
+from ..columns import Batches, without_invalid
 from ..limits import byte_count
 from ..options import ReadOptions
 from .inputs import Input
@@ -66,7 +67,7 @@ class Reading:
     def collect(
         self,
         source: str,
-        batches: Iterable[pa.RecordBatch],
+        batches: Batches,
         valid: Callable[[pa.RecordBatch, int, dict[int, str]], pa.RecordBatch] = without_invalid,
         plain: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda batch: batch,
         size: Callable[[pa.RecordBatch], int] = lambda batch: batch.nbytes,
@@ -79,11 +80,12 @@ class Reading:
         parts: list[pa.RecordBatch] = []
         faults: dict[int, str] = {}
         n_rows = 0
-        for batch in batches:
-            self.count(source, batch.num_rows, size(batch))
-            part = plain(batch)
-            parts.append(valid(part, n_rows, faults) if self.skips else part)
-            n_rows += batch.num_rows
+        with closing(batches):  # a file is closed before an error is reported
+            for batch in batches:
+                self.count(source, batch.num_rows, size(batch))
+                part = plain(batch)
+                parts.append(valid(part, n_rows, faults) if self.skips else part)
+                n_rows += batch.num_rows
         return parts, faults
 
     def count(self, source: str, rows: int, n_bytes: int) -> None:

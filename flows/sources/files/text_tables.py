@@ -16,6 +16,7 @@ from ...common.text import count
 from ..archives.arrow_csv import CsvBatches
 from ..archives.members import contest_named
 from ..base import SourceError
+from ..columns import Batches
 from ..limits import byte_count
 from .inputs import Input
 from .parts import Reading, TablePart
@@ -84,9 +85,7 @@ class TextTable:
         self.lines = Lines(source, name, self.delimiter, head.skipped - bool(head.columns))
         self.left_out: list[int] = []
 
-    def batches(
-        self, used: Sequence[str], leave_out: Callable[[pacsv.InvalidRow, int], None] | None = None
-    ) -> Iterator[pa.RecordBatch]:
+    def batches(self, used: Sequence[str], leave_out: Callable[[pacsv.InvalidRow, int], None] | None = None) -> Batches:
         """Some columns, all as text: types would change the player 007 to 7 and NA to null.
 
         ``leave_out`` is called with a row of another number of fields, and its number in the file. Raises
