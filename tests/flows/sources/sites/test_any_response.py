@@ -152,9 +152,7 @@ def test_parse__json_truncated_after_an_invalid_value_is_an_error(source: str, b
 LONG = "x" * 5_000
 DIGITS = "7" * 1_500
 DAY = 1_500_000_000
-LINES = b'{"rank":1,"username":"a"}\n{"rank":2,"username":"b"}\n'
 ROWS = [{"IsRated": True, "Place": place, "UserScreenName": user} for place, user in ((1, "a"), (2, "b"))]
-FACTS = {"cumulative_time": 1, "tiebreaker": 0.0, "new_rating": 1, "is_disqualified": False}
 SHORTENED = f"... (shortened, {len(LONG):,} characters in all) ..."
 
 
@@ -165,24 +163,6 @@ def atcoder(long: str) -> dict[str, Any]:
         "/atcoder/resources/contests.json": [listed | {"id": name} for name in names],
         **{f"/contests/{name}/results/json": ROWS for name in names},
     }
-
-
-def dmoj(long: str) -> dict[str, Any]:
-    rows = [{"user": user, **FACTS, "score": score} for user, score in (("a", 2.0), ("b", 1.0))]
-    names = (long, "good")
-    one = {name: {"key": name, "name": "n", "end_time": END, "rankings": rows} for name in names}
-    return {
-        "/api/v2/contests?is_rated=True&page=1": {
-            "data": {"objects": [{"key": name, "end_time": END} for name in names], "has_more": False}
-        },
-        **{f"/api/v2/contest/{name}": {"data": {"object": one[name]}} for name in names},
-    }
-
-
-def lichess(long: str) -> dict[str, Any]:
-    names = (long, "good")
-    arenas = [{"id": name, "fullName": "n", "finishesAt": DAY * 1000, "status": 30} for name in names]
-    return {"/api/tournament": {"finished": arenas}, **{f"/api/tournament/{name}/results": LINES for name in names}}
 
 
 def ctftime(long: str) -> dict[str, Any]:
@@ -229,10 +209,9 @@ def topcoder(long: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("site", "long", "good"),
-    [(atcoder, LONG, "good"), (dmoj, LONG, "good"), (lichess, LONG, "good"), (ctftime, LONG, "good"),
-     (codeforces, DIGITS, "8"), (topcoder, DIGITS, "8-1")],
+    [(atcoder, LONG, "good"), (ctftime, LONG, "good"), (codeforces, DIGITS, "8"), (topcoder, DIGITS, "8-1")],
     ids=lambda value: getattr(value, "__name__", ""),
-)  # fmt: skip
+)
 def test_ingest__contest_whose_id_is_too_long_is_left_out_and_named(
     lake: Lake, server: Server, site: Any, long: str, good: str
 ) -> None:
