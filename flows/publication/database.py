@@ -27,8 +27,7 @@ from ..databases.errors import DatabaseError
 from ..results.titles import TitlesChoice
 from .database_tables import DatabaseTables
 from .publish import PublishReport
-from .states import State, VersionedContent
-from .updates import update
+from .states import State, VersionedContent, update
 
 _RUN = "run"  # the state with the name of the run
 

@@ -37,8 +37,7 @@ from ..results.titles import TitlesChoice
 from .delta_store import check_lake, roll_back
 from .root import LATEST, delete_published, was_cut_off
 from .root_writer import RootWriter
-from .states import State, VersionedContent
-from .updates import update
+from .states import State, VersionedContent, update
 
 if TYPE_CHECKING:
     from .delta_table import PublishedTable

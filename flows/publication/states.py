@@ -6,11 +6,11 @@ A state has digests. Those of prefixes of a growing sequence locate its first ch
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.storage.lake.access.lake import digest_of_facts
-from ranklake.storage.lake.schemas import OF_ATTRIBUTES
+from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ..results.titles import CODEFORCES
 from .content import Content
@@ -102,6 +102,66 @@ class VersionedContent(Content):
         display = self.display
         minimum = "" if display.minimum == -math.inf else f" {display.minimum!r}"
         return f"{_MEANING} {display.deviations!r}{minimum} {self._digest('players', n_players)}"
+
+
+class Target(Protocol):
+    """Tables of one run, each with the state that was stored with its rows: Delta tables, or those of a database."""
+
+    def state(self, name: str) -> State | None:
+        """The state of a table; None if there is none, or another program has changed the rows."""
+
+    def has(self, name: str) -> bool:
+        """Whether a table exists."""
+
+    def rows(self, name: str) -> pa.Table:
+        """All rows of a table, in any order; the columns may be those of another release."""
+
+    def append(self, name: str, rows: Iterable[pa.RecordBatch], state: State, start_round: int | None = None) -> None:
+        """Add rows; first remove those of the rounds from ``start_round`` on, if it is given."""
+
+    def replace(self, name: str, rows: pa.Table, state: State) -> None:
+        """Make a table equal to ``rows``."""
+
+
+class Changes(NamedTuple):
+    """Rounds whose ratings were already published; written rows of ratings; tables that have new rows."""
+
+    kept: int
+    added: int
+    tables: tuple[str, ...]
+
+
+def update(content: VersionedContent, target: Target) -> Changes:
+    """Bring tables from their stored states to the content, with as few rows written as possible.
+
+    Ratings before the first changed round stay, and later ones are replaced; without a change, new ones are appended.
+    Players and contests come before the ratings that refer to them, so that joins are complete.
+    """
+    changed = [name for name in (*PUBLISHED, *OF_ATTRIBUTES) if not content.is_current(name, target.state(name))]
+    if not content.attributes.num_rows:
+        changed = [name for name in changed if name in PUBLISHED or target.has(name)]
+    n_kept, added = content.kept("ratings", target.state("ratings"))[0], 0
+
+    def ratings() -> Iterator[pa.RecordBatch]:
+        nonlocal added
+        for batch in content.ratings(n_kept):
+            added += batch.num_rows
+            yield batch
+
+    for name in changed:
+        state = content.state(name)
+        kept, published = content.kept(name, target.state(name)) if name not in OF_ATTRIBUTES else (0, 0)
+        grows = kept == published > 0
+        if name == "ratings":
+            target.append(name, ratings(), state, None if grows else kept)
+        elif name == "leaderboard":
+            rows = content.leaderboard(target.rows(name), published) if grows else content.leaderboard()
+            target.replace(name, rows, state)
+        elif grows:
+            target.append(name, getattr(content, name).slice(published).to_batches(), state)
+        else:
+            target.replace(name, getattr(content, name), state)
+    return Changes(n_kept, added, tuple(changed))
 
 
 @dataclass(frozen=True, slots=True)
