@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 from helpers.builders import content, contest, expected, field, ingest
 
-from ranklake.storage import DamagedError, Dataset, LakeError, MissingError, Run, StandingsPart
+from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, Run, StandingsPart
 from ranklake.storage.datasets.tables.players import encode_part
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.limits import Limits
@@ -46,6 +46,11 @@ def test_standings__any_range_gives_the_same_contests(lake, games):
     ingest(lake, games)
     dataset = Dataset.open(lake, "games")
     whole = next(dataset.standings())
+    assert (whole.offsets.dtype, whole.offsets[0]) == (np.int64, 0)
+    for column in (whole.player, whole.lo, whole.hi):  # as the kernels need them
+        assert column.dtype == np.int32
+        assert column.flags.c_contiguous
+        assert len(column) == whole.offsets[-1]
     for start, stop in [(0, 0), (0, 1), (3, 7), (39, 40), (40, 40), (10, None), (7, 3), (30, 99)]:
         parts = list(dataset.standings(start, stop))
         wanted = range(40)[start:stop]
@@ -54,17 +59,6 @@ def test_standings__any_range_gives_the_same_contests(lake, games):
             rows = slice(whole.offsets[wanted[0]], whole.offsets[wanted[-1] + 1])
             assert np.array_equal(parts[0].player, whole.player[rows])
             assert np.array_equal(parts[0].lo, whole.lo[rows])
-
-
-def test_standings__arrays_have_the_types_of_the_kernels(lake, games):
-    ingest(lake, games)
-    for part in Dataset.open(lake, "games").standings():
-        assert part.offsets.dtype == np.int64
-        assert part.offsets[0] == 0
-        for column in (part.player, part.lo, part.hi):
-            assert column.dtype == np.int32
-            assert column.flags.c_contiguous
-            assert len(column) == part.offsets[-1]
 
 
 @pytest.mark.parametrize(
@@ -104,49 +98,32 @@ def test_standings__corrected_contests_keep_their_place(lake, games):
     assert content(lake) == expected(games)
 
 
-def _standings_file(lake):
-    return f"games/standings/{lake.list('games/standings')[0]}"
-
-
-def test_standings__a_file_with_other_rows_is_damage(lake, games):
-    ingest(lake, games)
-    path = _standings_file(lake)
-    table = lake.read_table(path, "standings")
+def wrong_files(table):
+    """A contest that is corrected after its file was written, other content of the file, and what is said about it."""
+    n = table.num_rows
+    whole = rf": has \d+ rows, its contests have {n} players"
     for wrong in (table.slice(1), pa.concat_tables([table, table.slice(0, 1)]), table.slice(0, 0)):
+        yield None, wrong, whole
+    yield "g39", pa.concat_tables([table.slice(1), table.slice(0, 1)]), ""  # shifted
+    yield "g00", table.slice(0, n - 1), rf": has \d+ rows, its contests have {n - 2} players"  # g00 had two rows
+    yield "g00", table.slice(2), rf": has \d+ rows, its contests end at row {n}"
+
+
+def test_standings__a_file_with_other_rows_is_damage(tmp_path, games):
+    for number in range(6):
+        lake = Lake.open(tmp_path / str(number), create=True)
+        ingest(lake, games)
+        path = f"games/standings/{lake.list('games/standings')[0]}"
+        corrected, wrong, said = list(wrong_files(lake.read_table(path, "standings")))[number]
+        if corrected is not None:
+            ingest(lake, [contest(corrected, field("q", 3))])
+            assert content(lake)
         lake.write_table(path, wrong, "standings")
-        with pytest.raises(DamagedError, match=rf"{path}: has \d+ rows, its contests have {table.num_rows} players"):
+        with pytest.raises(DamagedError, match=path + said):
             list(Dataset.open(lake, "games").standings())
-
-
-def test_standings__a_shifted_file_of_corrected_contests_is_damage(lake, games):
-    ingest(lake, games)
-    path = _standings_file(lake)
-    table = lake.read_table(path, "standings")
-    ingest(lake, [contest("g39", field("q", 3))])
-    assert content(lake)
-    lake.write_table(path, pa.concat_tables([table.slice(1), table.slice(0, 1)]), "standings")
-    with pytest.raises(DamagedError, match=path):
-        list(Dataset.open(lake, "games").standings())
-
-
-def test_standings__a_cut_file_of_corrected_contests_is_damage(lake, games):
-    ingest(lake, games)
-    path = _standings_file(lake)
-    table = lake.read_table(path, "standings")
-    ingest(lake, [contest("g00", field("q", 3))])
-    n = table.num_rows - 2  # g00 had the first two rows
-    for cut, need in ((table.slice(0, n + 1), f"have {n} players"), (table.slice(2), f"end at row {n + 2}")):
-        lake.write_table(path, cut, "standings")
-        with pytest.raises(DamagedError, match=rf"{path}: has \d+ rows, its contests {need}"):
+        lake.delete(path)
+        with pytest.raises(MissingError, match=path):
             list(Dataset.open(lake, "games").standings())
-
-
-def test_standings__a_missing_file_is_named(lake, games):
-    ingest(lake, games)
-    path = _standings_file(lake)
-    lake.delete(path)
-    with pytest.raises(MissingError, match=path):
-        list(Dataset.open(lake, "games").standings())
 
 
 def test_players__inconsistent_parts_are_damage(lake):

@@ -104,24 +104,16 @@ def test_digest__is_independent_of_numbers_and_covers_everything_else() -> None:
     assert len(digests - {period.content_digest}) == len(variants)
 
 
-def test_digest__of_games_without_advantages_is_that_before_they_existed() -> None:
+def test_digest__is_that_of_earlier_releases_and_of_the_same_game_told_from_the_other_side(lake: Lake) -> None:
     digests = [period.content_digest for period in as_periods(GAMES)[:2]]
-    assert digests == ["2f84aa6f54ef820a2ec1f864aea3f6c0", "a8a32b4ff66da6bb9a88433534a887c6"]
-
-
-def test_digest__does_not_take_advantages_for_weights() -> None:
-    weighted, favoured = (
-        as_periods([Game("a", "b", 1.0, 100, **{name: 2.0})])[0].content_digest for name in ("weight", "advantage")
-    )
-    assert weighted != favoured
-
-
-def test_digest__is_that_of_the_same_game_told_from_the_other_side(lake: Lake) -> None:
+    assert digests == ["2f84aa6f54ef820a2ec1f864aea3f6c0", "a8a32b4ff66da6bb9a88433534a887c6"]  # without advantages
     told = [Game("a", "b", 1.0, 100, 1.0, 35.0), Game("b", "a", 0.0, 100, 1.0, -35.0)]
     one, other = (as_periods([game]) for game in told)
     assert one[0].content_digest == other[0].content_digest
     ingest_periods(lake, one)
     assert ingest_periods(lake, other) == ["unchanged"]
+    weighted, favoured = (as_periods([Game("a", "b", 1.0, 100, **{name: 2.0})]) for name in ("weight", "advantage"))
+    assert weighted[0].content_digest != favoured[0].content_digest
 
 
 def test_advantages_of_zero__of_either_sign_are_none() -> None:
@@ -143,18 +135,18 @@ def test_file__has_advantages_only_if_some_game_has_one(lake: Lake) -> None:
         assert pq.read_schema(pa.BufferReader(data)).names == expected
 
 
-def test_advantages__are_read_from_files_with_and_without_them(lake: Lake) -> None:
+def test_compact__merges_the_files_of_a_year_with_and_without_advantages(lake: Lake) -> None:
     mixed = [*GAMES[:50], *FAVOURED[50:]]
     for period in as_periods(mixed):
         ingest_periods(lake, [period])
-    assert content(lake) == expected(mixed)
     (plain, *_), favoured = as_periods(GAMES), as_periods(mixed)[-1]
     assert (len(plain.games.advantage), len(favoured.games.advantage)) == (0, len(favoured))
-    assert list(verify_dataset(Dataset.open(lake, "league"))) == []
-    with hold_lease(lake, dataset_folder("league"), "compact league") as lease:
-        compact_dataset(lake, "league", lease)
-    assert content(lake) == expected(mixed)
-    assert list(verify_dataset(Dataset.open(lake, "league"))) == []
+    for files in ((6, 1), (1, 1)):
+        assert content(lake) == expected(mixed)
+        assert Dataset.open(lake, "league").kind == "games"
+        assert list(verify_dataset(Dataset.open(lake, "league"))) == []
+        with hold_lease(lake, dataset_folder("league"), "compact league") as lease:
+            assert compact_dataset(lake, "league", lease) == files
 
 
 def test_change_of_advantages__replaces_the_period(lake: Lake) -> None:
@@ -197,16 +189,6 @@ def test_alias__merges_two_players_unless_they_met(lake: Lake) -> None:
     assert list(verify_dataset(Dataset.open(lake, "league"))) == []
 
 
-def test_compact__merges_the_files_of_a_year(lake: Lake) -> None:
-    for period in as_periods(GAMES):
-        ingest_periods(lake, [period])
-    with hold_lease(lake, dataset_folder("league"), "compact league") as lease:
-        assert compact_dataset(lake, "league", lease) == (6, 1)
-    assert content(lake) == expected(GAMES)
-    assert Dataset.open(lake, "league").kind == "games"
-    assert list(verify_dataset(Dataset.open(lake, "league"))) == []
-
-
 @pytest.mark.parametrize("column", ["player", "opponent", "score", "time_seconds", "advantage"])
 def test_verify__names_a_file_with_another_game(lake: Lake, column: str) -> None:
     ingest_periods(lake, as_periods(FAVOURED))
@@ -230,9 +212,5 @@ def test_kinds__are_not_mixed(lake: Lake) -> None:
     with pytest.raises(LakeError, match="data set league holds periods of games, and contest a is not a period"):
         ingest(lake, [contest("a", ["x", "y"])], "league")
     assert metadata_of(Dataset.open(lake, "contests").contests.schema).get("kind") is None
-
-
-def test_period__has_the_time_of_its_last_game() -> None:
     first = as_periods(GAMES)[0]
-    assert isinstance(first, Period)
     assert first.time_seconds == max(game.time_seconds for game in GAMES[: len(first)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from ranklake.storage.datasets.garbage import collect_garbage, discard
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.leases.acquire import hold_lease
 
+WRITTEN = "games/standings/999999.parquet"  # without a reference, as a writer leaves it before its commit
 LOST = pytest.raises(LeaseHeldError, match="took over")
 
 
@@ -23,48 +25,40 @@ def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Lake:
     return opened
 
 
-def written(lake: Lake) -> str:
-    """A standings file without a reference, as a writer leaves it before its commit."""
-    path = "games/standings/999999.parquet"
-    lake.write_bytes(path, b"1")
-    return path
-
-
 def test_discard__deletes_the_files_that_are_not_committed(lake: Lake) -> None:
-    path, (committed,) = written(lake), set(lake.list("games/standings")) - {"999999.parquet"}
+    (committed,) = lake.list("games/standings")
+    lake.write_bytes(WRITTEN, b"1")
     with hold_lease(lake, "games", "ingest into games") as lease:
-        discard(lease.lake, "games", [f"games/standings/{committed}", path])
+        discard(lease.lake, "games", [f"games/standings/{committed}", WRITTEN])
     assert lake.list("games/standings") == [committed]
 
 
-def test_discard__after_a_lost_lease_deletes_nothing(lake: Lake) -> None:
-    with LOST, hold_lease(lake, "games", "ingest into games") as lease:
-        path = written(lake)
-        with hold_lease(lake, "games", "ingest again", steal=True):
-            discard(lease.lake, "games", [path])
-            assert lake.exists(path)
+def discard_written(lake: Lake) -> None:
+    discard(lake, "games", [WRITTEN])
 
 
-def test_collect_garbage__after_a_lost_lease_deletes_nothing(lake: Lake) -> None:
+def collect_all(lake: Lake) -> None:
+    collect_garbage(lake, "games", set())
+
+
+@pytest.mark.parametrize("delete", [discard_written, collect_all])
+def test_deletion__after_a_lost_lease_deletes_nothing(lake: Lake, delete: Callable[[Lake], None]) -> None:
     with LOST, hold_lease(lake, "games", "ingest into games") as lease:
-        path = written(lake)
+        lake.write_bytes(WRITTEN, b"1")
         with hold_lease(lake, "games", "ingest again", steal=True):
-            collect_garbage(lease.lake, "games", set())
-            assert lake.exists(path)
+            delete(lease.lake)
+            assert lake.exists(WRITTEN)
 
 
 @pytest.mark.parametrize("lake", ["disk"], indirect=True)
-@pytest.mark.parametrize("delete", [discard, collect_garbage])
+@pytest.mark.parametrize("delete", [discard_written, collect_all])
 def test_deletion__is_fenced_if_the_lease_is_lost_after_its_check(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, delete: object
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, delete: Callable[[Lake], None]
 ) -> None:
     with LOST, hold_lease(lake, "games", "ingest into games") as lease:
-        path = written(lake)
+        lake.write_bytes(WRITTEN, b"1")
         with hold_lease(lake, "games", "ingest again", steal=True):
             monkeypatch.setattr(lease, "check", lambda: None)
-            if delete is discard:
-                discard(lease.lake, "games", [path])
-            else:
-                collect_garbage(lease.lake, "games", set())
-            assert lake.exists(path)
+            delete(lease.lake)
+            assert lake.exists(WRITTEN)
         monkeypatch.undo()

@@ -96,12 +96,9 @@ def test_ingest__handles_are_taken_as_they_are(lake):
     assert [dataset.find(handle) for handle in handles] == list(range(len(handles)))
     assert dataset.find("TOURIST") is None
     assert ingest(lake, [contest("a", handles)]) == ["unchanged"]
-
-
-def test_ingest__contests_without_players_or_ceiling_read_back(lake):
-    games = [contest("none", []), contest("one", ["x"], perf_ceiling=math.inf), contest("", [], time_seconds=-5)]
-    ingest(lake, games)
-    assert content(lake) == expected(games)
+    odd = [contest("none", []), contest("one", ["x"], perf_ceiling=math.inf), contest("", [], time_seconds=-5)]
+    ingest(lake, odd)
+    assert content(lake)[1:] == expected(odd)
 
 
 def test_ingest__slices_of_a_larger_array_are_digested_and_stored_alone(lake):
@@ -164,7 +161,7 @@ def test_ingest__player_numbers_in_leftover_files_are_not_reused(lake):
     assert content(lake)[2] == expected([contest("b", ["u", "v"])])[0]
 
 
-def test_ingest__body_that_raises_leaves_the_old_state(lake, tmp_path):
+def test_ingest__that_raises_before_its_commit_leaves_the_old_state_and_after_it_keeps_its_files(lake, tmp_path):
     ingest(lake, BEFORE)
     before = tree(tmp_path / "lake")
 
@@ -175,10 +172,6 @@ def test_ingest__body_that_raises_leaves_the_old_state(lake, tmp_path):
     with pytest.raises(ZeroDivisionError):
         ingest(lake, source())
     assert tree(tmp_path / "lake") == before
-
-
-def test_ingest__commit_that_succeeds_and_then_raises_keeps_its_files(lake):
-    ingest(lake, BEFORE)
     with pytest.raises(KeyboardInterrupt):
         ingest(WatchedLake(lake, fail_at=N_WRITES - 1, done=True, error=KeyboardInterrupt()), AFTER)
     assert content(lake) == expected(MERGED)
@@ -200,16 +193,10 @@ def test_ingest__replaced_files_stay_for_open_readers_until_the_next_commit(lake
     ingest(lake, [contest("a", ["y", "x"])])
     assert [part.player.tolist() for part in opened.standings()] == [[0, 1]]
     assert old_file in lake.list("games/standings")
+    lake.write_bytes("games/contests/.tmp-0123", b"torn")
     ingest(lake, [contest("b", ["x", "y"])])
     assert old_file not in lake.list("games/standings")
-    assert len(lake.list("games/standings")) == 2
-
-
-def test_ingest__table_of_contests_is_alone_in_its_folder(lake):
-    ingest(lake, BEFORE)
-    lake.write_bytes("games/contests/.tmp-0123", b"torn")
-    ingest(lake, AFTER)
-    assert lake.list("games/contests") == ["contests.parquet"]
+    assert (len(lake.list("games/standings")), lake.list("games/contests")) == (2, ["contests.parquet"])
 
 
 def test_ingest__into_a_newer_format_stops(lake, tmp_path, monkeypatch):
@@ -223,10 +210,10 @@ def test_ingest__into_a_newer_format_stops(lake, tmp_path, monkeypatch):
     assert tree(tmp_path / "lake") == before
 
 
-@pytest.mark.parametrize("name", ["raw", "a/b", "", ".x"])
-def test_ingest__bad_name_is_refused(lake, name):
-    with pytest.raises(ValueError, match="data set must"), Dataset.ingest(lake, name):
-        pass
+def test_ingest__bad_name_is_refused(lake):
+    for name in ("raw", "a/b", "", ".x"):
+        with pytest.raises(ValueError, match="data set must"), Dataset.ingest(lake, name):
+            pass
 
 
 def test_ingest__a_confirmed_contest_is_put_in_the_source_s_order_without_being_read(lake):

@@ -7,8 +7,7 @@ LONG = "x" * layout.MAX_NAME
 
 @pytest.mark.parametrize("name", ["cf", "codeforces-2024", "a.b_c-D9", "_x", "-x", "0", LONG])
 def test_names__one_safe_path_component_is_valid(name):
-    assert layout.check_dataset_name(name) == name
-    assert layout.check_run_name(name) == name
+    assert layout.check_dataset_name(name) == layout.check_run_name(name) == name
 
 
 @pytest.mark.parametrize(
@@ -35,21 +34,12 @@ def test_paths__are_those_of_the_design():
     assert layout.rounds_folder("r") == "runs/r/rounds"
 
 
-@pytest.mark.parametrize("number", [0, 412, 999_999, 1_000_000, 123_456_789])
-@pytest.mark.parametrize("suffix", ["", ".json", ".parquet"])
-def test_numbers__are_read_back_from_their_names(number, suffix):
-    assert layout.number_of(layout.numbered(number, suffix), suffix) == number
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["412.json", "0000412.json", "000412", "000412.parquet", "x00412.json", "000412.json.tmp", "00041٢.json", ""],
-)
-def test_numbers__other_names_have_none(name):
-    assert layout.number_of(name, ".json") is None
-
-
-def test_numbers__negative_ones_are_refused():
+def test_numbers__are_read_back_from_their_names_and_other_names_have_none():
+    for number in (0, 412, 999_999, 1_000_000, 123_456_789):
+        for suffix in ("", ".json", ".parquet"):
+            assert layout.number_of(layout.numbered(number, suffix), suffix) == number
+    others = "412.json", "0000412.json", "000412", "000412.parquet", "x00412.json", "000412.json.tmp", "00041٢.json", ""
+    assert [layout.number_of(other, ".json") for other in others] == [None] * 8
     with pytest.raises(ValueError, match="from 0, got -1"):
         layout.numbered(-1)
 
@@ -75,30 +65,20 @@ def test_layout__keys_that_differ_have_names_that_differ_on_any_disk():
 @pytest.mark.parametrize("key", ["con", "CON", "nul!", "com1", "lpt9"])
 def test_layout__keys_that_are_devices_on_windows_have_names_of_files(key):
     path = layout.raw_file("site", "round", key)
-    name = path.rpartition("/")[2]
-    assert name.startswith("x-")
+    assert path.rpartition("/")[2].startswith("x-")
     assert path != layout.raw_file_before("site", "round", key)
     assert path not in {layout.raw_file("site", "round", other) for other in ("x-con", "x-com1", "x-lpt9", key + "x")}
+    for other in ("917", "con1", "console", "A", "round-con", "comet"):  # all other keys keep their names
+        assert layout.raw_file("site", "round", other) == layout.raw_file_before("site", "round", other)
 
 
-@pytest.mark.parametrize("key", ["917", "con1", "console", "A", "round-con", "comet"])
-def test_layout__all_other_keys_keep_their_names(key):
-    assert layout.raw_file("site", "round", key) == layout.raw_file_before("site", "round", key)
+def test_names__that_some_disk_cannot_have_are_refused():
+    for name in ("con", "Nul", "COM1.games", "lpt9.", "games.", "aux..x"):
+        assert layout.portability_problem(name)
+    for name in ("console", "com10", "a.con", "games.v2", "_con", "nul-"):
+        assert layout.portability_problem(name) == ""
 
 
-@pytest.mark.parametrize("name", ["con", "Nul", "COM1.games", "lpt9.", "games.", "aux..x"])
-def test_names__that_some_disk_cannot_have_are_refused(name):
-    assert layout.portability_problem(name)
-
-
-@pytest.mark.parametrize("name", ["console", "com10", "a.con", "games.v2", "_con", "nul-"])
-def test_names__that_are_similar_to_those_are_valid(name):
-    assert layout.portability_problem(name) == ""
-
-
-@pytest.mark.parametrize(
-    ("folder", "kind"),
-    [("raw/cf", "source"), ("runs/r", "run"), ("searches/s", "search"), ("cf", "data set"), ("cf/runs", "data set")],
-)
-def test_kind__is_that_of_the_first_folder(folder, kind):
-    assert layout.kind_of(folder) == kind
+def test_kind__is_that_of_the_first_folder():
+    folders = ("raw/cf", "runs/r", "searches/s", "cf", "cf/runs")
+    assert list(map(layout.kind_of, folders)) == ["source", "run", "search", "data set", "data set"]

@@ -107,7 +107,8 @@ def test_sources__text_files_are_utf8_in_any_locale(nodes: list[tuple[str, ast.A
         named = {keyword.arg for keyword in node.keywords}
         if called in ("read_text", "write_text", "File") and "encoding" not in named and "utf-8" not in texts:
             missing.append((name, node.lineno))
-        opens = called == "open" and (owner is None or not isinstance(owner, ast.Name))  # not Lake.open and the like
+        of_lake = isinstance(owner, ast.Name) or getattr(owner, "attr", "") == "lake"  # Lake.open and the like
+        opens = called == "open" and not of_lake
         if opens and not any("b" in text for text in texts) and "encoding" not in named:
             missing.append((name, node.lineno))
         if called == "write_text" and "newline" not in named:

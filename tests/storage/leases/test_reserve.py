@@ -52,19 +52,16 @@ def parts_of(lake: Lake) -> dict[str, int]:
     return lake.sizes(RESERVE)
 
 
-def test_hold__of_any_writer_writes_a_missing_reserve(lake: Lake) -> None:
+def test_reserve__is_written_by_any_writer_and_completed(lake: Lake) -> None:
+    whole = {f"part-{number}": PART_BYTES for number in range(PARTS)}
     assert parts_of(lake) == {}
     with hold_lease(lake, FOLDER, "rate"):
-        assert parts_of(lake) == {f"part-{number}": PART_BYTES for number in range(PARTS)}
-
-
-def test_refill_reserve__writes_missing_parts_and_removes_temporary_files(lake: Lake) -> None:
-    refill_reserve(lake)
+        assert parts_of(lake) == whole
     lake.write_bytes(f"{RESERVE}/part-3", b"half")
     lake.write_bytes(f"{RESERVE}/.tmp-1", b"left")
     lake.delete(f"{RESERVE}/part-0")
     refill_reserve(lake)
-    assert parts_of(lake) == {f"part-{number}": PART_BYTES for number in range(PARTS)}
+    assert parts_of(lake) == whole
 
 
 @pytest.mark.parametrize("number", NO_SPACE)
@@ -93,17 +90,15 @@ def test_hold__of_any_other_command_does_not_use_the_reserve(lake: Lake, number:
 
 
 def test_hold__on_a_full_disk_without_a_reserve_is_an_error(lake: Lake) -> None:
-    with full_disk(lake), pytest.raises(NoSpaceError), hold_lease(lake, FOLDER, "delete", frees_space=True):
-        pass
-    assert parts_of(lake) == {}
-    refill_reserve(lake)
-    with (
-        full_disk(lake, parts=PARTS + 1),
-        pytest.raises(NoSpaceError),
-        hold_lease(lake, FOLDER, "delete", frees_space=True),
-    ):
-        pass
-    assert parts_of(lake) == {}
+    for parts in (1, PARTS + 1):
+        with (
+            full_disk(lake, parts=parts),
+            pytest.raises(NoSpaceError),
+            hold_lease(lake, FOLDER, "delete", frees_space=True),
+        ):
+            pass
+        assert parts_of(lake) == {}
+        refill_reserve(lake)
 
 
 def test_with_reserve__does_not_use_it_for_other_errors(lake: Lake) -> None:
@@ -166,40 +161,29 @@ def test_compact__of_a_run_merges_the_groups_that_fit_and_reports_the_space_for_
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = run_of(lake, SEGMENTS)
-    rows = run.read_rounds()
-    before = tree(Path(lake.url))
-    monkeypatch.setattr("ranklake.storage.leases.reserve.free_bytes", lambda path: 0)
+    rows, segments, before = run.read_rounds(), len(run.segments().segments), tree(Path(lake.url))
+    free = "ranklake.storage.leases.reserve.free_bytes"
+    monkeypatch.setattr(free, lambda path: 0)
     with pytest.raises(NoSpaceError, match=r"runs/.*: no space to merge more files, which takes [0-9,]+ bytes \("):
         compact_run(run, 100)
     assert tree(Path(lake.url)) == before
-    monkeypatch.undo()
-    n_before, n_after = compact_run(run, 100)
-    assert n_after < n_before
-    assert Run.open(lake, run.name).read_rounds(verify=True).equals(rows)
-
-
-def test_compact__of_a_run_a_group_that_fits_is_merged(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = run_of(lake, SEGMENTS)
-    segments = len(run.segments().segments)
-    sizes = lake.sizes(f"runs/{run.name}/rounds")
-    monkeypatch.setattr(
-        "ranklake.storage.leases.reserve.free_bytes", lambda path: PARTS * PART_BYTES + sum(sizes.values()) // 2
-    )
+    half = sum(lake.sizes(f"runs/{run.name}/rounds").values()) // 2
+    monkeypatch.setattr(free, lambda path: PARTS * PART_BYTES + half)
     with pytest.raises(NoSpaceError):
         compact_run(run, 12)
     assert 1 < len(run.segments().segments) < segments
+    monkeypatch.undo()
+    assert compact_run(run, 100)[1] == 1
+    assert Run.open(lake, run.name).read_rounds(verify=True).equals(rows)
 
 
-def test_is_full__of_space_inodes_and_quota_alone() -> None:
+def test_is_full__of_space_inodes_and_quota_alone(tmp_path: Path) -> None:
+    assert free_space(str(tmp_path / "a" / "b")).endswith("bytes free")  # of the disk of a missing folder
     assert [is_full(OSError(number, "")) for number in NO_SPACE] == [True] * len(NO_SPACE)
     assert not is_full(OSError(errno.EIO, ""))
     assert not is_full(ValueError())
     assert text_means_full("Unable to copy data to file: No space left on device (os error 28)")
     assert not text_means_full("Permission denied (os error 13)")
-
-
-def test_free_space__of_a_missing_folder_is_that_of_its_disk(tmp_path: Path) -> None:
-    assert free_space(str(tmp_path / "a" / "b")).endswith("bytes free")
 
 
 def test_dataset__cannot_have_the_name_of_the_reserve(lake: Lake) -> None:

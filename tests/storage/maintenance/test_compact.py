@@ -1,14 +1,19 @@
-"""Merging segments, and deleting a run: at any moment a reader finds the whole run or no run."""
+"""Merging, deleting and verifying: at any moment a reader finds the whole run or no run; damage is named."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
+import pyarrow as pa
 import pytest
-from helpers.builders import Killed, WatchedLake, digest, rounds, run_of
+from helpers.builders import Killed, WatchedLake, contest, digest, field, ingest, rounds, run_of
 
-from ranklake.storage import DamagedError, LakeError, MissingError, Run
-from ranklake.storage.maintenance.compact import compact_run
+from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, Run
+from ranklake.storage.lake.layout import dataset_folder
+from ranklake.storage.lake.parquet import metadata_of
+from ranklake.storage.leases.acquire import hold_lease
+from ranklake.storage.maintenance.compact import compact_dataset, compact_run
+from ranklake.storage.maintenance.verify import verify_dataset
 
 SEGMENTS = [[3, 4], [5], [0, 2], [9], [1], [6, 6]]  # rows of each round
 ROUNDS = "runs/run/rounds"
@@ -75,17 +80,14 @@ def test_compact__stopped_at_any_of_its_writes_leaves_the_run_as_it_was(lake, do
 
 def test_compact__stops_at_a_damaged_file_and_names_it(lake):
     run = run_of(lake, SEGMENTS)
+    with pytest.raises(ValueError, match="rows must be >= 1, got 0"):
+        compact_run(run, rows=0)
     data = bytearray(lake.read_bytes(f"{ROUNDS}/000002.parquet"))
     data[50] ^= 1
     lake.write_bytes(f"{ROUNDS}/000002.parquet", bytes(data))
     with pytest.raises(DamagedError, match=r"rounds/000002\.parquet: does not match its manifest"):
         compact_run(run)
     assert len(run.segments().segments) == 6
-
-
-def test_compact__refuses_a_size_of_zero(lake):
-    with pytest.raises(ValueError, match="rows must be >= 1, got 0"):
-        compact_run(run_of(lake, SEGMENTS), rows=0)
 
 
 def test_delete__interrupted_at_any_step_leaves_no_run(lake):
@@ -114,3 +116,34 @@ def test_delete__interrupted_at_any_step_leaves_no_run(lake):
         assert again.segments().stop_round == 0
         assert again.segments().rest == ()
         again.delete()
+
+
+# Data sets
+
+
+@pytest.mark.parametrize("wrong", ["a", "b", "c"])
+def test_verify__names_each_contest_with_another_digest_after_corrections(lake: Lake, wrong: str) -> None:
+    ingest(lake, [contest(name, ["x", "y", "z"]) for name in "abc"])
+    with Dataset.ingest(lake, "games") as body:
+        body.alias("y", "w", why="renamed")
+    assert list(verify_dataset(Dataset.open(lake, "games"))) == []
+    table = Dataset.open(lake, "games").contests
+    digests = ["0" * 32 if row["contest_id"] == wrong else row["content_digest"] for row in table.to_pylist()]
+    at = table.column_names.index("content_digest")
+    table = table.set_column(at, table.schema.field(at), pa.array(digests, table.schema.field(at).type))
+    lake.write_table("games/contests/contests.parquet", table, "contests", metadata=metadata_of(table.schema))
+    (problem,) = verify_dataset(Dataset.open(lake, "games"))
+    assert f"contest {wrong} does not match its digest after corrections" in problem
+
+
+def test_compact__names_a_file_that_is_too_short(lake: Lake) -> None:
+    for name in "ab":
+        ingest(lake, [contest(name, field("p", 4))])
+    files = Dataset.open(lake, "games").contests.column("file").to_pylist()
+    path = f"games/standings/{files[0]}"
+    lake.write_table(path, lake.read_table(path, "standings").slice(0, 3), "standings")
+    with (
+        hold_lease(lake, dataset_folder("games"), "compact games") as lease,
+        pytest.raises(DamagedError, match=rf"{path}: has 3 rows, contest a needs more"),
+    ):
+        compact_dataset(lake, "games", lease)

@@ -190,12 +190,16 @@ def test_snapshot__damaged_manifest_is_named(lake, run, text):
         run.read_snapshot(7)
 
 
-def test_snapshot__of_another_round_is_damage(lake, run):
+def test_snapshot__of_another_round_is_damage_and_a_newer_format_stops(lake, run):
     run.write_snapshot(7, beliefs(5), "")
     for name in lake.list(FOLDER):
         lake.write_bytes(f"runs/run/snapshots/000008/{name}", lake.read_bytes(f"{FOLDER}/{name}"))
     with pytest.raises(DamagedError, match="000008: damaged"):
         run.read_snapshot(8)
+    facts = json.loads(lake.read_bytes(f"{FOLDER}/manifest.json"))
+    lake.write_bytes(f"{FOLDER}/manifest.json", json.dumps({**facts, "format": 3}).encode())
+    with pytest.raises(FormatError, match=rf"{FOLDER}/manifest\.json is format 3, this code reads 2"):
+        run.read_snapshot(7)
 
 
 def test_snapshot__of_a_writer_that_loses_its_lease_after_the_check_is_not_written(lake, monkeypatch):
@@ -209,14 +213,6 @@ def test_snapshot__of_a_writer_that_loses_its_lease_after_the_check_is_not_writt
                 run.write_snapshot(9, beliefs(2), "")
         monkeypatch.undo()
     assert Run.open(lake, "run").snapshots() == [7]
-
-
-def test_snapshot__newer_format_stops(lake, run):
-    run.write_snapshot(7, beliefs(5), "")
-    facts = json.loads(lake.read_bytes(f"{FOLDER}/manifest.json"))
-    lake.write_bytes(f"{FOLDER}/manifest.json", json.dumps({**facts, "format": 3}).encode())
-    with pytest.raises(FormatError, match=rf"{FOLDER}/manifest\.json is format 3, this code reads 2"):
-        run.read_snapshot(7)
 
 
 def test_prune__keeps_the_newest(lake, run, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from helpers.lakes import commit_often, copy_of, lake_of, rate_run
 from helpers.publishing import CONTESTS
 
+from ranklake.flows.publication.publish import publish
 from ranklake.storage import Lake
 
 
@@ -30,3 +31,16 @@ def rated_once(tmp_path_factory: pytest.TempPathFactory, _small_segments: None) 
 def lake(tmp_path: Path, rated_once: Lake) -> Lake:
     """A lake with a run of the first 30 contests, not published."""
     return copy_of(rated_once, tmp_path / "lake")
+
+
+@pytest.fixture(scope="module")
+def published_once(tmp_path_factory: pytest.TempPathFactory, rated_once: Lake) -> Lake:
+    lake = copy_of(rated_once, tmp_path_factory.mktemp("published") / "lake")
+    publish(lake, "run")
+    return lake
+
+
+@pytest.fixture
+def published(tmp_path: Path, published_once: Lake) -> Lake:
+    """A lake with a published run of the first 30 contests."""
+    return copy_of(published_once, tmp_path / "published")

@@ -25,14 +25,13 @@ def test_publish__tables_have_the_content_of_the_run(lake: Lake) -> None:
     assert {name: delta(lake, name).version() for name in TABLES} == dict.fromkeys(TABLES, 1)
 
 
-def test_publish__deviations_change_the_display_ratings_in_all_tables(lake: Lake) -> None:
-    publish(lake, "run")
-    report = publish(lake, "run", deviations=1.5)
-    assert_published(lake, deviations=1.5)
+def test_publish__deviations_change_the_display_ratings_in_all_tables(published: Lake) -> None:
+    report = publish(published, "run", deviations=1.5)
+    assert_published(published, deviations=1.5)
     assert report.kept == 0
     assert report.tables == ("ratings", "leaderboard", "latest.parquet")
-    publish(lake, "run")
-    assert_published(lake)
+    publish(published, "run")
+    assert_published(published)
 
 
 @pytest.mark.quick("atcoder")
@@ -46,12 +45,12 @@ def test_publish__supports_systems_without_performances_and_with_offsets(lake: L
     assert (pc.all(pc.is_null(read(lake, "ratings", run="other").column("perf"))).as_py()) == (system == "elo")
 
 
-def test_publish__ratings_are_partitioned_by_year(lake: Lake) -> None:
-    publish(lake, "run")
-    table = delta(lake, "ratings")
+def test_publish__ratings_are_partitioned_by_year(published: Lake) -> None:
+    table = delta(published, "ratings")
     assert table.metadata().partition_columns == ["year"]
-    assert {path.name for path in folder(lake, "ratings").glob("year=*")} == {"year=1970", "year=1971", "year=1972"}
-    assert set(read(lake, "ratings").column("year").to_pylist()) == {1970, 1971, 1972}
+    years = {path.name for path in folder(published, "ratings").glob("year=*")}
+    assert years == {"year=1970", "year=1971", "year=1972"}
+    assert set(read(published, "ratings").column("year").to_pylist()) == {1970, 1971, 1972}
 
 
 def test_publish__contests_outside_the_calendar_have_no_year(tmp_path: Path) -> None:
@@ -64,13 +63,12 @@ def test_publish__contests_outside_the_calendar_have_no_year(tmp_path: Path) -> 
     assert [row["time_seconds"] for row in rows[::2]] == times
 
 
-def test_publish__columns_have_a_meaning_and_a_unit(lake: Lake) -> None:
-    publish(lake, "run")
+def test_publish__columns_have_a_meaning_and_a_unit(published: Lake) -> None:
     for name in TABLES:
-        schema = pa.schema(delta(lake, name).schema().to_arrow())
+        schema = pa.schema(delta(published, name).schema().to_arrow())
         assert sorted(schema.names) == sorted(PUBLISHED[name].names)
         assert all(field.metadata[b"meaning"] for field in schema)
-    assert pa.schema(delta(lake, "ratings").schema().to_arrow()).field("mu").metadata[b"unit"] == b"rating points"
+    assert pa.schema(delta(published, "ratings").schema().to_arrow()).field("mu").metadata[b"unit"] == b"rating points"
 
 
 @pytest.mark.slow

@@ -40,33 +40,30 @@ def damage(lake: Lake, name: str, how: str) -> None:
         ("leaderboard", "torn data"),
     ],
 )
-def test_publish__a_damaged_table_is_reported_with_the_remedy(lake: Lake, name: str, how: str) -> None:
-    publish(lake, "run")
-    damage(lake, name, how)
-    before = files(folder(lake))
+def test_publish__a_damaged_table_is_reported_with_the_remedy(published: Lake, name: str, how: str) -> None:
+    damage(published, name, how)
+    before = files(folder(published))
     with pytest.raises(LakeError) as caught:
-        publish(lake, "run")
+        publish(published, "run")
     message = str(caught.value)
     assert message.startswith(f"published/run/{name}: damaged table, ")
     assert message.endswith("; `ranklake publish --run run --afresh` makes it again")
     assert "\n" not in message
-    assert files(folder(lake)) == before
-    publish(lake, "run", rebuild=True)
-    assert_published(lake)
+    assert files(folder(published)) == before
+    publish(published, "run", rebuild=True)
+    assert_published(published)
 
 
-def test_publish__a_leaderboard_with_other_bytes_is_reported(lake: Lake) -> None:
-    publish(lake, "run")
-    damage(lake, "leaderboard", "other data")
+def test_publish__a_leaderboard_with_other_bytes_is_reported(published: Lake) -> None:
+    damage(published, "leaderboard", "other data")
     with pytest.raises(DamagedError, match=r"published/run/leaderboard: damaged table, .*--afresh`"):
-        go_on(lake, CONTESTS[:31])
+        go_on(published, CONTESTS[:31])
 
 
 @pytest.mark.quick("torn", "unknown")
 @pytest.mark.parametrize("how", ["removed", "torn", "of another version", "unknown"])
-def test_publish__an_outdated_plain_leaderboard_is_written_again(lake: Lake, how: str) -> None:
-    publish(lake, "run")
-    latest, root = folder(lake, "latest.parquet"), folder(lake, "index.json")
+def test_publish__an_outdated_plain_leaderboard_is_written_again(published: Lake, how: str) -> None:
+    latest, root = folder(published, "latest.parquet"), folder(published, "index.json")
     before = latest.read_bytes()
     if how == "removed":
         latest.unlink()
@@ -77,10 +74,10 @@ def test_publish__an_outdated_plain_leaderboard_is_written_again(lake: Lake, how
         root.write_text(json.dumps(facts | {"tables": facts["tables"] | {"leaderboard": 0}}))
     else:
         root.write_bytes(b"{")
-    assert publish(lake, "run").tables == ("latest.parquet",)
+    assert publish(published, "run").tables == ("latest.parquet",)
     assert latest.read_bytes() == before
-    assert_published(lake)
-    assert publish(lake, "run").tables == ()
+    assert_published(published)
+    assert publish(published, "run").tables == ()
 
 
 def test_publish__a_run_without_rounds_is_refused(lake: Lake) -> None:

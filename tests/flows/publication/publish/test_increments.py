@@ -17,81 +17,75 @@ from ranklake.flows.publication.publish import publish
 from ranklake.storage import Dataset, Lake, Run
 
 
-def test_publish__only_new_rounds_are_added(lake: Lake) -> None:
-    publish(lake, "run")
-    before = stamps(folder(lake, "ratings"))
-    report = go_on(lake, CONTESTS[:31])
-    assert_published(lake)
+def test_publish__only_new_rounds_are_added(published: Lake) -> None:
+    before = stamps(folder(published, "ratings"))
+    report = go_on(published, CONTESTS[:31])
+    assert_published(published)
     assert (report.rounds, report.kept, report.added) == (31, 30, len(CONTESTS[30].handles))
-    assert versions(lake) == {"players": 1, "contests": 2, "ratings": 2, "leaderboard": 2}
-    after = stamps(folder(lake, "ratings"))
+    assert versions(published) == {"players": 1, "contests": 2, "ratings": 2, "leaderboard": 2}
+    after = stamps(folder(published, "ratings"))
     assert before.items() <= after.items()
     added = [name for name in after.keys() - before.keys() if name.endswith(".parquet")]
     assert [name.partition("/")[0] for name in added] == ["year=1972"]
-    assert len(delta(lake, "leaderboard").history()) == 3
+    assert len(delta(published, "leaderboard").history()) == 3
 
 
-def test_publish__new_players_are_added(lake: Lake) -> None:
-    publish(lake, "run")
-    before = stamps(folder(lake, "players"))
-    report = go_on(lake, [*CONTESTS[:30], contest("new", "nobody knew", "player 1", time_seconds=10**8)])
+def test_publish__new_players_are_added(published: Lake) -> None:
+    before = stamps(folder(published, "players"))
+    report = go_on(published, [*CONTESTS[:30], contest("new", "nobody knew", "player 1", time_seconds=10**8)])
     assert "players" in report.tables
-    assert before.items() <= stamps(folder(lake, "players")).items()
-    assert read(lake, "players").column("handle").to_pylist()[-1] == "nobody knew"
-    assert_published(lake)
+    assert before.items() <= stamps(folder(published, "players")).items()
+    assert read(published, "players").column("handle").to_pylist()[-1] == "nobody knew"
+    assert_published(published)
 
 
-def test_publish__without_a_change_writes_nothing(lake: Lake) -> None:
-    publish(lake, "run")
-    before = stamps(folder(lake))
-    report = publish(lake, "run", maintain=True)
-    assert stamps(folder(lake)) == before
+def test_publish__without_a_change_writes_nothing(published: Lake) -> None:
+    before = stamps(folder(published))
+    report = publish(published, "run", maintain=True)
+    assert stamps(folder(published)) == before
     assert (report.rounds, report.kept, report.added, report.tables) == (30, 30, 0, ())
 
 
-def test_publish__after_a_correction_replaces_later_rows_in_one_commit(lake: Lake) -> None:
-    publish(lake, "run")
-    before = stamps(folder(lake, "ratings"))
-    report = go_on(lake, [*CONTESTS[:27], corrected(CONTESTS[27]), *CONTESTS[28:30]])
-    assert_published(lake)
+def test_publish__after_a_correction_replaces_later_rows_in_one_commit(published: Lake) -> None:
+    before = stamps(folder(published, "ratings"))
+    report = go_on(published, [*CONTESTS[:27], corrected(CONTESTS[27]), *CONTESTS[28:30]])
+    assert_published(published)
     assert (report.rounds, report.kept) == (30, 27)
-    assert report.added == Run.open(lake, "run").read_rounds(27).num_rows
-    assert versions(lake) == {"players": 1, "contests": 2, "ratings": 2, "leaderboard": 2}
-    (commit,) = delta(lake, "ratings").history(1)
+    assert report.added == Run.open(published, "run").read_rounds(27).num_rows
+    assert versions(published) == {"players": 1, "contests": 2, "ratings": 2, "leaderboard": 2}
+    (commit,) = delta(published, "ratings").history(1)
     assert commit["operationParameters"]["predicate"] == "round_index >= 27"
-    files_now = {str(Path(uri).relative_to(folder(lake, "ratings"))) for uri in delta(lake, "ratings").file_uris()}
+    at = folder(published, "ratings")
+    files_now = {str(Path(uri).relative_to(at)) for uri in delta(published, "ratings").file_uris()}
     untouched = {name for name in before if name.startswith(("year=1970", "year=1971"))}
     assert untouched <= files_now
-    assert before.items() <= stamps(folder(lake, "ratings")).items()  # the earlier version is readable
+    assert before.items() <= stamps(folder(published, "ratings")).items()  # the earlier version is readable
 
 
-def test_publish__an_undone_unpublished_correction_is_no_change(lake: Lake) -> None:
-    publish(lake, "run")
-    ingest(lake, [corrected(CONTESTS[3])])
-    rate_run(lake)
-    before = stamps(folder(lake))
-    report = go_on(lake, CONTESTS[:30])
+def test_publish__an_undone_unpublished_correction_is_no_change(published: Lake) -> None:
+    ingest(published, [corrected(CONTESTS[3])])
+    rate_run(published)
+    before = stamps(folder(published))
+    report = go_on(published, CONTESTS[:30])
     assert (report.kept, report.tables) == (30, ())
-    assert stamps(folder(lake)) == before
+    assert stamps(folder(published)) == before
 
 
 @pytest.mark.slow
-def test_publish__an_undone_correction_restores_the_tables(lake: Lake) -> None:
-    publish(lake, "run")
-    whole = contents(lake)
-    assert go_on(lake, [corrected(CONTESTS[21])]).kept == 21
-    assert not same_content(contents(lake), whole)
-    assert go_on(lake, [CONTESTS[21]]).kept == 21
-    assert same_content(contents(lake), whole)
-    assert_published(lake)
+def test_publish__an_undone_correction_restores_the_tables(published: Lake) -> None:
+    whole = contents(published)
+    assert go_on(published, [corrected(CONTESTS[21])]).kept == 21
+    assert not same_content(contents(published), whole)
+    assert go_on(published, [CONTESTS[21]]).kept == 21
+    assert same_content(contents(published), whole)
+    assert_published(published)
 
 
-def test_publish__removed_rounds_are_removed_from_the_tables(lake: Lake) -> None:
-    publish(lake, "run")
-    kept = Run.open(lake, "run").truncate(15).stop_round
-    report = publish(lake, "run")
+def test_publish__removed_rounds_are_removed_from_the_tables(published: Lake) -> None:
+    kept = Run.open(published, "run").truncate(15).stop_round
+    report = publish(published, "run")
     assert (report.rounds, report.kept, report.added) == (kept, kept, 0)
-    assert_published(lake)
+    assert_published(published)
 
 
 @pytest.mark.slow
@@ -107,40 +101,37 @@ def test_publish__earlier_versions_can_be_read(lake: Lake) -> None:
 
 
 @pytest.mark.slow
-def test_publish__a_changed_time_is_published_before_the_next_rating(lake: Lake) -> None:
-    publish(lake, "run")
-    ingest(lake, [replace(CONTESTS[28], time_seconds=CONTESTS[28].time_seconds + 400 * 86_400)])
-    assert publish(lake, "run").kept == 28
-    assert_published(lake)
-    ingest(lake, [CONTESTS[28]])
-    assert publish(lake, "run").kept == 28
-    assert_published(lake)
+def test_publish__a_changed_time_is_published_before_the_next_rating(published: Lake) -> None:
+    ingest(published, [replace(CONTESTS[28], time_seconds=CONTESTS[28].time_seconds + 400 * 86_400)])
+    assert publish(published, "run").kept == 28
+    assert_published(published)
+    ingest(published, [CONTESTS[28]])
+    assert publish(published, "run").kept == 28
+    assert_published(published)
 
 
-def test_publish__inserted_and_removed_contests_are_not_confused_with_rated_ones(lake: Lake) -> None:
-    publish(lake, "run")
-    before = contents(lake)
-    ingest(lake, [CONTESTS[0], contest("between", "ada", "bob", time_seconds=1), *CONTESTS[1:30]])
-    assert publish(lake, "run").tables == ("players",)
-    assert same_tables(read(lake, "ratings"), before["ratings"])
-    with Dataset.ingest(lake, "games") as changing:
+def test_publish__inserted_and_removed_contests_are_not_confused_with_rated_ones(published: Lake) -> None:
+    before = contents(published)
+    ingest(published, [CONTESTS[0], contest("between", "ada", "bob", time_seconds=1), *CONTESTS[1:30]])
+    assert publish(published, "run").tables == ("players",)
+    assert same_tables(read(published, "ratings"), before["ratings"])
+    with Dataset.ingest(published, "games") as changing:
         changing.remove(CONTESTS[9].contest_id)
-    assert publish(lake, "run").kept == 9
-    assert_published(lake)
-    gone = [row for row in read(lake, "ratings").to_pylist() if row["round_index"] == 9]
+    assert publish(published, "run").kept == 9
+    assert_published(published)
+    gone = [row for row in read(published, "ratings").to_pylist() if row["round_index"] == 9]
     assert {(row["contest_id"], row["time_seconds"], row["year"]) for row in gone} == {("9", None, None)}
-    assert read(lake, "contests").to_pylist()[9]["name"] is None
-    rate_run(lake)
-    publish(lake, "run")
-    assert_published(lake)
-    assert "9" not in read(lake, "contests").column("contest_id").to_pylist()
+    assert read(published, "contests").to_pylist()[9]["name"] is None
+    rate_run(published)
+    publish(published, "run")
+    assert_published(published)
+    assert "9" not in read(published, "contests").column("contest_id").to_pylist()
 
 
-def test_publish__a_new_name_of_a_contest_is_a_new_version_of_contests_only(lake: Lake) -> None:
-    publish(lake, "run")
-    assert go_on(lake, [replace(CONTESTS[2], name="Spring Cup")]).tables == ("contests",)
-    assert read(lake, "contests").column("name").to_pylist()[2] == "Spring Cup"
-    assert_published(lake)
+def test_publish__a_new_name_of_a_contest_is_a_new_version_of_contests_only(published: Lake) -> None:
+    assert go_on(published, [replace(CONTESTS[2], name="Spring Cup")]).tables == ("contests",)
+    assert read(published, "contests").column("name").to_pylist()[2] == "Spring Cup"
+    assert_published(published)
 
 
 @pytest.mark.slow

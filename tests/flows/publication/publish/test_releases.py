@@ -25,20 +25,19 @@ from ranklake.storage.lake.schemas import PUBLISHED
 @pytest.mark.quick("added")
 @pytest.mark.parametrize("corrections", [[], [CONTESTS[20]]], ids=["added", "corrected"])
 def test_publish__a_column_of_a_later_release_is_null_in_earlier_rows(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch, corrections: list[Contest]
+    published: Lake, monkeypatch: pytest.MonkeyPatch, corrections: list[Contest]
 ) -> None:
-    publish(lake, "run")
-    old = read(lake, "ratings")
+    old = read(published, "ratings")
     later_release(monkeypatch)
-    report = go_on(lake, [*CONTESTS[:20], *map(corrected, corrections), *CONTESTS[20 + len(corrections) : 33]])
+    report = go_on(published, [*CONTESTS[:20], *map(corrected, corrections), *CONTESTS[20 + len(corrections) : 33]])
     assert report.kept == (20 if corrections else 30)
-    rows = read(lake, "ratings")
+    rows = read(published, "ratings")
     kept = rows.filter(pc.less(rows.column("round_index"), report.kept)).select(old.column_names)
     assert same_tables(kept, old.filter(pc.less(old.column("round_index"), report.kept)))
     assert all((row["surprise"] is None) == (row["round_index"] < report.kept) for row in rows.to_pylist())
-    assert same_tables(read(lake, "ratings", 1), old)
-    assert publish(lake, "run", maintain=True).tables == ()
-    assert same_tables(read(lake, "ratings"), rows)
+    assert same_tables(read(published, "ratings", 1), old)
+    assert publish(published, "run", maintain=True).tables == ()
+    assert same_tables(read(published, "ratings"), rows)
 
 
 def later_release(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,30 +57,29 @@ def later_release(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranklake.flows.publication.content.Content, "ratings", ratings)
 
 
-def test_publish__tables_of_a_release_with_other_rows_are_replaced(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish(lake, "run")
+def test_publish__tables_of_a_release_with_other_rows_are_replaced(
+    published: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ranklake.flows.publication.states, "_MEANING", 2)
-    assert publish(lake, "run").kept == 0
-    assert publish(lake, "run").tables == ()
-    assert_published(lake)
+    assert publish(published, "run").kept == 0
+    assert publish(published, "run").tables == ()
+    assert_published(published)
 
 
-def test_publish__a_table_changed_by_another_program_is_replaced(lake: Lake) -> None:
-    publish(lake, "run")
+def test_publish__a_table_changed_by_another_program_is_replaced(published: Lake) -> None:
     for name in TABLES:
-        write_deltalake(delta(lake, name), delta(lake, name).to_pyarrow_table().slice(0, 1), mode="append")
-    assert publish(lake, "run").tables == (*TABLES, "latest.parquet")
-    assert_published(lake)
+        write_deltalake(delta(published, name), delta(published, name).to_pyarrow_table().slice(0, 1), mode="append")
+    assert publish(published, "run").tables == (*TABLES, "latest.parquet")
+    assert_published(published)
 
 
-def test_publish__a_table_compacted_by_another_program_is_kept(lake: Lake) -> None:
-    publish(lake, "run")
-    go_on(lake, CONTESTS[:31])
-    delta(lake, "ratings").optimize.compact()
-    delta(lake, "ratings").vacuum(0, dry_run=False, enforce_retention_duration=False)
-    assert publish(lake, "run").tables == ()
-    assert go_on(lake, CONTESTS[:32]).kept == 31
-    assert_published(lake)
+def test_publish__a_table_compacted_by_another_program_is_kept(published: Lake) -> None:
+    go_on(published, CONTESTS[:31])
+    delta(published, "ratings").optimize.compact()
+    delta(published, "ratings").vacuum(0, dry_run=False, enforce_retention_duration=False)
+    assert publish(published, "run").tables == ()
+    assert go_on(published, CONTESTS[:32]).kept == 31
+    assert_published(published)
 
 
 # Maintenance
@@ -107,16 +105,15 @@ def test_maintain__merges_small_files_and_changes_nothing_for_readers(lake: Lake
 
 
 @pytest.mark.slow
-def test_maintain__removes_unreferenced_files_after_a_week(lake: Lake) -> None:
-    publish(lake, "run")
-    left = folder(lake, "ratings") / "year=1971"
+def test_maintain__removes_unreferenced_files_after_a_week(published: Lake) -> None:
+    left = folder(published, "ratings") / "year=1971"
     for age_days in (6, 8):
         path = left / f"part-00000-left-by-a-crash-{age_days}.parquet"
         path.write_bytes(b"half")
         os.utime(path, (time.time() - age_days * 86_400,) * 2)
-    report = publish(lake, "run", maintain=True)
+    report = publish(published, "run", maintain=True)
     assert report.removed == 1
     assert report.line().endswith("; 1 old file removed")
     assert [path.name for path in left.glob("*crash*")] == ["part-00000-left-by-a-crash-6.parquet"]
-    assert publish(lake, "run").tables == ()
-    assert_published(lake)
+    assert publish(published, "run").tables == ()
+    assert_published(published)

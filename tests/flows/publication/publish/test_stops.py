@@ -121,17 +121,16 @@ def restore(lake: Lake, saved: dict[str, bytes]) -> None:
 
 
 @pytest.mark.slow
-def test_publish__stopped_before_an_undone_correction_restores_the_tables(lake: Lake) -> None:
-    publish(lake, "run")
-    whole = contents(lake)
+def test_publish__stopped_before_an_undone_correction_restores_the_tables(published: Lake) -> None:
+    whole = contents(published)
     for at in range(TABLE_STEPS - 1):  # the players do not change
         for done in (False, True):
-            ingest(lake, [corrected(CONTESTS[7])])
-            rate_run(lake)
+            ingest(published, [corrected(CONTESTS[7])])
+            rate_run(published)
             with dying(at, done, Killed()), pytest.raises(Killed):
-                publish(lake, "run")
-            go_on(lake, [CONTESTS[7]])
-            assert same_content(contents(lake), whole)
+                publish(published, "run")
+            go_on(published, [CONTESTS[7]])
+            assert same_content(contents(published), whole)
 
 
 def cut_off(lake: Lake, stops: str) -> None:
@@ -158,20 +157,19 @@ def tear(lake: Lake) -> None:
 
 
 def test_publish__a_version_that_a_power_cut_damaged_is_made_again(
-    lake: Lake, caplog: pytest.LogCaptureFixture
+    published: Lake, caplog: pytest.LogCaptureFixture
 ) -> None:
-    publish(lake, "run")
-    before = rooted(lake)
-    cut_off(lake, "index.json")
-    assert versions(lake)["ratings"] == 2
-    tear(lake)
-    assert same_content(rooted(lake), before)
-    assert list(Verifier(lake).everything()) == []
-    publish(lake, "run")
+    before = rooted(published)
+    cut_off(published, "index.json")
+    assert versions(published)["ratings"] == 2
+    tear(published)
+    assert same_content(rooted(published), before)
+    assert list(Verifier(published).everything()) == []
+    publish(published, "run")
     assert "its last publish was cut off, and changes of ratings are made again" in caplog.text
-    assert versions(lake)["ratings"] == 2
-    assert read(lake, "players", 1).num_rows
-    assert_published(lake)
+    assert versions(published)["ratings"] == 2
+    assert read(published, "players", 1).num_rows
+    assert_published(published)
 
 
 def test_publish__a_first_publish_that_a_power_cut_damaged_is_made_again(
@@ -185,45 +183,42 @@ def test_publish__a_first_publish_that_a_power_cut_damaged_is_made_again(
 
 
 def test_maintain__removes_no_file_of_the_root_after_a_publish_that_was_cut_off(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
+    published: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publish(lake, "run")
-    cut_off(lake, "latest-")
+    cut_off(published, "latest-")
     seen, vacuum = [], PublishedTable.vacuum
 
     def vacuumed(self: PublishedTable) -> int:
-        root = read_root(lake, "run")
+        root = read_root(published, "run")
         assert root is not None
         seen.append(self.version == root.tables.get(self._folder.rpartition("/")[2], self.version))
         return vacuum(self)
 
     monkeypatch.setattr(PublishedTable, "vacuum", vacuumed)
-    publish(lake, "run", maintain=True)
+    publish(published, "run", maintain=True)
     assert seen
     assert all(seen)
-    assert_published(lake)
+    assert_published(published)
 
 
-def test_publish__removes_the_incomplete_files_of_a_kill(lake: Lake) -> None:
-    publish(lake, "run")
-    folder(lake, f"{TEMPORARY_PREFIX}0123456789abcdef").write_bytes(b"half")
-    assert publish(lake, "run").tables == ()
-    assert sorted(path.name for path in folder(lake).iterdir()) == sorted(
-        [*TABLES, LATEST, plain_of(lake), "index", "index.json"]
+def test_publish__removes_the_incomplete_files_of_a_kill(published: Lake) -> None:
+    folder(published, f"{TEMPORARY_PREFIX}0123456789abcdef").write_bytes(b"half")
+    assert publish(published, "run").tables == ()
+    assert sorted(path.name for path in folder(published).iterdir()) == sorted(
+        [*TABLES, LATEST, plain_of(published), "index", "index.json"]
     )
 
 
-def test_publish__a_damaged_segment_is_reported_and_nothing_is_committed(lake: Lake) -> None:
-    publish(lake, "run")
-    ingest(lake, CONTESTS[:36])
-    rate_run(lake)
-    before = versions(lake)
-    last = Run.open(lake, "run").segments().segments[-1]
-    path = Path(lake.uri(f"runs/run/rounds/{last.file}"))
+def test_publish__a_damaged_segment_is_reported_and_nothing_is_committed(published: Lake) -> None:
+    ingest(published, CONTESTS[:36])
+    rate_run(published)
+    before = versions(published)
+    last = Run.open(published, "run").segments().segments[-1]
+    path = Path(published.uri(f"runs/run/rounds/{last.file}"))
     path.write_bytes(b"x" * last.file_size)
     with pytest.raises(DamagedError, match=f"rounds/{last.file}: not a readable Parquet file"):
-        publish(lake, "run")
-    assert versions(lake)["ratings"] == before["ratings"]
+        publish(published, "run")
+    assert versions(published)["ratings"] == before["ratings"]
 
 
 READY = """
@@ -276,21 +271,20 @@ def lake_like(lake: Lake, empty: Lake) -> Lake:
 
 
 @pytest.mark.slow
-def test_publish__a_full_disk_is_reported_in_one_line_and_a_later_publish_completes(lake: Lake) -> None:
-    publish(lake, "run")
-    before = contents(lake)
-    ingest(lake, CONTESTS[:40])
-    rate_run(lake)
-    with publishing(lake, before=file_size_limit(3000)) as process:
+def test_publish__a_full_disk_is_reported_in_one_line_and_a_later_publish_completes(published: Lake) -> None:
+    before = contents(published)
+    ingest(published, CONTESTS[:40])
+    rate_run(published)
+    with publishing(published, before=file_size_limit(3000)) as process:
         out, err = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, out) == (1, b"")
     line = err.decode().splitlines()[-1]  # threads of the library may write lines before
     assert line.startswith("Error: published/run/contests: cannot write: ")
     assert "File too large" in line
     assert line.endswith("; correct the cause and publish again, or delete the folder first")
-    assert same_content(contents(lake), before)
-    publish(lake, "run")
-    assert_published(lake)
+    assert same_content(contents(published), before)
+    publish(published, "run")
+    assert_published(published)
 
 
 def test_publish__a_multiline_error_of_the_library_becomes_one_line(

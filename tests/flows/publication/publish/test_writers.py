@@ -41,9 +41,8 @@ def test_publish__stops_after_the_loss_of_its_lease(lake: Lake, monkeypatch: pyt
     assert_published(lake)
 
 
-def test_publish__one_of_two_concurrent_appends_fails(lake: Lake) -> None:
-    publish(lake, "run")
-    one, other = (PublishedTable(lake, "published/run/players", PUBLISHED["players"]) for _ in range(2))
+def test_publish__one_of_two_concurrent_appends_fails(published: Lake) -> None:
+    one, other = (PublishedTable(published, "published/run/players", PUBLISHED["players"]) for _ in range(2))
     rows = pa.table({"player": pa.array([99], pa.int32()), "handle": ["late"]}, schema=PUBLISHED["players"])
     one.append(rows.to_batches(), {"rows": 0})
     with pytest.raises(LakeError, match=r"published/run/players: cannot write: .*transaction"):

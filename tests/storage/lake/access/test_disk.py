@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 from helpers.repeats import repeat_changes
 from msgspec.structs import replace
 
@@ -23,7 +25,7 @@ from ranklake.storage.lake.access.space import free_space
 from ranklake.storage.lake.errors import LeaseHeldError, MissingError
 from ranklake.storage.leases import processes
 from ranklake.storage.leases.acquire import hold_lease
-from ranklake.storage.leases.holder import LeaseHolder, lease_holder
+from ranklake.storage.leases.holder import LeaseHolder, encode_lease, lease_holder
 
 BEAT = 0.02
 FOLDER = "runs/run"
@@ -33,12 +35,21 @@ def refused(number: int) -> OSError:
     return OSError(number, os.strerror(number))
 
 
+def refuse(patch: pytest.MonkeyPatch, target: object, name: str, number: int) -> list[int]:
+    """Make a function fail with an error of the file system; returns a list that grows with each call."""
+    calls: list[int] = []
+
+    def fail(*_: object) -> None:
+        calls.append(number)
+        raise refused(number)
+
+    patch.setattr(target, name, fail)
+    return calls
+
+
 @pytest.fixture
 def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise refused(errno.EPERM)
-
-    monkeypatch.setattr(os, "link", refuse)
+    refuse(monkeypatch, os, "link", errno.EPERM)
 
 
 # Created only once
@@ -75,12 +86,8 @@ def test_create__without_links_one_of_many_succeeds_and_readers_see_an_empty_or_
 @pytest.mark.usefixtures("no_links")
 def test_create__without_links_that_fails_leaves_nothing_behind(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.write_bytes("f/a", b"")
-
-    def full(*_: object) -> None:
-        raise refused(errno.ENOSPC)
-
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", full)
+        refuse(patch, os, "replace", errno.ENOSPC)
         with pytest.raises(LakeError, match="cannot create: No space left on device"):
             lake.create_bytes("f/b", b"1")
     assert lake.list("f") == ["a"]
@@ -89,10 +96,7 @@ def test_create__without_links_that_fails_leaves_nothing_behind(lake: Lake, monk
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EACCES])
 def test_create__other_errors_of_a_link_are_errors(lake: Lake, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    def fail(*_: object) -> None:
-        raise refused(number)
-
-    monkeypatch.setattr(os, "link", fail)
+    refuse(monkeypatch, os, "link", number)
     with pytest.raises(LakeError, match="f/a: cannot create"):
         lake.create_bytes("f/a", b"1")
     assert lake.list("f") == []
@@ -143,8 +147,6 @@ def test_hold__an_empty_lease_that_gets_its_content_is_held(lake: Lake, monkeypa
 
     def late(self: Lake, path: str) -> bytes:
         if path.endswith("lease-000000.json") and next(calls) == 2:
-            from ranklake.storage.leases.holder import encode_lease
-
             lake.write_bytes(path, encode_lease(remote))
         return read(self, path)
 
@@ -185,12 +187,8 @@ def test_flush__failure_of_the_disk_is_an_error(lake: Lake, monkeypatch: pytest.
     """The file system supports flushing and failed: nothing may be committed after that."""
     for number in (errno.EIO, errno.ENOSPC):
         lake.write_bytes("f/a", b"1")
-
-        def fail(_: int, number: int = number) -> None:
-            raise refused(number)
-
         with monkeypatch.context() as patch:
-            patch.setattr(disk, "sync", fail)
+            refuse(patch, disk, "sync", number)
             with pytest.raises(LakeError, match="f/a: cannot flush"):
                 lake.commit_bytes("f/b", b"2")
         assert lake.list("f") == ["a"]
@@ -239,11 +237,7 @@ def test_flush__on_macos_empties_the_cache_of_the_disk(lake: Lake, monkeypatch: 
     monkeypatch.setattr(os, "fsync", synced.append)
     lake.flush()
     assert (commands, synced) == ([51] * 4, [])  # the file and the folders above it
-
-    def none(*_: object) -> None:
-        raise refused(errno.ENOTSUP)
-
-    monkeypatch.setattr(fcntl, "fcntl", none)
+    refuse(monkeypatch, fcntl, "fcntl", errno.ENOTSUP)
     lake.commit_bytes("f/a", b"2")
     assert len(synced) == 2  # the file before it replaces the other, and its folder
 
@@ -251,21 +245,22 @@ def test_flush__on_macos_empties_the_cache_of_the_disk(lake: Lake, monkeypatch: 
 # Files that another program has open, on Windows
 
 
-@pytest.mark.parametrize("action", ["replace", "delete", "delete_folder", "read"])
+IN_USE = {  # what Windows refuses while another program has the file open: where it fails, and the operation
+    "replace": (os, "replace", lambda lake: lake.write_bytes("f/a", b"new")),
+    "delete": (os, "remove", lambda lake: lake.delete("f/a")),
+    "delete_folder": (shutil, "rmtree", lambda lake: lake.delete_folder("f")),
+    "read": (LocalFileSystem, "cat_file", lambda lake: lake.read_bytes("f/a")),
+}
+
+
+@pytest.mark.parametrize("action", IN_USE)
 @pytest.mark.parametrize("for_good", [False, True])
 def test_windows__operation_on_a_file_in_use_is_retried(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, action: str, for_good: bool
 ) -> None:
     lake.write_bytes("f/a", b"old")
     left = itertools.count(-3)
-    name = {"replace": "os.replace", "delete": "os.remove", "delete_folder": "shutil.rmtree", "read": "_io.open"}[
-        action
-    ]
-    if action == "read":
-        target, name = type(lake._filesystem), "cat_file"
-    else:
-        module, _, name = name.partition(".")
-        target = sys.modules[module]
+    target, name, act = IN_USE[action]
     do = getattr(target, name)
 
     def in_use(*arguments: object, **more: object) -> object:
@@ -277,32 +272,18 @@ def test_windows__operation_on_a_file_in_use_is_retried(
     monkeypatch.setattr(disk, "WINDOWS", True)
     if for_good:
         monkeypatch.setattr(disk, "SHARING_SECONDS", 0.05)
-    acts = {
-        "replace": lambda: lake.write_bytes("f/a", b"new"),
-        "delete": lambda: lake.delete("f/a"),
-        "delete_folder": lambda: lake.delete_folder("f"),
-        "read": lambda: lake.read_bytes("f/a"),
-    }
-    if for_good:
-        with pytest.raises(
-            LakeError, match=r"cannot access the file, for 0 s; another program may have it open; grant"
-        ):
-            acts[action]()
+        problem = r"cannot access the file, for 0 s; another program may have it open; grant"
+        with pytest.raises(LakeError, match=problem):
+            act(lake)
     else:
-        acts[action]()
+        act(lake)
         assert lake.exists("f/a") == (action in ("replace", "read"))
     if action == "replace":
         assert lake.list("f") == ["a"]
 
 
 def test_posix__permission_error_is_not_retried(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    times: list[int] = []
-
-    def refuse(*_: object) -> None:
-        times.append(1)
-        raise refused(errno.EACCES)
-
-    monkeypatch.setattr(os, "replace", refuse)
+    times = refuse(monkeypatch, os, "replace", errno.EACCES)
     with pytest.raises(LakeError, match="f/a: cannot write: Permission denied; grant"):
         lake.write_bytes("f/a", b"1")
     assert len(times) == 1
@@ -312,12 +293,8 @@ def test_windows__a_path_that_is_too_long_is_named_as_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = Lake.open(tmp_path, create=True)
-
-    def missing(*_: object) -> None:
-        raise refused(errno.ENOENT)
-
     monkeypatch.setattr(disk, "WINDOWS", True)
-    monkeypatch.setattr(os, "replace", missing)
+    refuse(monkeypatch, os, "replace", errno.ENOENT)
     with pytest.raises(LakeError, match=r"cannot write: the path has \d+ characters and Windows allows 259"):
         lake.write_bytes(f"{'x' * 120}/{'y' * 120}", b"")
     with pytest.raises(MissingError):
@@ -366,11 +343,7 @@ def test_process__on_windows_is_never_sent_a_signal(
 
 def test_process__of_another_user_hidden_by_proc_has_an_unknown_state(monkeypatch: pytest.MonkeyPatch) -> None:
     """/proc mounted with hidepid=2 shows only processes of the same user."""
-
-    def refuse(*_: object) -> None:
-        raise PermissionError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(os, "kill", refuse)
+    refuse(monkeypatch, os, "kill", errno.EPERM)
     assert processes.state(2**22 + 1, "12345") == "unknown"
 
 
@@ -380,8 +353,6 @@ def test_hold__after_a_holder_in_an_unknown_state_waits_for_its_heartbeats(
     monkeypatch.setattr(processes, "PROC", Path("/nowhere"))
     monkeypatch.setattr(processes, "WINDOWS", True)
     monkeypatch.setitem(sys.modules, "psutil", None)
-    from ranklake.storage.leases.holder import encode_lease
-
     holder = replace(LeaseHolder.this_process("rate", time.time()), pid=os.getppid(), token="other")
     lake.create_bytes(f"{FOLDER}/lease-000000.json", encode_lease(holder))
     with pytest.raises(LeaseHeldError), hold_lease(lake, FOLDER, "compact"):

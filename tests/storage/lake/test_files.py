@@ -1,15 +1,20 @@
-"""JSON files keep their bytes from release to release, and damage is named."""
+"""JSON files keep their bytes from release to release, and damage is named; Parquet bytes; imports."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers.builders import rounds
 
 from ranklake.storage import DamagedError, FormatError, Lake, RoundEntry, Segment
+from ranklake.storage.lake import parquet
 from ranklake.storage.lake.access.lake import Written
 from ranklake.storage.lake.json_files import decode
 from ranklake.storage.leases.acquire import hold_lease
@@ -64,3 +69,39 @@ def test_decode__of_damage_names_the_file(data: bytes) -> None:
 def test_decode__error_of_another_format_comes_before_all_others() -> None:
     with pytest.raises(FormatError, match="is format 2, this code reads 1; update ranklake"):
         decode(Segment, b'{"format": 2, "rounds": "other keys"}', "runs/x/rounds/000000.json")
+
+
+# Parquet
+
+
+def test_arrow_buffer__is_a_copy_that_python_does_not_own() -> None:
+    data = b"0123456789"
+    buffer = parquet.arrow_buffer(data)
+    assert buffer.to_pybytes() == data
+    assert buffer.address != np.frombuffer(data, np.uint8).ctypes.data
+
+
+@pytest.mark.slow
+def test_decode__no_thread_of_arrow_releases_bytes_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    released: set[int] = set()
+
+    class Bytes(np.ndarray):  # bytes whose release is seen
+        def __del__(self) -> None:
+            released.add(threading.get_ident())
+
+    table, _, _ = rounds(0, [20_000])
+    data = np.frombuffer(parquet.encode(table, "rounds"), np.uint8)
+    monkeypatch.setattr(parquet, "_THREADS_FROM", 0)
+    for _ in range(200):
+        assert parquet.decode(data.view(Bytes), "rounds", "path").num_rows == table.num_rows  # type: ignore[arg-type]
+    assert released == {threading.get_ident()}
+
+
+def test_import__storage_imports_neither_kernels_nor_flows_nor_clusters() -> None:
+    code = (
+        "import sys, ranklake.storage; "
+        "print(*sorted({'numba', 'rating_kernels', 'flows', 'dask', 'distributed', 'prefect', 'pandas'}"
+        " & {name.removeprefix('ranklake.').partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
