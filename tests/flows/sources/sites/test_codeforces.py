@@ -287,6 +287,7 @@ def test_ingest__a_valid_response_is_not_replaced_by_an_invalid_one(lake: Lake, 
     assert (report.unchanged, report.removed, [contest for contest, _ in report.rejected]) == (3, 0, ["3"])
 
 
+@pytest.mark.bound("ranklake.flows.ingestion.fetch.MAX_UNREADABLE_IN_A_ROW")
 def test_ingest__stops_after_several_invalid_responses_in_a_row(lake: Lake, site: FakeCodeforces) -> None:
     for number in range(10, 20):
         site.add(number, Reply(HTML))
