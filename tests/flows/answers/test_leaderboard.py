@@ -150,14 +150,6 @@ def test_ranks__are_those_of_plain_python() -> None:
     assert percentiles(np.empty(0)).tolist() == []
 
 
-def test_leaderboard__percentile_counts_lower_ratings(lake: Lake) -> None:
-    board = leaderboard(lake, "run").to_pylist()
-    ratings = [row["rating"] for row in board]
-    assert [row["percentile"] for row in board] == [
-        pytest.approx(100 * sum(other < own for other in ratings) / len(ratings)) for own in ratings
-    ]
-
-
 @pytest.mark.parametrize("at", [None, CONTESTS[10].time_seconds + 40 * DAY])
 def test_active__has_places_among_the_active(lake: Lake, at: int | None) -> None:
     board = leaderboard(lake, "run") if at is None else leaderboard_at(lake, "run", at)

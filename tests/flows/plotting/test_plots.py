@@ -205,6 +205,7 @@ def test_distribution__at_the_end_is_that_of_the_leaderboard(lake: Lake) -> None
     """All of ``synthetic`` happens within a year, so that all players count."""
     table, board = distribution(lake, "run"), leaderboard(lake, "run")
     last = table.slice(table.num_rows - 1).to_pylist()[0]
+    assert table.schema.field("round_index").type == pa.int32()
     expected = np.quantile(board.column("rating").to_numpy(), QUANTILES)
     assert [last[name] for name in ("q05", "q25", "q50", "q75", "q95", "q99")] == expected.tolist()
     assert last["players"] == board.num_rows
@@ -284,7 +285,3 @@ def test_command__without_matplotlib_names_the_package(
     report = invoke.refuses("plot", "distribution", *there)
     assert report == f"drawing needs the package matplotlib: {install_extra('report')}"
     assert not (tmp_path / "x.png").exists()
-
-
-def test_distribution__is_a_table_with_its_types(lake: Lake) -> None:
-    assert distribution(lake, "run").schema.field("round_index").type == pa.int32()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from pathlib import Path
 from time import process_time
 
@@ -122,6 +123,19 @@ def test_leaderboard_page__says_that_pools_never_met(lake: Lake, tmp_path: Path)
     files = manifest(tmp_path / "site")["leaderboard"]["files"]
     board = unpacked(tmp_path / "site", f"data/leaderboard/000-{files[0]}.json.gz")
     assert dict(zip(board["handle"], board["pool"], strict=True)) == {"ann": 0, "bob": 0, "cid": 0, "dot": 3, "eva": 3}
+
+
+def test_server__says_that_players_never_met(lake: Lake) -> None:
+    pytest.importorskip("starlette")
+    from helpers.api import client_of
+
+    publish(lake, "run")
+    with client_of(lake) as client:
+        for handles, note in (("ann,cid", ""), ("ann,eva", APART), ("cid,ann,eva", APART.replace("ann", "cid"))):
+            for path in ("compare", "teamrate"):
+                assert client.get(f"/api/v1/runs/run/{path}", params={"handles": handles}).json()["note"] == note
+            page = unescape(client.get("/run/compare", params={"h": handles}).text)
+            assert (note in page) if note else ("never met" not in page)
 
 
 def test_pools__that_meet_are_one(lake: Lake, invoke: Command) -> None:
