@@ -50,17 +50,18 @@ class Migration:
         scale = float(np.sqrt((one @ one) * (other @ other)))
         return float(one @ other) / scale if scale else None
 
-    def gains(self, n: int, by: str = "places_gained") -> pa.Table:
-        """The ``n`` players who gain most, in places or in the other column ``by``; only those who gain."""
-        return self._first(n, by, "descending", pc.greater)
+    def gains(self, n: int) -> pa.Table:
+        """The ``n`` players who gain most places; only those who gain."""
+        return self._first(n, "descending", pc.greater)
 
-    def losses(self, n: int, by: str = "places_gained") -> pa.Table:
+    def losses(self, n: int) -> pa.Table:
         """The ``n`` players who lose most; only those who lose."""
-        return self._first(n, by, "ascending", pc.less)
+        return self._first(n, "ascending", pc.less)
 
-    def _first(self, n: int, by: str, order: str, compare: Any) -> pa.Table:
-        rows = self.players.filter(compare(self.players.column(by), 0))
-        return rows.sort_by([(by, order), ("place_after", "ascending"), ("handle", "ascending")]).slice(0, n)
+    def _first(self, n: int, order: str, moved: Any) -> pa.Table:
+        rows = self.players.filter(moved(self.players.column("places_gained"), 0))
+        keys = [("places_gained", order), ("place_after", "ascending"), ("handle", "ascending")]
+        return rows.sort_by(keys).slice(0, n)
 
 
 def compare_boards(names: tuple[str, str], before: pa.Table, after: pa.Table) -> Migration:

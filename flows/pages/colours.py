@@ -29,9 +29,9 @@ def title_styles(titles: Titles) -> str:
     rules, depth = [], 0
     for i, title in enumerate(titles.ladder):
         depth = depth + 1 if i and titles.ladder[i - 1].colour == title.colour else 0
-        shade = f"--title:{legible(title.colour, LIGHT)};--band:{title.colour};--depth:{_depth(depth)}"
+        shade = f"--title:{with_contrast(title.colour, LIGHT)};--band:{title.colour};--depth:{_depth(depth)}"
         rules.append(f".t{i}{{{shade}}}")
-    dark = [f".t{i}{{--title:{legible(title.colour, DARK)}}}" for i, title in enumerate(titles.ladder)]
+    dark = [f".t{i}{{--title:{with_contrast(title.colour, DARK)}}}" for i, title in enumerate(titles.ladder)]
     return "\n".join([*rules, "@media (prefers-color-scheme:dark){", *dark, "}", ""])
 
 
@@ -40,7 +40,7 @@ def _depth(step: int) -> str:
     return f"{min(_FIRST_DEPTH + step * _NEXT_DEPTH, 0.5):.2f}"
 
 
-def legible(colour: str, background: str) -> str:
+def with_contrast(colour: str, background: str) -> str:
     """The colour nearest to ``colour`` on the way to black or white that has the contrast of text."""
     start, back = _parse(colour), _parse(background)
     end = _BLACK if _luminance(back) > 0.5 else _WHITE

@@ -7,7 +7,7 @@ from base64 import b64encode
 from hashlib import sha256
 
 from ..results.titles import Titles
-from .colours import LIGHT, legible, title_styles
+from .colours import LIGHT, title_styles, with_contrast
 from .graph import Player, history_graph
 from .links import short
 from .render import RunFacts, Templates
@@ -45,7 +45,7 @@ def badge(handle: str, rating: float, run: RunFacts) -> str:
     value = f"{run.format.rating(rating)} {title.name}" if title else run.format.rating(rating)
     label = run.name if len(run.name) <= _LABEL_COLUMNS else f"{run.name[: _LABEL_COLUMNS - 1]}…"
     left, right = (_PADDING + _COLUMN * _columns(text) for text in (label, value))
-    colour = legible(title.colour, LIGHT) if title else _PLAIN
+    colour = with_contrast(title.colour, LIGHT) if title else _PLAIN
     names = {"label": label, "handle": short(handle), "value": value}
     return Templates.shared().picture("badge", style=_BADGE_STYLE, left=left, right=right, colour=colour, **names)
 

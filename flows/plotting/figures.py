@@ -68,12 +68,10 @@ def drawing(purpose: str) -> Iterator[None]:
         yield
 
 
-def new_figure(
-    width: float = 8.0, height: float = 4.5, columns: int = 1, rows: int = 1, **more: Any
-) -> tuple[Figure, Any]:
+def new_figure(width: float = 8.0, height: float = 4.5, columns: int = 1, **more: Any) -> tuple[Figure, Any]:
     """A figure of a size in inches, and its axes; the layout makes room for labels."""
     figure = _shown_figure()(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, **more)
+    return figure, figure.subplots(1, columns, **more)
 
 
 def encode(figure: Figure, form: str) -> bytes:
@@ -101,15 +99,14 @@ def log_scale(axes: Axes, *names: Literal["x", "y"]) -> None:
         axis.set_minor_formatter(lambda value, _: "")
 
 
-def title_bands(axes: Axes, titles: Titles, horizontal: bool = True) -> None:
+def title_bands(axes: Axes, titles: Titles) -> None:
     """Shade the ranges of the titles behind the data, unless all data lie in one range."""
-    low, high = axes.get_ylim() if horizontal else axes.get_xlim()
+    low, high = axes.get_ylim()
     shown = [(least, end, title) for least, end, title in titles.bands() if least < high and end > low]
     if len(shown) > 1 or (shown and shown[0][0] > low):
-        span = axes.axhspan if horizontal else axes.axvspan
         for least, end, title in shown:
-            span(max(least, low), min(end, high), color=title.colour, alpha=0.10, linewidth=0, zorder=0)
-        (axes.set_ylim if horizontal else axes.set_xlim)(low, high)
+            axes.axhspan(max(least, low), min(end, high), color=title.colour, alpha=0.10, linewidth=0, zorder=0)
+        axes.set_ylim(low, high)
 
 
 @cache

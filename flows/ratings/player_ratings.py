@@ -157,7 +157,8 @@ class PlayerRatings(Generic[FrameT]):
         -------
         frame
             ``place, group, rating, n_players, best, best_rating``: the rating of a group solves the equation of
-            :func:`ranklake.flows.results.groups.group_rating`; ``best`` is its best player. Of the kind of the results.
+            :func:`ranklake.flows.results.groups.group_ratings`; ``best`` is its best player. Of the kind of
+            the results.
 
         Raises
         ------

@@ -53,23 +53,6 @@ def has_value(values: pa.DictionaryArray, value: str) -> npt.NDArray[np.bool_]:
     return np.zeros(len(values), np.bool_) if at is None else _codes(values) == at
 
 
-def group_rating(ratings: Floats, decay: float = 1.0) -> float:
-    """The rating R of a group: sum_k decay^(k-1) / (1 + 10^((R - r_k) / 400)) = 1/2, over its members, best first.
-
-    R is the rating of a player who finishes behind half a member on average. A group of one has the rating of its
-    member; each further member adds to it, a weak one next to nothing.
-
-    ``ratings`` (float64[n]): the ratings of the members, at least one, rating points.
-    ``decay``: the weight of a member, relative to the next better one; above 0, at most 1.
-    Raises ``ValueError`` if there is no member, or ``decay`` is out of range.
-
-    After the rating of countries and organisations at clist.by.
-    """
-    if not len(ratings) or not 0.0 < decay <= 1.0:
-        raise ValueError(f"a group needs a member and a decay above 0, at most 1, got {len(ratings)} and {decay}")
-    return float(group_ratings(np.sort(ratings)[::-1], np.zeros(1, np.int64), decay)[0])
-
-
 def group_level(ratings: Sequence[float]) -> float:
     """The level R with prod_k 1 / (1 + 10^((r_k - R) / 400)) = 1/2.
 
@@ -79,7 +62,7 @@ def group_level(ratings: Sequence[float]) -> float:
 
     The probability rises with R, so bisection finds R to the last bit. Added to all ratings, a constant is added to the
     level. It is the level of a team in rounds with ``team=best``. For n equal members it is higher than their rating by
-    400 log10(1 / (2^(1/n) - 1)), that of :func:`group_rating` by 400 log10(2n - 1).
+    400 log10(1 / (2^(1/n) - 1)), that of :func:`group_ratings` by 400 log10(2n - 1).
     """
     r = np.sort(np.asarray(ratings, np.float64))
     if not len(r) or not np.isfinite(r).all():
@@ -95,29 +78,33 @@ def group_level(ratings: Sequence[float]) -> float:
     return highest + SCALE * high
 
 
-def group_ratings(ratings: Floats, starts: Longs, decay: float = 1.0) -> Floats:
-    """The rating of each of several groups, see :func:`group_rating`; to the bit independent of the other groups.
+def group_ratings(ratings: Floats, starts: Longs) -> Floats:
+    """The rating R of each of several groups: sum_k 1 / (1 + 10^((R - r_k) / 400)) = 1/2, over its members.
+
+    R is the rating of a player who finishes behind half a member on average. A group of one has the rating of its
+    member; each further member adds to it, a weak one next to nothing. To the bit independent of the other groups.
 
     ``ratings`` (float64[n]): of all members, rating points; group after group, best first in each.
     ``starts`` (int64[m]): the first member of each group, ascending from 0.
+
+    After the rating of countries and organisations at clist.by.
     """
     if not len(starts):
         return np.zeros(0)
     sizes = np.diff(starts, append=len(ratings))
     group = np.repeat(np.arange(len(starts)), sizes)
     below = ratings[starts][group] - ratings  # the best member is 0
-    weights = decay ** (np.arange(len(ratings)) - starts[group])
-    # At the best member the sum is at least 1/2. Each term is at most its weight 10^(-R / 400), which bounds the root.
-    low, high = np.zeros(len(starts)), SCALE * np.log10(2.0 * np.add.reduceat(weights, starts))
+    # At the best member the sum is at least 1/2. Each term is at most 10^(-R / 400), which bounds the root.
+    low, high = np.zeros(len(starts)), SCALE * np.log10(2.0 * sizes)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         chance = 0.5 - 0.5 * np.tanh((middle[group] + below) * (0.5 * np.log(10.0) / SCALE))
-        above = np.add.reduceat(weights * chance, starts) > 0.5
+        above = np.add.reduceat(chance, starts) > 0.5
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return ratings[starts] + low
 
 
-def rated_groups(rating: Floats, of: Longs, decay: float = 1.0) -> tuple[Longs, Floats, Longs]:
+def rated_groups(rating: Floats, of: Longs) -> tuple[Longs, Floats, Longs]:
     """The row of the best member, the rating and the size of each group, in order of their numbers.
 
     ``rating`` (float64[n]): of each player, best first; ``of`` (int64[n]): the number of the group, -1 for none.
@@ -125,17 +112,17 @@ def rated_groups(rating: Floats, of: Longs, decay: float = 1.0) -> tuple[Longs, 
     rows = np.flatnonzero(of >= 0)
     rows = rows[np.argsort(of[rows], kind="stable")]  # group after group, best first in each
     starts = np.flatnonzero(np.diff(of[rows], prepend=-1))
-    return rows[starts], group_ratings(rating[rows], starts, decay), np.diff(starts, append=len(rows))
+    return rows[starts], group_ratings(rating[rows], starts), np.diff(starts, append=len(rows))
 
 
-def group_table(board: pa.Table, values: pa.DictionaryArray, decay: float = 1.0) -> pa.Table:
+def group_table(board: pa.Table, values: pa.DictionaryArray) -> pa.Table:
     """The groups of the players of a leaderboard, best first, ties by name; players without a value are in none.
 
     ``values``: the group of each row. Returns ``place, group, rating, n_players, best, best_rating`` of each: of its
     best player the last two.
     """
     of, rating = _codes(values), board.column("rating").to_numpy()
-    best, level, sizes = rated_groups(rating, of, decay)
+    best, level, sizes = rated_groups(rating, of)
     table = pa.table(
         {
             "group": values.dictionary.take(pa.array(of[best])),

@@ -46,11 +46,11 @@ def candidate_names(dataset: Dataset, handle: str) -> dict[str, int]:
     return players
 
 
-def new_names(dataset: Dataset, handles: Iterable[str], effect: str = "") -> list[str]:
-    """A line for each new handle that is nearly equal to a known one; ``effect`` is what it is, as ``a newcomer``."""
+def new_names(dataset: Dataset, handles: Iterable[str]) -> list[str]:
+    """A line for each new handle that is nearly equal to one that the data set has."""
     known = _all(dataset)
     new = dict.fromkeys(handles).keys() - set(known)
-    return alike_lines(sorted(new), Search(known), f"in data set {dataset.name}", effect) if new else []
+    return alike_lines(sorted(new), Search(known), f"in data set {dataset.name}", "") if new else []
 
 
 def _all(dataset: Dataset) -> list[str]:

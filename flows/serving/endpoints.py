@@ -12,7 +12,7 @@ from ..answers.leaderboard import ORDERS, Group, Page
 from ..answers.run import PublishedRun
 from .messages.parameters import Parameter
 from .messages.problems import Problem
-from .messages.responses import FORMATS, Rows
+from .messages.responses import FORMATS, ManyRows
 
 MOST_HANDLES = 200
 MOST_COMPARED = 20
@@ -35,7 +35,7 @@ class Endpoint:
     """An endpoint about one run.
 
     ``path``: below ``/api/v1/runs/{run}``; at most one variable.
-    ``answer``: the result for a run and the values of all parameters: a JSON value or :class:`Rows`.
+    ``answer``: the result for a run and the values of all parameters: a JSON value or :class:`ManyRows`.
     ``quick``: whether it takes less time than the way to a thread and back.
     ``long``: parameters with which the answer is a long computation, see :class:`Workers`.
     """
@@ -72,7 +72,7 @@ def _handles(most: int) -> Parameter:
     return Parameter("handles", "handles", "Handles with commas between them.", None, 1, most, required=True)
 
 
-def _leaderboard(run: PublishedRun, values: Values) -> Rows:
+def _leaderboard(run: PublishedRun, values: Values) -> ManyRows:
     titles = [title.name for title in run.titles.ladder]
     if values["title"] is not None and values["title"] not in titles:
         rule = f"must be one of {', '.join(titles)}" if titles else "is not possible: the run has no titles"
@@ -90,7 +90,7 @@ def group_of(run: PublishedRun, text: str) -> Group:
     raise Problem.of_parameter("group", text, f"must be ATTRIBUTE:VALUE{_attributes(run)}")
 
 
-def _groups(run: PublishedRun, values: Values) -> Rows:
+def _groups(run: PublishedRun, values: Values) -> ManyRows:
     attribute = values["attribute"]
     if attribute is not None and attribute not in run.attributes:
         raise Problem.of_parameter("attribute", attribute, f"must be an attribute{_attributes(run)}")
@@ -101,9 +101,9 @@ def _attributes(run: PublishedRun) -> str:
     return f" ({', '.join(run.attributes)})" if run.attributes else ", but the players have none"
 
 
-def _history(run: PublishedRun, values: Values) -> Rows:
+def _history(run: PublishedRun, values: Values) -> ManyRows:
     handle = _current(run, values["handle"])
-    return Rows(run.history(handle, values["since"]), {"handle": handle})
+    return ManyRows(run.history(handle, values["since"]), {"handle": handle})
 
 
 def many_players(run: PublishedRun, handles: list[str]) -> Any:
@@ -130,18 +130,18 @@ def _count(run: PublishedRun, values: Values) -> Any:
     return {"min": values["min"], "max": values["max"], "count": run.count(values["min"], values["max"])}
 
 
-def _contests(run: PublishedRun, values: Values) -> Rows:
+def _contests(run: PublishedRun, values: Values) -> ManyRows:
     names = ("start", "limit", "q", "since", "until")
     return _page(run.contests(**{name: values[name] for name in names}), values)
 
 
-def _contest(run: PublishedRun, values: Values) -> Rows:
+def _contest(run: PublishedRun, values: Values) -> ManyRows:
     try:
         facts, page = run.contest(values["contest_id"], values["start"], values["limit"])
     except KeyError:
         raise no_contest(run, values["contest_id"]) from None
     rows = _page(page, values)
-    return Rows(rows.table, {**facts, **rows.facts})
+    return ManyRows(rows.table, {**facts, **rows.facts})
 
 
 def no_contest(run: PublishedRun, contest_id: str) -> Problem:
@@ -151,12 +151,12 @@ def no_contest(run: PublishedRun, contest_id: str) -> Problem:
     return Problem(404, f"no contest {contest_id[:200]!r} in run {run.name}{hint}", near=found)
 
 
-def _search(run: PublishedRun, values: Values) -> Rows:
-    return Rows(run.search(values["q"], values["limit"]), {"q": values["q"]})
+def _search(run: PublishedRun, values: Values) -> ManyRows:
+    return ManyRows(run.search(values["q"], values["limit"]), {"q": values["q"]})
 
 
-def _page(page: Page, values: Values) -> Rows:
-    return Rows(page.rows, {"total": page.total, "start": values["start"], "next": page.next})
+def _page(page: Page, values: Values) -> ManyRows:
+    return ManyRows(page.rows, {"total": page.total, "start": values["start"], "next": page.next})
 
 
 def _current(run: PublishedRun, handle: str) -> str:

@@ -23,7 +23,7 @@ from .endpoints import MOST_COMPARED, group_of, no_contest
 from .messages.parameters import Parameter, parse_form
 from .messages.problems import Problem
 from .messages.responses import NOT_KEPT, TEXT, Body, respond, respond_if_changed, run_of
-from .previews import FORM, MOST_STANDINGS, changes, read_form
+from .previews import FORM, MOST_STANDINGS, changes_of_form, read_form
 from .state.served_runs import ServedRuns
 
 _HEADERS = {
@@ -139,7 +139,7 @@ class ServerPages:
         async with request.app.state.bodies.read(request, MOST_STANDINGS) as body:
             form = await workers.run(lambda: read_form(body))
             try:
-                found = await workers.run(lambda: changes(previews, run, form), long=True)
+                found = await workers.run(lambda: changes_of_form(previews, run, form), long=True)
                 status = 200
             except Problem as problem:
                 found, status = {"error": problem.detail}, problem.status

@@ -29,7 +29,7 @@ from ..common.times import parse_time
 from ..sources.absences import is_absence
 from ..sources.base import SourceError
 from .messages.problems import Problem
-from .messages.responses import Body, Rows, kept_bodies, render
+from .messages.responses import Body, ManyRows, kept_bodies, render
 
 if TYPE_CHECKING:
     from ..preview.preview import Preview
@@ -84,7 +84,7 @@ class Previews:
         if body is None:
             found = self.preview(run, lambda: _read(data))
             facts = {"notes": list(found.notes)}
-            body = render(Rows(found.table(), facts), "json", {"run": run.name, "version": run.manifest.etag})
+            body = render(ManyRows(found.table(), facts), "json", {"run": run.name, "version": run.manifest.etag})
             self._cache.put(key, body)
         return body
 
@@ -170,7 +170,7 @@ def _unescaped(field: bytes) -> str:
     return b"".join(map(unquote_to_bytes, _PARTS.findall(field.replace(b"+", b" ")))).decode()
 
 
-def changes(previews: Previews, run: PublishedRun, form: Mapping[str, Any]) -> dict[str, Any]:
+def changes_of_form(previews: Previews, run: PublishedRun, form: Mapping[str, Any]) -> dict[str, Any]:
     """The preview of a form: ``rows``, a list for each column, and ``notes``; raises as :meth:`Previews.preview`."""
     found = previews.preview(run, lambda: read_standings(**form))
     return {"rows": finite_rows(found.table()).to_pydict(), "notes": found.notes}

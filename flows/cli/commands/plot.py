@@ -64,7 +64,7 @@ def distribution(chosen: ChosenRun, output: str) -> None:
     """Draw the distribution of a run's ratings, over time and at its end."""
 
     def draw() -> Figure:
-        from ...plotting.distribution import distribution_figure
+        from ...plotting.quantiles import distribution_figure
 
         with progress(f"reading {chosen.run}", "participations") as update:
             return distribution_figure(chosen.lake.open(), chosen.run, chosen.deviations, chosen.titles, update)

@@ -1,6 +1,6 @@
 // The comparison of players: the graph, and on the static site all values.
-import { element, format, kind, manifest, player, playerAddress, visible } from "./data.js";
-import { draw } from "./graph.js";
+import { element, format, manifest, player, playerAddress, visible } from "./data.js";
+import { draw, start } from "./graph.js";
 
 const MOST = 20;
 const figure = document.querySelector("[data-graph]");
@@ -36,34 +36,20 @@ function fill(site, players) {
   document.querySelector("[data-pairs]").hidden = pairs.length === 0;
 }
 
-async function main() {
-  const given = document.getElementById("history");
-  if (given) {
-    const { run, players } = JSON.parse(given.textContent);
-    return draw(figure, run, players);
-  }
-  if (kind !== "site") return;
-  const text = new URLSearchParams(location.search).get("h") ?? "";
+start(figure, notice, async (text) => {
   document.getElementById("handles").value = text;
   const handles = [...new Set(text.split(",").map((handle) => handle.trim()).filter(Boolean))].slice(0, MOST);
   if (!handles.length) return;
-  try {
-    const site = await manifest();
-    const found = await Promise.all(handles.map(player));
-    const missing = handles.filter((_, i) => !found[i]);
-    const players = found.filter(Boolean);
-    const apart = players.find((one) => one.pool !== players[0].pool);
-    notice.textContent = [
-      ...(missing.length ? [`No rated player is called ${missing.map(visible).join(", ")}.`] : []),
-      ...(apart ? [`'${visible(players[0].handle)}' and '${visible(apart.handle)}' never met, not even through others: their ratings do not compare`] : []),
-    ].join(" ");
-    if (!players.length) return;
-    fill(site, players);
-    draw(figure, site, players);
-  } catch (error) {
-    notice.textContent = `The data cannot be read: ${error.message}. Reload the page to try again.`;
-    console.error(error);
-  }
-}
-
-main();
+  const site = await manifest();
+  const found = await Promise.all(handles.map(player));
+  const missing = handles.filter((_, i) => !found[i]);
+  const players = found.filter(Boolean);
+  const apart = players.find((one) => one.pool !== players[0].pool);
+  notice.textContent = [
+    ...(missing.length ? [`No rated player is called ${missing.map(visible).join(", ")}.`] : []),
+    ...(apart ? [`'${visible(players[0].handle)}' and '${visible(apart.handle)}' never met, not even through others: their ratings do not compare`] : []),
+  ].join(" ");
+  if (!players.length) return;
+  fill(site, players);
+  draw(figure, site, players);
+});

@@ -1,6 +1,6 @@
 // The page of a contest: rows after the first ones, and the way from an id to the page. Each participant of a contest
 // of teams has a body of the table: a row with the name of the team, and a row for each member.
-import { element, format, json, manifest, playerAddress, root, visible } from "./data.js";
+import { element, format, json, manifest, playerAddress, readable, root, visible } from "./data.js";
 
 async function rest(table) {
   const [site, all] = await Promise.all([manifest(), json(table.dataset.rows)]);
@@ -48,4 +48,4 @@ if (more) {
   more.append(" ", button);
 }
 const notice = document.querySelector("[data-find]");
-if (notice) find(notice).catch((error) => { notice.textContent = `The data cannot be read: ${error.message}.`; });
+if (notice) readable(notice, find(notice));

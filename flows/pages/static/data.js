@@ -57,6 +57,16 @@ export async function json(address, options = {}) {
   return new Response(new Blob([data]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
+/** Wait for what a page reads; an error becomes its notice. */
+export async function readable(notice, reading) {
+  try {
+    await reading;
+  } catch (error) {
+    notice.textContent = `The data cannot be read: ${error.message}. Reload the page to try again.`;
+    console.error(error);
+  }
+}
+
 const kept = new Map();
 function once(address) {
   if (!kept.has(address)) kept.set(address, json(address));

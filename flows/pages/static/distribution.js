@@ -1,5 +1,5 @@
 // The distribution on the static site: where one player is.
-import { format, kind, manifest, player, visible } from "./data.js";
+import { format, kind, manifest, player, readable, visible } from "./data.js";
 
 const NS = "http://www.w3.org/2000/svg";
 const svg = document.querySelector(".histogram");
@@ -41,6 +41,6 @@ if (kind === "site") {
   const handle = new URLSearchParams(location.search).get("handle");
   if (handle) {
     document.getElementById("handle").value = handle;
-    show(handle).catch((error) => { notice.textContent = `The data cannot be read: ${error.message}.`; });
+    readable(notice, show(handle));
   }
 }

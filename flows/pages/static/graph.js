@@ -1,5 +1,5 @@
 // A rating graph that answers: bands of titles, ratings, mu +- 2 sigma, performances; hover, zoom, link to the contest.
-import { contestAddress, day, DAY, element, format, visible } from "./data.js";
+import { contestAddress, day, DAY, element, format, kind, readable, visible } from "./data.js";
 
 const NS = "http://www.w3.org/2000/svg";
 const SIDES = { left: 52, right: 10, top: 10, bottom: 28 };
@@ -199,4 +199,13 @@ function ticks([first, last], most) {
   const found = [];
   for (let time = Math.ceil(first / step) * step; time <= last; time += step) found.push([time, day(time)]);
   return found;
+}
+
+/** Draw the histories that a page of the server has; on the site, `read` the players that the address names. */
+export async function start(figure, notice, read) {
+  const given = document.getElementById("history");
+  if (given) {
+    const { run, players } = JSON.parse(given.textContent);
+    draw(figure, run, players);
+  } else if (kind === "site") await readable(notice, read(new URLSearchParams(location.search).get("h") ?? ""));
 }

@@ -1,6 +1,6 @@
 // The page of a player: the graph, and on the static site all values.
-import { contestAddress, day, element, format, kind, manifest, player, playerAddress, search, version, visible, root } from "./data.js";
-import { draw } from "./graph.js";
+import { contestAddress, day, element, format, manifest, player, playerAddress, search, version, visible, root } from "./data.js";
+import { draw, start } from "./graph.js";
 
 const page = document.querySelector("[data-player]");
 const figure = page.querySelector("[data-graph]");
@@ -36,33 +36,19 @@ function fill(site, one) {
   page.querySelector("[data-notice]").hidden = true;
 }
 
-async function main() {
-  const given = document.getElementById("history");
-  if (given) {
-    const { run, players } = JSON.parse(given.textContent);
-    return draw(figure, run, players);
+const notice = page.querySelector("[data-notice]");
+start(figure, notice, async (handle) => {
+  const [site, one] = await Promise.all([manifest(), player(handle)]);
+  if (!one) {
+    field("handle").textContent = "No such player";
+    notice.textContent = `${visible(site.run)} has no rated player called ${visible(handle)}.`;
+    const near = await search(handle, 5);
+    if (near.length) notice.append(" Similar: ", ...near.flatMap(([name], i) => [i ? ", " : "", element("a", { href: playerAddress(name) }, visible(name))]));
+    return;
   }
-  if (kind !== "site") return;
-  const handle = new URLSearchParams(location.search).get("h") ?? "";
-  const notice = page.querySelector("[data-notice]");
-  try {
-    const [site, one] = await Promise.all([manifest(), player(handle)]);
-    if (!one) {
-      field("handle").textContent = "No such player";
-      notice.textContent = `${visible(site.run)} has no rated player called ${visible(handle)}.`;
-      const near = await search(handle, 5);
-      if (near.length) notice.append(" Similar: ", ...near.flatMap(([name], i) => [i ? ", " : "", element("a", { href: playerAddress(name) }, visible(name))]));
-      return;
-    }
-    fill(site, one);
-    const here = `handle=${encodeURIComponent(handle)}`;
-    field("distribution").href = `${root}${await version()}distribution.html?${here}`;
-    field("compare").href = `${root}compare.html?h=${encodeURIComponent(handle)}`;
-    draw(figure, site, [one]);
-  } catch (error) {
-    notice.textContent = `The data cannot be read: ${error.message}. Reload the page to try again.`;
-    console.error(error);
-  }
-}
-
-main();
+  fill(site, one);
+  const here = `handle=${encodeURIComponent(handle)}`;
+  field("distribution").href = `${root}${await version()}distribution.html?${here}`;
+  field("compare").href = `${root}compare.html?h=${encodeURIComponent(handle)}`;
+  draw(figure, site, [one]);
+});

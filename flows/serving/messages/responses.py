@@ -100,7 +100,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ManyRows:
     """An answer of many rows, in any of ``FORMATS``; in JSON they are the member ``rows`` beside the ``facts``."""
 
     table: pa.Table
@@ -130,7 +130,7 @@ def render(answer: Any, form: str, about: Mapping[str, Any]) -> Body:
     Numbers have full precision, and null if they are not finite. Cells of CSV that a spreadsheet would read as formulas
     are escaped.
     """
-    if not isinstance(answer, Rows):
+    if not isinstance(answer, ManyRows):
         return Body(_ENCODER.encode({**about, **finite_json(answer)}), _TYPES["json"])
     table = finite_rows(answer.table)
     if form == "csv":

@@ -16,7 +16,7 @@ import pytest
 from ranklake.flows.answers.distribution import distribution
 from ranklake.flows.pages import links as links_of_pages
 from ranklake.flows.pages import views
-from ranklake.flows.pages.colours import CONTRAST, DARK, LIGHT, contrast, legible, title_styles
+from ranklake.flows.pages.colours import CONTRAST, DARK, LIGHT, contrast, title_styles, with_contrast
 from ranklake.flows.pages.graph import history_graph
 from ranklake.flows.pages.histogram import histogram_graph
 from ranklake.flows.pages.links import Links, ServerLinks, SiteLinks, day, short
@@ -237,7 +237,7 @@ def test_day__is_a_date_or_a_dash() -> None:
 @pytest.mark.parametrize("background", [LIGHT, DARK])
 @pytest.mark.parametrize("colour", [*(title.colour for title in CODEFORCES.ladder), "#ffff00", "#000000", "#ffffff"])
 def test_title_colours__have_the_contrast_of_text(colour: str, background: str) -> None:
-    assert contrast(legible(colour, background), background) >= CONTRAST
+    assert contrast(with_contrast(colour, background), background) >= CONTRAST
 
 
 def test_contrast__is_that_of_the_guidelines() -> None:

@@ -21,9 +21,9 @@ pytest.importorskip("matplotlib")
 from helpers.answers import leaderboard, player_history
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.plotting.distribution import MOMENTS, QUANTILES, distribution, distribution_figure
 from ranklake.flows.plotting.figures import SERIES, drawing, encode, legible, new_figure
 from ranklake.flows.plotting.plots import players_figure
+from ranklake.flows.plotting.quantiles import MOMENTS, QUANTILES, distribution_figure, quantiles_over_time
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Contest, Lake
@@ -203,7 +203,7 @@ def test_player__without_usable_times_is_drawn_by_rounds(time: int, tmp_path: Pa
 
 def test_distribution__at_the_end_is_that_of_the_leaderboard(lake: Lake) -> None:
     """All of ``synthetic`` happens within a year, so that all players count."""
-    table, board = distribution(lake, "run"), leaderboard(lake, "run")
+    table, board = quantiles_over_time(lake, "run")[0], leaderboard(lake, "run")
     last = table.slice(table.num_rows - 1).to_pylist()[0]
     assert table.schema.field("round_index").type == pa.int32()
     expected = np.quantile(board.column("rating").to_numpy(), QUANTILES)
@@ -218,7 +218,7 @@ def test_distribution__counts_players_of_the_year_before(tmp_path: Path) -> None
 
     lake = lake_of(tmp_path, [at(0, "a", "b", "c"), at(100, "a", "b"), at(400, "b", "d"), at(1000, "d", "e")])
     rate_run(lake)
-    rows = distribution(lake, "run").to_pylist()
+    rows = quantiles_over_time(lake, "run")[0].to_pylist()
     assert [row["players"] for row in rows] == [3, 3, 3, 2]
     assert [row["round_index"] for row in rows] == [0, 1, 2, 3]
     assert rows[2]["time_seconds"] == 10**9 + 400 * DAY
@@ -230,7 +230,7 @@ def test_distribution__counts_players_of_the_year_before(tmp_path: Path) -> None
 def test_distribution__has_a_limited_number_of_rows(n_rounds: int, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, synthetic(n_rounds, spice=False))
     rate_run(lake)
-    table = distribution(lake, "run")
+    table = quantiles_over_time(lake, "run")[0]
     assert 1 <= table.num_rows <= MOMENTS + 1
     assert table.column("round_index").to_pylist()[-1] == n_rounds - 1
     assert table.column("q25").to_numpy()[-1] <= table.column("q75").to_numpy()[-1]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from ranklake import predict, rate_history, team_rating
 from ranklake.flows.ingestion.attributes import record_attributes
 from ranklake.flows.results.attributes import player_attributes
-from ranklake.flows.results.groups import board_values, group_level, group_rating, group_ratings, group_table, has_value
+from ranklake.flows.results.groups import board_values, group_level, group_ratings, group_table, has_value
 from ranklake.flows.results.ranks import among
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.limits import MAX_COLUMNS
@@ -54,6 +54,10 @@ def countries_of(lake: Lake, attribute: str = "country") -> dict[str, str]:
 # The rating of a group
 
 
+def group_rating(ratings: np.ndarray) -> float:
+    return float(group_ratings(np.sort(ratings)[::-1], np.zeros(1, np.int64))[0])
+
+
 @pytest.mark.parametrize("n", [1, 2, 7, 1000])
 def test_group_rating__of_equals_has_a_closed_form(n: int) -> None:
     """n / (1 + 10^((R - r) / 400)) = 1/2 at R = r + 400 log10(2 n - 1)."""
@@ -62,30 +66,21 @@ def test_group_rating__of_equals_has_a_closed_form(n: int) -> None:
 
 
 @repeatable(30)
-@given(st.lists(st.floats(-3000.0, 5000.0), min_size=1, max_size=20), st.floats(0.1, 1.0))
-def test_group_rating__solves_its_equation(ratings: list[float], decay: float) -> None:
-    rating = group_rating(np.array(ratings), decay)
-    ordered = sorted(ratings, reverse=True)
-    total = sum(decay**k / (1 + 10 ** ((rating - one) / 400)) for k, one in enumerate(ordered))
-    assert total == pytest.approx(0.5, abs=1e-9)
-    assert rating >= ordered[0]
-    assert group_rating(np.array([*ratings, ordered[-1] - 1.0]), decay) >= rating
-    assert group_rating(np.array(ratings) + 100.0, decay) == pytest.approx(rating + 100.0, abs=1e-8)
-
-
-@pytest.mark.parametrize(("ratings", "decay"), [([], 1.0), ([1.0], 0.0), ([1.0], 1.5)])
-def test_group_rating__needs_members_and_a_decay(ratings: list[float], decay: float) -> None:
-    with pytest.raises(ValueError, match="needs a member and a decay"):
-        group_rating(np.array(ratings), decay)
+@given(st.lists(st.floats(-3000.0, 5000.0), min_size=1, max_size=20))
+def test_group_rating__solves_its_equation(ratings: list[float]) -> None:
+    rating = group_rating(np.array(ratings))
+    assert sum(1 / (1 + 10 ** ((rating - one) / 400)) for one in ratings) == pytest.approx(0.5, abs=1e-9)
+    assert rating >= max(ratings)
+    assert group_rating(np.array([*ratings, min(ratings) - 1.0])) >= rating
+    assert group_rating(np.array(ratings) + 100.0) == pytest.approx(rating + 100.0, abs=1e-8)
 
 
 def test_group_ratings__of_many_groups_are_those_of_each() -> None:
     rng = np.random.default_rng(5)
     groups = [np.sort(rng.normal(1500.0, 400.0, n))[::-1] for n in (1, 9, 200, 2)]
     starts = np.cumsum([0, *map(len, groups[:-1])])
-    for decay in (1.0, 0.9):
-        found = group_ratings(np.concatenate(groups), starts, decay)
-        assert found.tolist() == [group_rating(group, decay) for group in groups]  # to the bit
+    found = group_ratings(np.concatenate(groups), starts)
+    assert found.tolist() == [group_rating(group) for group in groups]  # to the bit
     assert group_ratings(np.zeros(0), np.zeros(0, np.int64)).tolist() == []
 
 

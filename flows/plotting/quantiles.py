@@ -26,19 +26,6 @@ MOMENTS = 120  # points in time
 YEAR = 365 * 86_400
 
 
-def distribution(lake: Lake, run_name: str, deviations: float | None = None) -> pa.Table:
-    """The distribution of the displayed ratings over time.
-
-    Returns pa.Table: one row a point in time: ``round_index`` (the last round before it), ``time_seconds`` (null if
-    times are unknown), ``players`` (number of players), and a column for each quantile, ``q05`` to ``q99``. The players
-    are those with a round in the year before, or all rated players if times are unknown. The last row is the end of the
-    run.
-    Raises LakeError: the run does not exist, or it has no rounds yet.
-    """
-    moments, _, _ = _walk(lake, run_name, deviations)
-    return moments
-
-
 def distribution_figure(
     lake: Lake,
     run_name: str,
@@ -47,7 +34,7 @@ def distribution_figure(
     on_progress: ProgressCallback = not_shown,
 ) -> Figure:
     """Quantiles of the ratings over time, and a histogram of all ratings at the end by title."""
-    moments, ratings, ladder = _walk(lake, run_name, deviations, titles, on_progress)
+    moments, ratings, ladder = quantiles_over_time(lake, run_name, deviations, titles, on_progress)
     figure, (left, right) = new_figure(10.0, 4.5, columns=2, width_ratios=[3, 2])
     dated = moments.column("time_seconds").null_count == 0
     x = dates(moments.column("time_seconds").to_numpy()) if dated else moments.column("round_index").to_numpy()
@@ -67,14 +54,20 @@ def distribution_figure(
     return figure
 
 
-def _walk(
+def quantiles_over_time(
     lake: Lake,
     run_name: str,
-    deviations: float | None,
+    deviations: float | None = None,
     titles: TitlesChoice = None,
     on_progress: ProgressCallback = not_shown,
 ) -> tuple[pa.Table, npt.NDArray[np.float64], Titles]:
-    """The rows of :func:`distribution`, all ratings at the end, and the titles."""
+    """The distribution of the displayed ratings over time, all ratings at the end, and the titles.
+
+    One row a point in time: ``round_index`` (the last round before it), ``time_seconds`` (null if times are unknown),
+    ``players`` (number of players), and a column for each quantile, ``q05`` to ``q99``. The players are those with a
+    round in the year before, or all rated players if times are unknown. The last row is the end of the run.
+    Raises LakeError: the run does not exist, or it has no rounds yet.
+    """
     rounds = RatedRounds(lake, run_name)
     ends, dated, display = rounds.ends, is_dated(rounds.contests_table), Display.of(rounds.run, deviations)
     builder = rounds.builder(display)
