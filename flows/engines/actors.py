@@ -28,7 +28,6 @@ class WorkerActor:
         self._relay = Relay()
 
     def environment(self) -> dict[str, str]:
-        """The environment of the worker (:func:`.environment.environment`)."""
         return environment()
 
     def set_state(self, make: Callable[..., Any], init_args: tuple[Any, ...]) -> None:
@@ -131,10 +130,7 @@ class DaskActorGroup:
     def call(
         self, method: str, arguments: Sequence[tuple[Any, ...]], seconds: float, chunks: Sequence[Chunk] = ()
     ) -> list[Any]:
-        """Call a method of all actors concurrently, and send chunks to be relayed; returns their results.
-
-        Raises WorkersLostError: a worker did not answer.
-        """
+        """Call a method of all actors concurrently, and send chunks to be relayed; returns their results."""
         failed: list[str] = []
         silent = list(self._actors)
 

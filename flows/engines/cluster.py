@@ -34,12 +34,9 @@ log = logging.getLogger("ranklake.cluster")
 
 
 class Cluster:
-    """The workers of a scheduler.
+    """The workers of a scheduler at an address, as ``tcp://host:8786``; errors are as of :func:`.connection.connect`.
 
-    ``address``: address of the scheduler, as ``tcp://host:8786`` or ``tls://host:8786``.
     ``security``: a ``distributed.Security``; by default that of Dask's settings.
-    Raises MissingExtraError: Dask is not installed.
-    Raises EngineError: no scheduler answers, or the certificate of one side is refused (:func:`.connection.connect`).
     """
 
     def __init__(self, address: str, security: Any = None, limits: ClusterLimits | None = None) -> None:

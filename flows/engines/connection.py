@@ -106,10 +106,9 @@ def _is_of_others(record: logging.LogRecord) -> bool:
 
 
 def import_dask(purpose: str) -> ModuleType:
-    """Import the package ``distributed``, which then reads the user's settings.
+    """The package ``distributed``, which reads the user's settings when it is imported.
 
-    Raises MissingExtraError: it is not installed.
-    Raises EngineError: its settings cannot be read.
+    Raises MissingExtraError, EngineError: it is not installed; its settings cannot be read.
     """
     try:
         return need("distributed", "cluster", purpose)
@@ -118,11 +117,10 @@ def import_dask(purpose: str) -> ModuleType:
 
 
 def call_with_timeout(seconds: float | None, call: Callable[[], T], to_its_end: bool = False) -> T:
-    """The result of a call that has no timeout of its own.
+    """The result of a call that has no timeout of its own; one that takes longer goes on in the background.
 
-    ``to_its_end``: after an interrupt, the call is waited for before the interrupt is raised. A cluster that is started
-    or closed halfway fails at the end of the process, where Dask closes it again.
-    Raises TimeoutError: the call takes longer. Its thread then stays in the background until the process ends.
+    ``to_its_end``: an interrupt is raised after the call. A cluster that is started or closed halfway fails at the end
+    of the process, where Dask closes it again.
     """
     result: Future[T] = Future()
 
@@ -157,10 +155,7 @@ def _security_of_settings(distributed: Any, address: str) -> Any:
 
 
 def _place(address: str) -> tuple[str, int] | None:
-    """Host and port; None for addresses without them: clusters in this process and other transports.
-
-    Raises EngineError: host or port is missing.
-    """
+    """Host and port; None for addresses without them: clusters in this process and other transports."""
     scheme, _, rest = address.partition("://")
     if scheme not in ("tcp", "tls"):
         return None

@@ -47,7 +47,11 @@ class LocalRater:
     def columns(self) -> BeliefColumns:
         return self._beliefs.columns(self._engine.map)
 
-    def map_columns(self, n: int, work: Callable[[BeliefColumns], T]) -> list[T] | None:
+    def map_columns(self, n: int, work: Callable[[BeliefColumns], T]) -> list[T]:
+        """Results of a function for the beliefs about ``n`` players at a time, in order; the engine's threads call it.
+
+        At no time are there arrays of the beliefs about all players.
+        """
         n_players = len(self._beliefs)
         results: dict[int, T] = {}
 

@@ -80,9 +80,6 @@ class PartitionedRater:
         calls: list[list[RemoteCall]] = [[("columns", (len(own),))] for own in self._partitioning.players()]
         return self._partitioning.merge([reply[0] for reply in self._call(calls, self._n_players)])
 
-    def map_columns(self, n: int, work: Callable[[BeliefColumns], Any]) -> list[Any] | None:
-        return None
-
     def hand_over(self, take: HandOver) -> list[Any]:
         self._check_idle()
         since = time.perf_counter()

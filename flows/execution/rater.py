@@ -42,12 +42,6 @@ class Rater(Protocol):
     def columns(self) -> BeliefColumns:
         """The beliefs about all players, as arrays to be stored."""
 
-    def map_columns(self, n: int, work: Callable[[BeliefColumns], T]) -> list[T] | None:
-        """Results of a function for the beliefs about ``n`` players at a time, in order; None if workers hold them.
-
-        The engine's threads call it. At no time are there arrays of the beliefs about all players.
-        """
-
     def hand_over(self, take: HandOver) -> list[Any]:
         """Have each worker call a function with the beliefs that it holds; returns the results, worker by worker."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import replace
 from threading import Event
+from typing import TypeVar
 
 from ranklake.storage import Dataset, Lake
 
@@ -16,6 +17,8 @@ from .config import RunConfig
 from .rate import DEFAULTS, RateOptions, checked_plan, rate
 from .report import Progress, RateReport
 from .run_worker import rate_on_worker
+
+T = TypeVar("T")
 
 log = logging.getLogger("ranklake.rate")
 
@@ -41,6 +44,12 @@ def rate_many(
     progress: dict[str, Progress] = {}
     stop = Event()
 
+    def attempt(config: RunConfig) -> RateReport | Exception:
+        try:
+            return bring_up_to_date(config)
+        except Exception as error:
+            return error
+
     def bring_up_to_date(config: RunConfig) -> RateReport:
         def report_progress(now: Progress) -> None:
             if stop.is_set():
@@ -60,7 +69,8 @@ def rate_many(
         return rate(lake, config, engine, own)
 
     failed: list[Exception] = []
-    for config, outcome in (_in_parallel if at_a_time > 1 else _one_by_one)(bring_up_to_date, configs, stop, at_a_time):
+    in_turn = ((config, attempt(config)) for config in configs)
+    for config, outcome in in_turn if at_a_time == 1 else _in_parallel(attempt, configs, stop, at_a_time):
         if isinstance(outcome, RateReport):
             yield config, outcome
         else:
@@ -82,29 +92,14 @@ def _total(runs: Sequence[Progress]) -> Progress:
     return Progress(rounds, n_rounds, rows, n_rows, max(run.seconds for run in runs))
 
 
-Work = Callable[[RunConfig], RateReport]
-
-
-def _one_by_one(
-    work: Work, configs: Sequence[RunConfig], stop: Event, at_a_time: int
-) -> Iterator[tuple[RunConfig, RateReport | Exception]]:
-    for config in configs:
-        try:
-            yield config, work(config)
-        except Exception as error:
-            yield config, error
-
-
 def _in_parallel(
-    work: Work, configs: Sequence[RunConfig], stop: Event, at_a_time: int
-) -> Iterator[tuple[RunConfig, RateReport | Exception]]:
+    work: Callable[[RunConfig], T], configs: Sequence[RunConfig], stop: Event, at_a_time: int
+) -> Iterator[tuple[RunConfig, T]]:
     drivers = ThreadPoolExecutor(at_a_time, thread_name_prefix="ranklake-run")
     running = {drivers.submit(work, config): config for config in configs}
     try:
         for ended in as_completed(running):
-            error = ended.exception()
-            assert error is None or isinstance(error, Exception)
-            yield running[ended], ended.result() if error is None else error
+            yield running[ended], ended.result()
     except BaseException:
         stop.set()  # the other runs end after their next round, or when the engine is closed
         drivers.shutdown(wait=False, cancel_futures=True)

@@ -63,15 +63,12 @@ def rate(lake: Lake, config: RunConfig, engine: Engine, options: RateOptions = D
     """Bring one run up to date with its data set: keep the valid rounds, rate the others.
 
     Raises ValueError: the run exists with another configuration, and ``config.replace`` is false; or the data set has
-    contests of teams, and the system has no rule for them; or it has contests, and the games of periods would be
-    simultaneous; or it has no times, and a hyperparameter counts days.
+    teams, contests or times for which the configuration has no rule.
     Raises LakeError: the data set or a contest to exclude is missing, a newer release rated the run, a file is damaged,
-    replayed rounds have other ratings than the stored ones, a number of a contest is out of range, or another writer
-    holds the lease on the run.
-    Raises ConvergenceError: a round cannot be rated in double precision, or a rating is not a number. The rounds
-    committed before it stay.
-    Raises EngineError: there are no workers, or they were lost too often. The committed rounds stay, and the next call
-    continues.
+    replayed rounds have other ratings than stored ones, a number is out of range, or another writer holds the lease.
+    Raises ConvergenceError: a round cannot be rated in double precision, or a rating is not a number.
+    Raises EngineError: there are no workers, or they were lost too often. As after any error, the committed rounds
+    stay, and the next call continues.
     """
     began = time.perf_counter()
     dataset = Dataset.open(lake, config.dataset)

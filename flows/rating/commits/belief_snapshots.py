@@ -11,7 +11,8 @@ from ranklake.storage.runs.snapshot_columns import PART_PLAYERS
 from ranklake.storage.runs.snapshots import EncodedPart, Part, encode_part
 
 from ...common.text import with_reasons
-from ...execution.rater import BeliefColumns, Rater
+from ...execution.local import LocalRater
+from ...execution.rater import Rater
 
 log = logging.getLogger("ranklake.rate")
 
@@ -31,8 +32,8 @@ class BeliefSnapshots:
         """A function that commits the current beliefs as those after ``last_round``, given their chain digest."""
         if parts := self._of_workers(rater, last_round):
             return partial(self._run.commit_parts, last_round, parts)
-        if encoded := encode_beliefs(rater):
-            return partial(self._run.write_encoded, last_round, encoded)
+        if isinstance(rater, LocalRater):
+            return partial(self._run.write_encoded, last_round, encode_beliefs(rater))
         return partial(self._run.write_snapshot, last_round, rater.columns())
 
     def _of_workers(self, rater: Rater, last_round: int) -> list[Part] | None:
@@ -56,14 +57,10 @@ class BeliefSnapshots:
         return None
 
 
-def encode_beliefs(rater: Rater) -> list[EncodedPart] | None:
-    """The parts of a snapshot of the current beliefs; None if workers hold the beliefs.
+def encode_beliefs(rater: LocalRater) -> list[EncodedPart]:
+    """The parts of a snapshot of the current beliefs.
 
     The rating waits meanwhile. A copy of all beliefs, for a thread that would encode them later, costs more than the
     rating gains: the system clears its memory before the copy is made. The parts have half of its size.
     """
-    return rater.map_columns(PART_PLAYERS, _encode)
-
-
-def _encode(columns: BeliefColumns) -> EncodedPart:
-    return encode_part(columns, 0, len(columns["mu"]))
+    return rater.map_columns(PART_PLAYERS, lambda columns: encode_part(columns, 0, len(columns["mu"])))

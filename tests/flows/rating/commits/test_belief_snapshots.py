@@ -57,7 +57,6 @@ def test_encode_beliefs__gives_the_files_of_all_beliefs_at_once(
             run.write_snapshot(LAST, columns, "ab" * 16)
             found.append(files(lake, run))
             parts = encode_beliefs(rater)
-            assert parts is not None
             assert [part.rows for part in parts] == [min(PART, n_players - at) for at in range(0, n_players, PART)]
             run.write_encoded(LAST, parts, "ab" * 16)
             found.append(files(lake, run))
