@@ -9,7 +9,10 @@ import numpy as np
 import pyarrow as pa
 from helpers.lakes import lake_of, rate_run, synthetic
 
-from ranklake.storage import Contest, Lake
+from ranklake.flows.engines.serial import Serial
+from ranklake.flows.maintenance.verify import replay
+from ranklake.storage import Contest, Dataset, Lake, Run
+from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
 SEGMENT_ROWS = 30
 CONTESTS_MADE = synthetic(60)
@@ -56,3 +59,11 @@ def remove(path: Path) -> None:
 
 def tear(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def problems(lake: Lake, name: str = "run", again: bool = True) -> list[str]:
+    """The faults of a run and of its data set, and of rounds that are rated again."""
+    run = Run.open(lake, name)
+    dataset, stop = Dataset.open(lake, run.config["dataset"]), run.segments().stop_round
+    found = [*verify_run(run), *verify_dataset(dataset), *verify_rows(run, dataset, stop)]
+    return [*found, *replay(lake, name, 0, stop - 1, Serial(), [])] if again else found

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 import pytest
 from helpers.commands import Command
+from helpers.lakes import files, lake_of, stamps, start, synthetic
 from helpers.timeouts import TIMEOUT
 
 from ranklake import predict
@@ -227,3 +228,29 @@ def test_warm__compiles_nothing_twice_and_checks_system_names(invoke: Command, m
     assert "glicko: compiled\n" in result.out
     assert os.environ["NUMBA_CACHE_DIR"] in result.out
     assert "glickoo" in invoke.refuses("warm", "glickoo", code=2)
+
+
+@pytest.mark.slow
+def test_cache__a_second_process_compiles_nothing(tmp_path: Path, cache: Path) -> None:
+    lake = lake_of(tmp_path / "lake", synthetic(12, large=5))  # small and large rounds have different kernels
+
+    def rate(run: str, *more: str) -> None:
+        with start("rate", "--dataset", "games", "--run", run, *more, "--lake", lake.url) as process:
+            try:
+                _, err = process.communicate(timeout=600.0)  # a loaded machine may take a while to compile everything
+            finally:
+                process.kill()
+        assert process.returncode == 0, err.decode()
+
+    rate("first", "--max-rounds", "8")
+    filled = stamps(cache)
+    assert {Path(name).suffix for name in filled} == {".kernel", ".warm", ""}
+    rate("second", "--max-rounds", "8")
+    rate("third", "--set", "rho=0.04", "--set", "tie_mode=split", "--set", "noob_delay=0.5", "--engine", "serial")
+    assert stamps(cache) == filled
+    rate("first")  # reads a snapshot, which needs another kernel
+    filled = stamps(cache)
+    rate("second")
+    assert stamps(cache) == filled
+    one, other = (files(Path(lake.url) / "runs" / run) for run in ("first", "second"))
+    assert one == other

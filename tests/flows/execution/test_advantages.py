@@ -192,45 +192,38 @@ def test_games_without_advantage__have_the_same_bits_beside_games_with_some(syst
     assert not same_bits(found.mu, expected.mu)
 
 
-@pytest.mark.parametrize("drawn", [False, True])
-def test_translation__a_game_with_an_advantage_is_one_of_shifted_ratings(system: System, drawn: bool) -> None:
-    params, half = real_params(system), np.array([H / 2, -H / 2])
-    found = rated(system, params, store(system, params, MU[:2]), game(0, 1, half, drawn))
-    shifted = rated(system, params, store(system, params, MU[:2] + half), game(0, 1, None, drawn))
-    assert found.mu_prior.tolist() == list(MU[:2])
-    np.testing.assert_allclose(found.mu, shifted.mu - half, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found.sigma, shifted.sigma, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found.perf, shifted.perf - half, rtol=0, atol=1e-9)
+FIVE = Rounds.from_columns([0, 5], np.arange(5), [0, 1, 1, 3, 4], [0, 2, 2, 3, 4], [86_400])
+HALF = np.array([H / 2, -H / 2])
 
 
-def test_translation__a_round_with_advantages_is_one_of_shifted_ratings(system: System) -> None:
-    params, more = real_params(system), np.array([40.0, -17.5, 0.0, 81.0, -3.0])
-    lo, hi = [0, 1, 1, 3, 4], [0, 2, 2, 3, 4]
-    columns: Any = [0, 5], np.arange(5), lo, hi, [86_400]
-    found = rated(system, params, store(system, params, MU), Rounds.from_columns(*columns, advantage=more))
-    shifted = rated(system, params, store(system, params, MU + more), Rounds.from_columns(*columns))
-    np.testing.assert_allclose(found.mu, shifted.mu - more, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found.perf, shifted.perf - more, rtol=0, atol=1e-9)
+@pytest.mark.parametrize("shape", ["won", "drawn", "five"])
+def test_translation__a_round_with_advantages_is_one_of_shifted_ratings(system: System, shape: str) -> None:
+    params, more = real_params(system), HALF if shape != "five" else np.array([40.0, -17.5, 0.0, 81.0, -3.0])
+    plain, mu = FIVE if shape == "five" else game(0, 1, None, shape == "drawn"), MU[: len(more)]
+    found = rated(system, params, store(system, params, mu), replace(plain, advantage=more))
+    shifted = rated(system, params, store(system, params, mu + more), plain)
+    if shape != "five":
+        assert found.mu_prior.tolist() == list(mu)
+    for name, by in (("mu", more), ("perf", more), *([("sigma", 0.0)] if len(more) == 2 else [])):
+        np.testing.assert_allclose(getattr(found, name), getattr(shifted, name) - by, rtol=0, atol=1e-9)
 
 
 def test_common_advantage__changes_performances_only(system: System) -> None:
-    params, half = real_params(system), np.array([H / 2, -H / 2])
-    one = rated(system, params, store(system, params, MU[:2]), game(0, 1, half))
-    other = rated(system, params, store(system, params, MU[:2]), game(0, 1, half + 250.0))
-    np.testing.assert_allclose(one.mu, other.mu, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(one.sigma, other.sigma, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(one.perf, other.perf, rtol=0, atol=1e-9)
+    params = real_params(system)
+    one, other = (rated(system, params, store(system, params, MU[:2]), game(0, 1, HALF + by)) for by in (0.0, 250.0))
+    for name in ("mu", "sigma", "perf"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=0, atol=1e-9)
 
 
 def test_mirror__equals_who_swap_the_advantage_swap_the_results(system: System) -> None:
-    params, half = real_params(system), np.array([H / 2, -H / 2])
-    equals = [1500.0, 1500.0]
-    beliefs = [store(system, params, equals) for _ in range(4)]
-    if params.sigma_init > 0.0:
-        for each in beliefs:
-            set_ratings(system, params, each, np.arange(2), 1500.0, 100.0, 3)
-    ahead, behind = (rated(system, params, beliefs[i], game(0, 1, (half, -half)[i])) for i in (0, 1))
-    drawn = [rated(system, params, beliefs[2 + i], game(0, 1, (half, -half)[i], True)) for i in (0, 1)]
+    params = real_params(system)
+
+    def of_equals(half: Any, drawn: bool) -> Outcome:
+        beliefs = store(system, params, [1500.0, 1500.0])
+        set_ratings(system, params, beliefs, np.arange(2), 1500.0, 100.0 if params.sigma_init > 0.0 else 0.0, 3)
+        return rated(system, params, beliefs, game(0, 1, half, drawn))
+
+    ahead, behind, *drawn = (of_equals(half, even) for even in (False, True) for half in (HALF, -HALF))
     if system.name not in ("codeforces", "leetcode"):  # their place sought grows with the expected one
         assert ahead.mu[0] < behind.mu[0]  # a win with the advantage says less
     np.testing.assert_allclose(drawn[0].mu, drawn[1].mu[::-1], rtol=0, atol=1e-9)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from helpers.histories import same_bits
 from helpers.in_process_engine import InProcessEngine
+from helpers.rounds import walk
 from helpers.teams import draw_team_contests, team_rounds
 
 from ranklake.flows.engines.factory import open_engine
@@ -46,13 +47,9 @@ def test_raters__of_several_workers_give_the_same_bits(name: str, monkeypatch: p
     batches = [rounds.part(a, b) for a, b in pairwise((0, 3, 4, 9, 13, len(rounds)))]
     local = LocalRater(system, params, N_PLAYERS, Serial())
     (expected,) = local.rate_batches([rounds])
-    for rater in (
-        PartitionedRater(system, params, N_PLAYERS, InProcessEngine(2)),
-        PartitionedRater(system, params, N_PLAYERS, InProcessEngine(3, limits=ClusterLimits(shared_summary_rows=15))),
-    ):
-        outcomes = list(rater.rate_batches(batches))
-        for column in ("mu_prior", "sigma_prior", "perf", "mu", "sigma", "n_before"):
-            assert same_bits(np.concatenate([getattr(part, column) for part in outcomes]), getattr(expected, column))
+    for engine in (InProcessEngine(2), InProcessEngine(3, limits=ClusterLimits(shared_summary_rows=15))):
+        rater = PartitionedRater(system, params, N_PLAYERS, engine)
+        assert same_bits(walk(rater, batches), expected)
         columns = rater.columns()
         assert all(same_bits(columns[key], values) for key, values in local.columns().items())
         rater.close()
@@ -98,12 +95,8 @@ def test_dask__gives_the_same_bits_for_crowds_of_teams() -> None:
             params = system.params()
             (expected,) = LocalRater(system, params, MANY, Serial()).rate_batches([rounds])
             rater = PartitionedRater(system, params, MANY, engine)
-            outcomes = list(rater.rate_batches(batches))
+            assert same_bits(walk(rater, batches), expected)
             rater.close()
-            for column in ("mu_prior", "sigma_prior", "perf", "mu", "sigma", "n_before"):
-                assert same_bits(
-                    np.concatenate([getattr(part, column) for part in outcomes]), getattr(expected, column)
-                )
 
 
 def test_batches__have_each_large_round_of_teams_alone() -> None:

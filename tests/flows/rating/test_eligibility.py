@@ -15,18 +15,17 @@ import pytest
 from helpers.builders import Killed, WatchedLake
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import commit_often, contest, copy_of, files, ingest, lake_of, rate_run, same_tables, synthetic
-from helpers.rated_runs import folder
+from helpers.rated_runs import folder, problems
 
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
-from ranklake.flows.maintenance.verify import replay
 from ranklake.flows.publication.content import Content
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import RateOptions, rate
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, Run
 from ranklake.storage.maintenance.compact import compact_run
-from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
+from ranklake.storage.maintenance.verify import verify_run
 from ranklake.storage.runs.entry_ratings import entry_files
 from ranklake.storage.runs.run import concatenate_rounds
 
@@ -110,13 +109,6 @@ def decided(contests: Sequence[Contest], lake: Lake, known: Flags | None = None)
         rated = None if all(flags) else np.array(flags)
         made.append(dataclasses.replace(one, rated=rated, rated_above=-np.inf, rated_below=np.inf))
     return made
-
-
-def problems(lake: Lake) -> list[str]:
-    run, dataset = Run.open(lake, "run"), Dataset.open(lake, "games")
-    stop = run.segments().stop_round
-    found = [*verify_run(run), *verify_dataset(dataset), *verify_rows(run, dataset, stop)]
-    return [*found, *replay(lake, "run", 0, stop - 1, Serial(), [])]
 
 
 def rate_again(lake: Lake) -> None:

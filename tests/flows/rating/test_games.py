@@ -19,6 +19,7 @@ from helpers.commands import Command
 from helpers.games import DAY, Game, as_contests, as_periods, ingest_periods, league, with_advantages
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import copy_of, files, ingest, often, rate_run, rated
+from helpers.rated_runs import problems
 
 from ranklake import rate_history
 from ranklake.flows.answers.run import open_published
@@ -36,7 +37,7 @@ from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake.layout import dataset_folder
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.maintenance.compact import compact_dataset
-from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
+from ranklake.storage.maintenance.verify import verify_dataset
 
 GAMES = league(150)
 PERIODS = as_periods(GAMES)
@@ -67,13 +68,6 @@ def numbers(lake: Lake, run: str = "run") -> pa.Table:
     return rated(lake, run).select(NUMBERS).replace_schema_metadata()
 
 
-def assert_sound(lake: Lake, run: str = "run") -> None:
-    opened = Run.open(lake, run)
-    dataset = Dataset.open(lake, opened.config["dataset"])
-    assert [*verify_dataset(dataset), *verify_run(opened)] == []
-    assert list(verify_rows(opened, dataset, opened.segments().stop_round)) == []
-
-
 def late_at(day: int) -> list[Game]:
     """The games with another player in the first one of a day."""
     at = next(i for i, game in enumerate(GAMES) if game.time_seconds // DAY == GAMES[0].time_seconds // DAY + day)
@@ -96,7 +90,7 @@ def test_rating__of_periods_is_that_of_one_contest_a_game(copied: Lake, system: 
     one, other = leaderboard(copied, "periods"), leaderboard(copied, "contests")
     same = ["place", "handle", "rating", "mu", "sigma", "n_rounds", "max_rating"]
     assert one.select(same).equals(other.select(same))
-    assert_sound(copied, "periods")
+    assert problems(copied, "periods", again=False) == []
 
 
 @pytest.mark.parametrize("chosen", [{"system": "elo"}, {"system": "glicko2", **TOGETHER}], ids=["elo", "together"])
@@ -115,7 +109,7 @@ def test_rating__resumes_after_any_period_and_from_a_changed_one(
     ingest_periods(fresh, as_periods(late_at(3)))
     rate_games(fresh, **chosen)
     assert rated(copied, "parts").select(NUMBERS).equals(rated(fresh).select(NUMBERS))
-    assert_sound(copied, "parts")
+    assert problems(copied, "parts", again=False) == []
 
 
 def test_exclusion__leaves_out_a_whole_period(copied: Lake) -> None:
@@ -276,7 +270,7 @@ def test_corrections__are_those_of_a_list_of_games(league_of: Lake, tmp_path: Pa
         ingest(expected, as_contests(model.corrected()), "contests")
         rate_contests(expected, system="elo")
         assert numbers(league_of).equals(numbers(expected)), step.__name__
-        assert_sound(league_of)
+        assert problems(league_of, again=False) == []
 
 
 def test_period__without_games_is_refused_or_excluded(lake: Lake) -> None:
@@ -412,7 +406,7 @@ def test_life_of_a_run__ends_with_the_ratings_of_the_kernels(lake: Lake, system:
     assert rate_games(lake, system=system).rated == 0
     assert_rated(lake, left, system)
     publish(lake, "run")
-    assert_sound(lake)
+    assert problems(lake, again=False) == []
     assert list(verify_published(lake, "run", [])) == []
     names, outcome = rated_alone(left, system)
     board = leaderboard(lake, "run")
@@ -463,7 +457,7 @@ def test_simultaneous_games__of_a_period_share_its_beginning_and_its_end(copied:
     assert not np.array_equal(rows["mu"], rated(copied, "sequential").column("mu").to_numpy())
     assert Run.open(copied, "whole").config["params"]["games"] == "simultaneous"
     assert "games" not in Run.open(copied, "sequential").config["params"]
-    assert_sound(copied, "whole")
+    assert problems(copied, "whole", again=False) == []
 
 
 def test_simultaneous_games__are_refused_where_there_are_no_periods(copied: Lake, invoke: Command) -> None:

@@ -13,10 +13,10 @@ import pytest
 from helpers.commands import Command
 from helpers.in_process_engine import InProcessEngine
 from helpers.lakes import commit_often, contest, copy_of, ingest, lake_of, rate_run, rated, same_tables
+from helpers.rated_runs import problems
 from helpers.teams import draw_team_contests, team_contests, team_frame
 
 from ranklake import rate_history
-from ranklake.flows.engines.factory import open_engine
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
@@ -26,7 +26,6 @@ from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.maintenance.compact import compact_dataset, compact_run
-from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
 N_PLAYERS = 18
 TEAMS = draw_team_contests(3, N_PLAYERS, 14)
@@ -139,7 +138,7 @@ def test_correction__of_a_member_and_its_withdrawal_resume_to_the_same_bits(lake
     clean = lake_of(tmp_path / "clean", read_contests(write_history(tmp_path / "set", corrected)))
     rate_run(clean)
     assert same_tables(rated(lake), rated(clean))
-    assert list(verify_dataset(Dataset.open(lake, "games"))) == []
+    assert problems(lake) == []
     with Dataset.ingest(lake, "games") as correcting:
         correcting.reinstate(str(at), f"p{member}")
         correcting.reinstate(str(at), f"p{alone[2][0]}")
@@ -178,10 +177,8 @@ def test_compaction_and_verification__of_contests_of_teams(lake: Lake) -> None:
         run.lease = lease
         compact_run(run)
     assert rate_run(lake).rated == 0
-    dataset = Dataset.open(lake, "games")
     assert same_tables(rated(lake), before)
-    assert list(verify_dataset(dataset)) == list(verify_run(Run.open(lake, "run"))) == []
-    assert list(verify_rows(Run.open(lake, "run"), dataset, len(history()))) == []
+    assert problems(lake) == []
 
 
 def test_verification__of_teams_beside_contests_with_unrated_participants(
@@ -191,9 +188,7 @@ def test_verification__of_teams_beside_contests_with_unrated_participants(
     unrated = contest("mixed", "p1", "p2", "p3", "p4", time_seconds=10**9, rated=np.array([True, False, True, True]))
     ingest(lake, [*team_contests(TEAMS[:3]), unrated], "both")
     rate_run(lake, dataset="both")
-    dataset, run = Dataset.open(lake, "both"), Run.open(lake, "run")
-    assert list(verify_dataset(dataset)) == list(verify_run(run)) == []
-    assert list(verify_rows(run, dataset, 4)) == []
+    assert problems(lake) == []
 
 
 def test_contests__without_teams_have_the_digests_and_files_of_earlier_releases(tmp_path: Path) -> None:
@@ -208,12 +203,3 @@ def test_command__refuses_a_system_without_a_rule(invoke: Command, lake: Lake) -
     assert "glicko has no rule for rounds of teams" in invoke.refuses(
         "rate", "--dataset", "games", "--system", "glicko", "--lake", lake.url
     )
-
-
-@pytest.mark.slow
-def test_ratings__of_a_cluster_have_the_bits_of_one_process(lake: Lake) -> None:
-    pytest.importorskip("distributed", reason="the extra cluster is not installed")
-    rate_run(lake, run="serial")
-    with open_engine("dask", workers=2) as engine:
-        rate_run(lake, run="dask", engine=engine)
-    assert same_tables(rated(lake, "serial"), rated(lake, "dask"))

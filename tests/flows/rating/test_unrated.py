@@ -13,11 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.answers import leaderboard
 from helpers.lakes import contest, ingest, lake_of, often, rate_run, rated, same_tables, synthetic
+from helpers.rated_runs import problems
 
 from ranklake.flows.common.adapters import places_among_rated
-from ranklake.flows.engines.serial import Serial
 from ranklake.flows.evaluation.tuning.trials import load_history
-from ranklake.flows.maintenance.verify import replay
 from ranklake.flows.publication.content import Content
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
@@ -27,7 +26,6 @@ from ranklake.rating_kernels import Rounds
 from ranklake.storage import Contest, Dataset, Lake, Run
 from ranklake.storage.lake.parquet import metadata_of
 from ranklake.storage.maintenance.compact import compact_run
-from ranklake.storage.maintenance.verify import verify_dataset, verify_rows, verify_run
 
 OFTEN = often(segment_rows=30, snapshot_rows=60)
 
@@ -63,13 +61,6 @@ def lakes(tmp_path: Path) -> tuple[Lake, Lake]:
 def unrated_rows(lake: Lake) -> pa.Table:
     tables = [table for _, table in Run.open(lake, "run").iter_segments(unrated=True) if "rated" in table.column_names]
     return pa.concat_tables([table.replace_schema_metadata() for table in tables]).filter(pc.invert(pc.field("rated")))
-
-
-def problems(lake: Lake) -> list[str]:
-    run, dataset = Run.open(lake, "run"), Dataset.open(lake, "games")
-    stop = run.segments().stop_round
-    found = [*verify_run(run), *verify_dataset(dataset), *verify_rows(run, dataset, stop)]
-    return [*found, *replay(lake, "run", 0, stop - 1, Serial(), [])]
 
 
 def test_ratings__have_the_bits_of_a_data_set_without_the_unrated(lakes: tuple[Lake, Lake]) -> None:
