@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers.documents import ROOT
+from helpers.commands import Command
+from helpers.documents import Follow, page
 
-from ranklake.flows.cli.main import main
-
-PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+PAGE = page("errors")
 ENTRIES = re.findall(r"^### (.+?)\n.*?^```(sh|python)\n(.*?)^```\n\n```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 FILES = {
     "races.csv": b"event,driver,position\n1,ada,1\n1,bob,2\n",
@@ -27,48 +25,26 @@ FILES = {
 }
 
 
-def ranklake(command: str, monkeypatch: pytest.MonkeyPatch) -> int | str | None:
-    """The exit code of a command in this process."""
-    monkeypatch.setattr(sys, "argv", shlex.split(command))
-    try:
-        main()
-    except SystemExit as done:
-        return done.code
-    return 0
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files of the page, and a lake with the run of ``club.csv``."""
-    folder = tmp_path_factory.mktemp("errors")
+@pytest.fixture
+def folder(follow: Follow) -> None:
+    """The files of the page in this folder, and a lake with the run of ``club.csv``."""
     for name, content in FILES.items():
-        (folder / name).write_bytes(content)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for command in ("ingest files club.csv --dataset club", "rate --dataset club --engine serial"):
-            assert not ranklake(f"ranklake {command} --lake lake", patch)
-    return folder
+        Path(name).write_bytes(content)
+    follow("ranklake ingest files club.csv --dataset club --lake lake")
+    follow("ranklake rate --dataset club --engine serial --lake lake")
 
 
 def test_page__has_an_example_for_each_section() -> None:
     assert [heading for heading, *_ in ENTRIES] == re.findall(r"^### (.+)$", PAGE, re.MULTILINE)
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("heading", "language", "example", "shown"), ENTRIES, ids=[entry[0] for entry in ENTRIES])
-def test_error__is_the_one_of_the_page(
-    heading: str,
-    language: str,
-    example: str,
-    shown: str,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(folder)
+def test_error__is_the_one_of_the_page(heading: str, language: str, example: str, shown: str, invoke: Command) -> None:
     if language == "sh":
-        assert ranklake(example, monkeypatch) in (1, 2)
-        said = capsys.readouterr().err.rpartition("Error: ")
-        assert "".join(said[1:]).split() == shown.split(), heading
+        answer = invoke(*shlex.split(example)[1:])
+        assert answer.code in (1, 2)
+        assert "".join(answer.err.rpartition("Error: ")[1:]).split() == shown.split(), heading
         return
     results = pd.DataFrame({"contest": [1, 1], "player": ["ada", "bob"], "rank": [1, 2], "club": ["x", "y"]})
     with pytest.raises((TypeError, ValueError)) as caught:

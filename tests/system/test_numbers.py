@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import math
 import re
 from pathlib import Path
@@ -31,7 +30,7 @@ from ranklake.flows.frames.predict import predict
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import rate
 from ranklake.rating_kernels import ConvergenceError, Elo, Outcome, Rounds
-from ranklake.storage import Dataset, Lake, LakeError, Run
+from ranklake.storage import Lake, LakeError, Run
 
 ENGINES = {"serial": Serial, "threads": lambda: Threads(2), "partitioned": lambda: InProcessEngine(2)}
 GAMES = [contest(name, "ada", "grace", "alan", time_seconds=day * 86_400) for day, name in enumerate("abcde")]
@@ -50,12 +49,6 @@ def rate_with(lake: Lake, params: Elo, engine: Any = None, run: str = "run", **m
     rate(lake, RunConfig("games", run, "elo", params, **more), engine or Serial())
 
 
-def table_of(weight: object) -> str:
-    rows = "".join(f"{name},{place},{player},{weight if name == 'b' else 1}\n"
-                   for name in "abc" for place, player in enumerate(["ada", "grace", "alan"], start=1))  # fmt: skip
-    return f"contest,rank,player,weight\n{rows}"
-
-
 # --- inputs ---
 
 
@@ -68,41 +61,6 @@ def test_set__refuses_a_hyperparameter_out_of_its_range(tmp_path: Path, invoke: 
     assert "k must be within 0..1e+10 rating points, got 1e+308" in message
     with pytest.raises(ValueError, match=r"k must be within 0\.\.1e\+10 rating points, got 1e\+308"):
         rate_history(pd.DataFrame({"contest": "a", "player": [1, 2], "rank": [1, 2]}), "elo", k=1e308)
-
-
-@pytest.mark.parametrize("weight", ["1e308", "0", "-1", "nan", "inf"])
-def test_ingest__error_of_a_weight_out_of_range_names_the_row(tmp_path: Path, invoke: Command, weight: str) -> None:
-    (tmp_path / "games.csv").write_text(table_of(weight))
-    where = (tmp_path / "games.csv", "--dataset", "games", "--order", "given", "--lake", tmp_path / "lake")
-    message = invoke.refuses("ingest", "files", *where)
-    assert "games.csv, contest b, row 4" in message
-    assert "a weight must be within 1e-09..1e+09, got weight = " in message
-    result = invoke("ingest", "files", *where, "--on-error", "skip")
-    assert result.code == 0
-    assert Dataset.open(Lake.open(tmp_path / "lake"), "games").contests.column("contest_id").to_pylist() == ["a", "c"]
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "rule"),
-    [
-        ("weight", 1e308, "weight must be within 1e-09..1e+09, got 1e+308"),
-        ("perf_ceiling", -1e308, "perf_ceiling must be within -1e+12..1e+12 rating points or inf, got -1e+308"),
-        ("time_seconds", 10**18, "time_seconds must be a whole number within -1e+14..1e+14 seconds since 1970"),
-    ],
-)
-def test_ingest__error_of_a_number_out_of_range_in_reference_format_names_the_file(
-    tmp_path: Path, invoke: Command, key: str, value: float, rule: str
-) -> None:
-    folder = tmp_path / "games"
-    folder.mkdir()
-    for name in "12":
-        document = {"name": name, "time_seconds": 5, "standings": [["ada", 0, 0], ["grace", 1, 1]]}
-        (folder / f"{name}.json").write_text(json.dumps(document | ({key: value} if name == "2" else {})))
-    where = (folder, "--dataset", "games", "--lake", tmp_path / "lake")
-    output = invoke.refuses("ingest", "files", *where)
-    assert "2.json" in output
-    assert rule in output
-    assert invoke("ingest", "files", *where, "--on-error", "skip").code == 0
 
 
 def test_ingest__error_of_a_time_out_of_range_in_a_table_has_the_range(tmp_path: Path, invoke: Command) -> None:

@@ -168,9 +168,11 @@ RULES = {
     ),
     "fractional time": ({"time_seconds": 1.5}, "Expected int, got float - at time_seconds", []),
     "zero weight": ({"weight": 0}, "weight must be within 1e-09..1e+09, got 0.0", []),
+    "huge weight": ({"weight": 1e308}, "weight must be within 1e-09..1e+09, got 1e+308", []),
     "negative weight": ({"weight": -1.5}, "weight must be within 1e-09..1e+09, got -1.5", []),
     "NaN weight": ({"weight": math.nan}, "not JSON", []),
     "text for a weight": ({"weight": "1"}, "Expected float, got str - at weight", []),
+    "low ceiling": ({"perf_ceiling": -1e308}, "perf_ceiling must be within -1e+12..1e+12 rating points or inf", []),
     "null ceiling": ({"perf_ceiling": None}, "Expected float, got null - at perf_ceiling", []),
     "infinite ceiling": ({"perf_ceiling": math.inf}, "not JSON", []),
 }
