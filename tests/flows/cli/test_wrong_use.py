@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run
+
+from ranklake.flows.cli.terminal.options import AGE, SPAN
 
 RUN = ("--run", "run")
 
@@ -50,3 +53,22 @@ def test_command__says_what_is_wrong(
     error = answer.err.rpartition("Error: ")[2]
     assert said in f"Error: {error}"
     assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "seconds"),
+    [
+        (SPAN, "90s", 90), (SPAN, "15m", 900), (SPAN, "2h", 7_200), (SPAN, "3d", 259_200),
+        (AGE, "90d", 7_776_000), (AGE, "2w", 1_209_600), (AGE, "1y", 31_557_600),
+    ],
+)  # fmt: skip
+def test_duration__is_a_number_and_a_unit(kind: click.ParamType, text: str, seconds: int) -> None:
+    assert kind.convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "h", "0h", "1", "1.5h", "-1h", "1H", "1w", "1h ", "99999999s"])
+def test_duration__of_any_other_form_is_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="must be a duration as 90s, 15m, 1h or 1d, got"):
+        SPAN.convert(text, None, None)
+    with pytest.raises(click.BadParameter, match="must be a duration as 90d, 26w or 1y, got '90s'"):
+        AGE.convert("90s", None, None)

@@ -72,19 +72,11 @@ def test_periods__are_chosen(invoke: Command, games: Path, tmp_path: Path) -> No
         (("GAMES", "--advantage", "much"), 2, "'much' is not a valid float"),
         (("GAMES", "--advantage", "nan"), 2, "advantage must be within -20000..20000 rating points, got nan"),
         (("GAMES", "--advantage", "35", "--column", "advantage=result"), 2, "give one of the two"),
-        (
-            ("GAMES", "--column", "advantage=white"),
-            1,
-            "games.csv, row 1 (line 2): an advantage must be a number within",
-        ),
+        (("GAMES", "--column", "advantage=white"), 1, "row 1 (line 2): an advantage must be a number within"),
         (("https://example.org/games.csv",), 2, "PATH must be a file"),
         (("GAMES", "--encoding", "klingon"), 2, "unknown encoding 'klingon'"),
         (("GAMES", "--delimiter", ";;"), 2, "delimiter must be one character, as ';', or tab"),
-        (
-            ("GAMES", "--column", "winner=white"),
-            1,
-            "needs a column for loser; it has 'white', 'black', 'result', 'time'",
-        ),
+        (("GAMES", "--column", "winner=white"), 1, "needs a column for loser; it has 'white', 'black', 'result', "),
         (("GAMES", "--on-error", "guess"), 2, "guess"),
     ],
 )

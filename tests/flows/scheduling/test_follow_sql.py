@@ -25,11 +25,6 @@ def add(judge: Judge, contest: int, players: tuple[str, ...]) -> None:
         judge.sql(f"insert into results values ({contest}, '{player}', {place}, {1_700_000_000 + contest}, {contest})")
 
 
-@pytest.fixture
-def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
-
-
 def test_follow__closes_the_loop(
     judge: Judge, invoke: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""The memory pool of commands that write many tables."""
+"""The memory pool of commands that write many tables, and imports that commands save."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
+from helpers.timeouts import TIMEOUT
 
 from ranklake.flows.cli.terminal.process import keep_freed_memory
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def default_pool() -> Iterator[pa.MemoryPool]:
     pool = pa.default_memory_pool()
     yield pool
@@ -27,7 +28,7 @@ def test_keep_freed_memory__jemalloc_where_the_build_has_it(monkeypatch, default
     assert pa.default_memory_pool().backend_name == expected
 
 
-def test_keep_freed_memory__the_environment_takes_precedence(monkeypatch) -> None:
+def test_keep_freed_memory__the_environment_takes_precedence(monkeypatch, default_pool) -> None:
     pa.set_memory_pool(pa.system_memory_pool())
     monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", "system")
     keep_freed_memory()
@@ -66,3 +67,37 @@ def test_keep_freed_memory__compression_of_snapshots_has_the_same_pool() -> None
     command = [sys.executable, "-c", SNAPSHOT]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert (ended.stdout.strip(), ended.stderr) == ("0", "")
+
+
+PROGRAM = """
+import importlib.util, sys
+import numpy as np
+import pyarrow as pa
+from ranklake.flows.cli.terminal.process import without_pandas
+without_pandas()
+assert not [finder for finder in sys.meta_path if type(finder).__module__.startswith("ranklake")]
+assert pa.array([1.5, None], from_pandas=True).to_numpy(zero_copy_only=False)[0] == 1.5
+assert pa.table({"name": ["a"], "n": np.arange(1)}).column("name").to_numpy()[0] == "a"
+assert "pandas" not in sys.modules
+assert importlib.util.find_spec("pandas") is not None
+"""
+
+
+def run(program: str) -> None:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=TIMEOUT)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_pandas__conversions_do_not_import_it() -> None:
+    run(PROGRAM)
+
+
+@pytest.mark.slow
+def test_without_pandas__it_can_be_imported_later() -> None:
+    run(f"{PROGRAM}\nassert pa.table({{'n': [1, 2]}}).to_pandas()['n'].sum() == 3")
+
+
+@pytest.mark.slow
+def test_without_pandas__has_no_effect_after_its_import() -> None:
+    late = "import pandas\nfrom ranklake.flows.cli.terminal.process import without_pandas\nwithout_pandas()\n"
+    run(f"{late}import pyarrow as pa\nassert pa.array([pandas.NA, 1], from_pandas=True).null_count == 1")
