@@ -20,8 +20,7 @@ from ranklake.storage.datasets.tables.teams import Teams
 from ranklake.storage.lake.parquet import metadata_of
 from ranklake.storage.lake.schemas import ROUNDS
 
-HALVES = (0.5, -0.5)
-"""Advantages of both players of a game, in shares of the advantage of the first one."""
+HALVES = (0.5, -0.5)  # advantages of both players of a game, in shares of the advantage of the first one
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +113,9 @@ def concat_rounds(parts: Sequence[Rounds]) -> Rounds:
     sizes = np.concatenate([np.diff(part.offsets) for part in parts])
     teams = None
     if any(part.teams is not None for part in parts):
-        alone = ((np.ones(part.n_rows, np.int64), np.ones(part.n_rows)) for part in parts)
-        given = [
-            Ragged.from_lengths(*one) if part.teams is None else part.teams
-            for one, part in zip(alone, parts, strict=True)
-        ]
-        teams = Ragged.concat(given)
+        teams = Ragged.concat(
+            [part.teams or Ragged.from_lengths(np.ones(part.n_rows, np.int64), np.ones(part.n_rows)) for part in parts]
+        )
     return Rounds(offsets=np.concatenate(([0], np.cumsum(sizes))), **columns, teams=teams)
 
 

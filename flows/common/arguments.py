@@ -1,7 +1,5 @@
-"""Check the arguments of a public function against its annotations: one rule for each type, at every door.
-
-Wrong types then end in one sentence with the argument, the rule and the value, and not in an error of a library.
-Values inside of an argument, and ranges, are checked where they are used.
+"""Check the arguments of a public function against its annotations, by one rule for each type. Values inside of an
+argument, and ranges, are checked where they are used.
 """
 
 from __future__ import annotations
@@ -34,9 +32,8 @@ def _is_number(value: Any, kind: type[Any]) -> bool:
 
 
 def _is_list(value: Any) -> bool:
-    return (
-        isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping) and not hasattr(value, "columns")
-    )
+    is_other = isinstance(value, str | bytes | Mapping) or hasattr(value, "columns")
+    return isinstance(value, Iterable) and not is_other
 
 
 _LIST = _Rule("a list", _is_list)
@@ -55,9 +52,7 @@ _RULES = {
 
 
 def checked(function: F) -> F:
-    """The function with its arguments checked: those that are annotated with types above, or with unions of these. A
-    ``TypeError`` names the argument, the types and the value.
-    """
+    """The function; a ``TypeError`` names an argument of a wrong type, what it must be, and the value."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

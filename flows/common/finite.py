@@ -1,8 +1,7 @@
 """Numbers for other programs: tables and JSON have null for a number that is not finite.
 
-JSON has no infinity and no NaN, and programs write them differently in CSV. An undefined number (a performance in a
-system without performances, the score of a round without pairs) is null. The exception are hyperparameters:
-``run.json`` and the API write an infinite one as "inf", as ``--set`` does.
+JSON has no infinity and no NaN, and programs write them differently in CSV. Hyperparameters are an exception: an
+infinite one is "inf", as for ``--set``.
 """
 
 from __future__ import annotations

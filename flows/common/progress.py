@@ -71,11 +71,10 @@ class Pace:
 
 
 class ProgressLog:
-    """Makes the lines of a log for long work at the right times; each begins with ``what``, the name of the work.
+    """Makes the lines of a log for long work; each begins with ``what``, the name of the work.
 
-    Work of a known amount has a line after :data:`FIRST_SECONDS`, at each 10 %, and :data:`SILENT_SECONDS` after the
-    last line. Work of an unknown amount has a line after each increase of its duration by a tenth, but no sooner than
-    :data:`FIRST_SECONDS` and no later than :data:`SILENT_SECONDS` after the last line.
+    A line comes after :data:`FIRST_SECONDS`, at each tenth of a known amount, or of the duration for an unknown one,
+    and :data:`SILENT_SECONDS` after the last line.
     """
 
     def __init__(self, what: str, units: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -84,9 +83,7 @@ class ProgressLog:
         self._step = 0
 
     def line(self, done: int, total: int | None, message: str, units: str | None = None) -> str | None:
-        """The line for this point of the work, or None. ``units`` are those of this phase and the next ones, if they
-        change.
-        """
+        """The line for this point of the work, or None; ``units`` are those from this phase on, if they change."""
         now = self._clock()
         step = STEPS * done // total if total else 0
         if self._pace.take(done, total, units):

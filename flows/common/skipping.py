@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,9 +35,7 @@ _RECORDED = "draws_are_results"  # key in run.json; runs of release 0.1 lack it
 
 @dataclass(frozen=True, slots=True)
 class Skipping:
-    """The rule for skipped contests: whether those of one participant, ties of three or more, and ties of two are
-    skipped.
-    """
+    """Whether contests of one participant, ties of three or more, and ties of two are skipped."""
 
     one_participant: bool = True
     all_tied: bool = True
@@ -65,12 +63,8 @@ class Skipping:
 
     def label(self) -> str:
         """A text that names the skipped contests."""
-        parts = (
-            (self.one_participant, "one participant"),
-            (self.all_tied, "all tied"),
-            (self.two_tied, "draws of two"),
-        )
-        return " + ".join(text for skipped, text in parts if skipped) or "none"
+        parts = {"one participant": self.one_participant, "all tied": self.all_tied, "draws of two": self.two_tied}
+        return " + ".join(text for text, skipped in parts.items() if skipped) or "none"
 
     def reasons(self, rounds: Rounds) -> npt.NDArray[np.uint8]:
         """For each round the reason for skipping it, a key of ``REASONS``; 0 if it is rated.
@@ -117,19 +111,17 @@ def reasons_of(dataset: Dataset, rule: Skipping, stop: int) -> npt.NDArray[np.ui
 
     Participants whom a range of ratings excludes count as rated.
     """
-    facts = ContestFacts.of(dataset.contests, np.ones(dataset.contests.num_rows, dtype=np.bool_))
-    reasons = (rule.reasons(facts.rounds(part)) for part in dataset.standings(0, stop))
-    return np.concatenate([np.empty(0, np.uint8), *reasons])
+    return np.concatenate([np.empty(0, np.uint8), *map(rule.reasons, _rounds_of(dataset, stop))])
 
 
 def differ(dataset: Dataset, one: Skipping, other: Skipping) -> bool:
     """Whether two rules skip different contests of a data set; reads all its standings."""
+    return any(not np.array_equal(one.keep(rounds), other.keep(rounds)) for rounds in _rounds_of(dataset))
+
+
+def _rounds_of(dataset: Dataset, stop: int | None = None) -> Iterator[Rounds]:
     facts = ContestFacts.of(dataset.contests, np.ones(dataset.contests.num_rows, dtype=np.bool_))
-    for part in dataset.standings():
-        rounds = facts.rounds(part)
-        if not np.array_equal(one.keep(rounds), other.keep(rounds)):
-            return True
-    return False
+    return map(facts.rounds, dataset.standings(0, stop))
 
 
 IN_COMMAND, IN_PYTHON = "`ranklake systems` shows", "ranklake.systems() shows"

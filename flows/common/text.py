@@ -53,12 +53,8 @@ def visible(text: str, drawable: Container[str] | None = None) -> str:
     Escaped, as ``\n``, ``\x1b``, ``\u202e`` or ``\U000e0001``, are control characters, direction controls, characters
     without width such as the joiners of emoji, line and paragraph separators, unpaired surrogates, unassigned and
     private-use characters, letters without a glyph, a combining mark without a character before it, and every mark
-    after ``MAX_MARKS`` consecutive ones. Spaces of any width stay. A second call changes nothing.
-
-    Parameters
-    ----------
-    drawable
-        Characters that have a glyph; all others are escaped too.
+    after ``MAX_MARKS`` consecutive ones; and characters that are not ``drawable``, if these are given. Spaces of any
+    width stay. A second call changes nothing.
     """
     return _spelled(text, _python_escape, drawable)
 
@@ -124,13 +120,7 @@ def byte_size(n: float) -> str:
 
 
 def json_visible(text: str) -> str:
-    r"""JSON for a terminal: characters that :func:`visible` escapes become ``\uXXXX``; the value stays the same.
-
-    Parameters
-    ----------
-    text
-        Valid JSON; line ends between its values stay.
-    """
+    r"""JSON for a terminal: characters that :func:`visible` escapes become ``\uXXXX``; the value stays the same."""
     return _spelled(text, _json_escape, keep="\n")
 
 

@@ -22,9 +22,7 @@ T = TypeVar("T")
 SETTLED_SECONDS = 30 * 86_400  # older contests are no longer corrected; only `again` requests them
 YOUNG_SECONDS = 600
 SAVE_SECONDS = 30.0  # between writes of the index; responses missing in it are found again
-MAX_FOLLOW_UPS = (
-    5000  # documents beyond the list in one run; CTFtime, the one site with any, has some 1,000 pages of teams
-)
+MAX_FOLLOW_UPS = 5000  # documents beyond the list in one run; CTFtime, the one site with any, has some 1,000
 MAX_UNREADABLE_IN_A_ROW = 3  # more mean that the site has another format now, or is broken
 
 
@@ -37,8 +35,8 @@ def fetch(
     again: bool = False,
     on_progress: ProgressCallback = lambda done, total, message: None,
 ) -> list[SourceError]:
-    """Bring the stored responses up to date; returns the errors of responses that could not be parsed, which are stored
-    separately and requested again later, and of documents whose name is too long, which are not requested.
+    """Bring the stored responses up to date; returns the errors of responses that could not be parsed, which are
+    requested again later, and of documents whose name is too long, which are not requested.
 
     Missing documents are requested in order of time. Then the stored documents are requested whose age has doubled
     since the last request (in their first thirty days), the most overdue first, until one is unchanged. So a contest is
@@ -177,9 +175,8 @@ def _overdue(entry: ArchiveEntry, request: DocumentRequest, now: float) -> float
 class FolderClient:
     """Reads files of a folder as responses, with the interface of :class:`Client`; a missing file is a 404."""
 
-    def __init__(self, source: str, folder: str, *, clock: Clock | None = None) -> None:
-        self.requests = 0
-        self.clock = clock or Clock()
+    def __init__(self, source: str, folder: str) -> None:
+        self.requests, self.clock = 0, Clock()
         self._source, self._folder = source, Path(folder)
 
     def __enter__(self) -> FolderClient:

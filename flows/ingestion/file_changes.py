@@ -1,8 +1,7 @@
-"""Changes of files since their last ingestion, found without reading unchanged files.
+"""Changes of files since their last ingestion, found by one ``stat`` for each unchanged file.
 
-The data set has a record of each path: size, modification time and digest of every file. A pass over unchanged files
-costs one ``stat`` a file. If a file is being written, or changes while it is read, nothing is ingested: the old
-contests stay, and the next pass tries again.
+The data set has a record of each path: size, modification time and digest of every file. If a file is being written, or
+changes while it is read, nothing is ingested, and the next pass tries again.
 """
 
 from __future__ import annotations
@@ -45,13 +44,10 @@ class _PathRecord(msgspec.Struct):
 
 
 class PathChanges(msgspec.Struct):
-    """A path, compared with the record of its last ingestion.
-
-    ``n_files``, ``n_changed``: number of files, and number of files that are new, missing or changed.
-    ``changed``: whether the path must be read: a file or the options changed.
+    """A path, compared with the record of its last ingestion: the number of its files, and of those that are new,
+    missing or changed; ``changed``: whether it must be read, as a file or the options changed.
     """
 
-    path: str
     n_files: int
     n_changed: int
     changed: bool
@@ -83,7 +79,7 @@ def watch(
     now, states, same_options = time.time_ns(), _stat(path, only), before.options == options
     held = {name for name, state in states.items() if _holds(state, before.files.get(name), before.read_ns)}
     if same_options and before.read_ns and held == before.files.keys() == states.keys():
-        return PathChanges(path, len(states), 0, False, lambda: None, lambda: None, lambda adding: None)
+        return PathChanges(len(states), 0, False, lambda: None, lambda: None, lambda adding: None)
     states = _settled(path, only, states, sleep)
     digests = {
         name: before.files[name].digest if name in held else _digest(os.path.join(path, name) if name else path)
@@ -110,7 +106,7 @@ def watch(
     unchanged = same_options and before.read_ns > 0 and n_changed == 0
     if unchanged:  # only times changed; no lease is needed, as a wrong record costs one more reading
         keep()
-    return PathChanges(path, len(files), n_changed, not unchanged, check, keep, record)
+    return PathChanges(len(files), n_changed, not unchanged, check, keep, record)
 
 
 def _stat(path: str, only: Collection[str] | None) -> dict[str, FileState]:
@@ -156,10 +152,8 @@ def _state(file: str) -> FileState:
 
 
 def _holds(state: FileState, known: FileState | None, read_ns: int) -> bool:
-    """Whether a file is unchanged, judged by its size and time.
-
-    A file may be written twice within one tick of its file system's clock. Its time counts only if it is older than
-    the reading by :data:`SETTLED_SECONDS`.
+    """Whether a file is unchanged by its size and time; a time counts only if it is older than the reading by
+    :data:`SETTLED_SECONDS`, as a file may be written twice within one tick of a clock.
     """
     if known is None or (state.size, state.modified_ns) != (known.size, known.modified_ns):
         return False

@@ -105,19 +105,14 @@ class ResponseArchive:
     def find(self, key: Key) -> ArchiveEntry | None:
         """Like :meth:`entry`, but also find a file that is not in the index because a run was killed."""
         if key not in self._entries:
-            # A read is one request to a store; a check for existence may be two, one of them a listing.
             for path in self._names(key, 0):
-                with suppress(MissingError):
-                    if self._lake.read_bytes(
-                        path
-                    ):  # an empty one holds no response yet: see ranklake.storage.lake.access.disk.Disk.create
+                with suppress(MissingError):  # a check for existence may be two requests to a store, a read is one
+                    if self._lake.read_bytes(path):  # an empty file holds no response yet, see Disk.create
                         self._adopt(self._read(path), 0)
         return self._entries.get(key)
 
     def read(self, key: Key) -> Document:
-        """The newest response; ``MissingError`` or ``DamagedError`` if the file is missing, or differs from what was
-        written.
-        """
+        """The newest response; ``MissingError`` or ``DamagedError`` if its file is missing or not as written."""
         return self._read(self._path(self._entries[key]))
 
     def read_ahead(self, keys: Iterable[Key]) -> Iterator[Document]:
@@ -221,17 +216,10 @@ class ResponseArchive:
 
     def _adopt(self, document: Document, version: int) -> None:
         key, response = document.key, document.response
-        self._entries[key] = ArchiveEntry(
-            key.kind,
-            key.name,
-            version,
-            digest_of(response.body),
-            document.about,
-            response.time_seconds,
-            response.etag,
-            response.last_modified,
-            status=response.status,
-        )
+        entry = ArchiveEntry(key.kind, key.name, version, digest_of(response.body), document.about)
+        entry.checked_seconds, entry.status = response.time_seconds, response.status
+        entry.etag, entry.last_modified = response.etag, response.last_modified
+        self._entries[key] = entry
 
     def _read(self, path: str) -> Document:
         data = self._lake.read_bytes(path)
@@ -248,17 +236,8 @@ class ResponseArchive:
 
 def _encode(document: Document, digest: str) -> bytes:
     key, response = document.key, document.response
-    header = _Header(
-        key.kind,
-        key.name,
-        response.url,
-        response.status,
-        response.time_seconds,
-        digest,
-        response.etag,
-        response.last_modified,
-        document.about,
-    )
+    header = _Header(key.kind, key.name, response.url, response.status, response.time_seconds, digest)
+    header.etag, header.last_modified, header.about = response.etag, response.last_modified, document.about
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, _CODEC) as stream:
         stream.write(msgspec.json.encode(header) + b"\n")

@@ -60,7 +60,11 @@ class SourceRequest:
         if source != SQL and self.database:
             raise ValueError(f"{', '.join(self.database)}: an option of {SQL}, not of {source}")
         if source == SQL:
-            self._check_database()
+            if (self.since, self.base_url, self.path) != (None, None, None):
+                rule = "source sql takes the address of a database, a query and a watermark"
+                raise ValueError(f"{rule}: leave the others out")
+            given = self.database.get
+            check_query(given("url"), given("query"), given("watermark"), self.file_options)
         elif source in (FILES, KAGGLE):
             self._check_files()
         elif self.path is not None:
@@ -70,13 +74,6 @@ class SourceRequest:
             with open_client(find_site(source, self.base_url, **self.choices)):
                 pass
         object.__setattr__(self, "dataset", layout.check_dataset_name(self.dataset or source))
-
-    def _check_database(self) -> None:
-        if (self.since, self.base_url, self.path) != (None, None, None):
-            rule = "source sql takes the address of a database, a query and a watermark"
-            raise ValueError(f"{rule}: leave the others out")
-        given = self.database
-        check_query(given.get("url"), given.get("query"), given.get("watermark"), self.file_options)
 
     def _check_files(self) -> None:
         if self.path is None and (self.source == FILES or self.base_url is None):
@@ -112,7 +109,12 @@ def _update_from_files(lake: Lake, request: SourceRequest, how: How) -> FilesRep
     options += [] if files else ["teams"]  # what an earlier release read without teams is read again
     read_as = json.dumps(options, sort_keys=True, default=list, allow_nan=False)
     report = FilesReport(source, request.dataset)
-    watched = watch(lake, report.dataset, folder, read_as, None if files else _kaggle_files())
+    only: tuple[str, ...] | None = None
+    if not files:
+        from ..sources.files.kaggle import FILES as TABLES  # pandas takes half a second to load
+
+        only = tuple(TABLES)
+    watched = watch(lake, report.dataset, folder, read_as, only)
     if not watched.changed and (n_contests := count_contests(lake, report.dataset)):
         report.unchanged = n_contests
     else:
@@ -127,9 +129,3 @@ def _update_from_files(lake: Lake, request: SourceRequest, how: How) -> FilesRep
             raise
     report.n_files, report.n_changed = watched.n_files, watched.n_changed
     return report
-
-
-def _kaggle_files() -> tuple[str, ...]:
-    from ..sources.files.kaggle import FILES as TABLES  # pandas takes half a second to load
-
-    return tuple(TABLES)

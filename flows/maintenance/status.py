@@ -19,9 +19,8 @@ from .freshness import Freshness, freshness
 
 @dataclass(frozen=True, slots=True)
 class DatasetStatus:
-    """The status of one data set; counts are None if it cannot be read.
-
-    ``problem`` names the damage, None without any; ``writer`` is None if no process holds the lease.
+    """The status of one data set; counts are None if it cannot be read, ``problem`` without damage, ``writer`` without
+    a lease.
     """
 
     dataset: str
@@ -41,10 +40,9 @@ class DatasetStatus:
 class RunStatus:
     """The status of one run; ``rounds`` counts those before the first damaged segment.
 
-    ``stale_from_round`` is the first round that is no longer valid and ``stale_because`` the reason, None if all rounds
-    are valid; ``rounds_to_rate`` counts the rounds that `rate` would rate. All three are None if they are unknown.
-    ``smoothing`` is "current" if the smoothing of the run is of all its rounds, "stale" if it is of others, "damaged",
-    or None without one.
+    ``stale_from_round`` and ``stale_because`` are the first round that is no longer valid and the reason, and
+    ``rounds_to_rate`` counts the rounds that `rate` would rate; None if unknown. ``smoothing`` is "current" if it is of
+    all rounds, "stale" if of others, "damaged", or None without one.
     """
 
     run: str

@@ -29,11 +29,10 @@ _NUMBERS = ("perf", "mu_prior", "sigma_prior", "mu", "sigma", "n_before")
 
 @dataclass
 class Verifier:
-    """Verifies data sets and runs of a lake, and counts what it has read.
+    """Verifies data sets and runs of a lake, and counts what it has read; ``notes`` are remarks that are not faults.
 
-    ``on_progress``: called with the number of files that are read, of all, and what they belong to. The files of a
+    ``on_progress`` is called with the number of files that are read, of all, and what they belong to. The files of a
     run's segments count twice: they are compared with the run, and with its data set.
-    ``notes``: remarks that are not faults.
     """
 
     lake: Lake
@@ -66,14 +65,11 @@ class Verifier:
             if folder not in datasets and folder not in layout.RESERVED:
                 yield from self._writers(folder)
                 self._note_leftovers(folder, ("standings", "players", "log"), f"`ranklake delete --dataset {folder}`")
-        for folder in self.lake.list(layout.RUNS):
-            if folder not in runs:
-                yield from self._writers(f"{layout.RUNS}/{folder}")
-                self._note_leftovers(
-                    f"{layout.RUNS}/{folder}",
-                    ("rounds", "snapshots", "smoothing", "entry"),
-                    f"`ranklake delete --run {folder}`",
-                )
+        for name in self.lake.list(layout.RUNS):
+            if name not in runs:
+                folder, parts = f"{layout.RUNS}/{name}", ("rounds", "snapshots", "smoothing", "entry")
+                yield from self._writers(folder)
+                self._note_leftovers(folder, parts, f"`ranklake delete --run {name}`")
         for folder in self.lake.list(layout.PUBLISHED):
             if folder not in runs and self.lake.list(f"{layout.PUBLISHED}/{folder}"):
                 command = f"`ranklake delete --run {folder} --with-published`"
@@ -177,18 +173,15 @@ class Verifier:
 
     def line(self) -> str:
         """The counts in one line."""
-        parts = []
-        if self.datasets:
-            parts += [f"{count(self.datasets, 'data set')} with {count(self.contests, 'contest')} and "
-                     f"{count(self.participations, 'participation')}"]  # fmt: skip
-        if self.runs:
-            parts += [f"{count(self.runs, 'run')} with {count(self.rounds, 'round')} in "
-                     f"{count(self.segments, 'segment')} and {count(self.snapshots, 'snapshot')}"]  # fmt: skip
-        if self.published:
-            parts += [f"the published tables of {count(self.published, 'run')}"]
-        if self.sites:
-            parts += [f"{count(self.responses, 'response')} of {count(self.sites, 'site')}"]
-        return ", ".join(parts) or f"{self.lake.url} has no data set and no run"
+        contests, rows = count(self.contests, "contest"), count(self.participations, "participation")
+        rounds, segments = count(self.rounds, "round"), count(self.segments, "segment")
+        parts = {
+            f"{count(self.datasets, 'data set')} with {contests} and {rows}": self.datasets,
+            f"{count(self.runs, 'run')} with {rounds} in {segments} and {count(self.snapshots, 'snapshot')}": self.runs,
+            f"the published tables of {count(self.published, 'run')}": self.published,
+            f"{count(self.responses, 'response')} of {count(self.sites, 'site')}": self.sites,
+        }
+        return ", ".join(part for part, n in parts.items() if n) or f"{self.lake.url} has no data set and no run"
 
     def _writers(self, folder: str) -> Iterator[str]:
         """The faults of the leases of a folder; adds notes about its writer, and what ended ones left."""

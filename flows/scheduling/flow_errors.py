@@ -84,12 +84,8 @@ def _reschedule(error: Exception) -> None:
         answer = client.set_flow_run_state(context.flow_run.id, state)
         if answer.state is None or answer.state.name != state.name:  # for example, the run is being cancelled
             return
-    get_run_logger().warning(
-        "attempt %d of %d failed, the next one is in %.0f s; the run holds no concurrency slot until then",
-        attempts,
-        len(RETRY_SECONDS) + 1,
-        seconds,
-    )
+    text = "attempt %d of %d failed, the next one is in %.0f s; the run holds no concurrency slot until then"
+    get_run_logger().warning(text, attempts, len(RETRY_SECONDS) + 1, seconds)
     raise Rescheduled(answer.state)
 
 
@@ -99,11 +95,7 @@ class _NoTraceback(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
         if isinstance(error, ParameterTypeError):  # raised before the body of the flow, so it is not logged yet
-            record.msg, record.args, record.exc_info = (
-                "\n".join(message(line) for line in str(error).splitlines()),
-                (),
-                None,
-            )
+            record.msg, record.args, record.exc_info = "\n".join(map(message, str(error).splitlines())), (), None
         return not getattr(error, _LOGGED, False)
 
 

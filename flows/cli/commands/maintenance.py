@@ -19,8 +19,6 @@ from ..terminal.process import without_pandas
 if TYPE_CHECKING:
     from ranklake.storage import Lake
 
-    from ...maintenance.verify import Verifier
-
 _MOST_ROWS = 1_000_000  # participations of a run without an index that are read to find its pools
 
 some_run_option = click.option("--run", type=RUN, help="Only this run.")
@@ -87,7 +85,11 @@ def verify(run: str | None, dataset: str | None, replay: str | None, lake: LakeA
     _check_there(opened, run, dataset)
     with progress("verifying", "files") as update:
         verifier = Verifier(opened, update)
-        n_problems = _print_each(_problems(verifier, run, dataset))
+        n_problems = _print_each(
+            verifier.run(run) if run is not None
+            else verifier.dataset(dataset) if dataset is not None
+            else verifier.everything()
+        )  # fmt: skip
     again = ""
     if run is not None and replay is not None and n_problems == 0:
         stop = Run.open(verifier.lake, run).segments().stop_round
@@ -227,14 +229,6 @@ def _parse_rounds(run: str | None, text: str) -> tuple[int, int | None]:
     if found is None:
         raise ValueError(f"--replay takes rounds A:B, as 400:500, 400: or :, got {text!r}")
     return int(found[1] or 0), int(found[2]) if found[2] else None
-
-
-def _problems(verifier: Verifier, run: str | None, dataset: str | None) -> Iterator[str]:
-    if run is not None:
-        return verifier.run(run)
-    if dataset is not None:
-        return verifier.dataset(dataset)
-    return verifier.everything()
 
 
 def _confirm(to_delete: Sequence[str], yes: bool) -> None:

@@ -52,30 +52,24 @@ def systems(name: str | None, form: str) -> None:
 
 
 def _list(every: list[Description], presets: list[Preset]) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table(caption="`ranklake systems NAME` lists the hyperparameters of one")
-    table.add_column("system", no_wrap=True)
-    table.add_column("ignores")
-    table.add_column("description")
+    caption = "`ranklake systems NAME` lists the hyperparameters of one"
+    table = Table(Column("system", no_wrap=True), "ignores", "description", caption=caption)
     for description in every:
         table.add_row(description.name, ", ".join(description.ignores), description.text)
     print_table(table)
-    table = Table(caption="`ranklake systems NAME` lists the settings of one, for `rate --preset NAME`")
-    table.add_column("preset", no_wrap=True)
-    table.add_column("system", no_wrap=True)
-    table.add_column("description")
+    caption = "`ranklake systems NAME` lists the settings of one, for `rate --preset NAME`"
+    table = Table(Column("preset", no_wrap=True), Column("system", no_wrap=True), "description", caption=caption)
     for preset in presets:
         table.add_row(preset.name, preset.system, preset.text)
     print_table(table)
 
 
 def _show_preset(preset: dict[str, Any]) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table()
-    table.add_column("parameter", no_wrap=True)
-    table.add_column("value", overflow="fold")
+    table = Table(Column("parameter", no_wrap=True), Column("value", overflow="fold"))
     shown = {f"display {key}": value for key, value in preset["display"].items()}
     for key, value in (preset["params"] | shown).items():
         table.add_row(key, _value(value))
@@ -85,14 +79,12 @@ def _show_preset(preset: dict[str, Any]) -> None:
 
 
 def _show(description: Description) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(show_lines=True)
-    table.add_column("parameter", no_wrap=True)
-    table.add_column("default", overflow="fold")
-    table.add_column("range", overflow="fold", max_width=20)
-    table.add_column("meaning", ratio=1)
+    columns = [Column("parameter", no_wrap=True), Column("default", overflow="fold")]
+    columns += [Column("range", overflow="fold", max_width=20), Column("meaning", ratio=1)]
+    table = Table(*columns, show_lines=True)
     for parameter in description.parameters:
         table.add_row(parameter.name, _value(parameter.default), Text(_range(parameter)), Text(parameter.text))
     print_line(f"{description.name}: {description.text}.")

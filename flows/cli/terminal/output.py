@@ -131,11 +131,7 @@ def print_table(table: Any, empty: str = "") -> None:
 
 
 def print_line(line: str, err: bool = False) -> None:
-    """Print one line on stdout or stderr, with control characters escaped and of limited length.
-
-    All output of commands goes through this function, :func:`print_table`, :func:`write_rows` or
-    :func:`write_json`.
-    """
+    """Print one line on stdout or stderr, with control characters escaped and of limited length."""
     click.echo(message(line), err=err)
 
 

@@ -34,11 +34,10 @@ class _NoPandas:
 
 
 def without_pandas() -> None:
-    """Let pyarrow work in this process as if pandas were not installed.
+    """Let pyarrow work in this process as if pandas were not installed, unless it is imported already.
 
-    At its first conversions, pyarrow imports pandas if it can, and it does not try again. Here these conversions are
-    made while pandas cannot be imported. Later imports of pandas succeed, but pyarrow does not know its missing values:
-    this is for processes of one command that never uses data frames. Without effect if pandas is imported already.
+    At its first conversions, pyarrow imports pandas if it can, and it does not try again. Later imports of pandas
+    succeed, but pyarrow does not know its missing values: this is for commands that never use data frames.
     """
     if "pandas" in sys.modules:
         return
@@ -59,10 +58,9 @@ _KEPT_MS = 10_000  # the default, a second, is shorter than the time between two
 def keep_freed_memory() -> None:
     """Let pyarrow use jemalloc in this process, where its build has it, and keep freed memory for some seconds.
 
-    The default, mimalloc, gives memory back to the system when a table was written, and the system clears it again for
-    the next table. Called before the first import of pyarrow, on Linux, this also holds for the memory that Arrow
-    allocates without a pool given to it, as in the compression of snapshots. The environment variable
-    ``ARROW_DEFAULT_MEMORY_POOL`` takes precedence.
+    The default, mimalloc, gives memory back after each table, and the system clears it for the next one. Called before
+    the first import of pyarrow, on Linux, this also holds for memory that Arrow allocates without a pool given to it.
+    The environment variable ``ARROW_DEFAULT_MEMORY_POOL`` takes precedence.
     """
     if _VARIABLE in os.environ:
         return
