@@ -21,7 +21,6 @@ from helpers.lakes import (
     contest,
     files,
     ingest,
-    lake_of,
     rate_run,
     rated,
     same_tables,
@@ -229,16 +228,6 @@ def test_verify__of_a_run_or_a_data_set_reads_nothing_else(lake: Path, invoke: C
     for what in ("run", "dataset"):
         refused = invoke.refuses("verify", f"--{what}", "other", "--lake", lake)
         assert re.match("no (run|data set) 'other' in .*; there are: ", refused)
-
-
-def test_verify__a_run_behind_its_data_set_is_a_note(lake: Path, invoke: Command) -> None:
-    ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
-    result = invoke("verify", "--lake", lake)
-    assert result.code == 0
-    command = f"ranklake rate --dataset games --run run --lake {lake}"
-    assert f"note: run run is behind by 1 round: `{command}` brings it up to date\n" in result.err
-    assert invoke("rate", "--run", "run", "--lake", lake).code == 0
-    assert "note" not in invoke("verify", "--lake", lake).err
 
 
 def test_verify__names_rows_of_other_players_than_those_of_the_data_set(lake: Path, invoke: Command) -> None:
@@ -451,15 +440,6 @@ def test_runs__of_an_empty_lake_are_none(tmp_path: Path, invoke: Command) -> Non
     for command in ("verify --run x", "verify --dataset x", "compact --run x", "smooth --run x"):
         assert "it has none yet; `ranklake" in invoke.refuses(*command.split(), "--lake", tmp_path)
     assert list(tmp_path.iterdir()) == []  # no lease either
-
-
-def test_rate__with_only_the_name_of_a_run_uses_its_configuration(tmp_path: Path, invoke: Command) -> None:
-    lake = lake_of(tmp_path / "lake", CONTESTS[:20])
-    rate_run(lake, system="elo", run="mine", k=16.0)
-    ingest(lake, CONTESTS)
-    result = invoke("rate", "--run", "mine", "--lake", tmp_path / "lake")
-    assert result.code == 0, result.err
-    assert "kept 20 rounds" in result.out
 
 
 @pytest.mark.slow

@@ -106,16 +106,6 @@ def test_follow__has_the_result_of_the_function(site: Site, lake: Lake, tmp_path
     assert len(artifacts()) == before  # without a change there is no page
 
 
-def test_follow__keeps_existing_runs_and_creates_others(site: Site, lake: Lake) -> None:
-    ingest(lake, CONTESTS[:18], "site")
-    rate_run(lake, run="mine", dataset="site", system="glicko", sigma_init=300.0)
-    deployments.follow(lake.url, "codeforces", "site", ["mine", "fresh"], maintain=True)
-    assert [Run.open(lake, run).config["system"] for run in ("mine", "fresh")] == ["glicko", "elo-mmr"]
-    for run in ("mine", "fresh"):
-        assert Run.open(lake, run).segments().stop_round == 20
-        assert_published(lake, run)
-
-
 def test_flows__another_system_is_refused_unless_the_run_is_replaced(site: Site, lake: Lake) -> None:
     ingest(lake, CONTESTS[:18], "site")
     rate_run(lake, run="mine", dataset="site", system="glicko")
@@ -182,8 +172,6 @@ def test_follow__accepts_a_folder_of_files(lake: Lake, tmp_path: Path) -> None:
     contests = artifacts()[-2]
     assert "| new | 2 |" in contests["data"]
     assert "2 of 2 files changed" in texts(contests["data"])[-1]
-    with pytest.raises(ValueError, match="must be an absolute path on the worker's machine, got 'results'"):
-        deployments.follow(lake.url, "files", "site", path="results")
 
 
 # Rescheduled runs
@@ -243,16 +231,6 @@ def test_follow__of_an_unreachable_site_is_rescheduled_and_frees_its_slot(
     assert len(site.asked) == 2
     assert used_slots("dead") == 0
     assert set(errors("codeforces")) == {"codeforces: does not answer"}  # no traceback
-
-
-def test_follow__rescheduled_succeeds_when_the_site_answers(site: Site, lake: Lake) -> None:
-    site.down = "does not answer"
-    run = deployed(lake, "back")
-    assert run_once(run).name == "AwaitingRetry"
-    site.down = ""
-    at_once(run)
-    assert run_once(run).type == StateType.COMPLETED
-    assert_published(lake, RUN)
 
 
 def test_follow__of_a_locked_data_set_is_rescheduled(site: Site, lake: Lake) -> None:

@@ -55,6 +55,21 @@ def test_follow__closes_the_loop(
         (["--source", "codeforces", "--query", QUERY], "an option of sql, not of codeforces"),
         (["--source", "codeforces", "--schema", "x"], "--schema is for databases"),
         (["--source", "codeforces", "--to", "sqlite:///x.db", "--no-publish"], "--to publishes one run"),
+        (["--source", "files", "--path", "x"], "--source files needs a --dataset"),
+        (["--source", "files", "--dataset", "games"], "--source files needs --path: a folder"),
+        (["--source", "codeforces", "--mirror"], "mirror: an option of files, not of codeforces"),
+        (["--source", "codeforces", "--source", "ctftime", "--dataset", "x"], "need a single --source"),
+        (["--source", "codeforces", "--every", "soon"], "must be a duration as 90s, 15m, 1h or 1d, got 'soon'"),
+        (["--source", "codeforces", "--source", "chess"], "source must be one of codeforces"),
+        (["--source", "codeforces", "--since", "once"], "must be a time as 2020-01-31"),
+        (["--source", "codeforces", "--system", "chess"], "system must be one of"),
+        (["--source", "codeforces", "--set", "rho"], "a setting is key=value, got 'rho'"),
+        (["--source", "codeforces", "--dataset", "runs"], "a data set must not be called"),
+        (["--source", "codeforces", "--run", "a/b"], "the name of a run must be"),
+        (
+            ["--source", "codeforces", "--scheduler", "tcp://a:1", "--workers", "2"],
+            "give a scheduler or workers, not both",
+        ),
     ],
 )
 def test_follow__refuses_options_that_do_not_fit(

@@ -66,6 +66,10 @@ def test_notice__has_versions_rounds_and_the_first_round_rated_again(site: Site,
     appended = noticed(lake)
     assert appended is not None
     assert (appended["runs"][0]["first_changed"], appended["runs"][0]["first_rated_again"]) == (11, None)
+    site.contests = site.contests[:10]
+    unpublished = noticed(lake, publish=False)
+    assert unpublished is not None
+    assert unpublished["runs"][0]["version"] is None
 
 
 def test_notice__has_the_keys_of_the_manual(site: Site, lake: Lake) -> None:
@@ -77,12 +81,6 @@ def test_notice__has_the_keys_of_the_manual(site: Site, lake: Lake) -> None:
     assert listed["data"]["contests"].keys() == notice["contests"].keys()
     assert listed["data"]["runs"][0].keys() == notice["runs"][0].keys()
     assert listed["type"] == notices.KIND
-
-
-def test_notice__of_a_run_that_is_not_published_has_no_version(site: Site, lake: Lake) -> None:
-    notice = noticed(lake, publish=False)
-    assert notice is not None
-    assert notice["runs"][0]["version"] is None
 
 
 def test_notifier__keeps_the_latest_notices(monkeypatch: pytest.MonkeyPatch) -> None:
