@@ -190,14 +190,13 @@ def _list_amendments(dataset: Dataset, contest: str) -> None:
     if not entries:
         print_line(f"contest {contest}: no corrections")
         return
-    states = [_state(dataset.log(), entry) for entry in entries]
-    if contest in ids:
-        missed = {entry.handle for entry in entries if not dataset.participated(ids.index(contest), entry.handle or "")}
-        harmless = "in force, but not in the standings"
-        states = [
-            harmless if s == "in force" and e.handle in missed else s for e, s in zip(entries, states, strict=True)
-        ]
-    print_table(log_table(f"contest {contest}", list(zip(entries, states, strict=True))))
+    rows = []
+    for entry in entries:
+        state = _state(dataset.log(), entry)
+        if state == "in force" and contest in ids and not dataset.participated(ids.index(contest), entry.handle or ""):
+            state = "in force, but not in the standings"
+        rows.append((entry, state))
+    print_table(log_table(f"contest {contest}", rows))
 
 
 def _state(log: Log, entry: Entry) -> str:
