@@ -187,18 +187,11 @@ class PublishedRun(IndexRows):
 
     def _player(self, row: int) -> dict[str, Any]:
         (found,) = self.leaderboard_table.slice(row, 1).to_pylist()
-        rounds = self.rounds_of(found["player"])
-        first, last = (self._contest_of(int(rounds[at])) for at in (0, -1))
+        rounds = self.rounds_of(found["player"])[[0, -1]]
+        contests = self.contests_table.select(["contest_id", "name", "time_seconds"]).take(pa.array(rounds)).to_pylist()
+        first, last = ({"round_index": int(index), **one} for index, one in zip(rounds, contests, strict=True))
         attributes = self._leaderboard.attributes_of(row)
         return {**found, "attributes": attributes, "first_contest": first, "last_contest": last}
-
-    def _contest_of(self, index: int) -> dict[str, Any]:
-        (contest,) = self._contest_names.slice(index, 1).to_pylist()
-        return {"round_index": index, **contest}
-
-    @cached_property
-    def _contest_names(self) -> pa.Table:
-        return self.contests_table.select(["contest_id", "name", "time_seconds"])
 
     @cached_property
     def _leaderboard(self) -> Leaderboard:

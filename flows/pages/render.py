@@ -105,17 +105,8 @@ class Templates:
         return made
 
 
-def static_files() -> dict[str, bytes]:
-    """Style sheets and scripts by name."""
-    return _files("static")
-
-
-def template_files() -> dict[str, bytes]:
-    """The sources of the templates by name."""
-    return _files("templates")
-
-
-def _files(folder: str) -> dict[str, bytes]:
+def package_files(folder: str) -> dict[str, bytes]:
+    """The sources of the ``templates``, or the style sheets and scripts, which are ``static``, by name."""
     found = resources.files(__package__).joinpath(folder).iterdir()
     return {file.name: file.read_bytes() for file in sorted(found, key=lambda file: file.name)}
 

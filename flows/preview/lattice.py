@@ -42,17 +42,12 @@ class Lattice:
         start, self._share = _distribute((mu - mu.min()) / self.step + _POINTS // 2)
         self._columns = start[:, None] + np.arange(_POINTS)
         self.sigma, self._sigma_share = _interpolated(sigma)
-        m = int(start.max()) + _POINTS + 1
+        k, m = len(self.sigma), int(start.max()) + _POINTS + 1
+        self.n_terms = 2 * k * k * m  # pairs of points whose win probability expected_losses computes
         shares = self._share.ravel()
         self.weights = np.array(
             [np.bincount(self._columns.ravel(), shares * np.repeat(share, _POINTS), m) for share in self._sigma_share.T]
         )
-
-    @property
-    def n_terms(self) -> int:
-        """Pairs of points whose win probability :meth:`expected_losses` computes."""
-        k, m = self.weights.shape
-        return int(2 * k * k * m)
 
     def expected_losses(self, beats: Callable[[Prior, Prior], Any]) -> Floats:
         """The sum of ``beats(opponent, participant)`` over all participants, for each one, with the term of its own."""

@@ -37,7 +37,9 @@ def candidate_names(dataset: Dataset, handle: str) -> dict[str, int]:
 
     Raises ``LakeError``, which names near ones, if the data set has no such handle.
     """
-    names = _names_of(dataset, handle)
+    until, before, after = turning_point(dataset.log().aliases, handle)
+    # rounds may be recorded under the handle itself: after its alias ends, or if the run is older than the alias
+    names = dict.fromkeys([before, handle] if until == NEVER else [after, before, handle])
     players = {name: player for name in names if (player := dataset.find(name)) is not None}
     if not players:
         raise LakeError(
@@ -56,13 +58,6 @@ def new_names(dataset: Dataset, handles: Iterable[str]) -> list[str]:
 def _all(dataset: Dataset) -> list[str]:
     """All names that players have or had."""
     return [*dataset.handles().to_pylist(), *dataset.log().aliases]
-
-
-def _names_of(dataset: Dataset, handle: str) -> list[str]:
-    """Names under which the player called ``handle`` may be rated, most likely first."""
-    until, before, after = turning_point(dataset.log().aliases, handle)
-    # rounds may be recorded under the handle itself: after its alias ends, or if the run is older than the alias
-    return list(dict.fromkeys([before, handle] if until == NEVER else [after, before, handle]))
 
 
 def alias_note(dataset: Dataset, handle: str, shown: str) -> str:

@@ -18,7 +18,7 @@ from ..pages import views
 from ..pages.colours import title_styles
 from ..pages.links import ServerLinks
 from ..pages.pictures import style_policy
-from ..pages.render import POLICY, Templates, static_files, template_files
+from ..pages.render import POLICY, Templates, package_files
 from .endpoints import MOST_COMPARED, group_of, no_contest
 from .messages.parameters import Parameter, parse_form
 from .messages.problems import Problem
@@ -54,8 +54,8 @@ class ServerPages:
 
     def __init__(self) -> None:
         self._templates = Templates.shared()
-        self._files, self._started = static_files(), time()
-        self._look = _digest(b"".join([*self._files.values(), *template_files().values()]))
+        self._files, self._started = package_files("static"), time()
+        self._look = _digest(b"".join([*self._files.values(), *package_files("templates").values()]))
 
     def routes(self) -> list[BaseRoute]:
         """Routes of all pages, after those of the API: a run may have any name."""

@@ -16,7 +16,7 @@ from ..common.times import AGES, parse_span
 from ..pages import views
 from ..pages.colours import title_styles
 from ..pages.links import SiteLinks
-from ..pages.render import RunFacts, Templates, static_files, template_files
+from ..pages.render import RunFacts, Templates, package_files
 from ..results.attributes import attribute_names, values_of
 from ..results.groups import groups_of, has_value
 from ..results.pools import pools_line
@@ -59,12 +59,12 @@ class SiteParts:
     def __init__(self, content: SiteContent, files: SiteFiles, on_progress: ProgressCallback = not_shown) -> None:
         self._on_progress, self._done = on_progress, 0
         self._content, self._files, self._templates = content, files, Templates.shared()
-        statics = {name: data for name, data in static_files().items() if name not in SERVER_FILES}
+        statics = {name: data for name, data in package_files("static").items() if name not in SERVER_FILES}
         self._statics = statics | {"titles.css": title_styles(content.format.titles).encode()}
         self._assets = f"static/{digest(*self._statics.values())}/"
         self._attributes = tuple(attribute_names(content.attributes))
         has_groups = [b"groups"] if self._attributes else []  # every page has a link to them
-        self.look = digest(*self._statics.values(), *template_files().values(), *has_groups)
+        self.look = digest(*self._statics.values(), *package_files("templates").values(), *has_groups)
 
     def statics(self) -> None:
         """Style sheets and scripts."""

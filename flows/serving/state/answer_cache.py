@@ -7,7 +7,6 @@ wait for it, so that a new version is rendered once and not once for each connec
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -135,11 +134,7 @@ def _shared(message: Message) -> _Headers | None:
         return None
     if b"etag" not in found or not found.get(b"vary", b"").startswith(b"Accept-Encoding"):
         return None
-    return [*_without(message["headers"]), *_SHARED]
-
-
-def _without(headers: Iterable[tuple[bytes, bytes]]) -> _Headers:
-    return [one for one in headers if one[0] not in _NAMES]
+    return [*(one for one in message["headers"] if one[0] not in _NAMES), *_SHARED]
 
 
 def _answer(endpoint: str, headers: _Headers, data: bytes) -> _Answer | None:

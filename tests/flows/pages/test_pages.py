@@ -21,7 +21,7 @@ from ranklake.flows.pages.graph import history_graph
 from ranklake.flows.pages.histogram import histogram_graph
 from ranklake.flows.pages.links import Links, ServerLinks, SiteLinks, day, short
 from ranklake.flows.pages.pictures import badge, graph
-from ranklake.flows.pages.render import POLICY, RunFacts, Templates, static_files
+from ranklake.flows.pages.render import POLICY, RunFacts, Templates, package_files
 from ranklake.flows.results.rating_format import RatingFormat
 from ranklake.flows.results.titles import CODEFORCES, NONE, Title, Titles
 
@@ -196,7 +196,7 @@ def test_pages__use_nothing_that_their_policy_forbids() -> None:
         assert [found["content"] for _, found in page.tags if "http-equiv" in found] == [POLICY]
         for tag, attributes in page.tags:
             if tag == "script" and attributes.get("type") == "module":
-                assert attributes["src"] in {f"static/a/{file}" for file in static_files()}
+                assert attributes["src"] in {f"static/a/{file}" for file in package_files("static")}
             for key in ("href", "src", "action"):
                 assert "://" not in (attributes.get(key) or ""), name
         assert "<style" not in html
@@ -246,7 +246,7 @@ def test_contrast__is_that_of_the_guidelines() -> None:
 
 
 def test_styles__have_both_backgrounds() -> None:
-    css = static_files()["site.css"].decode()
+    css = package_files("static")["site.css"].decode()
     assert f"--surface:{LIGHT}" in css
     assert f"--surface:{DARK}" in css
     assert title_styles(NONE).count("{") == 1

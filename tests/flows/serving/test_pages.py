@@ -20,7 +20,7 @@ from helpers.names import STRANGE
 
 from ranklake.flows.pages import views
 from ranklake.flows.pages.links import short
-from ranklake.flows.pages.render import POLICY, static_files
+from ranklake.flows.pages.render import POLICY, package_files
 from ranklake.flows.serving import pages as serving_pages
 from ranklake.flows.serving import previews
 from ranklake.flows.serving.app import create_app
@@ -266,14 +266,14 @@ def test_pages__and_their_files_have_validators(pages: TestClient, path: str) ->
 def test_pages__of_another_release_are_other_ones(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     served, tags = ServedRuns(lake), []
     for source in (b"one", b"two"):
-        monkeypatch.setattr(serving_pages, "template_files", lambda source=source: {"base.html": source})
+        monkeypatch.setattr(serving_pages, "package_files", lambda folder, source=source: {folder: source})
         with TestClient(create_app(served, 0)) as client:
             tags.append(client.get("/run").headers["etag"])
     assert tags[0] != tags[1]
 
 
 def test_static_files__have_types_and_nothing_else_is_reachable(pages: TestClient) -> None:
-    for name in static_files():
+    for name in package_files("static"):
         assert pages.get(f"/static/{name}").status_code == 200
     assert pages.get("/static/site.js").headers["content-type"].startswith("text/javascript")
     assert pages.get("/static/titles/run.css").headers["content-type"].startswith("text/css")
