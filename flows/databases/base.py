@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager
 
 import pyarrow as pa
 
-from .address import DatabaseAddress, Kind
+from .address import DatabaseAddress
+from .errors import UNWRITABLE, DatabaseError, database_error
 
 NO_QUERY = "the statement is not a query: it returns no rows; the query must not write"
 
@@ -19,18 +20,9 @@ class Connection(ABC):
     Without a transaction each statement commits.
     """
 
-    def __init__(self, address: DatabaseAddress) -> None:
-        self._address = address
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the database."""
-        return self._address.kind
-
-    @property
-    def shown(self) -> str:
-        """The address for messages."""
-        return self._address.shown
+    def __init__(self, address: DatabaseAddress, read_only: bool) -> None:
+        self.kind, self.shown, self._read_only = address.kind, address.shown, read_only
+        self._secrets = address.secrets
 
     @abstractmethod
     def execute(self, sql: str) -> None:
@@ -61,3 +53,8 @@ class Connection(ABC):
         except BaseException:
             self.close()
             raise
+
+    def _error(self, text: str, state: str = "", primary: str = "", **remedies: str) -> DatabaseError:
+        """An error of the driver: its text, the SQLSTATE, the message of the server alone; remedies by state."""
+        known = remedies if self._read_only else UNWRITABLE | remedies
+        return database_error(self.shown, self._secrets, text, state, primary, known)

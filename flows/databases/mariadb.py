@@ -16,7 +16,6 @@ import pyarrow as pa
 from ..common.extras import need
 from .address import DatabaseAddress
 from .dialects import CONNECT_SECONDS, WAIT_SECONDS
-from .errors import UNWRITABLE, database_error
 from .row_batches import RowConnection
 
 PASSWORD, FILE = "MYSQL_PWD", "~/.my.cnf"
@@ -42,13 +41,10 @@ _STATES = {  # SQLSTATE by number, where the server has a general one or the dri
 
 
 class MariaDbConnection(RowConnection):
-    """See :class:`ranklake.flows.databases.base.Connection`."""
-
     _mark = "%s"
 
     def __init__(self, address: DatabaseAddress, read_only: bool = False) -> None:
-        super().__init__(address)
-        self._read_only = read_only
+        super().__init__(address, read_only)
         self._driver = driver = need("pymysql", "sql", "a database of MariaDB or MySQL")
         if unknown := [name for name in address.parameters if name not in _PARAMETERS]:
             known = ", ".join(_PARAMETERS)
@@ -56,7 +52,7 @@ class MariaDbConnection(RowConnection):
         parameters: dict[str, Any] = dict(address.parameters)
         if "ssl_ca" in parameters:  # the driver alone would encrypt, and trust every server
             parameters["ssl_verify_cert"] = True
-        self._secrets, settings = address.secrets, os.path.expanduser(FILE)
+        settings = os.path.expanduser(FILE)
         with self._errors():
             password = address.password or os.environ.get(PASSWORD) or self._stored_password(settings)
             self._secrets = (*self._secrets, password)
@@ -137,8 +133,7 @@ class MariaDbConnection(RowConnection):
         try:
             return pa.array(values, kind if pa.types.is_binary(kind) else pa.string()).cast(kind)
         except pa.ArrowException as error:
-            reason = f"the column {name} of the query: {error}; cast it in the query"
-            raise database_error(self.shown, self._secrets, reason) from None
+            raise self._error(f"the column {name} of the query: {error}; cast it in the query") from None
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -148,7 +143,6 @@ class MariaDbConnection(RowConnection):
             number, *texts = error.args or (-1,)
             text = " ".join(map(str, texts)) or str(number)
             state = _STATES.get(number) or getattr(error, "sqlstate", None) or ""
-            remedies = ({} if self._read_only else UNWRITABLE) | {"28": f"give the password by {PASSWORD} or {FILE}"}
-            raise database_error(self.shown, self._secrets, text, state, remedies=remedies) from None
+            raise self._error(text, state, **{"28": f"give the password by {PASSWORD} or {FILE}"}) from None
         except (OSError, FileError) as error:
-            raise database_error(self.shown, self._secrets, str(error)) from None
+            raise self._error(str(error)) from None

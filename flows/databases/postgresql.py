@@ -14,7 +14,7 @@ from ..common.extras import need
 from .address import DatabaseAddress
 from .base import NO_QUERY, Connection
 from .dialects import CONNECT_SECONDS, WAIT_SECONDS
-from .errors import UNWRITABLE, DatabaseError, database_error
+from .errors import DatabaseError
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.1  # from Ctrl-C until a statement is cancelled, at most
@@ -39,13 +39,10 @@ END $$""",
 
 
 class PostgresConnection(Connection):
-    """See :class:`ranklake.flows.databases.base.Connection`."""
-
     def __init__(self, address: DatabaseAddress, read_only: bool = False) -> None:
-        super().__init__(address)
+        super().__init__(address, read_only)
         need("adbc_driver_postgresql", "sql", "a database of PostgreSQL")
         dbapi = need("adbc_driver_postgresql.dbapi", "sql", "a database of PostgreSQL")
-        self._read_only = read_only
         with self._errors():
             self._connection = dbapi.connect(_bounded(address), autocommit=True)
         self._set(*_SETTINGS)
@@ -115,8 +112,7 @@ class PostgresConnection(Connection):
             details = dict(getattr(error, "details", None) or ())
             primary = _text(details.get(b"PG_DIAG_MESSAGE_PRIMARY") or details.get("PG_DIAG_MESSAGE_PRIMARY") or "")
             state = getattr(error, "sqlstate", None) or ""
-            remedies = None if self._read_only else UNWRITABLE
-            raise database_error(self.shown, self._address.secrets, str(error), state, primary, remedies) from None
+            raise self._error(str(error), state, primary) from None
 
 
 def _awaited(call: Callable[[], T], cancel: Callable[[], None]) -> T:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from .address import DatabaseAddress
 from .dialects import WAIT_SECONDS
-from .errors import UNWRITABLE, DatabaseError, database_error
+from .errors import DatabaseError
 from .row_batches import RowConnection
 
 MAX_VALUE = 2**26  # bytes of one value, or of one row of a table
@@ -28,11 +28,8 @@ _PRAGMAS = ("table_info", "table_xinfo", "table_list", "index_list", "index_info
 
 
 class SqliteConnection(RowConnection):
-    """See :class:`ranklake.flows.databases.base.Connection`."""
-
     def __init__(self, address: DatabaseAddress, read_only: bool = False) -> None:
-        super().__init__(address)
-        self._read_only = read_only
+        super().__init__(address, read_only)
         path = os.path.abspath(address.path)
         if not os.path.isfile(path):
             folder = os.path.dirname(path)
@@ -90,8 +87,7 @@ class SqliteConnection(RowConnection):
             if str(error) == "interrupted":  # in the handler of Ctrl-C, whose error SQLite has dropped
                 raise KeyboardInterrupt from None
             state = "25006" if "readonly database" in str(error) else ""
-            remedies = None if self._read_only else UNWRITABLE
-            raise database_error(self.shown, (), str(error), state, remedies=remedies) from None
+            raise self._error(str(error), state) from None
 
 
 def _authorised(action: int, name: str | None, value: str | None, *_: object) -> int:

@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -60,10 +60,12 @@ class QueryResult:
 
     def _items(self, options: ReadOptions, report: IngestReport, source: str) -> Iterator[Contest | SourceError]:
         notes: list[str] = []
-        how: dict[str, Any] = {"order": options.order or "given", "source": source, "options": options, "notes": notes}
-        how["on_count"] = partial(setattr, report, "there")
+        contests = contests_from_results(
+            self.table, self.columns, order=options.order or "given", source=source, options=options, notes=notes,
+            faults=self.faults, on_count=partial(setattr, report, "there"),
+        )  # fmt: skip
         try:
-            for item in contests_from_results(self.table, self.columns, faults=self.faults, **how):
+            for item in contests:
                 report.notes += notes
                 notes.clear()
                 yield self._named(item) if isinstance(item, SourceError) else item

@@ -82,12 +82,10 @@ def _items(paths: list[str], options: ReadOptions, report: IngestReport) -> Iter
     if len(paths) > 1 and (no_table := folder or next(filter(_is_archive, files), None)):
         raise SourceError("several paths must all be tables; ingest a folder or an archive by itself", no_table.name)
     single = files[0] if len(files) == 1 else None
-    if single is not None and single is folder:
-        inputs = tables_in(single, options.input_format, report, options.limits)
-        if not inputs:
-            return _from_members(lambda: open_members(single, report, options.limits), single.name, options, report)
-        return _from_tables(inputs, options, report, single.name)
-    if single is not None and _is_archive(single) and options.input_format is None:
+    tables = tables_in(folder, options.input_format, report, options.limits) if single and single is folder else []
+    if single and tables:
+        return _from_tables(tables, options, report, single.name)
+    if single and (single is folder or (_is_archive(single) and options.input_format is None)):
         return _from_members(lambda: open_members(single, report, options.limits), single.name, options, report)
     inputs = []
     for file in files:

@@ -39,8 +39,6 @@ class _Row(msgspec.Struct, gc=False):
 
 
 class AtCoder(Site):
-    """See :class:`ranklake.flows.sources.sites.site.Site`."""
-
     name = "atcoder"
     base_url = HOME
     interval_seconds = 1.5

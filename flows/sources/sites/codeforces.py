@@ -60,8 +60,6 @@ class _Failed(msgspec.Struct, tag_field="status", tag="FAILED"):
 
 
 class Codeforces(Site):
-    """See :class:`ranklake.flows.sources.sites.site.Site`."""
-
     name = "codeforces"
     base_url = HOME
     interval_seconds = 2.0  # "the service allows about one call in two seconds"

@@ -54,8 +54,6 @@ class _Standings(msgspec.Struct, tag_field="status", tag="OK"):
 
 
 class CodeforcesTeams(Codeforces):
-    """See :class:`ranklake.flows.sources.sites.site.Site`."""
-
     name = "codeforces-teams"
     kinds = (STANDINGS,)
 

@@ -46,8 +46,6 @@ class _Page(msgspec.Struct):
 
 
 class CTFtime(Site):
-    """See :class:`ranklake.flows.sources.sites.site.Site`."""
-
     name = "ctftime"
     base_url = HOME
     interval_seconds = 1.0

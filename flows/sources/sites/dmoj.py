@@ -71,8 +71,6 @@ class _One(msgspec.Struct):
 
 
 class DMOJ(Site):
-    """See :class:`ranklake.flows.sources.sites.site.Site`."""
-
     name = "dmoj"
     base_url = HOME
     interval_seconds = 0.7  # "90 requests a minute"

@@ -69,10 +69,7 @@ class _Over:
 
 
 class Lichess(Site):
-    """See :class:`ranklake.flows.sources.sites.site.Site`.
-
-    ``teams``, ``arenas``, ``swisses``: ids of teams and tournaments; by default the recently ended arenas.
-    """
+    """``teams``, ``arenas``, ``swisses``: ids of teams and tournaments; by default the recently ended arenas."""
 
     name = "lichess"
     interval_seconds = 1.0

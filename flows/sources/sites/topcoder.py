@@ -40,8 +40,6 @@ class _Result(msgspec.Struct):
 
 
 class TopCoder(Site):
-    """See :class:`ranklake.flows.sources.sites.site.Site`."""
-
     name = "topcoder"
     base_url = ""  # the feed is closed: the folder of its files must be given
     interval_seconds = 1.0
