@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
+import dask.dataframe as dd
 import duckdb
 import numpy as np
 import pandas as pd
@@ -48,16 +49,15 @@ def test_columns__may_have_any_names(given: dict[str, Any]) -> None:
 
 
 def test_columns__are_checked() -> None:
-    with pytest.raises(ValueError, match="there is no key 'racer'; did you mean 'rated'"):
-        rate_history(RACES, columns={"racer": "driver"})
-    with pytest.raises(ValueError, match=r"no column 'raceid' .contest."):
-        rate_history(RACES, contest="raceid", player="driver", rank="position")
-    with pytest.raises(ValueError, match=r"columns=\{'contest': 'race_id', 'player': 'driver', 'rank': 'position'\}"):
-        rate_history(RACES)
-    with pytest.raises(TypeError, match=r"columns must be a mapping or None, got 'race_id'"):
-        rate_history(RACES, columns="race_id")  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match=r"contest='race_id' and columns=\{'contest': 'day'\} differ"):
-        rate_history(RACES, contest="race_id", columns={"contest": "day"})
+    for given, said in (
+        ({"columns": {"racer": "driver"}}, "there is no key 'racer'; did you mean 'rated'"),
+        ({"contest": "raceid", "player": "driver", "rank": "position"}, r"no column 'raceid' .contest."),
+        ({}, r"columns=\{'contest': 'race_id', 'player': 'driver', 'rank': 'position'\}"),
+        ({"columns": "race_id"}, r"columns must be a mapping or None, got 'race_id'"),
+        ({"contest": "race_id", "columns": {"contest": "day"}}, r"contest='race_id' and columns=\{.* differ"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=said):
+            rate_history(RACES, **given)
     with pytest.raises(ValueError, match=r"no column player .*; 'player' is in the index: results.reset_index\(\)"):
         rate_history(PLAIN.set_index("player"))
 
@@ -75,6 +75,9 @@ KINDS: dict[str, Any] = {
     "nullable types": lambda frame: frame.convert_dtypes(),
     "categories": lambda frame: frame.astype({"player": "category", "contest": "category"}),
     "object": lambda frame: frame.astype({"player": object}),
+    "dask": lambda frame: dd.from_pandas(frame, npartitions=3),
+    "odd index": lambda frame: frame.set_index(np.arange(len(frame)) * 0 + 7),
+    "more columns": lambda frame: frame.assign(country="x", score=[object()] * len(frame)),
 }
 
 
@@ -85,7 +88,12 @@ def test_kinds__give_the_same_ratings(kind: str) -> None:
     for name in ("mu", "sigma", "perf"):
         assert history[name].to_numpy().tobytes() == expected[name].to_numpy().tobytes()
     assert history["player"].tolist() == expected["player"].tolist()
+    assert history["contest"].tolist() == expected["contest"].tolist()
     assert final.index.tolist() == beliefs.index.tolist()
+    for name in beliefs:
+        assert [np.asarray(one).tobytes() for one in final[name]] == [
+            np.asarray(one).tobytes() for one in beliefs[name]
+        ]
 
 
 def test_faults__are_named_by_the_index() -> None:

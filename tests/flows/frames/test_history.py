@@ -7,11 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from helpers.frames import frame_of, small
 from helpers.lakes import NUMBERS, lake_of, rate_run, rated, synthetic
@@ -71,26 +68,6 @@ def test_history__columns_and_types_are_as_documented() -> None:
     assert within.apply(lambda lo: lo.is_monotonic_increasing).all()
     assert history.attrs["skipped"] == sum(1 for c in MADE if c.hi[0] == len(c) - 1 != 1) > 0
     assert history["contest"].nunique() == len(MADE) - history.attrs["skipped"]
-
-
-FRAMES = {
-    "pandas": lambda frame: frame,
-    "polars": pl.from_pandas,
-    "arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
-    "dask": lambda frame: dd.from_pandas(frame, npartitions=3),
-    "odd index": lambda frame: frame.set_index(np.arange(len(frame)) * 0 + 7),
-    "more columns": lambda frame: frame.assign(country="x", score=[object()] * len(frame)),
-}
-
-
-@pytest.mark.parametrize("kind", FRAMES)
-def test_history__every_kind_of_frame_gives_the_same(kind: str) -> None:
-    expected, final = rate_history(FRAME, return_beliefs=True)
-    history, beliefs = rate_history(FRAMES[kind](FRAME), return_beliefs=True)
-    assert bits(history) == bits(expected)
-    assert history["contest"].tolist() == expected["contest"].tolist()
-    assert history["player"].tolist() == expected["player"].tolist()
-    assert same_beliefs(beliefs, final)
 
 
 @pytest.mark.parametrize("engine", [("serial", None), ("threads", 1), ("threads", 3), ("threads", None)], ids=str)
