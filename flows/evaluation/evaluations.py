@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ranklake.rating_kernels.core.standings import Floats
+from ranklake.rating_kernels.core.standings import Floats, Longs
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, SCALE
 from ranklake.storage import Lake, LakeError
 
@@ -193,7 +193,7 @@ def half_width(one: RoundScores, other: RoundScores, metric: str) -> float:
     by round, so that differences in difficulty between rounds cancel. The interval is Student's, with the number of
     rounds as sample size. With equal weights it is the paired t-interval. Rounds are assumed to be independent.
     """
-    (value, weight), (value_other, weight_other) = _parts(one, metric), _parts(other, metric)
+    (value, weight), (value_other, weight_other) = one.known(metric), other.known(metric)
     n = int(np.count_nonzero((weight > 0) | (weight_other > 0)))
     if n < LEAST_ROUNDS or not weight.any() or not weight_other.any():
         return math.nan
@@ -217,13 +217,7 @@ def student_quantile(p: float, degrees: int) -> float:
     return x + math.fsum(term / degrees**power for power, term in enumerate(terms, 1))
 
 
-def _parts(scores: RoundScores, metric: str) -> tuple[Floats, Floats]:
-    """Numerator and denominator of the mean, by round: the sum of a metric, and its weight."""
-    value, weight = scores.known(metric)
-    return value, weight.astype(np.float64)
-
-
-def _residuals(value: Floats, weight: Floats) -> Floats:
+def _residuals(value: Floats, weight: Longs) -> Floats:
     """Contribution of each round to the deviation of the ratio of two sums."""
-    total = weight.sum()
+    total = float(weight.sum())
     return np.asarray((value - value.sum() / total * weight) / total)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from ..plotting.figures import encode
-from .data import History, RatedHistory, rate_history
+from .data import History, RatedHistory
 from .published import Contender
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class ExperimentContext:
             self.on_step(f"{history.name}: {one.label}")
             if warm:
                 for part in history.extremes():
-                    rate_history(part, one.system, **one.settings)
-            yield one, rate_history(history, one.system, **one.settings)
+                    part.rate(one.system, **one.settings)
+            yield one, history.rate(one.system, **one.settings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,17 @@ class History:
         rows = sorted({int(np.argmin(sizes)), int(np.argmax(sizes))})
         return [replace(self, rounds=self.rounds.part(at, at + 1)) for at in rows]
 
+    def rate(self, system: str, **settings: Any) -> RatedHistory:
+        """Rate the whole history on all cores; all players begin as newcomers."""
+        found = find_system(system)
+        params = build_contest_params(found, settings)
+        beliefs = found.newcomers(params, len(self.handles))
+        compile_kernels(found.name, np.diff(self.rounds.offsets))
+        with Threads() as engine:
+            began = time.perf_counter()
+            outcome = rate_rounds(found, params, beliefs, self.rounds, engine)
+            return RatedHistory(self, found, params, outcome, beliefs, time.perf_counter() - began)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RatedHistory:
@@ -105,18 +116,6 @@ class RatedHistory:
         return score_rounds(
             rounds.offsets, rounds.lo, strength, outcome.n_before, filters, probabilities=False, law=law
         )
-
-
-def rate_history(history: History, system: str, **settings: Any) -> RatedHistory:
-    """Rate a whole history on all cores; all players begin as newcomers."""
-    found = find_system(system)
-    params = build_contest_params(found, settings)
-    beliefs = found.newcomers(params, len(history.handles))
-    compile_kernels(found.name, np.diff(history.rounds.offsets))
-    with Threads() as engine:
-        began = time.perf_counter()
-        outcome = rate_rounds(found, params, beliefs, history.rounds, engine)
-        return RatedHistory(history, found, params, outcome, beliefs, time.perf_counter() - began)
 
 
 def name_of(path: Path) -> str:

@@ -101,16 +101,6 @@ class Results:
         """The names of all contests, in order."""
         return self.frame.take(self.columns["contest"], self.rows[self.rounds.offsets[:-1]])
 
-    def _limits_fault(self, contest: int) -> str:
-        """The message about a contest with limits where no ratings at entry are known."""
-        used = [key for key in ABOUT_RATED[1:] if key in self.columns]
-        unused = ", ".join(f"{key!r}: ''" for key in used)
-        return (
-            f"contest {self.contest(contest)} has {' and '.join(self.columns[key] for key in used)}: only rate_history "
-            f"and Ratings.rate decide who is rated; columns={{{unused}}} reads results without limits, such as the "
-            "rated participations of Ratings.rate(results).history"
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -166,8 +156,14 @@ class Reading:
         players = frame.take(found["player"], first_row).tolist()
         reading = replace(self, absent="none") if from_zero and not n_absent else self
         read = Results(frame, found, rounds, rows, players, left_out, ranges, n_absent, reading)
-        if not limits and len(limited := np.flatnonzero(np.isfinite(ranges).any(1))):
-            raise ValueError(read._limits_fault(int(limited[0])))
+        if not limits and len(limited := np.flatnonzero(np.isfinite(ranges).any(1))):  # no ratings at entry are known
+            used = [key for key in ABOUT_RATED[1:] if key in found]
+            unused = ", ".join(f"{key!r}: ''" for key in used)
+            raise ValueError(
+                f"contest {read.contest(int(limited[0]))} has {' and '.join(found[key] for key in used)}: only "
+                f"rate_history and Ratings.rate decide who is rated; columns={{{unused}}} reads results without "
+                "limits, such as the rated participations of Ratings.rate(results).history"
+            )
         return read
 
 

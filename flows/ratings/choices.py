@@ -25,7 +25,7 @@ from ..engines.serial import Serial
 from ..evaluation.tuning.proposals import open_proposals
 from ..evaluation.tuning.record import check_choices
 from ..evaluation.tuning.spaces import chosen_in
-from ..evaluation.tuning.trials import RUNGS, History, Trial, best_first, run_trial, tested
+from ..evaluation.tuning.trials import RUNGS, Trial, TrialRounds, best_first, run_trial, tested
 from ..frames.kinds import to_pandas
 from ..frames.results import NO_TIMES, Reading, named_columns
 from ..sources.absences import Absent
@@ -195,7 +195,7 @@ def tune(
         check_times(rating_system.params, chosen_in(rating_system, _spelled(space or {})), NO_TIMES)
     rounds = read.rounds
     skipping = Skipping.of(rating_system, None)
-    history = History.of(rounds, skipping)
+    history = TrialRounds.of(rounds, skipping)
     n_train = int(np.count_nonzero(skipping.keep(rounds)[: int(len(rounds) * train_share)]))
     if not RUNGS <= n_train < len(history.rounds):
         rated = count(len(history.rounds), "rated contest")

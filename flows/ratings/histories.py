@@ -17,11 +17,11 @@ from ranklake.storage.datasets.tables.teams import Teams
 
 from ..common.configuration.settings import check_times
 from ..frames.beliefs import PlayerBeliefs
+from ..frames.history import smooth_results
 from ..frames.kinds import SUFFIX
 from ..frames.rating import RatedResults
 from ..frames.results import Reading
 from ..frames.run_state import RunState
-from ..frames.smoothing import smooth_results
 from ..results.display import Display
 from ..results.pools import Pools
 from ..results.rated_rounds import RatedRounds

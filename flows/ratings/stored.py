@@ -91,8 +91,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], PlayerBeliefs, A
     arrays = [_decoded(rows.field(i).take(pa.array(order)), schema.field(i), categories) for i in range(len(schema))]
     history = pa.Table.from_arrays(arrays, names=schema.names).cast(schema)
     columns = {
-        name: _ragged(table.column(name)) if pa.types.is_list(table.schema.field(name).type) else _numbers(table, name)
-        for name in table.column_names
+        name: _ragged(column) if pa.types.is_list(column.type) else column.to_numpy()
+        for name, column in zip(table.column_names, table.columns, strict=True)
         if name not in ("player", _ROUNDS)
     }
     params = build_params(find_system(facts["system"]), facts["hyperparameters"])
@@ -189,8 +189,3 @@ def _ragged(column: pa.ChunkedArray) -> Ragged:
     lists = column.combine_chunks()
     lengths = lists.value_lengths().to_numpy()
     return Ragged.from_lengths(lengths, lists.flatten().to_numpy(zero_copy_only=False))
-
-
-def _numbers(table: pa.Table, name: str) -> np.ndarray[Any, Any]:
-    values: np.ndarray[Any, Any] = table.column(name).to_numpy()
-    return values

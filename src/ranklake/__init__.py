@@ -33,9 +33,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ranklake.flows.evaluation.evaluate import evaluate
     from ranklake.flows.evaluation.frames import evaluate_history
-    from ranklake.flows.frames.history import rate_history
+    from ranklake.flows.frames.history import rate_history, smooth_history
     from ranklake.flows.frames.predict import predict, team_rating
-    from ranklake.flows.frames.smoothing import smooth_history
     from ranklake.flows.preview.frames import preview
     from ranklake.flows.ratings.choices import compare, systems, tune
     from ranklake.flows.ratings.lakes import Lake, Run
@@ -76,7 +75,7 @@ _MODULES = {
     "predict": "ranklake.flows.frames.predict",
     "preview": "ranklake.flows.preview.frames",
     "rate_history": "ranklake.flows.frames.history",
-    "smooth_history": "ranklake.flows.frames.smoothing",
+    "smooth_history": "ranklake.flows.frames.history",
     "systems": "ranklake.flows.ratings.choices",
     "team_rating": "ranklake.flows.frames.predict",
     "tune": "ranklake.flows.ratings.choices",

@@ -23,7 +23,7 @@ from ranklake.flows.common.finite import finite_json, finite_rows
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.evaluation.evaluate import evaluate
-from ranklake.flows.evaluation.tuning.trials import History, run_trial
+from ranklake.flows.evaluation.tuning.trials import TrialRounds, run_trial
 from ranklake.flows.execution.outcomes import RoundError, check_outcome
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.frames.predict import predict
@@ -159,7 +159,7 @@ def test_trial__with_ratings_that_are_no_numbers_has_failed(monkeypatch: pytest.
         "ranklake.flows.evaluation.tuning.trials.build_params", lambda system, settings: runaway(k=math.inf)
     )
     rounds = Rounds.from_columns(np.arange(0, 18, 2), [0, 1] * 8, [0, 1] * 8, [0, 1] * 8)
-    trial = run_trial(History.of(rounds), "elo", {"k": "inf"}, "pair_inversion", "everyone")
+    trial = run_trial(TrialRounds.of(rounds), "elo", {"k": "inf"}, "pair_inversion", "everyone")
     assert trial.error.endswith("gets mu = inf")
     assert trial.scores == {}
 

@@ -24,7 +24,7 @@ from ...execution.smoothing import smooth_rounds
 from ...smoothing.params import estimated_of, params_of, settings_of
 from .published_grids import RANGES, SPACES, published_grid
 from .spaces import Range, Space, as_settings, check_settings, draw, grid, parse_space
-from .trials import History, Trial
+from .trials import Trial, TrialRounds
 
 METHODS = ("grid", "random", "bayes", "em")
 _STEPS = 4  # of em by default; the beginning comes before them
@@ -38,7 +38,7 @@ class Proposals:
     batch: int
     total: int
 
-    def begin(self, history: History) -> None:
+    def begin(self, history: TrialRounds) -> None:
         """Receive the contests for training, before the first proposal; not used by most methods."""
 
     def ask(self, first: int, n: int) -> list[Settings]:
@@ -48,7 +48,7 @@ class Proposals:
     def tell(self, trials: Sequence[Trial]) -> None:
         """Receive the results of the proposals since the last call, in their order; not used by most methods."""
 
-    def try_all(self, train: History, run: Callable[[Sequence[Settings]], Sequence[Trial]]) -> list[Trial]:
+    def try_all(self, train: TrialRounds, run: Callable[[Sequence[Settings]], Sequence[Trial]]) -> list[Trial]:
         """All trials in the order of their proposals; ``run`` runs a batch."""
         trials: list[Trial] = []
         self.begin(train)
@@ -174,9 +174,9 @@ class _ExpectationMaximisation(Proposals):
         self._estimated = estimated_of(start)
         self.total = _STEPS + 1 if trials is None else trials
         self._settings = as_settings(self._begin | settings_of(start, params_of(start, {})))
-        self._history: History | None = None
+        self._history: TrialRounds | None = None
 
-    def begin(self, history: History) -> None:
+    def begin(self, history: TrialRounds) -> None:
         if history.rounds.teams is not None:
             raise ValueError("an em search cannot use contests of teams; use another method")
         sizes = np.diff(history.rounds.offsets)

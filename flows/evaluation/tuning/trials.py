@@ -30,23 +30,23 @@ RUNGS = 4  # parts of the training rounds after which a trial may be pruned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class History:
+class TrialRounds:
     """The rated contests of a data set, with players renumbered."""
 
     rounds: Rounds
     n_players: int
 
     @classmethod
-    def of(cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM) -> History:
+    def of(cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM) -> TrialRounds:
         """Renumber the rated players of ``rounds`` and drop skipped rounds."""
         kept = rounds.keep(skipping.keep(rounds)).rated_only()
         present, player = np.unique(kept.player, return_inverse=True)
         columns = {name: getattr(kept, name) for name in Rounds.__slots__} | {"player": player.astype(np.int32)}
         return cls(Rounds(**columns), len(present))
 
-    def first(self, n_rounds: int) -> History:
+    def first(self, n_rounds: int) -> TrialRounds:
         """A history of the first rounds."""
-        return History.of(self.rounds.part(0, n_rounds), Skipping(False, False, False))
+        return TrialRounds.of(self.rounds.part(0, n_rounds), Skipping(False, False, False))
 
     @property
     def n_before(self) -> Ints:
@@ -78,7 +78,7 @@ class Trial:
     error: str = ""
 
 
-def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping = ANY_SYSTEM) -> tuple[History, int]:
+def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping = ANY_SYSTEM) -> tuple[TrialRounds, int]:
     """A history in memory, of rated participants alone, and the number of rated contests among the first ``stop``."""
     everything = np.ones(dataset.contests.num_rows, dtype=bool)
     if dataset.kind == GAMES_KIND and stop is not None:  # each game is a round
@@ -89,11 +89,11 @@ def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping =
     if rounds.roles.any():
         rounds = rounds.keep(kept).rated_only()
         kept[kept] = skipping.keep(rounds)
-    return History.of(rounds, skipping), int(np.count_nonzero(kept[:stop]))
+    return TrialRounds.of(rounds, skipping), int(np.count_nonzero(kept[:stop]))
 
 
 def run_trial(
-    history: History,
+    history: TrialRounds,
     system: str,
     settings: Mapping[str, str],
     metric: str,
@@ -126,7 +126,7 @@ def run_trial(
 
 
 def held_out_scores(
-    history: History,
+    history: TrialRounds,
     first_round: int,
     system: str,
     settings: Mapping[str, Any],
@@ -145,7 +145,7 @@ def held_out_scores(
 
 
 def tested(
-    history: History, first_round: int, system: str, trial: Trial, engine: Engine, filter: str, metric: str
+    history: TrialRounds, first_round: int, system: str, trial: Trial, engine: Engine, filter: str, metric: str
 ) -> dict[str, float]:
     """The test of a trial; no scores if the ratings diverge after the training rounds."""
     try:

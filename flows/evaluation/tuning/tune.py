@@ -30,7 +30,7 @@ from ...rating.config import check_dataset_times
 from .proposals import Proposals, Settings
 from .record import TuningConfig, TuningRecord, settings_key
 from .spaces import chosen_in
-from .trials import RUNGS, History, Trial, best_first, load_history, run_trial, tested
+from .trials import RUNGS, Trial, TrialRounds, best_first, load_history, run_trial, tested
 
 _SAVE_SECONDS = 5.0  # between writes of an incomplete batch
 _SURVIVORS = 8  # number of complete trials before others may be pruned
@@ -110,7 +110,7 @@ def _try_all(
     task_pool: TaskPool,
     proposals: Proposals,
     record: TuningRecord,
-    train: History,
+    train: TrialRounds,
     on_progress: ProgressCallback,
     on_compile: CompileCallback,
 ) -> tuple[list[Trial], int]:
@@ -150,7 +150,7 @@ def _digest(dataset: Dataset, n_contests: int) -> str:
     return digest_of("".join(dataset.contests.column("content_digest").to_pylist()[:n_contests]).encode())
 
 
-def _check_scored(config: TuningConfig, train: History, n_train: int) -> None:
+def _check_scored(config: TuningConfig, train: TrialRounds, n_train: int) -> None:
     one = FILTERS[config.filter]
     share = f"the first {config.train_share:g} of data set {config.dataset} ({count(n_train, 'contest')})"
     if not np.any(train.n_before >= one.least):

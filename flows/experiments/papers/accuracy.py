@@ -15,12 +15,12 @@ from ranklake.rating_kernels.warm import SCORES, SMOOTHING
 from ...common.text import slug as slug_of
 from ...compilation.compile import compile_parts
 from ...engines.threads import Threads
-from ...evaluation.scores import Mask, RoundScores
+from ...evaluation.scores import RoundScores
 from ...execution.smoothing import smooth_rounds
 from ...plotting.figures import SERIES, legible, new_figure
 from ...smoothing.params import params_of
 from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
-from ..data import GROUPS, History, RatedHistory, rate_history
+from ..data import GROUPS, History, RatedHistory
 from ..published import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
 
 _METRICS = ("pair_inversion", "rank_deviation")
@@ -58,7 +58,10 @@ def _of_history(context: ExperimentContext, history: History, of_paper: str) -> 
     for one, for_rank in zip(for_inversion, for_deviation, strict=True):
         context.on_step(f"{history.name}: {one.label}")
         groups = _scores(history, one)
-        evidence += _evidence(one.label, groups, history.tested)
+        for part, rounds in zip(("training", "test"), (~history.tested, history.tested), strict=True):
+            for group, scores in groups.items():
+                means = (scores.mean(metric, rounds) for metric in (*_METRICS, "rank_information"))
+                evidence.append((one.label, part, group, int(scores.weight[rounds].sum()), *means))
         both = groups if one == for_rank else _scores(history, for_rank)
         inversion, deviation = (
             found["experienced"].mean(metric, history.tested)
@@ -102,7 +105,7 @@ def _skew_and_practice(history: History, of_paper: str) -> Table:
     rows |= {label: ("elo-mms", settings) for label, settings in _ABLATIONS.items()}
     tested, found = history.tested, []
     for label, (system, settings) in rows.items():
-        scores = rate_history(history, system, **settings).scores()
+        scores = history.rate(system, **settings).scores()
         means = (
             scores[group].mean(metric, part) for group in GROUPS for part in (~tested, tested) for metric in _EQUAL_HALF
         )
@@ -115,16 +118,8 @@ def _skew_and_practice(history: History, of_paper: str) -> Table:
 
 
 def _scores(history: History, contender: Contender) -> dict[str, RoundScores]:
-    rated = rate_history(history, contender.system, **contender.settings)
+    rated = history.rate(contender.system, **contender.settings)
     return rated.scores(law=rated.law())
-
-
-def _evidence(label: str, groups: dict[str, RoundScores], tested: Mask) -> Iterator[tuple[Any, ...]]:
-    """A row for each part of the history and group of players."""
-    for part, rounds in zip(("training", "test"), (~tested, tested), strict=True):
-        for group, scores in groups.items():
-            means = (scores.mean(metric, rounds) for metric in (*_METRICS, "rank_information"))
-            yield label, part, group, int(scores.weight[rounds].sum()), *means
 
 
 def _words(contender: Contender) -> str:

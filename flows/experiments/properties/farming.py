@@ -15,7 +15,7 @@ from ...common.configuration.settings import build_params, find_system
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, legible, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table
-from ..data import History, rate_history
+from ..data import History
 from .incentives import move, other_self
 
 PHASES = (128 / 462, 346 / 462)  # shares of the rounds at which farming begins and ends, as in the engine
@@ -46,7 +46,7 @@ def check(history: History) -> None:
 def strongest(history: History) -> int:
     """The player with the highest TopCoder rating among those with ``LONG`` rounds."""
     long = np.bincount(history.rounds.player, minlength=len(history.handles)) >= LONG
-    return int(np.argmax(np.where(long, rate_history(history, "topcoder").beliefs.mu, -np.inf)))
+    return int(np.argmax(np.where(long, history.rate("topcoder").beliefs.mu, -np.inf)))
 
 
 def farm(history: History, player: int) -> tuple[Floats, Floats, set[int], float]:

@@ -20,7 +20,7 @@ from ranklake.flows.evaluation.evaluations import half_width
 from ranklake.flows.evaluation.games import LEAST_BEFORE
 from ranklake.flows.evaluation.residuals import surprises
 from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, SUMMED
-from ranklake.flows.evaluation.tuning.trials import History, run_trial
+from ranklake.flows.evaluation.tuning.trials import TrialRounds, run_trial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.rating_kernels.core.system import Prior
@@ -240,7 +240,9 @@ def races(n: int, seed: int = 6) -> Rounds:
 @pytest.mark.parametrize(("metric", "rounds"), [("pair_inversion", synthetic(2_000)), ("rank_information", races(150))])
 def test_tune__scores_strengths(metric: str, rounds: Rounds) -> None:
     without = replace(rounds, advantage=rounds.advantage[:0])
-    found, plain = (run_trial(History(each, PLAYERS), "elo-mmr", {}, metric, "everyone") for each in (rounds, without))
+    found, plain = (
+        run_trial(TrialRounds(each, PLAYERS), "elo-mmr", {}, metric, "everyone") for each in (rounds, without)
+    )
     assert found.scores[metric] > plain.scores[metric]
 
 

@@ -29,7 +29,7 @@ from ranklake.flows.evaluation.tuning.proposals import open_proposals
 from ranklake.flows.evaluation.tuning.published_grids import GRIDS, RANGES, SPACES, published_grid
 from ranklake.flows.evaluation.tuning.record import TuningConfig
 from ranklake.flows.evaluation.tuning.spaces import Range, as_texts, draw, grid, parse_space
-from ranklake.flows.evaluation.tuning.trials import History, load_history, run_trial
+from ranklake.flows.evaluation.tuning.trials import TrialRounds, load_history, run_trial
 from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
 from ranklake.flows.smoothing.params import estimated_of, params_of, settings_of
 from ranklake.rating_kernels import SYSTEMS
@@ -255,7 +255,7 @@ def test_history__counts_rounds_before_and_renumbers_players(lake: Lake) -> None
         expected.append(seen.get(player, 0))
         seen[player] = expected[-1] + 1
     assert part.n_before.tolist() == expected
-    assert isinstance(part, History)
+    assert isinstance(part, TrialRounds)
 
 
 def test_run_trial__in_rungs_is_the_same_as_at_once(lake: Lake) -> None:

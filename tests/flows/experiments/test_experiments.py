@@ -40,7 +40,7 @@ from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_histor
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments import EXPERIMENTS, find_experiment
 from ranklake.flows.experiments.base import Experiment, ExperimentContext, Picture, Report, Table
-from ranklake.flows.experiments.data import History, from_file, from_lake, rate_history
+from ranklake.flows.experiments.data import History, from_file, from_lake
 from ranklake.flows.experiments.papers import accuracy, calibration, convergence
 from ranklake.flows.experiments.properties import farming, incentives, performances, teams
 from ranklake.flows.experiments.properties.incentives import move, other_self
@@ -179,7 +179,7 @@ def test_hindsight__has_the_scores_of_the_cavities_beside_those_of_the_past(hist
     while not smoother.converged:
         smoother.sweep()
     rounds, mu = history.rounds, smoother.result().cavity_mu
-    before = rate_history(history, "elo-mmr").outcome.n_before
+    before = history.rate("elo-mmr").outcome.n_before
     weight = right = 0.0
     for r in np.flatnonzero(history.index >= history.n_contests // 10):  # one pair at a time
         rows = [row for row in range(rounds.offsets[r], rounds.offsets[r + 1]) if before[row] > 0]
@@ -429,7 +429,7 @@ def test_history__skips_and_counts_a_tie_of_all_but_keeps_a_draw(tmp_path: Path)
 
 
 def test_rate_history__rates_the_whole_history(history: History) -> None:
-    rated = rate_history(history, "elo")
+    rated = history.rate("elo")
     assert np.isfinite(rated.outcome.mu).all()
     assert rated.beliefs.n_rounds.sum() == history.rounds.n_rows
 
@@ -670,7 +670,7 @@ def planted(effect: str, seed: int = 4) -> History:
 
 def found(history: History, name: str) -> dict[str, list[BinSummary]]:
     system = SYSTEMS[name]
-    outcome = rate_history(history, name).outcome
+    outcome = history.rate(name).outcome
     some = surprises(system, system.params(), history.rounds, outcome)
     counts = np.repeat(history.index >= history.n_contests // 10, np.diff(history.rounds.offsets))
     return dict(breakdowns(some, contest_classes(history.titles), counts))
@@ -735,7 +735,7 @@ def test_surprises__after_a_long_break_show_rust(name: str) -> None:
 
 def test_surprises__are_performances_minus_expectations_in_the_players_order() -> None:
     history = planted("none")
-    outcome = rate_history(history, "elo-mmr").outcome
+    outcome = history.rate("elo-mmr").outcome
     some = surprises(SYSTEMS["elo-mmr"], SYSTEMS["elo-mmr"].params(), history.rounds, outcome)
     assert np.array_equal(some.surprise, outcome.perf - outcome.mu_prior)
     player = history.rounds.player
