@@ -63,7 +63,8 @@ class Entrants:
         """
         sizes = np.diff(offsets)
         entrants = sizes if teams is None else np.diff(np.searchsorted(teams.offsets, offsets))
-        law = None if system is None else laws_of(system, params, sizes, weight, mu, sigma, n_before, entrants)
+        prior = Prior(mu, sigma, np.full(len(mu), np.nan), n_before)
+        law = None if system is None else laws_of(system, params, sizes, weight, prior, entrants)
         alone = cls(offsets, lo, mu, n_before, change, law)
         return alone if teams is None else _joined(alone, system, params, sigma, teams)
 
@@ -98,25 +99,15 @@ def _joined(members: Entrants, system: System | None, params: Any, sigma: Floats
 
 
 def laws_of(
-    system: System,
-    params: Any,
-    sizes: Longs,
-    weight: Floats,
-    mu_prior: Floats,
-    sigma_prior: Floats,
-    n_before: Ints,
-    entrants: Longs | None = None,
+    system: System, params: Any, sizes: Longs, weight: Floats, prior: Prior, entrants: Longs | None = None
 ) -> PerformanceLaw | None:
     """The law of each row; None if the system has no model of performances.
 
     ``sizes``, ``weight`` ([r]): number of participations and weight of each round.
-    ``mu_prior``, ``sigma_prior``, ``n_before``: as in :class:`ranklake.rating_kernels.Outcome`.
+    ``prior``: of the strengths in the rounds; its ``beta`` is not read.
     ``entrants`` (int64[r]): number of teams of each round; by default that of participations.
     """
     if system.performance_law is None:
         return None
-    nothing = np.full(len(mu_prior), np.nan)
-    prior = Prior(mu_prior, sigma_prior, nothing, n_before)
-    return system.performance_law(
-        params, np.repeat(weight, sizes), np.repeat(sizes if entrants is None else entrants, sizes), prior
-    )
+    n_entrants = sizes if entrants is None else entrants
+    return system.performance_law(params, np.repeat(weight, sizes), np.repeat(n_entrants, sizes), prior)

@@ -80,8 +80,8 @@ def surprises(system: System, params: Any, rounds: Rounds, outcome: Outcome) -> 
     Performances are the system's own. A system without performances has the levels of places in the field of its prior
     laws (:func:`ranklake.rating_kernels.metrics.rank_information.rank_levels`).
     """
-    sizes, strength = np.diff(rounds.offsets), rounds.strengths(outcome.mu_prior)
-    law = laws_of(system, params, sizes, rounds.weight, strength, outcome.sigma_prior, outcome.n_before)
+    sizes, prior = np.diff(rounds.offsets), outcome.prior._replace(mu=rounds.strengths(outcome.mu_prior))
+    law = laws_of(system, params, sizes, rounds.weight, prior)
     if law is None:
         raise ValueError(f"system {system.name} has no model of performances, and no surprises")
     performance = rounds.strengths(outcome.perf)

@@ -103,8 +103,8 @@ class RatedHistory:
     def law(self) -> PerformanceLaw | None:
         """The law of each participation before its round; None if the system has no model of performances."""
         rounds, prior = self.history.rounds, self.outcome.prior
-        sizes, strength = np.diff(rounds.offsets), rounds.strengths(prior.mu)
-        return laws_of(self.system, self.params, sizes, rounds.weight, strength, prior.sigma, prior.n_before)
+        prior = prior._replace(mu=rounds.strengths(prior.mu))
+        return laws_of(self.system, self.params, np.diff(rounds.offsets), rounds.weight, prior)
 
     def scores(
         self, groups: Sequence[str] = GROUPS, mu: Floats | None = None, law: PerformanceLaw | None = None
