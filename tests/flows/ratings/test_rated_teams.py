@@ -43,6 +43,10 @@ def test_ratings__of_teams_are_those_of_rate_history(ratings: Ratings) -> None:
     pd.testing.assert_frame_equal(ratings.history[list(expected)].reset_index(drop=True), expected, check_exact=True)
     assert ratings.history["team"].equals(ratings.history["crew"])
     assert set(ratings.history["team_results"]) == {"other"}
+    smoothed = smooth_history(FRAME, columns=COLUMNS, engine="serial", **PARAMS)
+    found = ratings.smooth(engine="serial")
+    assert found.index.equals(ratings.history.index)
+    pd.testing.assert_frame_equal(found.reset_index(drop=True), smoothed, check_exact=True)
 
 
 def test_update__of_teams_has_the_bits_of_the_whole_history(ratings: Ratings, tmp_path: Path) -> None:
@@ -55,13 +59,6 @@ def test_update__of_teams_has_the_bits_of_the_whole_history(ratings: Ratings, tm
     pd.testing.assert_frame_equal(one, other, rtol=1e-10)  # the players are in another order
     with pytest.raises(ValueError, match=r"there is no column 'crew' \(team\)"):
         ratings.update(FRAME[~first].drop(columns="crew"))
-
-
-def test_smooth__of_teams_is_smooth_history(ratings: Ratings) -> None:
-    expected = smooth_history(FRAME, columns=COLUMNS, engine="serial", **PARAMS)
-    smoothed = ratings.smooth(engine="serial")
-    assert smoothed.index.equals(ratings.history.index)
-    pd.testing.assert_frame_equal(smoothed.reset_index(drop=True), expected, check_exact=True)
 
 
 def test_evaluate__of_teams_has_one_row_a_team(ratings: Ratings) -> None:
