@@ -1,20 +1,15 @@
-"""Workers on other hosts (network namespaces): links of a limited rate, and a network that fails in a round."""
+"""Workers on other hosts (network namespaces), and a network that fails in a round."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from helpers.lakes import lake_of, often, rate_run, rated, same_tables, synthetic
 
 from ranklake.flows.engines.limits import ClusterLimits
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.execution.local import open_rater
-from ranklake.flows.execution.partitioned import PartitionedRater
-from ranklake.flows.execution.rater import Rater
-from ranklake.rating_kernels import SYSTEMS, Rounds
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed: no Dask to test with")
 
@@ -28,8 +23,6 @@ OFTEN = often(segment_rows=30)
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")]
 
 CONTESTS = synthetic(40, large=9)
-SYSTEM = SYSTEMS["elo-mmr"]
-FIELD, MBIT = 60_000, 100
 INNER = 1  # of a tree of four
 
 
@@ -49,14 +42,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 @pytest.fixture
 def four_hosts(tmp_path: Path) -> Iterator[Hosts]:
     with hosts_of(tmp_path, 4) as opened:
-        opened.limit(MBIT)
         yield opened
-
-
-def large_rounds(n: int) -> Rounds:
-    players = np.concatenate([np.random.default_rng(seed).permutation(FIELD) for seed in range(n)])
-    places = np.tile(np.arange(FIELD), n)
-    return Rounds.from_columns(np.arange(n + 1) * FIELD, players, places, places, np.arange(n) * 600_000)
 
 
 @pytest.mark.parametrize("phase", ["", "receive_priors"], ids=lambda phase: phase or "from the start")
@@ -92,32 +78,6 @@ def test_dask__continues_after_the_loss_of_another_host(hosts: Hosts, strike, tm
     rate_run(other, engine=Serial(), policy=OFTEN)
     assert report.recoveries >= 1
     assert same_tables(rated(lake), rated(other))
-
-
-def test_dask__bytes_through_the_link_of_the_driver_do_not_depend_on_the_number_of_workers(
-    four_hosts: Hosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rounds = large_rounds(3)
-
-    def mu_of_last(rater: Rater) -> bytes:
-        *_, last = rater.rate_batches(rounds.part(i, i + 1) for i in range(len(rounds)))
-        return last.mu.tobytes()
-
-    expected = mu_of_last(open_rater(SYSTEM, SYSTEM.params(), FIELD, Serial()))
-    sent: list[int] = []
-    with Cluster(four_hosts.address, limits=ClusterLimits(relay_bytes=0)) as cluster:
-        start_actors = cluster.start_actors
-        for workers in (2, 4):
-            monkeypatch.setattr(cluster, "start_actors", lambda *given, n=workers: start_actors(*given, max_workers=n))
-            rater = PartitionedRater(SYSTEM, SYSTEM.params(), FIELD, cluster)
-            assert len(rater.workers) == workers
-            before, _ = four_hosts.bytes()
-            assert mu_of_last(rater) == expected
-            sent.append(four_hosts.bytes()[0] - before)
-            rater.close()
-    two, four = sent
-    assert two > 20 * rounds.n_rows * 2 / 3  # the fields: in the first round nobody is rated
-    assert four < 1.15 * two  # 1.44 times with a copy for each worker
 
 
 def test_dask__continues_when_a_link_goes_down_in_the_middle_of_a_field(

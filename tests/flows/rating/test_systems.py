@@ -25,17 +25,35 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.mark.quick("elo-mmr", "trueskill")
-def test_rate__rows_in_the_lake_are_those_of_the_kernels_to_the_bit(tmp_path: Path, name: str) -> None:
+SETTINGS = [  # of elo-mmr
+    {"rho": float("inf"), "tie_mode": "split"},
+    {"rho": 0.04, "noob_delay": (0.6, 0.8), "drift_per_day": 30.0},
+    {"beta": 200.0, "gamma": 35.0, "history_len": 3, "mu_init": 1200.0},
+]
+CASES = {
+    **{name: {"system": name} for name in SYSTEMS},
+    **{",".join(settings): settings for settings in SETTINGS},
+    "keeping": {"skip_uninformative": False},
+}
+
+
+@pytest.mark.quick("elo-mmr", "trueskill", "keeping")
+@pytest.mark.parametrize("case", CASES)
+def test_rate__rows_in_the_lake_are_those_of_the_kernels_to_the_bit(tmp_path: Path, case: str) -> None:
     lake = lake_of(tmp_path / "lake", CONTESTS)
-    rate_run(lake, system=name)
-    rows = rated(lake)
-    outcome, _ = rated_in_memory(CONTESTS, system=name)
+    rate_run(lake, **CASES[case])
+    rows, (outcome, labels) = rated(lake), rated_in_memory(CONTESTS, **CASES[case])
+    for label, expected in labels.items():
+        assert rows.column(label).to_pylist() == expected
     for column in NUMBERS[1:]:
         found = rows.column(column).to_numpy()
         assert np.array_equal(found.view(np.int64), getattr(outcome, column).view(np.int64))
         assert np.isfinite(found).all()
+    assert rows.column("n_before").to_pylist() == outcome.n_before.tolist()
+    name = CASES[case].get("system", "elo-mmr")
     assert rows.column("perf").null_count == (0 if name in PERFORMERS else len(rows))
+    if name in PERFORMERS:
+        assert np.array_equal(rows.column("perf").to_numpy().view(np.int64), outcome.perf.view(np.int64))
 
 
 @pytest.mark.quick("elo-mmr", "trueskill")
