@@ -207,28 +207,32 @@ def test_exclude__skips_a_contest_until_it_is_included(tmp_path: Path, lake: Lak
 
 
 @pytest.mark.slow
-def test_exclude__of_a_new_run_and_of_other_parameters_counts_from_the_start(lake: Lake) -> None:
+def test_exclude__counts_in_new_runs_with_other_parameters_and_of_uninformative_contests(lake: Lake) -> None:
     assert rate_run(lake, run="other", exclude=("0",)).excluded == 1
     report = rate_run(lake, run="other", rho=0.5, replace=True)
     assert (report.why, report.excluded) == ("other parameters", 1)
     assert rate_run(lake).rated == 0
+    ingest(lake, [contest("40", ["player 1", "player 2", "player 3"])])
+    assert rate_run(lake, run="all", skip_uninformative=False).rows > rate_run(lake, run="some").rows
+    report = rate_run(lake, run="all", skip_uninformative=False, exclude=("40",))
+    assert (report.excluded, report.skipped) == (1, 0)
 
 
-def test_exclude__a_correction_of_an_excluded_contest_rates_nothing_again(lake: Lake) -> None:
+def test_exclude__a_correction_or_removal_of_an_excluded_contest_rates_nothing_again(lake: Lake) -> None:
     rate_run(lake, exclude=("20",))
     before = stamps(rounds(lake))
     change(lake, "disqualify", "20", CONTESTS[20].handles[0].as_py())
     assert rate_run(lake).rated == 0
     assert stamps(rounds(lake)) == before
     kept_and_rated(rate_run(lake, include=("20",)), 20)
-
-
-@pytest.mark.slow
-def test_exclude__uninformative_contests_that_are_rated_can_be_excluded_too(lake: Lake) -> None:
-    ingest(lake, [contest("40", ["player 1", "player 2", "player 3"])])
-    assert rate_run(lake, run="all", skip_uninformative=False).rows > rate_run(lake, run="some").rows
-    report = rate_run(lake, run="all", skip_uninformative=False, exclude=("40",))
-    assert (report.excluded, report.skipped) == (1, 0)
+    rate_run(lake, exclude=("20",))
+    change(lake, "remove", "20")
+    rate_run(lake)
+    assert Run.open(lake, "run").config["exclude"] == ["20"]
+    with pytest.raises(MissingError, match="contest '21' is not excluded from run run; excluded are: '20'"):
+        rate_run(lake, include=("21",))
+    assert rate_run(lake, include=("20",)).rated == 0
+    assert "exclude" not in Run.open(lake, "run").config
 
 
 def test_exclude__an_excluded_contest_divides_no_event() -> None:
@@ -253,37 +257,29 @@ def test_exclude__invalid_requests_are_refused_and_change_nothing(lake: Lake, ho
     assert stamps(rounds(lake)) == before
 
 
-def test_exclude__a_removed_contest_can_be_included(lake: Lake) -> None:
-    rate_run(lake, exclude=("20",))
-    change(lake, "remove", "20")
-    rate_run(lake)
-    assert Run.open(lake, "run").config["exclude"] == ["20"]
-    with pytest.raises(MissingError, match="contest '21' is not excluded from run run; excluded are: '20'"):
-        rate_run(lake, include=("21",))
-    assert rate_run(lake, include=("20",)).rated == 0
-    assert "exclude" not in Run.open(lake, "run").config
-
-
 # Dry runs
 
 
-@pytest.mark.parametrize("what", ["nothing", "new run", "correction", "exclusion", "parameters", "no last snapshot"])
+HOW: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "new run": {"run": "other"},
+    "correction": {},
+    "exclusion": {"exclude": ("33",)},
+    "parameters": {"rho": 0.5, "replace": True},
+    "no last snapshot": {},
+}
+
+
+@pytest.mark.parametrize("what", HOW)
 def test_dry_run__reports_the_plan_and_writes_nothing(lake: Lake, what: str) -> None:
-    how: dict[str, Any] = {}
-    if what == "new run":
-        how = {"run": "other"}
-    elif what == "correction":
+    if what == "correction":
         change(lake, "disqualify", "33", CONTESTS[33].handles[0].as_py())
-    elif what == "exclusion":
-        how = {"exclude": ("33",)}
-    elif what == "parameters":
-        how = {"rho": 0.5, "replace": True}
     elif what == "no last snapshot":
         Run.open(lake, "run").prune_snapshots(0)
     before = stamps(Path(lake.url))
-    predicted = rate_run(lake, dry_run=True, **how)
+    predicted = rate_run(lake, dry_run=True, **HOW[what])
     assert stamps(Path(lake.url)) == before
-    report = rate_run(lake, **how)
+    report = rate_run(lake, **HOW[what])
     for name in ("kept", "replayed", "rated", "why", "excluded", "rows"):
         assert getattr(predicted, name) == getattr(report, name)
     assert predicted.line().startswith(f"would keep {report.kept} rounds")

@@ -181,13 +181,22 @@ def test_table__has_a_column_rated(tmp_path: Path, spelled: str) -> None:
     assert (second.rated, second.field_includes_unrated) == (None, False)
 
 
-def test_table__with_another_value_names_the_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("rated\n1,a,2,true\n1,b,1,maybe\n",
+         r"row 2.*rated must be true or false, or empty for true, got rated = 'maybe'"),
+        ("rated,crew\n1,a,1,true,red\n1,b,1,false,red\n1,c,2,true,\n",
+         "contest 1: a contest of teams has unrated participants"),
+    ],
+    ids=["value", "teams"],
+)  # fmt: skip
+def test_table__with_wrong_unrated_participants_is_a_fault(tmp_path: Path, text: str, why: str) -> None:
     path = tmp_path / "results.csv"
-    path.write_text("contest,player,rank,rated\n1,a,2,true\n1,b,1,maybe\n")
-    with pytest.raises(
-        SourceError, match=r"row 2.*rated must be true or false, or empty for true, got rated = 'maybe'"
-    ):
-        list(read_contests(path))
+    path.write_text(f"contest,player,rank,{text}")
+    options = ReadOptions.parse(["team=crew"] if "crew" in text else [])
+    with pytest.raises(SourceError, match=why):
+        list(read_contests(path, options=options))
 
 
 def test_reference__has_unrated_handles() -> None:
@@ -200,10 +209,3 @@ def test_reference__has_unrated_handles() -> None:
         parse_reference(json.dumps(known | {"unrated": ["z"]}).encode(), "1")
     with pytest.raises(SourceError, match=r"not the reference format: .*unrated"):
         parse_reference(json.dumps(known | {"unrated": "b"}).encode(), "1")
-
-
-def test_teams__with_unrated_participants_are_a_fault(tmp_path: Path) -> None:
-    path = tmp_path / "results.csv"
-    path.write_text("contest,player,rank,crew,rated\n1,a,1,red,true\n1,b,1,red,false\n1,c,2,,true\n")
-    with pytest.raises(SourceError, match="contest 1: a contest of teams has unrated participants"):
-        list(read_contests(path, ReadOptions.parse(["team=crew"])))
