@@ -54,7 +54,7 @@ def solve_teams(params: Smoothing, rounds: Rounds, map: Map, mean: Floats, varia
         if failed >= 0:
             raise ConvergenceError("no performance found", int(rounds.offsets[failed]))
         members = Members(mean, sigma, field.of_row)
-        credit_members(teams.start, teams.stop, field.bounds, own, members, field.laws, shown, perf)
+        credit_members(teams.start, teams.stop, field.bounds, own, members, field.laws, shown[teams], perf)
 
     map(work, rounds.n_rows)
 
@@ -82,7 +82,7 @@ def settle_weights(params: Smoothing, rounds: Rounds, map: Map, cavities: Callab
             start, stop = np.searchsorted(rounds.offsets[:-1], (first, last))
             teams = field.describe(start, stop, mean, sigma)
             members = Members(mean, sigma, noises)
-            credit_members(teams.start, teams.stop, field.bounds, own, members, field.laws, field.laws.mu, perf)
+            credit_members(teams.start, teams.stop, field.bounds, own, members, field.laws, field.laws.mu[teams], perf)
 
         map(work, rounds.n_rows)
         weight = np.where(as_given, given, spread / np.square(noises))
