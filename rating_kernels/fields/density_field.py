@@ -19,24 +19,20 @@ from numpy.polynomial import chebyshev
 from ..core.jit import inner_exact, inner_kernel
 from ..core.numerics import exp, upper_hazard
 from ..core.standings import Floats
-from .panels import NODES, level_of
+from .panels import NODES, TO_SERIES, X, level_of
 
 FINER = 1.25  # panels are narrower than a logistic sum's by this factor: 32 nodes leave rounding only
 TAIL = 9.5  # deviations beyond which a density is 0: 1e-20
 
 _HALF = NODES // 2
-_ANGLES = (np.arange(NODES) + 0.5) * math.pi / NODES
-_X = np.cos(_ANGLES)  # descending
-_X_UPPER = _X[:_HALF].copy()
+_UPPER = X[:_HALF].copy()
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)  # of the standard normal law at 0
 
 
 def _integrals() -> tuple[Floats, Floats]:
     """From values at the nodes to the integrals above each node, and below it."""
-    to_series = 2.0 / NODES * np.cos(np.outer(np.arange(NODES), _ANGLES))
-    to_series[0] *= 0.5
-    integral = chebyshev.chebint(to_series, lbnd=-1.0, axis=0)  # from -1, of the series of each unit vector
-    below: Floats = np.asarray(chebyshev.chebval(_X, integral).T, dtype=np.float64)
+    integral = chebyshev.chebint(TO_SERIES, lbnd=-1.0, axis=0)  # from -1, of the series of each unit vector
+    below: Floats = np.asarray(chebyshev.chebval(X, integral).T, dtype=np.float64)
     whole: Floats = np.asarray(chebyshev.chebval(1.0, integral), dtype=np.float64)
     return whole - below, below
 
@@ -70,7 +66,7 @@ def accumulate_densities(mu, rate, plan, sums, ends):
             continue
         z, q = (origin + 2 * h * near - mu[j]) * r, h * r
         for k in range(_HALF):
-            width = q * _X_UPPER[k]
+            width = q * _UPPER[k]
             above, below = z + width, z - width
             step[k] = exp(-2.0 * q * width)
             upper[k] = exp(-0.5 * above * above)

@@ -25,17 +25,13 @@ from ..core.jit import exact, inner_exact, kernel
 from ..core.numerics import exp
 from ..core.standings import Floats
 from .blocks import block_starts
-from .panels import NODES, Plan, level_of, panel_at
+from .panels import NODES, TO_SERIES, Plan, X, level_of, panel_at
 
 NEAR = 45.0  # a term below e^-45 of its size is replaced by its limit
 GRID = 256  # cells of the table of first guesses
 
 _HALF = NODES // 2
-_ANGLES = (np.arange(NODES) + 0.5) * math.pi / NODES
-_X = np.cos(_ANGLES)  # descending
-_X_UPPER = _X[:_HALF].copy()
-_TO_SERIES = 2.0 / NODES * np.cos(np.outer(np.arange(NODES), _ANGLES))  # values at _X to Chebyshev coefficients
-_TO_SERIES[0] *= 0.5
+_UPPER = X[:_HALF].copy()
 _LANES = 8  # exponentials that a vector loop computes at a time; padding avoids a scalar remainder
 _CLAMP = 150.0  # a product of four denominators must not overflow: 4 * (150 + 2 pi) < 708
 
@@ -95,7 +91,7 @@ def accumulate(mu, rate, weight, start, stop, plan, sums, far):
         far[base + level + near, 0] += weight[j]
         far[base + level + beyond, 1] += weight[j]
         for k in range(_HALF):
-            e[k] = exp(h * _X_UPPER[k] * r)
+            e[k] = exp(h * _UPPER[k] * r)
         split = min(max(-first[level], near), beyond)  # panels before it have M
         for i in range(near, near + (beyond - near + _LANES - 1) // _LANES * _LANES):
             side = -1.0 if i < split else 1.0
@@ -159,7 +155,7 @@ def finish(sums, far, plan):
             for m in range(NODES):
                 c = 0.0
                 for k in range(NODES):
-                    c += _TO_SERIES[m, k] * values[k]
+                    c += TO_SERIES[m, k] * values[k]
                 series[base + i, m] = c
     guesses = np.empty((GRID + 1, 2))
     table = Table(plan, series, guesses)

@@ -27,19 +27,14 @@ import numpy as np
 from ..core.jit import exact, inner_exact, inner_kernel, kernel
 from ..core.numerics import exp, hazard, hazards, upper_hazard
 from ..core.standings import Floats, Longs
+from .panels import NODES, TO_SERIES, X
 
 DIRECT = 64  # participants up to which sums term by term are faster than a table
 BLOCK = 16  # rows whose terms a root search sums one by one
-NODES = 32  # a panel
 STRIP = 2.8  # deviations: Phi has its nearest zeros at -1.916 +- 2.816 i
 TAIL = 9.5  # deviations: H(-9.5) = 1e-20
 LANES = 16  # numbers a vector loop processes at a time; padding avoids a scalar remainder
 _STEEPEST = 1e35  # largest ratio of the ends of a panel to be balanced; smaller sums change no root
-
-_ANGLES = (np.arange(NODES) + 0.5) * math.pi / NODES
-_X = np.cos(_ANGLES)  # descending
-_TO_SERIES = 2.0 / NODES * np.cos(np.outer(np.arange(NODES), _ANGLES))  # values at _X to Chebyshev coefficients
-_TO_SERIES[0] *= 0.5
 
 
 class GaussianField(NamedTuple):
@@ -232,7 +227,7 @@ def node_sums(start, stop, field, spans, outside, inside):
                 for j in range(rows, end):
                     c, w, weight = (centre - mu[j]) * rate[j], half_width * rate[j], rate[j]
                     for k in range(NODES):
-                        up, _, _, down, _, _ = hazards(c + w * _X[k])
+                        up, _, _, down, _, _ = hazards(c + w * X[k])
                         inside[slot, 0, k] += weight * up
                         inside[slot, 1, k] += weight * down
                 continue
@@ -245,10 +240,10 @@ def node_sums(start, stop, field, spans, outside, inside):
                     continue
                 if c >= w:
                     for k in range(NODES):
-                        outside[i, part, k] += weight * upper_hazard(c + sw * _X[k])
+                        outside[i, part, k] += weight * upper_hazard(c + sw * X[k])
                 else:
                     for k in range(NODES):
-                        outside[i, part, k] += weight * hazard(c + sw * _X[k])
+                        outside[i, part, k] += weight * hazard(c + sw * X[k])
 
 
 @exact
@@ -297,13 +292,13 @@ def to_series(slot, inside, values, series, to):
     bottom = inside[slot, 0, NODES - 1] + inside[slot, 1, NODES - 1]
     tilt = 0.0
     if top + bottom > 0.0:
-        tilt = math.log(min(max(bottom / top, 1.0 / _STEEPEST), _STEEPEST)) / (_X[0] - _X[NODES - 1])
+        tilt = math.log(min(max(bottom / top, 1.0 / _STEEPEST), _STEEPEST)) / (X[0] - X[NODES - 1])
     for k in range(NODES):
-        values[k] = (inside[slot, 1, k] - inside[slot, 0, k]) * exp(tilt * _X[k])
+        values[k] = (inside[slot, 1, k] - inside[slot, 0, k]) * exp(tilt * X[k])
     for m in range(NODES):
         c = 0.0
         for k in range(NODES):
-            c += _TO_SERIES[m, k] * values[k]
+            c += TO_SERIES[m, k] * values[k]
         series[to, m] = c
     return tilt
 

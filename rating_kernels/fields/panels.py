@@ -15,6 +15,10 @@ from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.standings import Floats, Longs
 
 NODES = 32  # of a panel
+ANGLES = (np.arange(NODES) + 0.5) * math.pi / NODES
+X = np.cos(ANGLES)  # the nodes, descending
+TO_SERIES = 2.0 / NODES * np.cos(np.outer(np.arange(NODES), ANGLES))  # values at X to Chebyshev coefficients
+TO_SERIES[0] *= 0.5
 HALF_WIDTH = 0.9 * math.pi  # of a panel, over the level's largest rate: the series' error is below 1e-13
 LEVEL_RATIO = 4.0  # largest ratio of rates within one level
 PANELS = 1 << 18  # maximum on the narrowest level: 64 MB of partial sums a block

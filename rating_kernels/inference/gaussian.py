@@ -25,7 +25,6 @@ from ..core.standings import Floats, Longs
 from ..core.system import ConvergenceError
 from ..fields.gaussian_field import (
     LANES,
-    NODES,
     STRIP,
     GaussianField,
     Spans,
@@ -38,6 +37,7 @@ from ..fields.gaussian_field import (
     spans,
     to_series,
 )
+from ..fields.panels import NODES
 
 SLAB = 32  # edges summed at a time: limits memory
 PARTS, PART_PANELS = 64, 4096  # maximum number of partial sums a round, alone and times panels
