@@ -15,23 +15,45 @@ a player's recursion averages over rounds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..core.beliefs import NEVER, Map
 from ..core.jit import exact
 from ..core.standings import Floats, Longs
-from .players import ShownWeights
+from .chain import ShownWeights
 from .recursion import Drift, PlayerRows, RoundModel, step
 
 NODES = 16
 _BLOCKS = 64  # of players, whose sums are added in order: bits do not depend on the number of workers
+_Add = Callable[[int, int, Floats], None]
+
+
+def sum_players(starts: Longs, size: int, add: _Add, map: Map) -> Floats:
+    """The matrix of ``size`` rows to which ``add(first, last, sums)`` adds the players ``first`` to ``last - 1``.
+
+    ``starts`` (int64[players + 1]): first row of each player; blocks of players have about as many rows.
+    """
+    cuts = np.searchsorted(starts, np.linspace(0, starts[-1], _BLOCKS + 1).astype(np.int64))
+    cuts[-1] = len(starts) - 1
+    sums, total = np.zeros((_BLOCKS, size, size)), np.zeros((size, size))
+
+    def work(start: int, stop: int) -> None:
+        for block in range(start, stop):
+            add(cuts[block], cuts[block + 1], sums[block])
+
+    map(work, _BLOCKS, sums)
+    for block in range(_BLOCKS):
+        total += sums[block]
+    return total
 
 
 class CommonLevel:
     """Solves for the common shift of each round.
 
     ``offsets`` (int64[rounds + 1]).
-    ``rows``, ``model``, ``weights``, ``drift``: as :func:`.players.smooth_players` takes them.
+    ``rows``, ``model``, ``weights``, ``drift``: as :func:`.chain.smooth_players` takes them.
     ``variance``: of a newcomer's skill.
     """
 
@@ -39,24 +61,13 @@ class CommonLevel:
         self, offsets: Longs, rows: PlayerRows, model: RoundModel, weights: ShownWeights, drift: Drift, variance: float,
         map: Map,
     ) -> None:  # fmt: skip
-        rounds, sizes, starts = len(offsets) - 1, np.diff(offsets), rows.starts
-        nodes, self._node, self._share = between_nodes(rounds)
-        self._sizes, self._nodes = sizes.astype(np.float64), nodes
-        cuts = np.searchsorted(starts, np.linspace(0, offsets[-1], _BLOCKS + 1).astype(np.int64))
-        cuts[-1] = len(starts) - 1
-        sums = np.zeros((_BLOCKS, nodes + 1, nodes + 1))
+        nodes, self._node, self._share = between_nodes(len(offsets) - 1)
+        self._sizes, self._nodes = np.diff(offsets).astype(np.float64), nodes
 
-        def build(start: int, stop: int) -> None:
-            for block in range(start, stop):
-                _add_responses(
-                    cuts[block], cuts[block + 1], rows, model, weights, drift, variance, self._node, self._share,
-                    sums[block],
-                )  # fmt: skip
+        def add(first: int, last: int, sums: Floats) -> None:
+            _add_responses(first, last, rows, model, weights, drift, variance, self._node, self._share, sums)
 
-        map(build, _BLOCKS, sums)
-        total = np.zeros((nodes + 1, nodes + 1))
-        for block in range(_BLOCKS):
-            total += sums[block]
+        total = sum_players(rows.starts, nodes + 1, add, map)
         hats = np.zeros((nodes + 1, nodes + 1))
         for a, left in ((0, 1.0 - self._share), (1, self._share)):
             for b, right in ((0, 1.0 - self._share), (1, self._share)):

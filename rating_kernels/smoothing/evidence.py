@@ -27,13 +27,12 @@ from ..core.beliefs import NEVER, Map
 from ..core.jit import exact
 from ..core.standings import Floats, Longs
 from ..inference.diffusion import elapsed_days, practice_gain
-from .common_level import between_nodes
+from .common_level import between_nodes, sum_players
 from .recursion import PlayerRows, RoundModel
 
 BETA2, GAMMA2, DRIFT, SIGMA2, PRACTICE = range(5)  # places in the vector of hyperparameters; levels follow
 LEVELS = 5
 LEAST = 30  # participants of a round: in smaller ones a performance depends too much on single opponents
-_BLOCKS = 64  # of players, whose sums are added in order: bits do not depend on the number of workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class Slope:
 class Evidence:
     """The evidence of the performances in rounds of at least :data:`LEAST` participants.
 
-    ``rows``, ``model``: as :func:`.players.smooth_players` takes them.
+    ``rows``, ``model``: as :func:`.chain.smooth_players` takes them.
     ``sizes`` (int64[rounds]): participants.
     ``perf`` (float64[n]): performances, less ``mu_init``.
     ``spread``: standard deviation of a node's level around 0, rating points: where no results determine a level, this
@@ -76,26 +75,18 @@ class Evidence:
         nodes, self._node, self._share = between_nodes(len(sizes))
         self._practice_rounds, self._precision = practice_rounds, spread**-2.0
         self.size = LEVELS + nodes + 1
-        starts = rows.starts
-        self._cuts = np.searchsorted(starts, np.linspace(0, len(rows.order), _BLOCKS + 1).astype(np.int64))
-        self._cuts[-1] = len(starts) - 1
 
     def at(self, point: Floats) -> Slope:
         """The evidence, its derivatives and the information at a point; float64[:attr:`size`]."""
         size = self.size
-        sums = np.zeros((_BLOCKS, size + 1, size + 1))
 
-        def work(start: int, stop: int) -> None:
-            for block in range(start, stop):
-                _add_evidence(
-                    self._cuts[block], self._cuts[block + 1], *self._players, self._observed, self._node,
-                    self._share, self._practice_rounds, point, self._perf, sums[block],
-                )  # fmt: skip
+        def add(first: int, last: int, sums: Floats) -> None:
+            _add_evidence(
+                first, last, *self._players, self._observed, self._node, self._share, self._practice_rounds, point,
+                self._perf, sums,
+            )  # fmt: skip
 
-        self._map(work, _BLOCKS, sums)
-        total = np.zeros((size + 1, size + 1))
-        for block in range(_BLOCKS):
-            total += sums[block]
+        total = sum_players(self._players[0].starts, size + 1, add, self._map)
         levels = np.arange(size) >= LEVELS
         pull = np.where(levels, self._precision * point, 0.0)
         information = np.tril(total[:size, :size]) + np.tril(total[:size, :size], -1).T

@@ -20,12 +20,12 @@ from ..core.beliefs import Map, serial_map
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError
 from ..inference.skewed import Law
+from .chain import ShownWeights, smooth_players
 from .common_level import CommonLevel
 from .estimation import ESTIMATED, estimate
 from .evidence import Evidence
 from .mixing import Mixing
 from .params import Smoothing, drift, model, noise
-from .players import ShownWeights, smooth_players
 from .recursion import PlayerRows, Skills
 from .rounds import filter_rounds, measure_moves, solve_rounds, update_means
 from .teams import settle_weights, solve_teams

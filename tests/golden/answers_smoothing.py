@@ -9,7 +9,7 @@ from golden.runner import ABOUT, Answers, Vector, known
 from twins.smoothing import dense
 
 from ranklake.rating_kernels.inference.skewed import Law
-from ranklake.rating_kernels.smoothing.players import ShownWeights, smooth_players
+from ranklake.rating_kernels.smoothing.chain import ShownWeights, smooth_players
 from ranklake.rating_kernels.smoothing.recursion import (
     Drift,
     Observations,
