@@ -133,15 +133,10 @@ def prior(params: BAR, beliefs: Beliefs, round: Rounds, start: int, stop: int, p
 class PairSums:
     """Sums over the participants of one round, including oneself with s = p = 1/2 and c^2 = 2 (sigma_i^2 + beta^2).
 
-    Attributes
-    ----------
-    first : int64[groups + 1]
-        First row of each tie group, and the number of rows.
-    won, lost : float64[n]
-        Sums over all participants of s / c and of p / c, in units of the logistic law.
-    info : float64[n]
-        Sum over all participants of p (1 - p) / c^2, or c^3 where gamma is "sigma_over_c"; equal to ``lost`` for
-        "allpairs_mean", where it is not used.
+    ``first`` (int64[groups + 1]): first row of each tie group, and the number of rows.
+    ``won``, ``lost`` (float64[n]): sums over all participants of s / c and of p / c, in units of the logistic law.
+    ``info`` (float64[n]): sum over all participants of p (1 - p) / c^2, or c^3 where gamma is "sigma_over_c"; equal to
+    ``lost`` for "allpairs_mean", where it is not used.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ("won", "lost", "info")
@@ -197,17 +192,11 @@ def rate_small(params: BAR, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) 
 class BARRules(NamedTuple):
     """The differences between the variants, for kernels.
 
-    Attributes
-    ----------
-    unit : float
-        Units of the logistic law for one rating point.
-    power : int
-        The power of c in ``info``; 0 if sigma is independent of opponents.
-    per_team : bool
-        Whether an opponent's information is divided by their number.
-    beta2 : float
-        beta^2 in a round.
-    kappa : float
+    ``unit``: units of the logistic law for one rating point.
+    ``power``: the power of c in ``info``; 0 if sigma is independent of opponents.
+    ``per_team``: whether an opponent's information is divided by their number.
+    ``beta2``: beta^2 in a round.
+    ``kappa``.
     """
 
     unit: float

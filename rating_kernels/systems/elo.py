@@ -162,16 +162,10 @@ def curve(params: Elo) -> tuple[float, bool]:
 class EloRule(NamedTuple):
     """How a rating moves, for kernels.
 
-    Attributes
-    ----------
-    k : float
-        K of all players; NaN: by tiers.
-    scale : float
-        Whole multiples of 1 / ``scale`` are rounded to; 0: none.
-    rounds_change : bool
-        Whether changes are rounded, not ratings.
-    mean : bool
-        Whether a round moves a rating as far as one game.
+    ``k``: K of all players; NaN: by tiers.
+    ``scale``: whole multiples of 1 / ``scale`` are rounded to; 0: none.
+    ``rounds_change``: whether changes are rounded, not ratings.
+    ``mean``: whether a round moves a rating as far as one game.
     """
 
     k: float

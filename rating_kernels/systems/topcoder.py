@@ -114,16 +114,10 @@ class Field:
     A round has two fields: veterans, and all participants. A veteran belongs to the first field if veterans are rated
     ``apart``; all other participants belong to the second.
 
-    Attributes
-    ----------
-    first : int64[groups + 1]
-        First row of each tie group, and the number of rows.
-    counts : int64[groups + 1, 2]
-        Members of each field above each tie group, then the total.
-    factor : float64[2]
-        Competition factor of each field, rating points.
-    better : float64[n]
-        Expected number of better members of the field, including oneself with 1/2.
+    ``first`` (int64[groups + 1]): first row of each tie group, and the number of rows.
+    ``counts`` (int64[groups + 1, 2]): members of each field above each tie group, then the total.
+    ``factor`` (float64[2]): competition factor of each field, rating points.
+    ``better`` (float64[n]): expected number of better members of the field, including oneself with 1/2.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ()

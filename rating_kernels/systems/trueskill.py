@@ -133,14 +133,9 @@ def prior(params: TrueSkill, beliefs: Beliefs, round: Rounds, start: int, stop: 
 class Messages:
     """Messages from the places of one round to each performance.
 
-    Attributes
-    ----------
-    first : int64[groups + 1]
-        First row of each tie group, and the number of rows.
-    precision, pull : float64[n]
-        As :func:`.message_chain.propagate` gives them.
-    sweeps : int
-        Number of passes down and up the chain.
+    ``first`` (int64[groups + 1]): first row of each tie group, and the number of rows.
+    ``precision``, ``pull`` (float64[n]): as :func:`.message_chain.propagate` gives them.
+    ``sweeps``: number of passes down and up the chain.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ("precision", "pull")

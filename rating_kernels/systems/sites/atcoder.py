@@ -111,13 +111,9 @@ def prior(params: AtCoder, beliefs: Beliefs, round: Rounds, start: int, stop: in
 class Performances:
     """Performances of one round.
 
-    Attributes
-    ----------
-    first : int64[groups + 1]
-    perf : float64[n]
-        Without the round's ceiling.
-    ceiling : float
-        Of the round.
+    ``first`` (int64[groups + 1]).
+    ``perf`` (float64[n]): without the round's ceiling.
+    ``ceiling``: of the round.
     """
 
     by_row: ClassVar[tuple[str, ...]] = ("perf",)
