@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from golden.answers_bar import package, twin
-from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
-from helpers.strategies import POOL, histories, places, populations, repeatable
+from helpers.histories import four_steps, ladder, same_bits, set_ratings
+from helpers.strategies import histories, places, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 from twins.bar import Twin
+from twins.comparison import agree
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
@@ -54,24 +55,9 @@ def rated(params: BAR, mu: Any, sigma: Any, round: Rounds) -> Outcome:
 
 @given(histories(), populations(extreme=True, max_performances=0), engine_form | paper_form)
 @repeatable(80)
-def test_bar__agrees_with_the_twin(contests, initial_beliefs, chosen) -> None:
-    known = {name: [belief.mu, belief.sigma, belief.n] for name, belief in initial_beliefs.items()}
-    twin, params = Twin(initial_state=known, **chosen), BAR(**chosen)
-    stores = [SYSTEM.newcomers(params, len(POOL)) for _ in range(2)]
-    for beliefs in stores:
-        for name, (mu, sigma, n) in known.items():
-            set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], mu, sigma, n)
-    rounds = to_rounds(contests)
-    outcome = rate_rounds(SYSTEM, params, stores[0], rounds, Serial())
-    expected = [one for c in contests for one in twin.rate(c.standings, c.time, c.weight)]
-    stepped = [four_steps(SYSTEM, params, stores[1], rounds.part(i, i + 1)) for i in range(len(rounds))]
-    for name in ("mu_prior", "sigma_prior", "mu", "sigma"):
-        wanted = [getattr(one, name) for one in expected]
-        assert getattr(outcome, name) == pytest.approx(wanted, rel=1e-10, abs=POINTS)
-        assert np.concatenate([getattr(one, name) for one in stepped]) == pytest.approx(wanted, rel=1e-10, abs=POINTS)
-    assert np.isnan(outcome.perf).all()
-    for row, name in enumerate(POOL):
-        assert stores[0].n_rounds[row] == (twin.players[name].n if name in twin.players else 0)
+def test_bar__agrees_with_the_twin(contests, people, chosen) -> None:
+    twin = Twin(initial_state={name: [b.mu, b.sigma, b.n] for name, b in people.items()}, **chosen)
+    agree(SYSTEM, BAR(**chosen), people, contests, twin, lambda c: twin.rate(c.standings, c.time, c.weight))
 
 
 # --- tables against sums term by term ---

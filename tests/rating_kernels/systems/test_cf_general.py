@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
+from helpers.histories import four_steps, ladder, set_ratings
 from helpers.strategies import POOL, histories, places, ratings, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 from twins.codeforces import CFTwin
+from twins.comparison import agree_on_needs
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
@@ -61,23 +62,13 @@ RATINGS = st.lists(st.floats(0, 4000), min_size=8, max_size=8)
 def test_history__agrees_with_the_twin(large: bool, data, contests, chosen) -> None:
     known = data.draw(st.dictionaries(st.sampled_from(POOL), ratings(extreme=True)))
     params, twin = SYSTEM.params(**chosen), CFTwin(**chosen, initial_ratings=known)
-    beliefs = SYSTEM.newcomers(params, len(POOL))
-    for name, mu in known.items():
-        set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], mu, 100.0, 0)
-    sigma = beliefs.sigma.copy()
-    for contest in contests:
-        expected = twin.rate(contest.standings, contest.weight, contest.perf_ceiling)
-        round = to_rounds([contest])
-        if large:
-            outcome = four_steps(SYSTEM, params, beliefs, round)
-        else:
-            outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
-        slack = np.array([one.slack for one in expected]) + POINTS
-        assert np.all(np.abs(outcome.perf - [one.need for one in expected]) <= slack)
-        assert np.all(np.abs(outcome.mu - [one.mu for one in expected]) <= slack)
-        for row, one in zip(round.player, expected, strict=True):
-            beliefs.mu[row] = one.mu  # slack must not add up
-    assert same_bits(beliefs.sigma.copy(), sigma)
+    people = {name: (mu, 0) for name, mu in known.items()}
+
+    def rate(c: Any) -> Any:
+        return twin.rate(c.standings, c.weight, c.perf_ceiling)
+
+    beliefs = agree_on_needs(SYSTEM, params, people, contests, large, rate, POINTS)
+    assert (beliefs.sigma == params.sigma_init).all()
 
 
 # --- laws ---

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
+from helpers.histories import four_steps, ladder, same_bits, set_ratings
 from helpers.strategies import POOL, histories, places, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
 from twins.codeforces import CodeforcesTwin, invariant_violations
+from twins.comparison import agree_on_needs
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
@@ -65,25 +66,10 @@ def test_history__agrees_with_the_twin(large: bool, data, contests, chosen) -> N
     rating = st.integers(-500, 6000).map(float) if whole else st.floats(-500, 6000)
     known = data.draw(st.dictionaries(st.sampled_from(POOL), rating))
     params, twin = SYSTEM.params(**chosen), CodeforcesTwin(**chosen, initial_ratings=known)
-    beliefs = SYSTEM.newcomers(params, len(POOL))
-    for name, mu in known.items():
-        set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], mu, 0.0, 0)
-    for contest in contests:
-        expected = twin.rate(contest.standings)
-        round = to_rounds([contest])
-        if large:
-            outcome = four_steps(SYSTEM, params, beliefs, round)
-        else:
-            outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
-        slack = np.array([one.slack for one in expected]) + (0.0 if whole else POINTS)
-        assert np.all(np.abs(outcome.perf - [one.need for one in expected]) <= slack)
-        assert np.all(np.abs(outcome.mu - [one.mu for one in expected]) <= slack.max())
-        if whole:
-            assert np.array_equal(outcome.mu, np.floor(outcome.mu))
-        for row, one in zip(round.player, expected, strict=True):
-            beliefs.mu[row] = one.mu  # slack must not add up
-    for row, name in enumerate(POOL):
-        assert beliefs.n_rounds[row] == twin.n.get(name, 0)
+    people, points = {name: (mu, 0) for name, mu in known.items()}, 0.0 if whole else POINTS
+    beliefs = agree_on_needs(SYSTEM, params, people, contests, large, lambda c: twin.rate(c.standings), points)
+    assert not whole or np.array_equal(beliefs.mu, np.floor(beliefs.mu))
+    assert beliefs.n_rounds.tolist() == [twin.n.get(name, 0) for name in POOL]
 
 
 @given(st.data(), codeforces_params(), places(33))

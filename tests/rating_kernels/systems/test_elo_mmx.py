@@ -13,9 +13,10 @@ import pytest
 from golden.answers_elo_mmr import params_of as vector_params
 from golden.runner import FOLDER
 from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
-from helpers.strategies import POOL, Belief, Contest, elo_mmr_params, histories, places, populations, repeatable
+from helpers.strategies import Contest, elo_mmr_params, histories, places, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
+from twins.comparison import agree
 from twins.elo_mmr import Twin
 
 from ranklake.flows.engines.protocols import Engine
@@ -133,26 +134,14 @@ def test_vector__is_answered(path: Path, large: bool) -> None:
 
 @given(histories(), populations(max_performances=0), elo_mmr_params(gaussian=True), st.booleans())
 @repeatable(80)
-def test_history__agrees_with_the_twin(contests, initial_beliefs, chosen, ceiling_gaussian) -> None:
+def test_history__agrees_with_the_twin(contests, people, chosen, ceiling_gaussian) -> None:
     chosen = chosen | {"ceiling_gaussian": ceiling_gaussian}
-    twin = Twin(variant="gaussian", initial_state={name: b.state for name, b in initial_beliefs.items()}, **chosen)
-    params = SYSTEM.params(**chosen)
-    beliefs = _pool(params, initial_beliefs)
-    outcome = rate_rounds(SYSTEM, params, beliefs, to_rounds(contests), Serial())
-    expected = [one for c in contests for one in twin.rate(c.standings, c.time, c.weight, c.perf_ceiling)]
-    for name in ("perf", "mu_prior", "sigma_prior", "mu", "sigma"):
-        wanted = [getattr(one, "performance" if name == "perf" else name) for one in expected]
-        assert getattr(outcome, name) == pytest.approx(wanted, rel=1e-12, abs=POINTS)
-    for row, name in enumerate(POOL):
-        if name in twin.players:
-            assert beliefs.n_rounds[row] == twin.players[name].n
+    twin = Twin(variant="gaussian", initial_state={name: b.state for name, b in people.items()}, **chosen)
 
+    def rate(c: Contest) -> Any:
+        return twin.rate(c.standings, c.time, c.weight, c.perf_ceiling)
 
-def _pool(params: EloMMX, players: dict[str, Belief]) -> Beliefs:
-    beliefs = SYSTEM.newcomers(params, len(POOL))
-    for name, known in players.items():
-        set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], known.mu, known.sigma, known.n)
-    return beliefs
+    agree(SYSTEM, SYSTEM.params(**chosen), people, contests, twin, rate, 1e-12, POINTS)
 
 
 # --- the table against direct sums ---
@@ -176,10 +165,14 @@ def direct(mu: Any, rate: Any, first: Any, split: bool) -> Any:
     field = gaussian_field.layout(mu, rate, first)
     one, perf = np.array([0, len(first) - 1]), np.empty(len(first) - 1)
     field = field._replace(blocks=one, half_width=field.half_width * max(field.panels, 1), panels=0)
-    none = np.zeros(1, dtype=np.int64)
-    nowhere = gaussian_field.Spans(none, none, np.zeros((1, 2), np.int64), none)
-    failed = gaussian.solve(0, 1, field, split, nowhere, np.empty((0, 2, gaussian_field.NODES)), perf)
-    assert failed == -1
+    assert gaussian.solve(0, 1, field, split, *gaussian.no_spans(), perf) == -1
+    return perf
+
+
+def solved(mu: Any, rate: Any, first: Any, split: bool) -> Any:
+    """All roots as in small rounds."""
+    perf = np.empty(len(first) - 1)
+    assert gaussian.solve_round(mu, rate, first, split, *gaussian.no_spans(), perf) == -1
     return perf
 
 
@@ -199,8 +192,7 @@ def direct(mu: Any, rate: Any, first: Any, split: bool) -> Any:
 def test_performances__by_table_agree_with_direct_sums(n, beta, sigmas, kind, tied, split) -> None:
     mu, rate, first = field(n, beta, sigmas, kind, tied)
     assert gaussian_field.layout(mu, rate, first).panels > 0  # there is a table
-    perf = np.empty(len(first) - 1)
-    assert gaussian.solve_round(mu, rate, first, split, perf) == -1
+    perf = solved(mu, rate, first, split)
     assert np.abs(perf - direct(mu, rate, first, split)).max() <= POINTS
     assert np.all(np.diff(perf) < 0)
     assert np.abs(perf - gaussian.performances(mu, rate, first, split, Serial().map)).max() <= POINTS
@@ -210,10 +202,7 @@ def test_performances__by_table_agree_with_direct_sums(n, beta, sigmas, kind, ti
 @pytest.mark.parametrize("split", [False, True], ids=["full", "split"])
 def test_performances__by_table_shift_with_all_ratings(split: bool, by: float) -> None:
     mu, rate, first = field(400, 196.0, (80, 350), "upset", 0.3)
-    perf, shifted = (np.empty(len(first) - 1) for _ in range(2))
-    assert gaussian.solve_round(mu, rate, first, split, perf) == -1
-    assert gaussian.solve_round(mu + by, rate, first, split, shifted) == -1
-    assert np.abs(shifted - by - perf).max() <= POINTS
+    assert np.abs(solved(mu + by, rate, first, split) - by - solved(mu, rate, first, split)).max() <= POINTS
 
 
 @pytest.mark.parametrize("split", [False, True], ids=["full", "split"])
@@ -221,8 +210,7 @@ def test_performances__of_a_lone_winner_and_a_lone_loser_keep_their_digits(split
     n = 3000
     mu, rate = np.full(n, 1500.0), np.full(n, 1 / 210.0)
     first = np.r_[0, 1, n - 1, n]
-    perf = np.empty(3)
-    assert gaussian.solve_round(mu, rate, first, split, perf) == -1
+    perf = solved(mu, rate, first, split)
     assert np.abs(perf - direct(mu, rate, first, split)).max() <= POINTS
     assert perf[0] - 1500 == pytest.approx(1500 - perf[2], abs=POINTS)
     assert perf[1] == pytest.approx(1500, abs=POINTS)
@@ -232,9 +220,9 @@ def test_performances__do_without_a_table_where_it_had_more_panels_than_roots() 
     mu, rate = np.linspace(3000, 0, 200), np.full(200, 1 / 0.01)
     first = np.arange(201)
     assert gaussian_field.layout(mu, rate, first).panels == 0
-    perf = np.empty(200)
-    assert gaussian.solve_round(mu, rate, first, False, perf) == -1
-    assert np.abs(perf - mu).max() <= POINTS  # ratings are far apart: all results are as expected
+    assert (
+        np.abs(solved(mu, rate, first, False) - mu).max() <= POINTS
+    )  # ratings are far apart: all results are as expected
 
 
 # --- laws ---

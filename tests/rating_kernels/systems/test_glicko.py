@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
+from helpers.histories import ladder, same_bits, set_ratings
 from helpers.leagues import Field, believed, crowd, direct_pairwise_sums, games, round_of, thrown
 from helpers.strategies import DAY, POOL, histories, places, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
+from twins.comparison import agree
 from twins.glicko import AllPairs, games_of
 from twins.glicko import Glicko as Twin
 
@@ -78,29 +79,16 @@ def hyperparameters(draw: st.DrawFn, name: str) -> dict[str, Any]:
 
 
 @both
-@pytest.mark.parametrize("stepwise", [False, True], ids=["small", "four-steps"])
 @given(st.data(), histories(), populations(max_performances=0))
 @repeatable(40)
-def test_history__agrees_with_the_twin(system, stepwise, data, contests, initial_beliefs) -> None:
+def test_history__agrees_with_the_twin(system, data, contests, people) -> None:
     chosen = data.draw(hyperparameters(system.name))
-    twin = TWINS[system.name](initial_state={k: (b.mu, b.sigma, b.n) for k, b in initial_beliefs.items()}, **chosen)
-    params = system.params(**chosen)
-    beliefs = believed(system, params, initial_beliefs)
-    for contest in contests:
-        rounds = to_rounds([contest])
-        outcome = (
-            four_steps(system, params, beliefs, rounds)
-            if stepwise
-            else rate_rounds(system, params, beliefs, rounds, Serial())
-        )
-        expected = twin.rate(contest.standings, contest.time, contest.weight)
-        for name in ("mu_prior", "sigma_prior", "mu", "sigma"):
-            wanted = [getattr(one, name) for one in expected]
-            assert getattr(outcome, name) == pytest.approx(wanted, rel=1e-11, abs=POINTS)
-        assert np.isnan(outcome.perf).all()
-    for row, name in enumerate(POOL):
-        if name in twin.players:
-            assert beliefs.n_rounds[row] == twin.players[name].n
+    twin = TWINS[system.name](initial_state={k: (b.mu, b.sigma, b.n) for k, b in people.items()}, **chosen)
+
+    def rate(c: Any) -> Any:
+        return twin.rate(c.standings, c.time, c.weight)
+
+    agree(system, system.params(**chosen), people, contests, twin, rate, 1e-11, POINTS)
 
 
 @pytest.mark.quick("256-*")

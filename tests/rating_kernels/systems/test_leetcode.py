@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, ladder, set_ratings, to_rounds
+from helpers.histories import four_steps, ladder, set_ratings
 from helpers.strategies import POOL, histories, ratings, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
+from twins.comparison import agree_on_needs
 from twins.leetcode import Twin
 
 from ranklake.flows.engines.serial import Serial
@@ -43,22 +44,9 @@ def rated(mu: Any, round: Rounds, n_rounds: Any = 3, tie_rank: str = "min", larg
 @given(st.data(), histories(max_rounds=4), TIES)
 @repeatable(40)
 def test_history__agrees_with_the_twin(large: bool, data, contests, tie_rank) -> None:
-    known = data.draw(st.dictionaries(st.sampled_from(POOL), st.tuples(ratings(extreme=True), st.integers(0, 200))))
-    params, twin = LeetCode(tie_rank=tie_rank), Twin(tie_rank, initial_state=known)
-    beliefs = SYSTEM.newcomers(params, len(POOL))
-    for name, (mu, n_rounds) in known.items():
-        set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], mu, 0.0, n_rounds)
-    for contest in contests:
-        expected, round = twin.rate(contest.standings), to_rounds([contest])
-        if large:
-            outcome = four_steps(SYSTEM, params, beliefs, round)
-        else:
-            outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
-        slack = np.array([one.slack for one in expected]) + POINTS
-        assert np.all(np.abs(outcome.perf - [one.need for one in expected]) <= slack)
-        assert np.all(np.abs(outcome.mu - [one.mu for one in expected]) <= slack)
-        for row, one in zip(round.player, expected, strict=True):
-            beliefs.mu[row] = one.mu  # slack must not add up
+    people = data.draw(st.dictionaries(st.sampled_from(POOL), st.tuples(ratings(extreme=True), st.integers(0, 200))))
+    twin = Twin(tie_rank, initial_state=people)
+    agree_on_needs(SYSTEM, LeetCode(tie_rank=tie_rank), people, contests, large, lambda c: twin.rate(c.standings))
 
 
 # --- laws ---

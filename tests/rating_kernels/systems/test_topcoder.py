@@ -14,6 +14,7 @@ from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rou
 from helpers.strategies import POOL, histories, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
+from twins.comparison import agree
 from twins.topcoder import Twin
 
 from ranklake.flows.engines.serial import Serial
@@ -54,23 +55,13 @@ def rated(params: TopCoder, beliefs: Beliefs, round: Rounds) -> Outcome:
 
 @given(histories(), populations(extreme=True, max_performances=0), forms)
 @repeatable(80)
-def test_topcoder__agrees_with_the_twin(contests, initial_beliefs, chosen) -> None:
-    known = {name: [belief.mu, belief.sigma, belief.n] for name, belief in initial_beliefs.items()}
-    twin, params = Twin(initial_state=known, **chosen), TopCoder(**chosen)
-    stores = [SYSTEM.newcomers(params, len(POOL)) for _ in range(2)]
-    for beliefs in stores:
-        for name, (mu, sigma, n) in known.items():
-            set_ratings(SYSTEM, params, beliefs, [POOL.index(name)], mu, sigma, n)
-    rounds = to_rounds(contests)
-    outcome = rated(params, stores[0], rounds)
-    expected = [one for c in contests for one in twin.rate(c.standings, c.time, c.weight, c.perf_ceiling)]
-    stepped = [four_steps(SYSTEM, params, stores[1], rounds.part(i, i + 1)) for i in range(len(rounds))]
-    for name in ("perf", "mu_prior", "sigma_prior", "mu", "sigma"):
-        wanted = [getattr(one, "performance" if name == "perf" else name) for one in expected]
-        assert getattr(outcome, name) == pytest.approx(wanted, rel=1e-10, abs=POINTS)
-        assert np.concatenate([getattr(one, name) for one in stepped]) == pytest.approx(wanted, rel=1e-10, abs=POINTS)
-    for row, name in enumerate(POOL):
-        assert stores[0].n_rounds[row] == (twin.players[name].n if name in twin.players else 0)
+def test_topcoder__agrees_with_the_twin(contests, people, chosen) -> None:
+    twin = Twin(initial_state={name: [b.mu, b.sigma, b.n] for name, b in people.items()}, **chosen)
+
+    def rate(c: Any) -> Any:
+        return twin.rate(c.standings, c.time, c.weight, c.perf_ceiling)
+
+    agree(SYSTEM, TopCoder(**chosen), people, contests, twin, rate, points=POINTS)
 
 
 @given(st.floats(-500, 6000), st.integers(0, 300), st.floats(1e-3, 1e3), forms)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
-from helpers.strategies import POOL, Belief, histories, places, populations, repeatable
+from helpers.histories import four_steps, ladder, same_bits, set_ratings
+from helpers.strategies import Belief, histories, places, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
+from twins.comparison import agree
 from twins.trueskill import Twin, _quantile
 
 from ranklake.flows.engines.serial import Serial
@@ -165,26 +166,18 @@ def chosen_params(draw: st.DrawFn) -> dict[str, Any]:
     return {"model": "place", "beta": beta, "tau": tau, "eps": eps}
 
 
-def compare(contests: Any, initial_beliefs: dict[str, Belief], chosen: dict[str, Any]) -> None:
+def compare(contests: Any, people: dict[str, Belief], chosen: dict[str, Any]) -> None:
     """A history by the package, small and step by step, and by the twin."""
-    twin = Twin(initial_state={name: b.state for name, b in initial_beliefs.items()}, **chosen)
-    params = SYSTEM.params(**chosen)
-    beliefs, stepwise = SYSTEM.newcomers(params, len(POOL)), SYSTEM.newcomers(params, len(POOL))
-    for store in (beliefs, stepwise):
-        for name, known in initial_beliefs.items():
-            set_ratings(SYSTEM, params, store, [POOL.index(name)], known.mu, known.sigma, known.n)
-    rounds = to_rounds(contests)
-    outcome = rate_rounds(SYSTEM, params, beliefs, rounds, Serial())
-    steps = [four_steps(SYSTEM, params, stepwise, rounds.part(i, i + 1)) for i in range(len(rounds))]
-    expected = [one for c in contests for one in twin.rate(c.standings, c.time, c.weight)]
-    for name in ("mu_prior", "sigma_prior", "mu", "sigma"):
-        found = getattr(outcome, name)
-        assert found == pytest.approx([getattr(one, name) for one in expected], rel=1e-11, abs=1e-9)
-        assert np.concatenate([getattr(one, name) for one in steps]) == pytest.approx(found, rel=1e-12)
-    assert np.isnan(outcome.perf).all()
-    for row, name in enumerate(POOL):
-        if name in twin.players:
-            assert beliefs.n_rounds[row] == twin.players[name].n
+    twin = Twin(initial_state={name: b.state for name, b in people.items()}, **chosen)
+    agree(
+        SYSTEM,
+        SYSTEM.params(**chosen),
+        people,
+        contests,
+        twin,
+        lambda c: twin.rate(c.standings, c.time, c.weight),
+        1e-11,
+    )
 
 
 @given(histories(max_rounds=3), populations(extreme=True, max_performances=0), chosen_params())
