@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from helpers.answers import leaderboard, player_history
-from helpers.lakes import commit_often, ingest, lake_of, rate_run, same_tables, small_files, stamps, start, synthetic
+from helpers.lakes import (
+    commit_often,
+    copy_of,
+    ingest,
+    lake_of,
+    rate_run,
+    same_tables,
+    small_files,
+    stamps,
+    start,
+    synthetic,
+)
 from helpers.tables import over_years, rooted
 from helpers.timeouts import TIMEOUT
 
@@ -25,19 +37,26 @@ from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingErro
 CONTESTS = over_years(synthetic(40))
 
 
-@pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    commit_often(monkeypatch, segment_rows=20)
-    small_files(monkeypatch, index_rows=64)
+@pytest.fixture(scope="module", autouse=True)
+def _small() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        commit_often(patch, segment_rows=20)
+        small_files(patch, index_rows=64)
+        yield
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    """A lake with a published run of the first 30 contests."""
-    lake = lake_of(tmp_path / "lake", CONTESTS[:30])
+@pytest.fixture(scope="module")
+def published_once(tmp_path_factory: pytest.TempPathFactory, _small: None) -> Lake:
+    lake = lake_of(tmp_path_factory.mktemp("published") / "lake", CONTESTS[:30])
     rate_run(lake)
     publish(lake, "run")
     return lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path, published_once: Lake) -> Lake:
+    """A lake with a published run of the first 30 contests."""
+    return copy_of(published_once, tmp_path / "lake")
 
 
 def extend(lake: Lake, n_contests: int) -> None:

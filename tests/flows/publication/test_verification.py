@@ -92,25 +92,23 @@ def test_verify__reports_faults_of_published_tables_with_the_remedy(
     assert (answer.code, answer.err) == (0, "")
 
 
-def test_verify__tables_older_than_the_run_are_a_note(lake: Path, invoke: Command) -> None:
+def outdate(lake: Path) -> None:
+    """Add a round to the published run."""
     ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
     rate_run(Lake.open(lake), system="elo")
-    answer = invoke("verify", "--lake", lake)
-    command = f"publish --run run --lake {lake}"
-    said = f"note: published/run: has an earlier state of the run; `ranklake {command}` brings it up to date\n"
-    assert (answer.code, answer.err) == (0, said)
-    assert invoke(*command.split(), "--maintain").code == 0  # files are merged; the table has the same rows
-    assert invoke("verify", "--lake", lake).err == ""
 
 
-def test_verify__uses_the_deviations_of_the_last_publish(lake: Path, invoke: Command) -> None:
-    assert invoke("publish", "--run", "run", "--deviations", 1.5, "--lake", lake).code == 0
+@pytest.mark.parametrize("more", [(), ("--deviations", "1.5")], ids=["default", "deviations"])
+def test_verify__tables_older_than_the_run_are_a_note_with_the_command_of_the_last_publish(
+    lake: Path, invoke: Command, more: tuple[str, ...]
+) -> None:
+    assert invoke("publish", "--run", "run", *more, "--lake", lake).code == 0
     assert invoke("verify", "--lake", lake).err == ""
-    ingest(Lake.open(lake), [contest("later", "player 1", "player 2")])
-    rate_run(Lake.open(lake), system="elo")
-    (command,) = re.findall("`ranklake (publish .*?)`", invoke("verify", "--lake", lake).err)
-    assert "--deviations 1.5" in command
-    assert invoke(*shlex.split(command)).code == 0
+    outdate(lake)
+    answer, command = invoke("verify", "--lake", lake), ["publish", "--run", "run", *more, "--lake", str(lake)]
+    said = f"published/run: has an earlier state of the run; `ranklake {shlex.join(command)}` brings it up to date"
+    assert (answer.code, answer.err) == (0, f"note: {said}\n")
+    assert invoke(*command, "--maintain").code == 0  # files are merged; the table has the same rows
     assert invoke("verify", "--lake", lake).err == ""
 
 
@@ -217,14 +215,6 @@ def test_verify__an_unreachable_store_is_no_damage(
 def test_publish__into_an_unreachable_store_is_no_damage(
     lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
 ) -> None:
-    opened = Lake.open(lake)
-    with store_at(lake, closed_port, monkeypatch), pytest.raises(UnreachableError, match="the store does not work"):
-        publish(opened, "run")
-
-
-def test_publish__a_store_lost_while_writing_is_no_damage(
-    lake: Path, monkeypatch: pytest.MonkeyPatch, closed_port: str
-) -> None:
     from ranklake.flows.publication.delta_table import PublishedTable, TableNotFoundError
 
     def no_table(*_: object) -> None:
@@ -232,6 +222,8 @@ def test_publish__a_store_lost_while_writing_is_no_damage(
 
     opened = Lake.open(lake)
     with store_at(lake, closed_port, monkeypatch):
+        with pytest.raises(UnreachableError, match="the store does not work"):
+            publish(opened, "run")
         with monkeypatch.context() as patched:  # the store worked until now
             patched.setattr(PublishedTable, "_open", no_table)
             table = PublishedTable(opened, "published/run/players", PUBLISHED["players"])

@@ -28,6 +28,10 @@ def test_players__known_and_odd_names_keep_their_numbers() -> None:
     assert index.since(len(ODD)).to_pylist() == []
     assert index.known(["a", "b", "", "b", "王"]) == [2, 0, 10]
     assert (len(index), index.rows(strings([])).tolist(), index.known([])) == (len(ODD), [], [])
+    names = strings([f"p{i}" for i in range(100)])  # slices of a larger array are read alone
+    index = PlayerIndex(names[10:20])
+    assert index.rows(names[15:25]).tolist() == list(range(5, 15))
+    assert index.since(8).to_pylist() == [f"p{i}" for i in range(18, 25)]
 
 
 @pytest.mark.parametrize("n_known", [0, 1, 700, 30_000])
@@ -43,13 +47,6 @@ def test_players__batches_are_numbered_as_by_a_dict(n_known: int) -> None:
     assert len(index) == len(numbers)
 
 
-def test_players__slices_of_a_larger_array_are_read_alone() -> None:
-    names = strings([f"p{i}" for i in range(100)])
-    index = PlayerIndex(names[10:20])
-    assert index.rows(names[15:25]).tolist() == list(range(5, 15))
-    assert index.since(8).to_pylist() == [f"p{i}" for i in range(18, 25)]
-
-
 def test_players__handles_with_one_hash_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PlayerIndex, "_hash", lambda self, handles: np.full(len(handles), 2**64 - 1, np.uint64))
     index, numbers = PlayerIndex(strings(["x", "y"])), {"x": 0, "y": 1}
@@ -58,16 +55,12 @@ def test_players__handles_with_one_hash_are_distinguished(monkeypatch: pytest.Mo
     assert index.known(["q", "r"]) == [33]
 
 
-def test_players__hashes_are_few_enough_to_a_slot() -> None:
+def test_players__hashes_are_few_enough_to_a_slot_and_of_any_block(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"player{i}" for i in range(50_000)]
     index = PlayerIndex(strings(names))
     hashes = index._hash(strings(names))
     assert len(np.unique(hashes)) == len(names)
     assert np.bincount(index._slot(hashes)).max() < 16  # a random function has 7 or 8
-
-
-def test_players__hash_does_not_depend_on_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    index = PlayerIndex(strings([]))
     whole = index._hash(strings(ODD))
     monkeypatch.setattr("ranklake.storage.datasets.tables.player_index._BLOCK", 2)
     assert np.array_equal(index._hash(strings(ODD)), whole)

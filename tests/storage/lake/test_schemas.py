@@ -23,71 +23,36 @@ FIXED = {
     "entry": "contest_id handle rating",
 }
 
+ROWS = {  # two rows a table, in the order of its columns
+    "contests": [
+        ("a", "Erste Runde", "https://example.org/a", 1_700_000_000, 1.0, None, 2, "00", "x.parquet", 0, 3, "01",
+         None, None, None, 2100.5),
+        ("b", "", None, -(2**62), 0.5, 2400.0, 0, "ff", "y.parquet", 2**40, 0, "ff", 1, True, 1900.0, None),
+    ],
+    "standings": [("a", 0, "Ünal", 0, 0, None, None, None), ("a", 2**31 - 1, " ", 1, 1, "Ünal", 0.5, False)],
+    "games": [
+        ("2024-01-31", 0, 1, 0.5, 1_700_000_000, None, 35.0),
+        ("2024-01-31", 2**31 - 1, 0, 0.0, -(2**62), 2.0, None),
+    ],
+    "players": [(0, ""), (1, "\u0000")],
+    "attributes": [("Ünal", "country", "TR"), (" ", "", "\u0000")],
+    "log": [
+        ("disqualify", "a", "Ünal", None, None, "root@host", 1_700_000_000, ""),
+        ("alias", None, "", "ann", -(2**62), "x@y", 0, "two accounts"),
+    ],
+    "smoothed": [
+        (0, "a", 3, 0, 0, 1900.5, 1700.25, 80.0, 1600.0, 90.0),
+        (0, "a", 2**31 - 1, 1, 1, -3.0, 1400.0, 1e-9, 1500.0, 350.0),
+    ],
+    "checkpoint": [(-1.5,), (5e-324,)],
+    "entry": [("a", "Ünal", 1900.5), ("a", "", -3.0)],
+}  # fmt: skip
 EXAMPLES = {
-    "contests": {
-        "contest_id": ["a", "b"],
-        "name": ["Erste Runde", ""],
-        "url": ["https://example.org/a", None],
-        "time_seconds": [1_700_000_000, -(2**62)],
-        "weight": [1.0, 0.5],
-        "perf_ceiling": [None, 2400.0],
-        "n_players": [2, 0],
-        "content_digest": ["00", "ff"],
-        "file": ["x.parquet", "y.parquet"],
-        "row_start": [0, 2**40],
-        "n_rows": [3, 0],
-        "source_digest": ["01", "ff"],
-        "n_teams": [None, 1],
-        "field_includes_unrated": [None, True],
-        "rated_above": [None, 1900.0],
-        "rated_below": [2100.5, None],
-    },
-    "standings": {
-        "contest_id": ["a", "a"],
-        "player": [0, 2**31 - 1],
-        "handle": ["Ünal", " "],
-        "lo": [0, 1],
-        "hi": [0, 1],
-        "team": [None, "Ünal"],
-        "share": [None, 0.5],
-        "rated": [None, False],
-    },
-    "games": {
-        "contest_id": ["2024-01-31", "2024-01-31"],
-        "player": [0, 2**31 - 1],
-        "opponent": [1, 0],
-        "score": [0.5, 0.0],
-        "time_seconds": [1_700_000_000, -(2**62)],
-        "weight": [None, 2.0],
-        "advantage": [35.0, None],
-    },
-    "players": {"player": [0, 1], "handle": ["", "\u0000"]},
-    "attributes": {"handle": ["Ünal", " "], "attribute": ["country", ""], "value": ["TR", "\u0000"]},
-    "log": {
-        "kind": ["disqualify", "alias"],
-        "contest_id": ["a", None],
-        "handle": ["Ünal", ""],
-        "new_handle": [None, "ann"],
-        "since_seconds": [None, -(2**62)],
-        "who": ["root@host", "x@y"],
-        "time_seconds": [1_700_000_000, 0],
-        "why": ["", "two accounts"],
+    **{
+        name: {column: list(values) for column, values in zip(TABLES[name].names, zip(*rows, strict=True), strict=True)}
+        for name, rows in ROWS.items()
     },
     "rounds": rounds(7, [3, 0, 4])[0].to_pydict() | {"rated": [True, False, None, None, True, True, True]},
-    "smoothed": {
-        "round_index": [0, 0],
-        "contest_id": ["a", "a"],
-        "player": [3, 2**31 - 1],
-        "lo": [0, 1],
-        "hi": [0, 1],
-        "perf": [1900.5, -3.0],
-        "smooth_mu": [1700.25, 1400.0],
-        "smooth_sigma": [80.0, 1e-9],
-        "cavity_mu": [1600.0, 1500.0],
-        "cavity_sigma": [90.0, 350.0],
-    },
-    "checkpoint": {"mean": [-1.5, 5e-324]},
-    "entry": {"contest_id": ["a", "a"], "handle": ["Ünal", ""], "rating": [1900.5, -3.0]},
 }
 
 

@@ -97,12 +97,15 @@ def test_hold__a_folder_in_the_place_of_a_lease_is_never_deleted(tmp_path: Path)
     assert find_leftovers(lake, FOLDER) == ([f"{lease_file(FOLDER, 3)}: is a folder; {_REMEDY}"], [])
 
 
-@pytest.mark.parametrize("name", [f"lease-{'9' * MAX_DIGITS}.json", f"writing-{'9' * MAX_DIGITS}"])
-def test_hold__after_the_last_number_is_an_error_with_a_remedy(tmp_path: Path, name: str) -> None:
-    (tmp_path / FOLDER / name).mkdir(parents=True)
-    problem = f"{FOLDER}/{name}: no command reaches its number; {_REMEDY}"
-    with pytest.raises(LakeError, match=problem), hold_lease(Lake.open(tmp_path), FOLDER, "rate", steal=True):
-        pass
+def test_hold__after_the_last_number_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+    for name in (f"lease-{'9' * MAX_DIGITS}.json", f"writing-{'9' * MAX_DIGITS}"):
+        (tmp_path / name / FOLDER / name).mkdir(parents=True)
+        problem = f"{FOLDER}/{name}: no command reaches its number; {_REMEDY}"
+        with (
+            pytest.raises(LakeError, match=problem),
+            hold_lease(Lake.open(tmp_path / name), FOLDER, "rate", steal=True),
+        ):
+            pass
 
 
 def test_find_leftovers__names_what_no_command_removes(tmp_path: Path) -> None:

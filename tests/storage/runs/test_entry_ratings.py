@@ -27,17 +27,12 @@ def found(record: EntryRatings, contest: str, *names: str, **aliases: str) -> li
 FIRST, SECOND = rows(a={"ann": 1500.5, "bob": 1400.0}, b={"ann": 1510.0}), rows(a={"cid": -3.0}, c={"": 7.0})
 
 
-def test_ratings__are_found_by_contest_and_name() -> None:
+def test_ratings__are_found_by_contest_and_current_name() -> None:
     record = EntryRatings([FIRST, SECOND])
     assert found(record, "a", "cid", "bob", "ann") == [-3.0, 1400.0, 1500.5]
     assert found(record, "c", "") == [7.0]
-    assert np.isnan(found(record, "b", "bob", "cid")).all()
-    assert np.isnan(found(record, "d", "ann")).all()
-    assert np.isnan(found(EntryRatings(), "a", "ann")).all()
-
-
-def test_ratings__of_old_names_are_those_of_the_current_ones() -> None:
-    record = EntryRatings([FIRST])
+    for one, *asked in ((record, "b", "bob", "cid"), (record, "d", "ann"), (EntryRatings(), "a", "ann")):
+        assert np.isnan(found(one, *asked)).all()
     assert found(record, "a", "anna", "bob", ann="anna") == [1500.5, 1400.0]
     assert found(record, "a", "ann", "robert", bob="robert") == [1500.5, 1400.0]
 
@@ -59,20 +54,15 @@ def test_record__is_the_union_of_its_files_and_of_their_merge(lake: Lake) -> Non
     assert (len(run.entry_ratings()), lake.list(run.entry_folder)) == (0, [])
 
 
-def test_record__survives_a_truncation_and_not_a_deletion(lake: Lake) -> None:
+def test_record__survives_a_truncation_and_not_a_deletion_and_damage_is_named(lake: Lake) -> None:
     run = run_of(lake, [[3], [2]])
     run.record_entry_ratings([FIRST])
     run.truncate(0)
     assert len(run.entry_ratings()) == 3
-    run.delete()
-    assert len(Run.create(lake, "run", {"system": "elo"}).entry_ratings()) == 0
-
-
-def test_file__that_is_damaged_is_named(lake: Lake) -> None:
-    run = run_of(lake, [])
-    run.record_entry_ratings([FIRST])
     (name,) = entry_files(lake, run.entry_folder)
     path = f"{run.entry_folder}/{name}"
     lake.write_bytes(path, lake.read_bytes(path)[:-1])
     with pytest.raises(DamagedError, match=f"{name}: does not match the digest in its name; restore it"):
         read_entry_file(lake, run.entry_folder, name)
+    run.delete()
+    assert len(Run.create(lake, "run", {"system": "elo"}).entry_ratings()) == 0

@@ -45,12 +45,17 @@ def test_publish__supports_systems_without_performances_and_with_offsets(lake: L
     assert (pc.all(pc.is_null(read(lake, "ratings", run="other").column("perf"))).as_py()) == (system == "elo")
 
 
-def test_publish__ratings_are_partitioned_by_year(published: Lake) -> None:
+def test_publish__ratings_are_partitioned_by_year_and_columns_have_a_meaning_and_a_unit(published: Lake) -> None:
     table = delta(published, "ratings")
     assert table.metadata().partition_columns == ["year"]
     years = {path.name for path in folder(published, "ratings").glob("year=*")}
     assert years == {"year=1970", "year=1971", "year=1972"}
     assert set(read(published, "ratings").column("year").to_pylist()) == {1970, 1971, 1972}
+    for name in TABLES:
+        schema = pa.schema(delta(published, name).schema().to_arrow())
+        assert sorted(schema.names) == sorted(PUBLISHED[name].names)
+        assert all(field.metadata[b"meaning"] for field in schema)
+    assert pa.schema(table.schema().to_arrow()).field("mu").metadata[b"unit"] == b"rating points"
 
 
 def test_publish__contests_outside_the_calendar_have_no_year(tmp_path: Path) -> None:
@@ -61,14 +66,6 @@ def test_publish__contests_outside_the_calendar_have_no_year(tmp_path: Path) -> 
     rows = read(lake, "ratings").to_pylist()
     assert [row["year"] for row in rows[::2]] == [None, 1969, 1970, 9999, None, None]
     assert [row["time_seconds"] for row in rows[::2]] == times
-
-
-def test_publish__columns_have_a_meaning_and_a_unit(published: Lake) -> None:
-    for name in TABLES:
-        schema = pa.schema(delta(published, name).schema().to_arrow())
-        assert sorted(schema.names) == sorted(PUBLISHED[name].names)
-        assert all(field.metadata[b"meaning"] for field in schema)
-    assert pa.schema(delta(published, "ratings").schema().to_arrow()).field("mu").metadata[b"unit"] == b"rating points"
 
 
 @pytest.mark.slow

@@ -17,24 +17,20 @@ from ranklake.flows.publication.publish import publish
 from ranklake.storage import Dataset, Lake, Run
 
 
-def test_publish__only_new_rounds_are_added(published: Lake) -> None:
+def test_publish__only_new_rounds_and_players_are_added(published: Lake) -> None:
     before = stamps(folder(published, "ratings"))
     report = go_on(published, CONTESTS[:31])
     assert_published(published)
     assert (report.rounds, report.kept, report.added) == (31, 30, len(CONTESTS[30].handles))
     assert versions(published) == {"players": 1, "contests": 2, "ratings": 2, "leaderboard": 2}
-    after = stamps(folder(published, "ratings"))
+    after, players = stamps(folder(published, "ratings")), stamps(folder(published, "players"))
     assert before.items() <= after.items()
     added = [name for name in after.keys() - before.keys() if name.endswith(".parquet")]
     assert [name.partition("/")[0] for name in added] == ["year=1972"]
     assert len(delta(published, "leaderboard").history()) == 3
-
-
-def test_publish__new_players_are_added(published: Lake) -> None:
-    before = stamps(folder(published, "players"))
-    report = go_on(published, [*CONTESTS[:30], contest("new", "nobody knew", "player 1", time_seconds=10**8)])
+    report = go_on(published, [*CONTESTS[:31], contest("new", "nobody knew", "player 1", time_seconds=10**8)])
     assert "players" in report.tables
-    assert before.items() <= stamps(folder(published, "players")).items()
+    assert players.items() <= stamps(folder(published, "players")).items()
     assert read(published, "players").column("handle").to_pylist()[-1] == "nobody knew"
     assert_published(published)
 
