@@ -12,7 +12,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from ranklake.storage import Dataset, Lake
-from ranklake.storage.datasets.tables.attributes import write_attributes
 from ranklake.storage.lake.layout import dataset_folder
 from ranklake.storage.lake.schemas import ATTRIBUTES
 from ranklake.storage.leases.acquire import WAIT_SECONDS, hold_lease
@@ -76,7 +75,7 @@ def record_attributes(
         lake, dataset_folder(dataset), f"attributes {dataset}", wait_seconds=WAIT_SECONDS, on_wait=on_wait
     ) as lease:
         opened = Dataset.open(lake, dataset)
-        write_attributes(lake, dataset, table, lease)
+        opened.write_attributes(table, lease)
     known = set(opened.handles().to_pylist()) | set(opened.log().aliases)
     handles = {handle for handle, _, _ in triples}
     new = sorted(handles - known)

@@ -10,11 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..lake import layout
+from ..lake import layout, parquet
 from ..lake.access.lake import Lake
 from ..lake.errors import LakeError, MissingError
 from ..lake.parquet import metadata_of
 from ..lake.remedies import damaged, with_remedies
+from ..lake.schemas import ATTRIBUTES
 from ..leases.acquire import WAIT_SECONDS, hold_lease
 from ..leases.holder import LeaseHolder
 from ..leases.lease import Lease
@@ -24,7 +25,6 @@ from .corrections import Corrections, participated
 from .games_ingest import GamesIngest
 from .garbage import n_replaced, referenced, unreferenced
 from .ingest import Ingest, IngestOrder
-from .tables.attributes import read_attributes
 from .tables.games import GAMES_KIND
 from .tables.log import Log
 from .tables.players import one_handle, read_handles
@@ -199,8 +199,21 @@ class Dataset:
         return self._log
 
     def attributes(self) -> pa.Table:
-        """The attributes of players; see ``schemas.ATTRIBUTES``. Empty if there are none."""
-        return read_attributes(self.lake, self.name)
+        """The attributes of players, such as a country; see ``schemas.ATTRIBUTES``. Empty if there are none.
+
+        Ratings do not depend on them.
+        """
+        try:
+            return self.lake.read_table(layout.attributes_file(self.name), "attributes")
+        except MissingError:
+            return ATTRIBUTES.empty_table()
+
+    def write_attributes(self, table: pa.Table, lease: Lease) -> None:
+        """Replace all attributes of players, under the lease of the data set."""
+        path = layout.attributes_file(self.name)
+        _, version = read_root(self.lake, path)
+        lease.check()
+        lease.lake.replace_bytes(path, parquet.encode(table, "attributes"), version)
 
     def standings(self, start: int = 0, stop: int | None = None) -> Iterator[StandingsPart]:
         """Corrected standings of the contests from ``start`` to ``stop``, in rated order, many contests at a time.

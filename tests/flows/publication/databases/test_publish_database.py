@@ -26,17 +26,15 @@ from ranklake.storage import Contest, Dataset, Lake
 from ranklake.storage.lake.schemas import PUBLISHED
 
 
-def test_publish__is_the_run_to_the_bit_and_then_nothing(lake: Lake, judge: Judge) -> None:
+def test_publish__is_the_run_to_the_bit_and_then_new_rounds_alone(
+    lake: Lake, judge: Judge, sixteen: list[Contest]
+) -> None:
     first = publish_to_database(lake, "run", judge.url)
     assert (first.rounds, first.kept, first.tables) == (10, 0, tuple(KEYS))
     assert_stored(judge, lake)
     again = publish_to_database(lake, "run", judge.url)
     assert (again.kept, again.added, again.tables) == (10, 0, ())
     assert again.line().startswith("published already: 10 rounds")
-
-
-def test_publish__of_new_rounds_writes_them_alone(lake: Lake, judge: Judge, sixteen: list[Contest]) -> None:
-    publish_to_database(lake, "run", judge.url)
     ingest(lake, sixteen[:12])
     rate_run(lake, system="elo")
     report = publish_to_database(lake, "run", judge.url)
@@ -159,19 +157,16 @@ def test_publish__afresh_keeps_a_table_that_is_not_of_the_run(lake: Lake, judge:
     assert_stored(judge, lake)
 
 
-def test_publish__refuses_the_tables_of_an_earlier_release_unless_afresh(lake: Lake, judge: Judge) -> None:
+def test_publish__refuses_the_tables_of_an_earlier_release_or_another_run_unless_afresh(
+    lake: Lake, judge: Judge
+) -> None:
     publish_to_database(lake, "run", judge.url)
     judge.sql("alter table ratings drop column perf")
     missing = r"the table ratings exists and has no perf double.*; --afresh replaces tables of an earlier release"
     with pytest.raises(DatabaseError, match=missing if judge.kind != "sqlite" else "has no perf real"):
         publish_to_database(lake, "run", judge.url)
-    publish_to_database(lake, "run", judge.url, rebuild=True)
-    assert_stored(judge, lake)
-
-
-def test_publish__refuses_the_tables_of_another_run_unless_afresh(lake: Lake, judge: Judge) -> None:
     rate_run(lake, run="other", system="glicko")
-    publish_to_database(lake, "other", judge.url)
+    publish_to_database(lake, "other", judge.url, rebuild=True)
     with pytest.raises(DatabaseError, match="have the run other; no table is in the way of `--prefix ranklake_`"):
         publish_to_database(lake, "run", judge.url)
     publish_to_database(lake, "run", judge.url, rebuild=True)
