@@ -43,9 +43,16 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def add_round(lake: Lake, number: int) -> None:
-    ingest(lake, CONTESTS[number : number + 1])
-    rate_run(lake)
+@pytest.fixture
+def site(lake: Lake, tmp_path: Path) -> Path:
+    """The published site of the lake."""
+    return published(lake, tmp_path)
+
+
+def add_rounds(lake: Lake, *numbers: int) -> None:
+    for number in numbers:
+        ingest(lake, CONTESTS[number : number + 1])
+        rate_run(lake)
 
 
 def test_site__has_every_player_and_contest(lake: Lake, tmp_path: Path) -> None:
@@ -67,8 +74,7 @@ def test_site__has_every_player_and_contest(lake: Lake, tmp_path: Path) -> None:
     assert all((site / address).is_file() for address in contests["page"] if address)
 
 
-def test_site__every_link_of_a_page_leads_to_a_file(lake: Lake, tmp_path: Path) -> None:
-    site = published(lake, tmp_path)
+def test_site__every_link_of_a_page_leads_to_a_file(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
         base = re.search(r'<base href="([^"]*)">', text)
@@ -80,8 +86,7 @@ def test_site__every_link_of_a_page_leads_to_a_file(lake: Lake, tmp_path: Path) 
                 assert (root / address.partition("?")[0]).is_file(), f"{page}: {address}"
 
 
-def test_site__contest_has_changes_of_the_shown_ratings(lake: Lake, tmp_path: Path) -> None:
-    site = published(lake, tmp_path)
+def test_site__contest_has_changes_of_the_shown_ratings(site: Path) -> None:
     last: dict[str, int] = {}
     files = {path.name.partition("-")[0]: path for path in (site / "data/contests").iterdir()}
     for number in sorted(files, key=int):
@@ -91,8 +96,7 @@ def test_site__contest_has_changes_of_the_shown_ratings(lake: Lake, tmp_path: Pa
             last[handle] = rating
 
 
-def test_site__large_pages_and_scripts_have_compressed_copies(lake: Lake, tmp_path: Path) -> None:
-    site = published(lake, tmp_path)
+def test_site__large_pages_and_scripts_have_compressed_copies(site: Path) -> None:
     pages = [site / "v/000001" / name for name in ("contests.html", "distribution.html", "leaderboard/000.html")]
     texts = [*pages, *(path for path in site.glob("static/*/*") if path.suffix not in (".gz", ".zst"))]
     assert len(texts) > 10
@@ -103,19 +107,16 @@ def test_site__large_pages_and_scripts_have_compressed_copies(lake: Lake, tmp_pa
     assert not list(site.glob("*.gz"))
 
 
-def test_publish__writes_a_lost_copy_again(lake: Lake, tmp_path: Path) -> None:
-    site = published(lake, tmp_path)
+def test_publish__writes_a_lost_copy_again(lake: Lake, site: Path) -> None:
     copy = next(site.glob("static/*/site.css.gz"))
     before = copy.read_bytes()
     copy.unlink()
-    add_round(lake, 20)
-    add_round(lake, 21)
+    add_rounds(lake, 20, 21)
     publish_site(lake, "run", str(site))
     assert copy.read_bytes() == before
 
 
-def test_publish__without_a_change_writes_nothing(lake: Lake, tmp_path: Path) -> None:
-    site = published(lake, tmp_path)
+def test_publish__without_a_change_writes_nothing(lake: Lake, site: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in site.rglob("*")}
     report = publish_site(lake, "run", str(site))
     assert report.written == 0
@@ -123,10 +124,9 @@ def test_publish__without_a_change_writes_nothing(lake: Lake, tmp_path: Path) ->
     assert {path: path.stat().st_mtime_ns for path in site.rglob("*")} == before
 
 
-def test_publish__of_one_more_round_rewrites_only_what_changed(lake: Lake, tmp_path: Path) -> None:
-    site = published(lake, tmp_path)
+def test_publish__of_one_more_round_rewrites_only_what_changed(lake: Lake, site: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (site / "data/contests").iterdir()}
-    add_round(lake, 21)
+    add_rounds(lake, 21)
     publish_site(lake, "run", str(site))
     after = {path: path.stat().st_mtime_ns for path in (site / "data/contests").iterdir()}
     assert before.items() <= after.items()
@@ -139,7 +139,7 @@ def test_publish__keeps_old_levels_of_histories(tmp_path: Path, monkeypatch: pyt
     rate_run(lake)
     site = published(lake, tmp_path)
     first = manifest(site)["histories"]
-    add_round(lake, 21)
+    add_rounds(lake, 21)
     report = publish_site(lake, "run", str(site))
     second = manifest(site)["histories"]
     assert len(first) == len(second) == 2
@@ -148,8 +148,7 @@ def test_publish__keeps_old_levels_of_histories(tmp_path: Path, monkeypatch: pyt
     assert report.kept >= first[0]["shards"]
 
 
-def test_publish__after_a_correction_replaces_later_contests(lake: Lake, tmp_path: Path) -> None:
-    site = published(lake, tmp_path)
+def test_publish__after_a_correction_replaces_later_contests(lake: Lake, site: Path) -> None:
     before = set(content(site / "data/contests"))
     changed = contest("10", "player 1", "player 2", "player 3", time_seconds=CONTESTS[10].time_seconds)
     ingest(lake, [changed])
@@ -166,11 +165,11 @@ class Stopped(Exception):
     """A publish was stopped."""
 
 
-def test_publish__switches_versions_at_once(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = published(lake, tmp_path)
+def test_publish__switches_versions_at_once(
+    lake: Lake, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = content(site)
-    add_round(lake, 20)
-    add_round(lake, 21)
+    add_rounds(lake, 20, 21)
     write = Lake.write_bytes
     for last in ("ranklake-site.json", "manifest.json", "files.json", "index.html"):
 
@@ -208,16 +207,13 @@ def test_publish__last_write_is_the_switch(lake: Lake, tmp_path: Path, monkeypat
     assert paths.count("index.html") == 1
 
 
-def test_publish__keeps_the_version_before_and_removes_older_ones(lake: Lake, tmp_path: Path) -> None:
-    site = published(lake, tmp_path)
+def test_publish__keeps_the_version_before_and_removes_older_ones(lake: Lake, site: Path) -> None:
     first = content(site)
-    add_round(lake, 20)
-    add_round(lake, 21)
+    add_rounds(lake, 20, 21)
     publish_site(lake, "run", str(site))
     stable = {path for path in first if path.startswith(("data/", "v/", "contests/", "static/"))}
     assert stable <= content(site).keys()
-    add_round(lake, 22)
-    add_round(lake, 23)
+    add_rounds(lake, 22, 23)
     report = publish_site(lake, "run", str(site))
     assert report.removed > 0
     assert sorted(path.name for path in (site / "v").iterdir()) == ["000002", "000003"]
@@ -241,8 +237,7 @@ def test_publish__refuses_the_site_of_another_run(lake: Lake, tmp_path: Path) ->
     assert manifest(tmp_path / "site")["run"] == "other"
 
 
-def test_publish__afresh_repairs_a_damaged_file(lake: Lake, tmp_path: Path) -> None:
-    site = published(lake, tmp_path)
+def test_publish__afresh_repairs_a_damaged_file(lake: Lake, site: Path) -> None:
     good = content(site)
     damaged = next((site / "data/histories").rglob("*.gz"))
     damaged.write_bytes(b"damaged")
