@@ -62,14 +62,6 @@ def test_compare__quantiles_and_rank_correlation_are_those_of_pandas(lake: Lake,
     assert found.rank_correlation() == pytest.approx(both.rank().corr().iloc[0, 1])
 
 
-def test_compare__of_a_run_with_itself_moves_nobody(lake: Lake) -> None:
-    board = leaderboard(lake, "old")
-    same = compare_boards(("old", "old"), board, board)
-    assert same.rank_correlation() == pytest.approx(1.0)
-    assert same.gains(5).num_rows == same.losses(5).num_rows == 0
-    assert not same.players.column("change").to_numpy().any()
-
-
 def test_compare__gains_and_losses_are_the_extremes(found: Migration) -> None:
     moves = sorted(found.players.column("places_gained").to_pylist())
     assert found.gains(3).column("places_gained").to_pylist() == moves[:-4:-1]

@@ -159,15 +159,6 @@ def test_format__of_a_smaller_scale_has_more_decimals(lake: Lake, invoke: Comman
     assert "title" not in text
 
 
-def test_leaderboard__has_a_title_column_of_nulls_without_titles(invoke: Command, elsewhere: Lake) -> None:
-    at_lake = ("--run", "run", "--lake", elsewhere.url)
-    result = json.loads(invoke("leaderboard", *at_lake, "--format", "json").out)
-    assert [row["title"] for row in result] == [None] * 4
-    assert "title" not in invoke("leaderboard", *at_lake).out
-    assert "master" not in invoke("player", "ada", *at_lake).out
-    assert "title" in invoke("leaderboard", *at_lake, "--titles", "codeforces").out
-
-
 # Files
 
 

@@ -90,27 +90,12 @@ def test_player__every_handle_has_an_address(client: TestClient, handle: str) ->
     assert rows[-1]["contest_id"] == "last/1"
 
 
-@pytest.mark.parametrize("below", ["", "/history"])
-def test_player__an_old_name_moves_to_the_current_one(client: TestClient, below: str) -> None:
-    response = client.get(f"{RUN}/players/old%20one{below}", params={"since": 5} if below else {})
-    assert response.status_code == 301
-    assert response.headers["location"] == f"{RUN}/players/player%201{below}" + ("?since=5" if below else "")
-
-
 def test_players__by_get_and_by_post(client: TestClient) -> None:
     document = get(client, f"{RUN}/players", handles="player 2,old one,nobody")
     assert [player["handle"] for player in document["players"]] == ["player 2", "player 1"]
     assert [one["requested"] for one in document["missing"]] == ["nobody"]
     posted = client.post(f"{RUN}/players", json={"handles": ["player 2", "old one", "nobody"]})
     assert posted.json() == document
-
-
-def test_contest__has_standings_with_changes(client: TestClient, lake: Lake) -> None:
-    assert get(client, f"{RUN}/contests", q="LAST")["rows"][0]["contest_id"] == "last/1"
-    document = get(client, f"{RUN}/contests/last%2F1")
-    assert [row["handle"] for row in document["rows"]][-1] == "player 1"
-    last = get(client, f"{RUN}/players/player%201/history")["rows"][-1]
-    assert (document["rows"][-1]["rating"], document["rows"][-1]["change"]) == (last["rating"], last["change"])
 
 
 def test_other_answers(client: TestClient, lake: Lake) -> None:
@@ -120,6 +105,8 @@ def test_other_answers(client: TestClient, lake: Lake) -> None:
     assert sum(one["count"] for one in distribution["bins"]) == n_players
     assert distribution["player"]["handle"] == "player 1"
     assert [row["handle"] for row in get(client, f"{RUN}/search", q="zoe")["rows"]] == ["Zoë"]
+    assert get(client, f"{RUN}/contests", q="LAST")["rows"][0]["contest_id"] == "last/1"
+    assert get(client, f"{RUN}/contests/last%2F1")["rows"][-1]["handle"] == "player 1"
     assert get(client, f"{RUN}/compare", handles="player 1,player 2")["pairs"][0]["against"] == "player 2"
     assert get(client, "/healthz") == {"status": "ok", "runs": 1}
     page = get(client, f"{RUN}/leaderboard", limit=7, start=7)

@@ -353,6 +353,7 @@ MOVED = {
     "/run/": "/run", "/run//": "/run", "/api/v1/runs/": "/api/v1/runs",
     "/api/v1/runs/run/?a=%2F/": "/api/v1/runs/run?a=%2F/",
     "/run/contests/?x=/": "/run/contests?x=/", "/%5Crun/": "/%5Crun", "/run/p/old%20one": "/run/p/player%201",
+    "/api/v1/runs/run/players/old%20one": "/api/v1/runs/run/players/player%201",
     "/api/v1/runs/run/players/old%20one/history?since=5": "/api/v1/runs/run/players/player%201/history?since=5",
     "/run?q=zoe": "/run/p/Zo%C3%AB", "/run/p/old%20one/badge.svg": "/run/p/player%201/badge.svg",
     "/": "/run",
