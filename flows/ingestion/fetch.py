@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..common.progress import ProgressCallback
+from ..common.progress import ProgressCallback, not_shown
 from ..http.client import Client
 from ..http.pace import Clock
 from ..sources.base import SourceError
@@ -33,7 +33,7 @@ def fetch(
     *,
     since: int | None = None,
     again: bool = False,
-    on_progress: ProgressCallback = lambda done, total, message: None,
+    on_progress: ProgressCallback = not_shown,
 ) -> list[SourceError]:
     """Bring the stored responses up to date; returns the errors of responses that could not be parsed, which are
     requested again later, and of documents whose name is too long, which are not requested.

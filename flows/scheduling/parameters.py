@@ -24,12 +24,6 @@ from ..ingestion.source_update import SOURCES, SourceRequest
 _OF_DATABASE, _OF_TARGET = ("url", "query", "watermark"), ("url", "schema", "prefix")
 
 
-def _check_engine(engine: str) -> str:
-    if engine not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
-    return engine
-
-
 def _check_webhook(url: str | None) -> str | None:
     if url is not None:
         Webhook(url)
@@ -40,7 +34,7 @@ LakeUrl = Annotated[str, Field(description="Folder or address of the lake.")]
 Source = Annotated[str, Field(json_schema_extra={"enum": list(SOURCES)})]
 DatasetName = Annotated[str, AfterValidator(check_dataset_name)]
 RunName = Annotated[str, AfterValidator(check_run_name)]
-Engine = Annotated[str, AfterValidator(_check_engine), Field(json_schema_extra={"enum": list(ENGINES)})]
+Engine = Annotated[str, Field(json_schema_extra={"enum": list(ENGINES)})]  # checked by choose_engine
 Workers = Annotated[int, Field(ge=1)]
 FilePath = Annotated[str | None, Field(description="For files and kaggle: absolute path of folder, archive or table.")]
 FileOptions = Annotated[
