@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -77,12 +77,19 @@ class LazyGroup(click.Group):
         renamed: Mapping[str, str],
         **kwargs: Any,
     ) -> None:
-        places = {name: place for commands in sections.values() for name, (place, _) in commands.items()}
-        super().__init__(commands=_Commands(places, package), **kwargs)  # type: ignore[arg-type]  # read-only
-        self._sections, self._renamed = sections, renamed
+        self._sections, self._package, self._renamed = sections, package, renamed
+        self._places = {name: place for commands in sections.values() for name, (place, _) in commands.items()}
+        super().__init__(commands=dict.fromkeys(self._places), **kwargs)  # type: ignore[arg-type]  # names only
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(self._places)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._places:
+            return None
+        module, _, attribute = self._places[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module, self._package), attribute)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -99,27 +106,6 @@ class LazyGroup(click.Group):
             for heading, commands in self._sections.items():
                 with formatter.section(heading):
                     formatter.write_dl([(name.ljust(width), text) for name, (_, text) in commands.items()])
-
-
-class _Commands(Mapping[str, click.Command]):
-    """Commands by name."""
-
-    def __init__(self, places: Mapping[str, str], package: str) -> None:
-        self._places, self._package = places, package
-
-    def __getitem__(self, name: str) -> click.Command:
-        module, _, attribute = self._places[name].partition(":")
-        command: click.Command = getattr(import_module(module, self._package), attribute)
-        return command
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._places  # without an import
 
 
 @click.group(

@@ -62,8 +62,9 @@ def _parse(command: click.Command, arguments: list[str]) -> None:
         name, *arguments = arguments
         if name == "--help":
             return
-        assert name in command.commands, f"no command {name}"
-        command = command.commands[name]
+        found = command.get_command(above, name)
+        assert found is not None, f"no command {name}"
+        command = found
     with command.make_context(command.name, list(arguments), parent=above):
         pass
 

@@ -61,7 +61,7 @@ def check_advice(command: str) -> None:
     found: click.Command | None = cli
     while words and words != ["--help"] and isinstance(found, click.Group):
         name = words.pop(0)
-        found = found.commands.get("codeforces" if name == RUN_TIME else name)
+        found = found.get_command(click.Context(found), "codeforces" if name == RUN_TIME else name)
     assert found is not None, f"there is no command {command!r}"
     if words and words != ["--help"]:
         lake = [] if "--lake" in words or found.name == "systems" else ["--lake", "lake"]

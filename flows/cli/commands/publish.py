@@ -32,7 +32,6 @@ from ..terminal.process import without_pandas
 
 if TYPE_CHECKING:
     from ...publication.publish import PublishReport
-    from ...results.titles import TitlesChoice
     from ...site.publish import SiteReport
 
 
@@ -60,15 +59,12 @@ if TYPE_CHECKING:
 @lake_option
 def publish(
     run: str,
-    deviations: float | None,
     maintain: bool,
-    rebuild: bool,
     no_index: bool,
     site: str | None,
     target: dict[str, Any] | None,
-    titles: TitlesChoice,
-    steal: bool,
     lake: LakeAddress,
+    **how: Any,
 ) -> None:
     """Publish a run as tables for other programs: leaderboard, ratings, players, contests.
 
@@ -82,7 +78,6 @@ def publish(
     if site is not None and target is not None:
         raise click.UsageError("--site and --to are two publishes: use a command for each")
     opened = lake.open()
-    how: dict[str, Any] = {"deviations": deviations, "titles": titles, "steal": steal, "rebuild": rebuild}
     what, units = (f"publishing {run}", "participations") if site is None else (f"site of {run}", "rows")
     with progress(what, units) as how["on_progress"]:
         report: SiteReport | PublishReport

@@ -24,7 +24,7 @@ from ..terminal.output import print_line, progress, show_compilation
 from ..terminal.process import keep_freed_memory, without_pandas
 
 if TYPE_CHECKING:
-    from ...results.titles import TitlesChoice
+    pass
 
 
 @click.command()
@@ -69,14 +69,11 @@ def rate(
     engine: EngineChoice,
     max_rounds: int | None,
     keep_uninformative: bool | None,
-    exclude: tuple[str, ...],
-    include: tuple[str, ...],
     start: int | None,
-    accept_rounding: bool | None,
     dry_run: bool,
-    titles: TitlesChoice,
     steal: bool,
     lake: LakeAddress,
+    **stored: Any,
 ) -> None:
     """Bring a run up to date: keep the rounds that are still valid, rate and commit the others."""
     from ...compilation.child_processes import SHARED, started_ahead
@@ -98,8 +95,7 @@ def rate(
         opened = lake.open()
         configs = resolve_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace, preset)
         opened_engine = open_engine(*engine)
-    beside: dict[str, Any] = {"exclude": exclude, "include": include, "titles": titles}
-    configs = [dataclasses.replace(config, accept_rounding=accept_rounding, **beside) for config in configs]
+    configs = [dataclasses.replace(config, **stored) for config in configs]  # exclude, include, titles, ...
     sys.setswitchinterval(SWITCH_SECONDS)
     with opened_engine, progress("rating", "participations") as update:
         if isinstance(opened_engine, DistributedEngine):

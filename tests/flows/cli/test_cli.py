@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from helpers.commands import Command
 from helpers.folders import reference, write_folder
@@ -117,7 +118,9 @@ def test_help__imports_no_command() -> None:
 
 @pytest.mark.parametrize("name", cli.commands)
 def test_commands__have_their_listed_names(name: str) -> None:
-    assert cli.commands[name].name == name
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    assert command.name == name
 
 
 # Wrong use: 2
