@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from changes import RUN, rate, rated
-from timing import Command, Options, Result, SkippedRow, invoke, reported, run_command
+from timing import Command, Options, Result, SkippedRow, from_tests, invoke, reported, run_command
 
 RESULTS = """
 create table results as
@@ -55,14 +53,9 @@ def _publish(lake: str, url: str) -> Command:
 @contextmanager
 def _server() -> Iterator[Any]:
     """The server of the tests, which writes to the disk here; the row is skipped where it cannot be started."""
-    sys.path.insert(0, str(Path(__file__).parents[1]))
+    servers = from_tests("helpers.database_servers")
     try:
-        import pytest
-        from helpers.database_servers import postgres
-    except ImportError as error:
-        raise SkippedRow(f"{error}: pip install --group test -e '.[all]'") from None
-    try:
-        with postgres(fsync="on") as server:
+        with servers.postgres(fsync="on") as server:
             yield server
-    except pytest.skip.Exception as why:
+    except servers.pytest.skip.Exception as why:
         raise SkippedRow(str(why)) from None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from ranklake.flows.sources.column_names import Columns
 from ranklake.flows.sources.files.contests import read_contests
 from ranklake.flows.sources.options import ReadOptions
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
+from ranklake.storage import Dataset, Lake
 
 PIECE_ROWS = 2_000  # as in the files of `ranklake ingest`
 TENNIS_COLUMNS = ("contest=contest_id", "player=player_id", "time=time")
@@ -55,6 +58,17 @@ def load(path: Path, limit: int | None = None, columns: tuple[str, ...] = ()) ->
         times,
     )
     return History(rounds, encoded.dictionary)
+
+
+@contextmanager
+def lake_of(path: Path, limit: int | None = None) -> Iterator[Lake]:
+    """A lake with the first contests of a file as data set ``d``."""
+    with TemporaryDirectory() as folder:
+        lake = Lake.open(folder)
+        with Dataset.ingest(lake, "d") as adding:
+            for contest in islice(read_contests(path), limit):
+                adding.add(contest)
+        yield lake
 
 
 def rate_pieces(rounds: Rounds, n_players: int, engine: Any, system: str = "elo-mmr") -> Beliefs:

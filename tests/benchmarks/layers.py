@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -13,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 from against_peer import CODEFORCES
-from history import load, rate_warm
+from history import lake_of, load, rate_warm
 from timing import Options, Result
 
 import ranklake.flows.execution.local as local
@@ -29,9 +28,7 @@ from ranklake.flows.cli.terminal.process import keep_freed_memory
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import rate
-from ranklake.flows.sources.files.contests import read_contests
 from ranklake.rating_kernels import SYSTEMS
-from ranklake.storage import Dataset, Lake
 
 # each function counts for its layer, without the functions of other layers that it calls
 LAYERS: dict[str, list[tuple[Any, str]]] = {
@@ -94,11 +91,7 @@ def profile_lake(options: Options) -> Iterator[Result]:
     began = time.process_time()
     work(None)
     alone = time.process_time() - began
-    with tempfile.TemporaryDirectory() as folder, _TimedThreads() as engine, ExitStack() as stack:
-        target = Lake.open(folder)
-        with Dataset.ingest(target, "d") as adding:
-            for contest in read_contests(path):
-                adding.add(contest)
+    with lake_of(path) as target, _TimedThreads() as engine, ExitStack() as stack:
         layers = engine.layers = Layers()
         for layer, functions in LAYERS.items():
             for owner, name in functions:

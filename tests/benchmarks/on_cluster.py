@@ -6,18 +6,16 @@ The estimates are those of :mod:`many_workers`.
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 import psutil
 from against_peer import CODEFORCES
-from history import History, load
+from history import History, lake_of, load
 from many_workers import SYSTEM, Open, many_workers
 from memory import forget_peaks, peak_bytes
 from some_workers import SomeWorkers
@@ -35,9 +33,8 @@ from ranklake.flows.execution.rater import Rater
 from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.multi_run import rate_many
 from ranklake.flows.rating.rate import rate
-from ranklake.flows.sources.files.contests import read_contests
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
-from ranklake.storage import Dataset, Lake, Run
+from ranklake.storage import Run
 
 SIDE_BY_SIDE = ("elo-mmr", "elo-mmx", "glicko", "glicko2")
 WORKERS, REPEATS = 2, 3
@@ -104,11 +101,7 @@ def _beside_threads(history: History, opened: Open, repeats: int) -> Iterator[Re
 def _side_by_side(options: Options, opened: Open) -> Iterator[Result]:
     """Runs of a lake in parallel on one worker each, beside runs in sequence on all workers."""
     systems = [SYSTEMS[name] for name in SIDE_BY_SIDE]
-    with tempfile.TemporaryDirectory() as folder, opened(WORKERS) as engine:
-        lake = Lake.open(folder)
-        with Dataset.ingest(lake, "d") as adding:
-            for contest in islice(read_contests(options.file(CODEFORCES)), options.limit):
-                adding.add(contest)
+    with lake_of(options.file(CODEFORCES), options.limit) as lake, opened(WORKERS) as engine:
         spread, together = (
             [RunConfig("d", f"{way}-{one.name}", one.name, one.params()) for one in systems]
             for way in ("spread", "whole")

@@ -6,14 +6,13 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from against_peer import CODEFORCES
 from changes import RUN, rated
+from history import lake_of
 from pyarrow import csv
 from timing import Best, Options, Result, best_of, invoke, run_command
 
@@ -28,7 +27,6 @@ from ranklake.flows.experiments.published import PRINTED, TUNED
 from ranklake.flows.preview.run_preview import RunPreview
 from ranklake.flows.preview.standings import Standings
 from ranklake.flows.results.titles import CODEFORCES as CODEFORCES_TITLES
-from ranklake.flows.sources.files.contests import read_contests
 from ranklake.storage import Dataset, Lake
 
 PAPER_ROUNDS, TRAIN_ROUNDS = 1087, 109
@@ -44,7 +42,7 @@ LEAST_INVERSION, MOST_DEVIATION = 78.6, 14.8
 
 def grid_search(options: Options) -> Iterator[Result]:
     """200 settings of Elo-MMR on the first 109 rounds of Codeforces."""
-    with _lake(options, TRAIN_ROUNDS) as lake:
+    with lake_of(options.file(CODEFORCES), options.least(TRAIN_ROUNDS)) as lake:
         history, _ = load_history(Dataset.open(lake, "d"))
     points = published_grid("elo-mmr")
     chosen = np.random.default_rng(0).permutation(len(points))[: options.least(POINTS)]
@@ -110,7 +108,7 @@ def previews(options: Options) -> Iterator[Result]:
 
 def paper_table_2(options: Options) -> Iterator[Result]:
     """Codeforces' row of Table 2: all systems with the paper's hyperparameters, and Elo-MMR after a search."""
-    with _lake(options, PAPER_ROUNDS) as lake:
+    with lake_of(options.file(CODEFORCES), options.least(PAPER_ROUNDS)) as lake:
         dataset = Dataset.open(lake, "d")
         history, first_round = load_history(dataset, int(dataset.contests.num_rows * SHARE))
         with open_engine() as engine:
@@ -149,14 +147,3 @@ def _search(lake: Lake, metric: str, trials: int, share: float) -> TuningReport:
 def _result(system: str, how: str, found: tuple[float, float], printed: tuple[float, float]) -> str:
     ours = f"pair inversion {found[0]:.2f}, rank deviation {found[1]:.2f}"
     return f"{system}, {how}: {ours}; printed {printed[0]}, {printed[1]}"
-
-
-@contextmanager
-def _lake(options: Options, n_rounds: int) -> Iterator[Lake]:
-    """A lake with the first rounds of Codeforces as data set ``d``."""
-    with tempfile.TemporaryDirectory() as folder:
-        lake = Lake.open(folder)
-        with Dataset.ingest(lake, "d") as adding:
-            for contest in islice(read_contests(options.file(CODEFORCES)), options.least(n_rounds)):
-                adding.add(contest)
-        yield lake

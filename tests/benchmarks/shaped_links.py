@@ -6,7 +6,6 @@ They share its processors, which the model does not know.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from cluster_model import RELAY_BYTES, Costs, round_seconds
 from many_workers import SYSTEM, measured_costs
 from on_cluster import large_rounds
 from some_workers import SomeWorkers
-from timing import Best, Options, Result, SkippedRow
+from timing import Best, Options, Result, SkippedRow, from_tests
 
 from ranklake.flows.engines.cluster import Cluster
 from ranklake.flows.engines.limits import ClusterLimits
@@ -109,15 +108,11 @@ def _result(
 @contextmanager
 def _hosts(workers: int) -> Iterator[Any]:
     """The hosts of the tests; the row is skipped where they cannot be made."""
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-    try:
-        from helpers.hosts import Hosts, NoHostsError
-    except ImportError as error:
-        raise SkippedRow(f"{error}: pip install --group test -e '.[all]'") from None
+    made = from_tests("helpers.hosts")
     with TemporaryDirectory() as folder:
         try:
-            hosts = Hosts(workers, Path(folder))
-        except NoHostsError as why:
+            hosts = made.Hosts(workers, Path(folder))
+        except made.NoHostsError as why:
             raise SkippedRow(str(why)) from None
         with hosts:
             yield hosts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import re
@@ -146,6 +147,15 @@ def run_command(*command: str | os.PathLike[str], env: Mapping[str, str] | None 
     if done["code"]:
         raise RuntimeError(f"{' '.join(map(str, command))} ended with code {done['code']}:\n{done['output']}")
     return Command(done["output"], done["seconds"], done["cpu_seconds"], done["peak_bytes"])
+
+
+def from_tests(module: str) -> Any:
+    """A module of the tests; the row is skipped where a package that it imports is not installed."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise SkippedRow(f"{error}: pip install --group test -e '.[all]'") from None
 
 
 def invoke() -> str:
