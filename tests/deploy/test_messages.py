@@ -18,20 +18,12 @@ NOUNS = "rounds|contests|players|participations|rows|games|ratings|trials|groups
 COUNTED = re.compile(rf" ({NOUNS})\b(?!/s)")
 RUN_TIME = "7"  # replaces values that are inserted at run time; valid as a name and as a number
 COMMAND = re.compile(r"`ranklake ([^`]+)`")
-PATHS = [  # one path for each kind of file
-    "runs/x/run.json",
-    "runs/x/rounds/000412.json",
-    "runs/x/snapshots/000499",
-    "published/x/ratings",
-    "published/x/latest.parquet",
-    "raw/codeforces/standings/1.0.zst",
-    "raw/codeforces/index.json",
-    "d/sources/codeforces.json",
-    "d/standings/ab.parquet",
-    "d/contests/contests.parquet",
-    "d/players/000000-ab.parquet",
+PATHS = (  # one path for each kind of file
+    "runs/x/run.json", "runs/x/rounds/000412.json", "runs/x/snapshots/000499", "published/x/ratings",
+    "published/x/latest.parquet", "raw/codeforces/standings/1.0.zst", "raw/codeforces/index.json",
+    "d/sources/codeforces.json", "d/standings/ab.parquet", "d/contests/contests.parquet", "d/players/000000-ab.parquet",
     "d/log/ab.parquet",
-]
+)  # fmt: skip
 
 
 def texts(node: ast.AST) -> Iterator[str]:

@@ -6,13 +6,13 @@ import re
 from typing import Any
 
 import pytest
-from helpers.documents import ROOT, blocks_of
+from helpers.documents import blocks_of, page
 
 from ranklake import SYSTEMS, Ratings
 from ranklake.flows.preview.preview import COLUMNS as PREVIEW
 from ranklake.storage.lake.schemas import PUBLISHED
 
-PAGE = (ROOT / "docs" / "columns.md").read_text(encoding="utf-8")
+PAGE = page("columns")
 EXPLAINED = set(re.findall(r"`([a-z_]+)`", PAGE))
 MEANING = {"topcoder": "a volatility", "cf-general": "a constant"}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from helpers.documents import README
+from helpers.documents import README, blocks_of
 from helpers.lakes import start
 from helpers.timeouts import TIMEOUT
 
@@ -38,11 +38,7 @@ def archive(path: Path, n_contests: int = 12) -> None:
 
 @pytest.mark.slow
 def test_readme__three_commands_lead_to_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (block,) = [
-        block
-        for block in re.findall(r"```sh\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-        if "ranklake serve" in block
-    ]
+    (block,) = (block for block in blocks_of(README.read_text("utf-8"), "sh") if "ranklake serve" in block)
     install, follow, serve = (shlex.split(line) for line in block.splitlines())
     assert install == ["pip", "install", ".[publish,serve]"]
     archive(tmp_path / "codeforces.tar.xz")
@@ -71,8 +67,5 @@ def look(client: httpx.Client) -> None:
     assert re.findall(r"<td>(\d+)<td>(\d+ : \d+)", both) == [("12", "6 : 6")]
     preview = client.post(f"/{run}/preview", data={"standings": "1 Petr\n2 tourist\n3 somebody new"}).text
     shown = re.findall(r"<tr[^>]*><td>(\d+)<td><a [^>]*>([^<]*)</a>", preview)
-    assert [(place, unescape(handle)) for place, handle in shown] == [
-        ("1", "Petr"),
-        ("2", "tourist"),
-        ("3", "somebody new"),
-    ]
+    assert [unescape(handle) for _, handle in shown] == ["Petr", "tourist", "somebody new"]
+    assert [place for place, _ in shown] == ["1", "2", "3"]

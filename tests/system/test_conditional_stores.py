@@ -98,7 +98,7 @@ def test_writers__at_a_store_without_conditions_say_so_and_change_nothing(
 
 def test_writers__at_a_store_with_codes_of_its_own_work(url: str, store: Proxy, run: Runner) -> None:
     store.fault = lambda _: "odd"
-    for words in WRITERS:
+    for words in (*WRITERS[:2], *WRITERS[7:11]):  # each kind of root: publish, compact and delete a run
         assert run(words, url)[0] == 0, words
 
 

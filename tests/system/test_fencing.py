@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -155,11 +154,3 @@ def test_writers__suspended_while_they_take_or_release_the_lease_lose_nothing(
             opened = Lake.open(tmp_path / "lake")
             assert list(Verifier(opened).everything()) == []
             assert OUT in Dataset.open(opened, "games").log().disqualified["16"]
-
-
-def test_writers__suspended_at_random_points_take_nothing_from_their_successors(
-    command_server: CommandServer, steps: list[Step], tmp_path: Path
-) -> None:
-    points = [(step, at) for step, at in one_of_each_kind(steps, under_lease) if changes_names(step, at)]
-    for step, at in random.Random(7).sample(points, 4):
-        assert_lost(pause(command_server, step, tmp_path / "lake", at, successors(step, steps)))
