@@ -27,21 +27,16 @@ from ..results.titles import TitlesChoice
 class Explanation:
     """How one contest changed the rating of one player.
 
-    ``handle``, ``contest_id``, ``name``, ``round_index``, ``time_seconds``: the player and the contest; ``name`` and
-    ``time_seconds`` are None if the data set no longer has it.
-    ``place``, ``last_place``, ``n_players``: place from 1, the last place of the tie, and the number of participants.
+    ``name``, ``time_seconds``: None if the data set no longer has the contest.
+    ``place``, ``last_place``: from 1; the last place of the tie.
     ``expected_place``: from 1: half, and the chances of all participants to finish before the player, who counts half;
     by the system's own model and the beliefs before the contest.
     ``perf``: performance, rating points; None in systems without.
-    ``n_before``: rounds of the player before; 0 for a newcomer.
-    ``mu_before``, ``sigma_before``, ``rating_before``: the belief after the player's round before; that of a newcomer
-    if there is none.
+    ``mu_before``, ``sigma_before``, ``rating_before``: after the player's round before; of a newcomer if there is none.
     ``mu_prior``, ``sigma_prior``: the belief brought to the round, after the diffusion.
-    ``mu``, ``sigma``, ``rating``: the belief after the round, and the display rating.
-    ``from_mu``, ``from_sigma_before``, ``from_sigma``, ``from_offset``: the parts of the change of the display rating:
+    ``from_mu``, ``from_sigma_before``, ``from_sigma``, ``from_offset``: the parts of the ``change`` of the rating:
     of ``mu``; of ``sigma`` by the diffusion before the round; of ``sigma`` by the result; of the system's addend for
-    new players, and of a preset's minimum. Their sum is ``change``.
-    ``change``: ``rating - rating_before``.
+    new players, and of a preset's minimum.
     """
 
     handle: str

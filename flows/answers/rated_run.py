@@ -20,7 +20,7 @@ from ranklake.storage.lake.schemas import ROUNDS
 from ..common.progress import ProgressCallback, not_shown
 from ..common.times import count_until, spelled
 from ..publication.root import IndexManifest, read_manifest, source_digest
-from ..results.groups import board_values, check_value, group_level, group_table, has_value
+from ..results.groups import board_values, check_value, group_table, has_value, team_of
 from ..results.player_names import PlayerHistory, alias_note, candidate_names
 from ..results.pools import Pools
 from ..results.ranks import active as active_players
@@ -142,7 +142,7 @@ class RatedRun:
 
         Raises ``LakeError`` as :meth:`player`.
         """
-        board, rows, players = self.leaderboard().select(["handle", "rating"]), [], []
+        board, rows, players = self.leaderboard(), [], []
         rated = {handle: row for row, handle in enumerate(board.column("handle").to_pylist())}
         for handle in handles:
             known = candidate_names(self.dataset, handle)
@@ -151,9 +151,7 @@ class RatedRun:
                 raise self._unrated(handle)
             rows.append(rated[name])
             players.append(known[name])
-        members = board.take(pa.array(dict.fromkeys(rows), pa.int64()))
-        level, note = group_level(members.column("rating").to_pylist()), self.pool_note(players, handles)
-        return {"rating": level, "players": members.to_pylist(), "note": note}
+        return team_of(board, rows, self.pool_note(players, handles))
 
     def pool_sizes(self, at: int | None = None, most_rows: int | None = None) -> tuple[int, ...]:
         """Number of players of each pool, largest first.

@@ -15,7 +15,7 @@ from ranklake.storage.names.search import Search
 
 from ..publication.index_parts import integers
 from ..publication.root import IndexManifest, index_path, read_manifest
-from ..results.groups import group_level
+from ..results.groups import team_of
 from ..results.ranks import last_end
 from ..results.states import States
 from . import comparison, contests
@@ -130,10 +130,9 @@ class PublishedRun(IndexRows):
 
     def team_rating(self, handles: list[str]) -> dict[str, Any]:
         """The rating of a team, its players and a note; as :meth:`RatedRun.team_rating`, raises as :meth:`player`."""
-        rows = dict.fromkeys(self.handles.row(handle) for handle in handles)
-        members = self.leaderboard_table.select(["handle", "rating", "player"]).take(pa.array(rows, pa.int64()))
-        level, note = group_level(members.column("rating").to_pylist()), self._note_about(members.to_pylist())
-        return {"rating": level, "players": members.drop_columns("player").to_pylist(), "note": note}
+        rows = [self.handles.row(handle) for handle in handles]
+        players = self.leaderboard_table.select(["player", "handle"]).take(pa.array(rows, pa.int64()))
+        return team_of(self.leaderboard_table, rows, self._note_about(players.to_pylist()))
 
     def _note_about(self, players: list[dict[str, Any]]) -> str:
         """A line if some players, rows of the leaderboard, are of different pools; else empty."""

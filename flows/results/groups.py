@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +77,12 @@ def group_level(ratings: Sequence[float]) -> float:
         surplus = float(np.log1p(10.0 ** np.maximum(below - middle, -400.0)).sum()) - math.log(2.0)
         low, high = (middle, high) if surplus > 0.0 else (low, middle)
     return highest + SCALE * high
+
+
+def team_of(board: pa.Table, rows: Sequence[int], note: str) -> dict[str, Any]:
+    """The ``rating`` of a team of some rows of a leaderboard, its ``players``, each once, and a ``note``."""
+    members = board.select(["handle", "rating"]).take(pa.array(dict.fromkeys(rows), pa.int64()))
+    return {"rating": group_level(members["rating"].to_pylist()), "players": members.to_pylist(), "note": note}
 
 
 def group_ratings(ratings: Floats, starts: Longs) -> Floats:
