@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-from golden.runner import ABOUT, Answers, Vector, known
-from helpers.histories import set_ratings
+from golden.contests import contests_of, number_players, store_of
+from golden.runner import Answers, Vector, check_names
 from twins.codeforces import CFTwin, CodeforcesTwin, Outcome
 
 from ranklake.flows.engines.serial import Serial
@@ -34,19 +33,13 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     """What ``SYSTEMS`` answers; with ``step_by_step`` every round goes through the four steps of a large one."""
     system = SYSTEMS[NAMES[vector["system"]]]
     params, ratings = system.params(**_params(vector)), vector["params"].get("initial_ratings", {})
-    names = sorted({row[0] for contest in vector["contests"] for row in contest["standings"]} | set(ratings))
-    beliefs = system.newcomers(params, len(names))
-    for name, mu in ratings.items():
-        set_ratings(system, params, beliefs, [names.index(name)], mu, params.sigma_init, 0)
-    answers = []
-    for contest in vector["contests"]:
-        players, lo, hi = zip(*contest["standings"], strict=True)
-        how = [[contest.get(name, other)] for name, other in (("time", 0), ("weight", 1.0), ("perf_ceiling", math.inf))]
-        round = Rounds.from_columns([0, len(players)], [names.index(name) for name in players], lo, hi, *how)
-        answer = _in_four_steps if step_by_step else _at_once
-        rows = answer(system, params, beliefs, round)
-        answers.append(dict(zip(players, rows, strict=True)))
-    return answers
+    state = {name: (mu, params.sigma_init, 0) for name, mu in ratings.items()}
+    rows, answer = number_players(vector, state), _in_four_steps if step_by_step else _at_once
+    beliefs = store_of(system, params, rows, state)
+    return [
+        dict(zip(names, answer(system, params, beliefs, round), strict=True))
+        for names, round, _ in contests_of(vector, rows)
+    ]
 
 
 def twin(vector: Vector) -> Answers:
@@ -64,10 +57,7 @@ def twin(vector: Vector) -> Answers:
 def _params(vector: Vector) -> dict[str, Any]:
     """The vector's hyperparameters without ``initial_ratings``; unknown names raise."""
     system = vector["system"]
-    known("key", vector, ABOUT)
-    known("parameter", vector["params"], PARAMS[system] | {"initial_ratings"})
-    for contest in vector["contests"]:
-        known("contest key", contest, CONTEST[system])
+    check_names(vector, PARAMS[system] | {"initial_ratings"}, CONTEST[system])
     params = {SPELLED.get(name, name): value for name, value in vector["params"].items() if name != "initial_ratings"}
     return params | LITERAL[system]
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from golden.runner import ABOUT, Answers, Vector, known
-from helpers.histories import factors, four_steps, set_ratings
+from golden.contests import contests_of, number_players, rate_contest, store_of
+from golden.runner import Answers, Vector, check_names
+from helpers.histories import factors
 from twins.elo_mmr import Twin
 
-from ranklake.flows.engines.serial import Serial
-from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
+from ranklake.rating_kernels import SYSTEMS, Beliefs
 
 _ELO_MMR = {"mu0": "mu_init", "sig0": "sigma_init"} | {
     name: name
@@ -24,10 +23,9 @@ _ELO_MMR = {"mu0": "mu_init", "sig0": "sigma_init"} | {
 
 def params_of(vector: Vector) -> dict[str, Any]:
     """The vector's hyperparameters in our spelling, without ``variant`` and ``initial_state``; unknown names raise."""
-    known("key", vector, ABOUT)
-    known("parameter", vector["params"], {*_ELO_MMR, "variant", "initial_state"})
-    for contest in vector["contests"]:
-        known("contest key", contest, {"standings", "performances", "time", "weight", "perf_ceiling"})
+    check_names(
+        vector, {*_ELO_MMR, "variant", "initial_state"}, {"standings", "performances", "time", "weight", "perf_ceiling"}
+    )
     params = {_ELO_MMR[name]: value for name, value in vector["params"].items() if name in _ELO_MMR}
     if "noob_delay" in params:
         params["noob_delay"] = tuple(params["noob_delay"])
@@ -71,37 +69,14 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     chosen, given = params_of(vector), vector["params"]
     system = SYSTEMS[{"logistic": "elo-mmr", "gaussian": "elo-mmx"}[given.get("variant", "logistic")]]
     params, state = system.params(**chosen), given.get("initial_state", {})
-    rows = {name: row for row, name in enumerate(sorted(_names(vector) | set(state)))}
-    beliefs = system.newcomers(params, len(rows))
-    for name, known_as in state.items():
-        set_ratings(system, params, beliefs, [rows[name]], *(known_as[key] for key in ("mu", "sig", "n")))
-    answers = []
-    for contest in vector["contests"]:
-        shown = "performances" in contest
-        standings = [(n, i, i) for i, (n, _) in enumerate(contest["performances"])] if shown else contest["standings"]
-        names, lo, hi = zip(*standings, strict=True)
-        round = Rounds.from_columns(
-            [0, len(names)],
-            [rows[name] for name in names],
-            lo,
-            hi,
-            [contest.get("time", 0)],
-            [contest.get("weight", 1.0)],
-            [contest.get("perf_ceiling", math.inf)],
-        )
-        if shown or step_by_step:
-            performances = [p for _, p in contest["performances"]] if shown else None
-            outcome = four_steps(system, params, beliefs, round, performances)
-        else:
-            outcome = rate_rounds(system, params, beliefs, round, Serial())
-        answers.append(
-            {name: _answer(beliefs, rows[name], float(p)) for name, p in zip(names, outcome.perf, strict=True)}
-        )
+    rows, answers = number_players(vector, state), []
+    ratings = {name: (known["mu"], known["sig"], known["n"]) for name, known in state.items()}
+    beliefs = store_of(system, params, rows, ratings)
+    for contest in contests_of(vector, rows):
+        perf = rate_contest(system, params, beliefs, contest, step_by_step).perf
+        named = zip(contest.names, perf, strict=True)
+        answers.append({name: _answer(beliefs, rows[name], float(p)) for name, p in named})
     return answers
-
-
-def _names(vector: Vector) -> set[str]:
-    return {row[0] for c in vector["contests"] for row in c.get("performances") or c["standings"]}
 
 
 def _answer(beliefs: Beliefs, row: int, performance: float) -> dict[str, Any]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from golden.runner import ABOUT, Answers, Vector, known
-from helpers.histories import four_steps
+from golden.contests import contests_of, number_players, rate_contest
+from golden.runner import Answers, Vector, check_names
 from twins.elo_r import Factor, Player, Twin
 
-from ranklake.flows.engines.serial import Serial
-from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.core.ragged import Ragged
 
@@ -24,10 +21,7 @@ _ELO_R = {"mu0": "mu_init", "sig0": "sigma_init", "sig_star": "sigma_star"} | {
 
 def params_of(vector: Vector) -> dict[str, Any]:
     """The vector's hyperparameters in our spelling, without ``initial_state``; unknown names raise."""
-    known("key", vector, ABOUT)
-    known("parameter", vector["params"], {*_ELO_R, "initial_state"})
-    for contest in vector["contests"]:
-        known("contest key", contest, {"standings", "performances", "time", "weight", "perf_ceiling"})
+    check_names(vector, {*_ELO_R, "initial_state"}, {"standings", "performances", "time", "weight", "perf_ceiling"})
     return {_ELO_R[name]: value for name, value in vector["params"].items() if name in _ELO_R}
 
 
@@ -65,31 +59,12 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
     params = SYSTEM.params(**params_of(vector))
     limit = SYSTEM.sigma_limit(params)
     people = Twin(initial_state=vector["params"].get("initial_state", {})).players
-    contests = vector["contests"]
-    names = {row[0] for c in contests for row in c.get("performances") or c["standings"]} | set(people)
-    rows = {name: row for row, name in enumerate(sorted(names))}
+    rows, answers = number_players(vector, people), []
     beliefs = SYSTEM.newcomers(params, len(rows))
     remember(beliefs, {rows[name]: player for name, player in people.items()})
-    answers = []
-    for contest in contests:
-        shown = "performances" in contest
-        standings = [(n, i, i) for i, (n, _) in enumerate(contest["performances"])] if shown else contest["standings"]
-        present, lo, hi = zip(*standings, strict=True)
-        round = Rounds.from_columns(
-            [0, len(present)],
-            [rows[name] for name in present],
-            lo,
-            hi,
-            [contest.get("time", 0)],
-            [contest.get("weight", 1.0)],
-            [contest.get("perf_ceiling", math.inf)],
-        )
-        kappa2 = _kappa2(params, beliefs, round)
-        if shown or step_by_step:
-            performances = [p for _, p in contest["performances"]] if shown else None
-            outcome = four_steps(SYSTEM, params, beliefs, round, performances)
-        else:
-            outcome = rate_rounds(SYSTEM, params, beliefs, round, Serial())
+    for contest in contests_of(vector, rows):
+        kappa2 = _kappa2(params, beliefs, contest.round)
+        outcome = rate_contest(SYSTEM, params, beliefs, contest, step_by_step)
         answers.append(
             {
                 name: {
@@ -100,7 +75,7 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
                     "kappa2": float(kappa2[i]),
                     "factors": [list(factor) for factor in queue(beliefs, rows[name])],
                 }
-                for i, name in enumerate(present)
+                for i, name in enumerate(contest.names)
             }
         )
     return answers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from golden.runner import ABOUT, Answers, Vector, known
+from golden.runner import Answers, Vector, check_names
 from helpers.histories import four_steps, set_ratings
 from twins.elo_srm import Twin
 
@@ -22,10 +22,7 @@ _ELO_SRM = {"initial": "mu_init"} | {
 
 def params_of(vector: Vector) -> dict[str, Any]:
     """The vector's hyperparameters in our spelling, without ``initial_state``; unknown names raise."""
-    known("key", vector, ABOUT)
-    known("parameter", vector["params"], {*_ELO_SRM, "initial_state"})
-    for contest in vector["contests"]:
-        known("contest key", contest, {"standings", "divisions", "time", "weight"})
+    check_names(vector, {*_ELO_SRM, "initial_state"}, {"standings", "divisions", "time", "weight"})
     params = {_ELO_SRM[name]: value for name, value in vector["params"].items() if name in _ELO_SRM}
     if params.get("k") == "K0":
         params["k"] = K0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from golden.runner import ABOUT, Answers, Vector, known
-from helpers.histories import set_ratings
+from golden.contests import answers_of, contests_of, number_players, store_of
+from golden.runner import Answers, Vector, check_names
 from twins.topcoder import Twin
 
 from ranklake.flows.engines.serial import Serial
-from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, TopCoder
 from ranklake.rating_kernels.systems.topcoder import VETERANS, Field, step_size
 
@@ -27,10 +25,7 @@ _PARAMS = {"mu0": "mu_init", "sig0": "sigma_init"} | {
 
 def params_of(vector: Vector) -> dict[str, Any]:
     """The vector's hyperparameters in our spelling, without ``initial_state``; unknown names raise."""
-    known("key", vector, ABOUT)
-    known("parameter", vector["params"], {*_PARAMS, "initial_state"})
-    for contest in vector["contests"]:
-        known("contest key", contest, {"standings", "time", "weight", "perf_ceiling"})
+    check_names(vector, {*_PARAMS, "initial_state"}, {"standings", "time", "weight", "perf_ceiling"})
     return {_PARAMS[name]: value for name, value in vector["params"].items() if name in _PARAMS}
 
 
@@ -48,26 +43,13 @@ def twin(vector: Vector) -> Answers:
 
 def package(vector: Vector, step_by_step: bool = False) -> Answers:
     """What the package answers; with ``step_by_step`` as large rounds are rated, and then with all inner numbers."""
-    params, given = TopCoder(**params_of(vector)), vector["params"].get("initial_state", {})
-    names = {row[0] for contest in vector["contests"] for row in contest["standings"]}
-    rows = {name: row for row, name in enumerate(sorted(names | set(given)))}
-    beliefs = SYSTEM.newcomers(params, len(rows))
-    for name, (mu, sigma, n) in given.items():
-        set_ratings(SYSTEM, params, beliefs, [rows[name]], mu, sigma, n)
-    answers = []
-    for contest in vector["contests"]:
-        names, lo, hi = zip(*contest["standings"], strict=True)
-        round = Rounds.from_columns(
-            [0, len(names)],
-            [rows[name] for name in names],
-            lo,
-            hi,
-            [contest.get("time", 0)],
-            [contest.get("weight", 1.0)],
-            [contest.get("perf_ceiling", math.inf)],
-        )
-        outcome, inner = _steps(params, beliefs, round) if step_by_step else (None, [{}] * len(names))
-        outcome = outcome or rate_rounds(SYSTEM, params, beliefs, round, Serial())
+    params, state = TopCoder(**params_of(vector)), vector["params"].get("initial_state", {})
+    if not step_by_step:
+        return answers_of(SYSTEM, params, vector, state, step_by_step, perf=True)
+    rows = number_players(vector, state)
+    beliefs, answers = store_of(SYSTEM, params, rows, state), []
+    for names, round, _ in contests_of(vector, rows):
+        outcome, inner = _steps(params, beliefs, round)
         shown = zip(outcome.perf.tolist(), outcome.mu.tolist(), outcome.sigma.tolist(), strict=True)
         fields = [{"performance": p, "mu": m, "sig": s} for p, m, s in shown]
         answers.append({name: fields[i] | inner[i] for i, name in enumerate(names)})

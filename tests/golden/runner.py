@@ -112,3 +112,11 @@ def known(what: str, given: Iterable[str], allowed: Iterable[str]) -> None:
     unknown = sorted(set(given) - set(allowed))
     if unknown:
         raise ValueError(f"unknown {what}: {', '.join(unknown)}")
+
+
+def check_names(vector: Vector, parameters: Iterable[str], contest: Iterable[str]) -> None:
+    """Raise ``ValueError`` if a vector has keys, parameters, or keys of a contest that nobody reads."""
+    known("key", vector, ABOUT)
+    known("parameter", vector["params"], parameters)
+    for one in vector["contests"]:
+        known("contest key", one, contest)

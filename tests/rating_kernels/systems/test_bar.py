@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from golden.answers_bar import package, twin
 from helpers.histories import four_steps, ladder, same_bits, set_ratings
 from helpers.strategies import histories, places, populations, repeatable
 from hypothesis import given
@@ -234,21 +232,3 @@ def test_defaults__depend_on_the_variant() -> None:
     assert (paper.mu_init, paper.sigma_init, paper.gamma) == (25.0, 25 / 3, "sigma_over_c")
     assert BAR(variant="btfull", beta=2).beta == 2.0
     assert dataclasses.replace(paper) == paper
-
-
-@pytest.mark.parametrize("answer", [package, twin], ids=["package", "twin"])
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"params": {"speed": 3}}, "unknown parameter: speed"),
-        ({"contests": [{"divisions": []}]}, "unknown contest key: divisions"),
-        ({"typo": "x"}, "unknown key: typo"),
-    ],
-)
-def test_answers__refuse_what_they_do_not_know(
-    answer: Callable[..., Any], change: dict[str, Any], message: str
-) -> None:
-    vector = {"id": "x", "system": "bar", "params": {}, "contests": [{"standings": [["a", 0, 0]]}], "expected": []}
-    assert len(answer(vector)) == 1
-    with pytest.raises(ValueError, match=message):
-        answer(vector | change)

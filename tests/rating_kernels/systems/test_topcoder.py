@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from golden.answers_topcoder import package, twin
 from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
 from helpers.strategies import POOL, histories, populations, repeatable
 from hypothesis import given
@@ -341,21 +339,3 @@ def test_published__is_reachable_by_its_name_and_by_its_parts() -> None:
     assert (TopCoder().mu_init, TopCoder().sigma_init) == (1500.0, 350.0)
     assert TopCoder(published_constants=True, mu_init=1000).mu_init == 1000.0
     assert dataclasses.replace(by_parts) == by_parts
-
-
-@pytest.mark.parametrize("answer", [package, twin], ids=["package", "twin"])
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"params": {"speed": 3}}, "unknown parameter: speed"),
-        ({"contests": [{"divisions": []}]}, "unknown contest key: divisions"),
-        ({"typo": "x"}, "unknown key: typo"),
-    ],
-)
-def test_answers__refuse_what_they_do_not_know(
-    answer: Callable[..., Any], change: dict[str, Any], message: str
-) -> None:
-    vector = {"id": "x", "system": "topcoder", "params": {}, "contests": [{"standings": [["a", 0, 0]]}], "expected": []}
-    assert len(answer(vector)) == 1
-    with pytest.raises(ValueError, match=message):
-        answer(vector | change)
