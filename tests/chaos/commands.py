@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 from chaos.world import World
 from helpers.command_server import CommandServer, open_command_server
-from helpers.life import CONTESTS, SETTINGS, SOURCES, write_source
+from helpers.folders import write_folder
+from helpers.life import CONTESTS, SETTINGS, SOURCES
 
 Words: TypeAlias = list[str]
 
@@ -152,7 +153,7 @@ def _delete(dice: random.Random) -> Words:
 @contextlib.contextmanager
 def _sources(folder: Path) -> Iterator[Path]:
     for name, contests in SOURCES.items():
-        write_source(folder / name, contests)
+        write_folder(folder / name, contests)
     for name, rounds in FEEDS.items():
         _write_feed(folder / name, rounds)
     for name in COUNTRIES:

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from ranklake.storage import Contest
 
 
 def reference(one: Contest) -> dict[str, Any]:
-    rows = zip(one.handles.to_pylist(), one.lo.tolist(), one.hi.tolist(), strict=True)
-    return {"name": one.name, "time_seconds": one.time_seconds, "standings": [list(row) for row in rows]}
+    """A contest in the reference format."""
+    rows = [list(row) for row in zip(one.handles.to_pylist(), one.lo.tolist(), one.hi.tolist(), strict=True)]
+    facts = {"name": one.name, "time_seconds": one.time_seconds, "weight": one.weight, "standings": rows}
+    for name in ("perf_ceiling", "rated_above", "rated_below"):
+        facts |= {name: getattr(one, name)} if math.isfinite(getattr(one, name)) else {}
+    facts |= {"field_includes_unrated": True} if one.field_includes_unrated else {}
+    return facts | ({} if one.rated is None else {"unrated": one.handles.filter(pa.array(~one.rated)).to_pylist()})
 
 
 def write_folder(path: Path, contests: list[Contest]) -> Path:
-    path.mkdir()
+    path.mkdir(parents=True)
     for one in contests:
         (path / f"{one.contest_id}.json").write_text(json.dumps(reference(one)), encoding="utf-8")
     return path

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 from helpers.command_server import CommandServer, Ended
+from helpers.folders import write_folder
 from helpers.lakes import same_tables, synthetic
 from helpers.tables import contents, over_years
 
@@ -131,23 +132,10 @@ def one_of_each_kind(
     return [dice.choice(places) for places in kinds.values()]
 
 
-def write_source(folder: Path, contests: Sequence[Contest]) -> None:
-    """Contests in the reference format, one file each."""
-    folder.mkdir(parents=True)
-    for one in contests:
-        rows = [list(row) for row in zip(one.handles.to_pylist(), one.lo.tolist(), one.hi.tolist(), strict=True)]
-        facts = {"name": one.name, "time_seconds": one.time_seconds, "weight": one.weight, "standings": rows}
-        for name in ("perf_ceiling", "rated_above", "rated_below"):
-            facts |= {name: getattr(one, name)} if np.isfinite(getattr(one, name)) else {}
-        facts |= {"field_includes_unrated": True} if one.field_includes_unrated else {}
-        facts |= {} if one.rated is None else {"unrated": one.handles.filter(pa.array(~one.rated)).to_pylist()}
-        (folder / f"{one.contest_id}.json").write_text(json.dumps(facts))
-
-
 def live(command_server: CommandServer, folder: Path, commands: Sequence[tuple[str, ...]] = COMMANDS) -> list[Step]:
     """Live a whole life undisturbed, and keep what the lake was after each command."""
     for name, contests in SOURCES.items():
-        write_source(folder / name, contests)
+        write_folder(folder / name, contests)
     lake, steps = folder / "lake", []
     lake.mkdir()
     put(lake, folder / "states" / "0")

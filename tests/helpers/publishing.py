@@ -5,10 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
-import numpy as np
-import pyarrow as pa
 from helpers.lakes import ingest, rate_run, start, synthetic
 from helpers.tables import over_years
 
@@ -23,13 +20,6 @@ def go_on(lake: Lake, contests: Sequence[Contest]) -> PublishReport:
     ingest(lake, contests)
     rate_run(lake)
     return publish(lake, "run")
-
-
-def corrected(one: Contest) -> Contest:
-    """The same contest in reverse order, without ties."""
-    n = len(one.handles)
-    places = np.arange(n, dtype=np.int32)
-    return replace(one, handles=pa.array(one.handles.to_pylist()[::-1]), lo=places, hi=places)
 
 
 @contextmanager

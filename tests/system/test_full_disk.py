@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from helpers.command_server import CommandServer
 from helpers.commands import Command
+from helpers.folders import write_folder
 from helpers.lakes import commit_often, ingest, lake_of, rate_run, synthetic
-from helpers.life import Step, assert_finishes, assert_sound, put, write_source
+from helpers.life import Step, assert_finishes, assert_sound, put
 from helpers.mounts import SmallDisk
 
 from ranklake.flows.publication.publish import publish
@@ -97,7 +98,7 @@ def test_full_disk__is_an_error_of_writers_and_every_step_of_the_runbook_works(
     lake = disk / "lake"
     shutil.copytree(pattern, lake)
     old(lake)
-    write_source(tmp_path / "more", synthetic(3, seed=5))
+    write_folder(tmp_path / "more", synthetic(3, seed=5))
     fill(disk)
     for command in (
         ("rate", "--dataset", "games", "--run", "three", "--system", "elo"),

@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 import pytest
 from helpers.commands import Command
+from helpers.folders import write_folder
 from helpers.lakes import same_tables, synthetic
-from helpers.life import RATE, published, what_counts, write_source
+from helpers.life import RATE, published, what_counts
 from helpers.repeats import repeat_changes
 
 from ranklake.flows.maintenance.verify import Verifier
@@ -43,8 +44,8 @@ Live: TypeAlias = Callable[..., Path]
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sources")
-    write_source(folder / "first", CONTESTS[:20])
-    write_source(folder / "second", CONTESTS[:24])
+    write_folder(folder / "first", CONTESTS[:20])
+    write_folder(folder / "second", CONTESTS[:24])
     (folder / "attributes.csv").write_text(f"handle,country\n{B},NL\n")
     return folder
 

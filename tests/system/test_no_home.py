@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from helpers.commands import Command
+from helpers.folders import write_folder
 from helpers.lakes import lake_of, rate_run, synthetic
-from helpers.life import write_source
 
 from ranklake.flows.compilation.compile import compile_kernels
 from ranklake.flows.publication.publish import publish
@@ -59,7 +59,7 @@ IMPORTS = f'{EACH}    assert "numba" not in sys.modules, command\n'
 def test_imports__commands_that_compute_nothing_import_no_numba(pattern: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     shutil.copytree(pattern, lake)
-    write_source(tmp_path / "source", synthetic(14))
+    write_folder(tmp_path / "source", synthetic(14))
     commands = (
         "rate --run run", "rate --run run --dry-run", "rate --run run --from 5 --dry-run", "publish --run run",
         "leaderboard --run run", "leaderboard --run run --format csv", "player 'player 1' --run run", "verify",

@@ -26,8 +26,9 @@ from typing import Any
 import msgspec
 import pytest
 from helpers.commands import Command
+from helpers.folders import write_folder
 from helpers.lakes import synthetic
-from helpers.life import what_counts, write_source
+from helpers.life import what_counts
 from msgspec.structs import replace
 
 from ranklake.storage import Lake
@@ -194,7 +195,7 @@ LOGGED = {  # missing features by the text that is logged once
 def live(invoke: Command, folder: Path) -> dict[str, Any]:
     """Run every kind of writing command; returns the content of the lake at the end."""
     for name, contests in (("first", CONTESTS[:16]), ("second", CONTESTS)):
-        write_source(folder / name, contests)
+        write_folder(folder / name, contests)
     lake = folder / "lake"
     run = ("--run", "run", "--lake", lake)
     rate = ("rate", "--dataset", "games", "--system", "elo", *run)
@@ -312,7 +313,7 @@ def test_life__leaves_names_that_every_disk_can_have(invoke: Command, tmp_path: 
 def test_names__that_windows_cannot_have_are_refused_for_new_folders(
     invoke: Command, tmp_path: Path, name: str, rule: str
 ) -> None:
-    write_source(tmp_path / "files", CONTESTS[:2])
+    write_folder(tmp_path / "files", CONTESTS[:2])
     lake = ("--lake", tmp_path / "lake")
     message = invoke.refuses("ingest", "files", tmp_path / "files", "--dataset", name, *lake, code=2)
     assert rule in message
@@ -324,7 +325,7 @@ def test_names__that_windows_cannot_have_are_refused_for_new_folders(
 
 
 def test_names__that_differ_only_in_case_are_refused_for_new_folders(invoke: Command, tmp_path: Path) -> None:
-    write_source(tmp_path / "files", CONTESTS[:2])
+    write_folder(tmp_path / "files", CONTESTS[:2])
     lake = ("--lake", tmp_path / "lake")
     ingest = ("ingest", "files", tmp_path / "files", *lake, "--dataset")
     assert invoke(*ingest, "Games").code == 0
@@ -338,7 +339,7 @@ def test_names__that_differ_only_in_case_are_refused_for_new_folders(invoke: Com
 
 
 def test_names__of_lakes_made_before_stay_usable(invoke: Command, tmp_path: Path) -> None:
-    write_source(tmp_path / "files", CONTESTS[:2])
+    write_folder(tmp_path / "files", CONTESTS[:2])
     lake = tmp_path / "lake"
     for run in ("run", "RUN", "nul"):  # as release 0.1 made them
         (lake / "runs" / run).mkdir(parents=True)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from helpers.builders import content, expected
 from helpers.command_server import CommandServer, Ended, RunningCommand
+from helpers.folders import write_folder
 from helpers.lakes import synthetic
-from helpers.life import CONTESTS, Step, assert_as_after, assert_finishes, put, write_source
+from helpers.life import CONTESTS, Step, assert_as_after, assert_finishes, put
 
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.storage import Dataset, Lake
@@ -41,7 +42,7 @@ def test_ingest__by_several_processes_at_once_loses_no_contest(command_server: C
     contests = synthetic(60, spice=False)
     sources = [contests[i::6] for i in range(6)]
     for i, source in enumerate(sources):
-        write_source(tmp_path / str(i), source)
+        write_folder(tmp_path / str(i), source)
     lake = str(tmp_path / "lake")
     under_way = [
         command_server.start("ingest", "files", str(tmp_path / str(i)), "--dataset", "games", "--lake", lake)
@@ -67,7 +68,7 @@ def test_ingest__killed_beside_others_does_not_affect_them(command_server: Comma
     lake = str(tmp_path / "lake")
     commands = []
     for i in range(6):
-        write_source(tmp_path / str(i), contests[i::6])
+        write_folder(tmp_path / str(i), contests[i::6])
         commands.append(("ingest", "files", str(tmp_path / str(i)), "--dataset", "games", "--lake", lake))
     under_way = [
         command_server.start(*command, at=dice.randrange(14) if i % 2 else -1, how="kill")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from helpers.lakes import contest, ingest, lake_of, rate_run, same_tables, stamps
-from helpers.publishing import CONTESTS, corrected, go_on
+from helpers.life import corrected
+from helpers.publishing import CONTESTS, go_on
 from helpers.strategies import repeatable
 from helpers.tables import assert_published, contents, delta, folder, read, same_content, versions
 from hypothesis import given

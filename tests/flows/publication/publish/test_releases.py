@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import write_deltalake
 from helpers.lakes import same_tables, stamps
-from helpers.publishing import CONTESTS, corrected, go_on
+from helpers.life import corrected
+from helpers.publishing import CONTESTS, go_on
 from helpers.tables import TABLES, assert_published, contents, delta, folder, read, same_content
 
 import ranklake.flows.publication.content

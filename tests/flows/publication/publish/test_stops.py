@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 from helpers.builders import Killed
 from helpers.lakes import contest, files, ingest, lake_of, rate_run, same_tables
+from helpers.life import corrected
 from helpers.mounts import file_size_limit
-from helpers.publishing import CONTESTS, corrected, go_on, publishing
+from helpers.publishing import CONTESTS, go_on, publishing
 from helpers.tables import TABLES, assert_published, contents, folder, read, rooted, same_content, versions
 from helpers.timeouts import TIMEOUT
 
