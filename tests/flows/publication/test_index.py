@@ -217,9 +217,15 @@ def test_commands__an_index_of_another_state_or_display_is_not_used(lake: Lake) 
         assert same_tables(RatedRun(lake, "run", deviations).leaderboard(), leaderboard(lake, "run", deviations))
 
 
-def test_commands__a_damaged_index_is_not_used(lake: Lake) -> None:
+def test_commands__a_damaged_index_is_not_used_and_verify_names_its_file(lake: Lake) -> None:
     expected = leaderboard(lake, "run")
-    for file in Path(lake.uri("published/run/index")).iterdir():
+    name = open_published(lake, "run").manifest.parts[0].name
+    path = Path(lake.uri(f"published/run/index/{name}"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert [name in fault for fault in Verifier(lake).everything()] == [True]
+    for file in path.parent.iterdir():
         file.write_bytes(b"damaged")
     assert same_tables(RatedRun(lake, "run").leaderboard(), expected)
     assert RatedRun(lake, "run").player("player 2").rows.num_rows
@@ -240,7 +246,7 @@ def test_commands__a_missing_player_gives_the_same_error(lake: Lake) -> None:
 # Other commands
 
 
-def test_publish__without_index_deletes_it(lake: Lake) -> None:
+def test_publish__without_index_deletes_it_and_afresh_makes_it_again(lake: Lake) -> None:
     publish(lake, "run", index=False)
     assert not lake.list("published/run/index")
     assert same_tables(rooted(lake)["latest"], leaderboard(lake, "run"))
@@ -249,21 +255,9 @@ def test_publish__without_index_deletes_it(lake: Lake) -> None:
         open_published(lake, "run")
     publish(lake, "run")
     assert_indexed(lake)
-
-
-def test_publish__afresh_makes_the_index_again(lake: Lake) -> None:
     Path(lake.uri("published/run/index.json")).write_bytes(b"damaged")
     publish(lake, "run", rebuild=True)
     assert_indexed(lake)
-
-
-def test_verify__names_a_damaged_file_of_the_index(lake: Lake) -> None:
-    name = open_published(lake, "run").manifest.parts[0].name
-    path = Path(lake.uri(f"published/run/index/{name}"))
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-    assert [name in fault for fault in Verifier(lake).everything()] == [True]
 
 
 @pytest.mark.slow

@@ -92,15 +92,7 @@ def test_index__of_an_earlier_release_is_read_and_gets_teams_by_a_publish(lake: 
     assert (new.parts, new.version) == (parts, 2)
 
 
-def test_index__after_a_correction_has_the_new_teams(lake: Lake) -> None:
-    with Dataset.ingest(lake, "games") as correcting:
-        correcting.disqualify("2", "e")
-    rate_run(lake, policy=OFTEN)
-    publish(lake, "run")
-    assert indexed(lake) == {"2": {name: team for name, team in TEAMS["2"].items() if name != "e"}}
-
-
-def test_index__with_more_rounds_keeps_the_parts_with_teams(lake: Lake) -> None:
+def test_index__with_more_rounds_keeps_the_parts_with_teams_and_a_correction_changes_them(lake: Lake) -> None:
     before = read_manifest(lake, "run")
     ingest(lake, [rosters("5", ("red", "a", "d"), ("blue", "b", "e", "f", "c"), time_seconds=500_000)])
     rate_run(lake, policy=OFTEN)
@@ -111,6 +103,11 @@ def test_index__with_more_rounds_keeps_the_parts_with_teams(lake: Lake) -> None:
     assert after.parts[:3] == before.parts[:3]
     assert open_published(lake, "run").history("a").column("team").to_pylist() == [None, "red", None, None, "red"]
     assert len(Run.open(lake, "run").read_rounds()) == 30
+    with Dataset.ingest(lake, "games") as correcting:
+        correcting.disqualify("2", "e")
+    rate_run(lake, policy=OFTEN)
+    publish(lake, "run")
+    assert indexed(lake) == {"2": {name: team for name, team in TEAMS["2"].items() if name != "e"}}
 
 
 def test_comparison__of_partners_leaves_their_common_rounds_out(lake: Lake) -> None:

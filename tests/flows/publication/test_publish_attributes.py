@@ -113,21 +113,19 @@ def test_publish__of_attributes_alone_is_a_new_version(lake: Lake, tmp_path: Pat
     assert open_published(lake, "run").attributes == ()
 
 
-def test_publish__of_new_rounds_rates_the_groups_again(lake: Lake, tmp_path: Path, sixteen: list[Contest]) -> None:
-    record(lake, tmp_path, country=COUNTRIES)
-    publish(lake, "run")
-    ingest(lake, sixteen)
-    rate_run(lake, system="elo")
-    assert {"leaderboard", "groups"} <= set(publish(lake, "run").tables) - {"attributes"}
-    assert_groups(open_published(lake, "run").groups(0, 1000).rows.to_pylist(), lake, "country", COUNTRIES)
-
-
-def test_publish__with_other_titles_leaves_the_groups(lake: Lake, tmp_path: Path) -> None:
+def test_publish__of_new_rounds_rates_the_groups_again_and_other_titles_leave_them(
+    lake: Lake, tmp_path: Path, sixteen: list[Contest]
+) -> None:
     from ranklake.flows.results.titles import CODEFORCES
 
     record(lake, tmp_path, country=COUNTRIES)
     publish(lake, "run")
     assert publish(lake, "run", titles=CODEFORCES).tables == ("leaderboard", "latest.parquet")
+    publish(lake, "run")
+    ingest(lake, sixteen)
+    rate_run(lake, system="elo")
+    assert {"leaderboard", "groups"} <= set(publish(lake, "run").tables) - {"attributes"}
+    assert_groups(open_published(lake, "run").groups(0, 1000).rows.to_pylist(), lake, "country", COUNTRIES)
 
 
 def test_verify__finds_an_earlier_state_and_damage(lake: Lake, tmp_path: Path) -> None:

@@ -47,7 +47,10 @@ def has_skills(table: pa.Table) -> bool:
     return counts == {0}
 
 
-def test_publish__has_the_smoothed_skills_to_the_bit(lake: Lake) -> None:
+def test_publish__has_the_smoothed_skills_to_the_bit_or_null_columns(lake: Lake) -> None:
+    assert "smoothing" not in publish(lake, "run").line()
+    assert not has_skills(read(lake, "ratings"))
+    assert_published(lake)
     smooth_run(lake, "run", Serial())
     report = publish(lake, "run")
     assert "smoothing" not in report.line()
@@ -57,12 +60,10 @@ def test_publish__has_the_smoothed_skills_to_the_bit(lake: Lake) -> None:
         assert rows.column(name).to_numpy().tobytes() == expected.column(name).to_numpy().tobytes()
     assert publish(lake, "run").tables == ()
     assert list(Verifier(lake).everything()) == []
-
-
-def test_publish__of_a_run_without_a_smoothing_has_null_columns(lake: Lake) -> None:
-    assert "smoothing" not in publish(lake, "run").line()
-    assert not has_skills(read(lake, "ratings"))
-    assert_published(lake)
+    exported = pa.Table.from_batches(export_rows(lake, "run", "ratings"))
+    order = [("round_index", "ascending"), ("player", "ascending")]
+    for name in SKILLS:
+        assert exported.sort_by(order).column(name).equals(expected.column(name))
 
 
 def test_publish__a_new_smoothing_replaces_the_ratings_alone(lake: Lake) -> None:
@@ -143,15 +144,6 @@ def earlier_release(monkeypatch: pytest.MonkeyPatch) -> None:
         return {key: value for key, value in state(self, name).items() if key != "smoothing"}
 
     monkeypatch.setattr(VersionedContent, "state", without)
-
-
-def test_export__has_the_columns_of_the_published_table(lake: Lake) -> None:
-    smooth_run(lake, "run", Serial())
-    table = pa.Table.from_batches(export_rows(lake, "run", "ratings"))
-    assert has_skills(table)
-    order = [("round_index", "ascending"), ("player", "ascending")]
-    for name in SKILLS:
-        assert table.sort_by(order).column(name).equals(stored(lake).column(name))
 
 
 def test_publish__a_damaged_smoothing_is_an_error_with_its_remedy(lake: Lake, monkeypatch, capsys) -> None:
