@@ -14,7 +14,7 @@ from ranklake.storage import Lake
 from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 from ranklake.storage.names.search import fold
 
-from ..publication.index_parts import UNRATED, Part, integers, read_mapped
+from ..publication.index_parts import UNRATED, IndexPart, integers, read_mapped
 from ..publication.root import IndexFile, IndexManifest, index_path
 from ..results.pools import Pools
 from ..results.ranks import percentiles
@@ -219,9 +219,9 @@ class IndexRows:
         _ = self.groups_table, self.unrated_table, self.parts
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[IndexPart, ...]:
         """The parts of the rounds."""
-        return tuple(Part(self._batch(file)) for file in self.manifest.parts)
+        return tuple(IndexPart(self._batch(file)) for file in self.manifest.parts)
 
     def _table(self, file: IndexFile | None, schema: pa.Schema = UNRATED) -> pa.Table:
         """The rows of a file; without one, none of ``schema``."""

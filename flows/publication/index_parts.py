@@ -36,7 +36,7 @@ _TEAM = "team"  # a column of parts with rounds of teams
 _BY_ROUND = "by_round"  # rows of the file in order of rounds and standings
 
 
-class Part:
+class IndexPart:
     """The rows of one part, mapped into memory.
 
     Rows have the columns ``_COLUMNS`` and ``team``, which is null for individuals.
@@ -128,7 +128,7 @@ class Part:
         return self._by_round[start:stop]
 
 
-def encode_part(batches: Iterable[pa.RecordBatch]) -> pa.Buffer:
+def encode_rounds(batches: Iterable[pa.RecordBatch]) -> pa.Buffer:
     """The bytes of a part, given its rows in order of rounds and standings: ``_COLUMNS``, and perhaps ``team``."""
     schema = pa.schema([*(ROUNDS.field(name) for name in _COLUMNS[:-1]), pa.field("rating", pa.float64())])
     given = [pa.table(batch) for batch in batches]

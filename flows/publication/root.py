@@ -140,7 +140,7 @@ def index_path(run_name: str, name: str = "") -> str:
     return f"{folder}/{name}" if name.startswith(PLAIN) else f"{folder}/{FOLDER}/{name}"
 
 
-def read_root(lake: Lake, run_name: str) -> Root | None:
+def read_published(lake: Lake, run_name: str) -> Root | None:
     """The root of a published run; None without one. Raises as :func:`read_manifest`."""
     path = index_path(run_name)
     try:
@@ -162,7 +162,7 @@ def read_manifest(lake: Lake, run_name: str) -> IndexManifest | None:
 
     Raises DamagedError, FormatError: the root cannot be read; it is of another format.
     """
-    root = read_root(lake, run_name)
+    root = read_published(lake, run_name)
     return root if isinstance(root, IndexManifest) else None
 
 

@@ -16,7 +16,7 @@ from ranklake.storage.lake.layout import TEMPORARY_PREFIX, published_folder
 from ranklake.storage.lake.parquet import encode_plain
 from ranklake.storage.leases.lease import Lease
 
-from .index_parts import cut, encode_part, encode_table
+from .index_parts import cut, encode_rounds, encode_table
 from .root import (
     FOLDER,
     INDEX,
@@ -28,7 +28,7 @@ from .root import (
     PartFile,
     Root,
     index_path,
-    read_root,
+    read_published,
 )
 from .states import VersionedContent
 
@@ -43,7 +43,7 @@ class RootWriter:
         self._lake, self._lease, self._run_name, self._folder = lake, lease, run_name, published_folder(run_name)
         self.before: Root | None = None
         with suppress(LakeError):
-            self.before = read_root(lake, run_name)
+            self.before = read_published(lake, run_name)
         entries = lake.entries(self._folder)
         self._stored = entries.get(INDEX, (0, ""))[1]
         self._latest = entries.get(LATEST, (-1, ""))
@@ -146,7 +146,7 @@ class RootWriter:
         return (*parts[:stay], *(self._part(content, start, stop) for start, stop in cuts))
 
     def _part(self, content: VersionedContent, start: int, stop: int) -> PartFile:
-        file = self._write("rounds", encode_part(content.rounds(start, stop)))
+        file = self._write("rounds", encode_rounds(content.rounds(start, stop)))
         rows, teams = sum(content.rows_of_rounds[start:stop]), content.has_teams(start, stop)
         return PartFile(file.name, file.size, file.digest, start, stop, rows, teams)
 

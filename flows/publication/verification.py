@@ -16,7 +16,7 @@ from ranklake.storage.lake.schemas import OF_ATTRIBUTES, PUBLISHED
 
 from ..common.extras import MissingExtraError, need
 from .delta_store import newest_version
-from .root import INDEX, LATEST, LATEST_OF, IndexFile, index_path, read_root
+from .root import INDEX, LATEST, LATEST_OF, IndexFile, index_path, read_published
 from .states import VersionedContent
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def verify_published(
     """
     folder = layout.published_folder(run_name)
     try:
-        root, names = read_root(lake, run_name), lake.sizes(folder)
+        root, names = read_published(lake, run_name), lake.sizes(folder)
     except LakeError as error:
         yield str(error)
         return

@@ -25,7 +25,7 @@ from ..common.text import cell, message, quoted
 from ..common.text import markdown as escape
 from ..http.webhook import Webhook, WebhookError
 from ..ingestion.report import SourceReport
-from ..publication.root import plain_path, read_manifest, read_root
+from ..publication.root import plain_path, read_manifest, read_published
 from .follow import Followed
 
 KIND = "ratings.changed"
@@ -170,7 +170,7 @@ def run_page(lake: Lake, run: str, lines: Iterable[str], top: pa.Table) -> str:
 
 def best(lake: Lake, run: str, n: int = 20) -> pa.Table:
     """The first rows of the leaderboard, from the published one if there is one; ``LakeError`` without ratings."""
-    latest = plain_path(run, read_root(lake, run))
+    latest = plain_path(run, read_published(lake, run))
     if lake.exists(latest):
         return pq.read_table(pa.BufferReader(lake.read_bytes(latest)), use_threads=False).slice(0, n)
     return RatedRun(lake, run).leaderboard().slice(0, n)

@@ -22,7 +22,7 @@ from .order import merge_order, n_moved
 from .tables.contests import Contest
 from .tables.log import Log
 from .tables.player_index import PlayerIndex
-from .tables.players import encode_part, parts_that_stay
+from .tables.players import encode_handles, parts_that_stay
 from .tables.rows import Row, rows_of, table_of
 from .tables.shards import write_shards
 from .tables.standings import standings_name
@@ -270,7 +270,7 @@ class Ingest(CorrectionEditor):
         parts = self._parts
         if len(self._players) > self._n_players_before:
             parts, first = parts_that_stay(parts, self._n_players_before, self._lake.limits.part_players)
-            file, data = encode_part(first, self._players.since(first), self._epoch)
+            file, data = encode_handles(first, self._players.since(first), self._epoch)
             self._write(layout.dataset_file(self._name, "players", file), data)
             parts = [*parts, file]
         metadata = {"player_parts": " ".join(parts), "n_players": str(len(self._players))}

@@ -16,7 +16,7 @@ from helpers.answers import leaderboard
 from helpers.lakes import same_tables
 
 from ranklake.flows.answers.run import open_published
-from ranklake.flows.publication.root import read_root
+from ranklake.flows.publication.root import read_published
 from ranklake.flows.results.display import Display
 from ranklake.storage import Contest, Dataset, Lake, Run
 
@@ -67,7 +67,7 @@ def contents(lake: Lake, run: str = "run") -> dict[str, pa.Table]:
 
 def rooted(lake: Lake, run: str = "run") -> dict[str, pa.Table]:
     """All that readers see who begin at the root, with the leaderboards of the index and in Parquet; empty without."""
-    root = read_root(lake, run)
+    root = read_published(lake, run)
     if root is None or root.plain is None:
         return {}
     found = {name: read(lake, name, version, run) for name, version in root.tables.items()}

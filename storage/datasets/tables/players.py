@@ -40,7 +40,7 @@ def one_handle(handle: str) -> pa.StringArray:
     return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(data)], np.int32)), pa.py_buffer(data))
 
 
-def encode_part(first_player: int, handles: pa.StringArray, epoch: int = 0) -> tuple[str, pa.Buffer]:
+def encode_handles(first_player: int, handles: pa.StringArray, epoch: int = 0) -> tuple[str, pa.Buffer]:
     """File name and bytes of a part: ``handles`` of the players from ``first_player`` on.
 
     The name contains a digest of the bytes, so no writer replaces a part by other players. ``epoch`` is that of the

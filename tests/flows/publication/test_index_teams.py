@@ -14,7 +14,7 @@ from helpers.teams import rosters
 
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
-from ranklake.flows.publication.index_parts import encode_part
+from ranklake.flows.publication.index_parts import encode_rounds
 from ranklake.flows.publication.publish import publish
 from ranklake.flows.publication.root import index_path, read_manifest
 from ranklake.storage import Dataset, Lake, Run
@@ -54,7 +54,7 @@ def without_teams(lake: Lake) -> None:
     for file, part in zip(fields["parts"], run.parts, strict=True):
         if file.pop("teams"):
             rows = [part.round(index).drop_columns(["team"]) for index in range(file["start"], file["stop"])]
-            data = encode_part(batch for table in rows for batch in table.to_batches())
+            data = encode_rounds(batch for table in rows for batch in table.to_batches())
             file |= {"name": "rounds-old.arrow", "size": data.size}
             lake.write_bytes(index_path("run", file["name"]), data)
     fields["content"] = "0" * 32

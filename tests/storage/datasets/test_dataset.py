@@ -4,7 +4,7 @@ import pytest
 from helpers.builders import content, contest, expected, field, ingest
 
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError, MissingError, Run, StandingsPart
-from ranklake.storage.datasets.tables.players import encode_part
+from ranklake.storage.datasets.tables.players import encode_handles
 from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.limits import Limits
 from ranklake.storage.leases.acquire import hold_lease
@@ -135,7 +135,7 @@ def test_players__inconsistent_parts_are_damage(lake):
         DamagedError, match=rf"games/players/{file}: does not match the digest in its name; restore it, or `"
     ):
         Dataset.open(lake, "games").handles()
-    contests, (other, part) = Dataset.open(lake, "games").contests, encode_part(1, pa.array(["y"]))
+    contests, (other, part) = Dataset.open(lake, "games").contests, encode_handles(1, pa.array(["y"]))
     lake.write_bytes(f"games/players/{other}", part)
     facts = {"player_parts": other, "n_players": "2"}
     lake.write_table("games/contests/contests.parquet", contests, "contests", metadata=facts)

@@ -24,7 +24,7 @@ import ranklake.flows.publication.delta_table
 from ranklake.flows.maintenance.verify import Verifier
 from ranklake.flows.publication.delta_table import PublishedTable
 from ranklake.flows.publication.publish import publish
-from ranklake.flows.publication.root import LATEST, index_path, read_manifest, read_root
+from ranklake.flows.publication.root import LATEST, index_path, read_manifest, read_published
 from ranklake.storage import DamagedError, Lake, LakeError, Run
 from ranklake.storage.lake.layout import TEMPORARY_PREFIX
 
@@ -107,7 +107,7 @@ def test_publish__stopped_at_any_step_leaves_complete_tables_and_the_next_comple
 
 def plain_of(lake: Lake) -> str:
     """The name of the plain leaderboard that the root names."""
-    root = read_root(lake, "run")
+    root = read_published(lake, "run")
     assert root is not None
     assert root.plain is not None
     return root.plain.name
@@ -185,7 +185,7 @@ def test_maintain__removes_no_file_of_the_root_after_a_publish_that_was_cut_off(
     seen, vacuum = [], PublishedTable.vacuum
 
     def vacuumed(self: PublishedTable) -> int:
-        root = read_root(published, "run")
+        root = read_published(published, "run")
         assert root is not None
         seen.append(self.version == root.tables.get(self._folder.rpartition("/")[2], self.version))
         return vacuum(self)
