@@ -71,21 +71,20 @@ def test_rate__continues_through_repeated_losses(limits: ClusterLimits, tmp_path
     assert same_tables(rated(lake), rated(other))
 
 
-@pytest.mark.quick("short")
-def test_rate__fails_when_every_group_is_lost_and_leaves_a_valid_prefix(limits: ClusterLimits, tmp_path: Path) -> None:
+@pytest.mark.quick("*-short")
+@pytest.mark.parametrize(
+    ("losses", "then", "why"),
+    [(range(30, 10_000), [], ".*5 times without a new round"), ({25}, [0], "the engine has no workers")],
+    ids=["every group", "no worker"],
+)
+def test_rate__given_up_names_the_committed_rounds_and_leaves_a_valid_prefix(
+    limits: ClusterLimits, tmp_path: Path, losses: Any, then: list[int], why: str
+) -> None:
     lake = lake_of(tmp_path, CONTESTS)
-    with pytest.raises(EngineError, match=r"run run: .*5 times without a new round; \d+ rounds committed"):
-        rate_run(lake, engine=InProcessEngine(2, range(30, 10_000), limits=limits), policy=OFTEN)
-    assert rate_run(lake, engine=Serial(), policy=OFTEN).kept > 0
-    other = fresh(tmp_path, CONTESTS)
-    assert same_tables(rated(lake), rated(other))
-
-
-def test_rate__names_the_committed_rounds_when_no_worker_is_left(limits: ClusterLimits, tmp_path: Path) -> None:
-    lake = lake_of(tmp_path, CONTESTS)
-    with pytest.raises(EngineError, match=r"run run: the engine has no workers; \d+ rounds committed"):
-        rate_run(lake, engine=InProcessEngine(2, {25}, then=[0], limits=limits), policy=OFTEN)
+    with pytest.raises(EngineError, match=rf"run run: {why}; \d+ rounds committed"):
+        rate_run(lake, engine=InProcessEngine(2, losses, then, limits=limits), policy=OFTEN)
     assert rate_run(lake, engine=InProcessEngine(2, limits=limits), policy=OFTEN).kept > 0
+    assert same_tables(rated(lake), rated(fresh(tmp_path, CONTESTS)))
 
 
 def test_rate__reports_workers_that_were_left_out(limits: ClusterLimits, tmp_path: Path) -> None:

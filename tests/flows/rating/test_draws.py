@@ -120,32 +120,28 @@ def test_rate__counts_skipped_contests_by_reason(tmp_path: Path) -> None:
     assert (facts["skip_uninformative"], facts["draws_are_results"]) == (False, True)
 
 
-@pytest.mark.parametrize("system", ["elo", "elo-mmr"])
-@pytest.mark.parametrize("asked", [None, True])
-def test_run__of_release_0_1_keeps_its_rule(tmp_path: Path, system: str, asked: bool | None) -> None:
+@pytest.mark.parametrize(
+    ("system", "rule", "asked"),
+    [*((system, OLD, asked) for system in ("elo", "elo-mmr") for asked in (None, True)),
+     *(("elo", Skipping(False, False, False), asked) for asked in (None, False))],
+)  # fmt: skip
+def test_run__of_release_0_1_keeps_its_rule(tmp_path: Path, system: str, rule: Skipping, asked: bool | None) -> None:
     lake = lake_of(tmp_path / "lake", synthetic(21, seed=2))
     ingest(lake, [contest("drawn", ["player 1", "player 2"])])
-    assert rate_as(lake, OLD, system).reasons.keys() >= {"one participant only", "all participants tied"}
+    reasons = {"one participant only", "all participants tied"} if rule == OLD else set()
+    found = rate_as(lake, rule, system).reasons.keys()
+    assert found >= reasons if reasons else not found
     facts = json.loads((Path(lake.url) / "runs/run/run.json").read_text())
-    assert facts["skip_uninformative"] is True
+    assert facts["skip_uninformative"] is (rule == OLD)
     assert "draws_are_results" not in facts
     before = stamps(Path(lake.url) / "runs")
     assert rate_run(lake, system=system, skip_uninformative=asked).rated == 0
     assert stamps(Path(lake.url) / "runs") == before
     ingest(lake, [contest("drawn too", ["player 1", "player 2"]), contest("won", "player 1", "player 2")])
     report = rate_run(lake, system=system, skip_uninformative=asked)
-    assert (report.kept, report.rated, report.rows) == (22, 2, 2)
-    assert "1 contest skipped: draws of two players, as this run skips them since release 0.1" in report.line()
-
-
-def test_run__of_release_0_1_without_skipping_keeps_its_rule(tmp_path: Path) -> None:
-    lake = lake_of(tmp_path / "lake", synthetic(14, seed=2))
-    assert rate_as(lake, Skipping(False, False, False)).skipped == 0
-    facts = json.loads((Path(lake.url) / "runs/run/run.json").read_text())
-    assert facts["skip_uninformative"] is False
-    assert "draws_are_results" not in facts
-    for asked in (None, False):
-        assert rate_run(lake, system="elo", skip_uninformative=asked).rated == 0
+    assert (report.kept, report.rated, report.rows) == (22, 2, 2 if reasons else 4)
+    line = "1 contest skipped: draws of two players, as this run skips them since release 0.1"
+    assert (line in report.line()) == bool(reasons)
 
 
 def test_run__with_another_rule_is_rated_again_only_if_contests_differ(tmp_path: Path) -> None:
@@ -163,12 +159,8 @@ def test_run__with_another_rule_is_rated_again_only_if_contests_differ(tmp_path:
     assert (report.kept, report.rated, report.why) == (0, 21, "other parameters")
     assert report.reasons == {"all participants tied": 1}
     assert rate_run(tied, system="elo").rated == 0
-
-
-def test_run__with_another_system_has_the_rule_of_a_new_run(tmp_path: Path) -> None:
-    lake = lake_of(tmp_path / "lake", [contest("tied", ["ann", "bob", "cy"]), contest("won", "ann", "bob")])
-    assert rate_run(lake, system="elo-mmr").reasons == {"all participants tied": 1}
-    assert rate_run(lake, system="elo", replace=True).reasons == {}
+    assert rate_run(tied, system="elo-mmr", replace=True).reasons == {"all participants tied": 1}
+    assert rate_run(tied, system="glicko", replace=True).reasons == {}  # the rule of a new run
 
 
 def test_default_run__has_the_choices_in_its_name() -> None:
