@@ -33,9 +33,8 @@ from . import child_processes as children
 log = logging.getLogger("ranklake.kernels")
 
 
-_KERNELS = {"elo-mmr.small": 45, "elo-mms.small": 40, "elo-mmx.small": 40, "elo-r.small": 30} | dict.fromkeys(
-    (SCORES, SMOOTHING), 25
-)  # about, by part
+_KERNELS = {"elo-mmr.small": 45, "elo-mms.small": 40, "elo-mmx.small": 40, "elo-r.small": 30}  # about, by part
+_KERNELS |= {SCORES: 25, SMOOTHING: 25}
 _OTHERS = 15  # kernels of another part, about
 _SECONDS = 0.4  # about, of a kernel on two cores
 
@@ -89,8 +88,7 @@ def compile_kernels(system: str, sizes: npt.ArrayLike | None, on_compile: Compil
 def compile_parts(parts: Sequence[str], on_compile: CompileCallback = announce, workers: int | None = None) -> float:
     """Compile the missing parts of kernels, named as by :func:`parts_for`, into the cache; returns the seconds.
 
-    This process compiles a single part, and parts that child processes failed to compile. Without a cache folder,
-    kernels are compiled when they are called.
+    This process compiles a single part, and those that children failed to. Without a cache folder nothing is done.
     """
     missing = [part for part in parts if not is_warm(part)]
     if not missing or cache_folder.folders()[1] is None:

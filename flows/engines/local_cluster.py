@@ -62,10 +62,8 @@ class Worker(_WithoutHttp, distributed.Worker): ...
 
 
 class LocalCluster:
-    """A scheduler and ``workers`` workers of one thread.
+    """A scheduler at the ``address`` of a free port, and workers of one thread; clients need its ``security``.
 
-    ``address``: address of the scheduler: ``tls://127.0.0.1:`` and a free port.
-    ``security``: the certificate that every client needs.
     Raises MissingExtraError: the package ``cryptography`` is not installed.
     Raises EngineError: processes or ports are not available, or ``RANKLAKE_DASHBOARD`` is not a port.
     """

@@ -209,10 +209,7 @@ class PartitionedRater:
         return batch.n_rows >= self._shared_summary_rows and self._group.size > 1
 
     def _all_reduce(self, replies: Sequence[tuple[str, Any]], n: int) -> npt.NDArray[np.float64]:
-        """Performances of a round whose summary the workers share.
-
-        Each map of the summary is filled in ranges, one by each worker, and all workers receive all of it.
-        """
+        """Performances of a round whose summary the workers share: each fills a range of each map, and receives all."""
         while True:
             parts = [part for _, part in replies]
             if all(kind == "perf" for kind, _ in replies):

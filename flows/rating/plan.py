@@ -82,8 +82,11 @@ class Plan:
         if holds < valid:
             why = f"from round {holds} on, as requested"
         elif holds < len(recorded):
-            why = _other_parameters(run.config, config)
-            why = why or f"round {holds}, {first_break(holds, chain, dataset, set(before), exclude)}"
+            asked = config.to_json()
+            others = {key for key in run.config.keys() | asked.keys() if run.config.get(key) != asked.get(key)}
+            why = "another release rated it" if others - set(BESIDE) == {"numerics"} else "other parameters"
+            if not others - set(BESIDE):
+                why = f"round {holds}, {first_break(holds, chain, dataset, set(before), exclude)}"
         elif chain.rest:
             why = chain.reason
         snapshots = [number for number in run.snapshots() if number < kept]
@@ -181,10 +184,3 @@ def _beside(config: RunConfig, recorded: Mapping[str, Any], exclude: Collection[
         "accept_rounding": True if accepts else None,
     }
     return {key: value for key, value in found.items() if value is not None}
-
-
-def _other_parameters(recorded: dict[str, Any], config: RunConfig) -> str:
-    """The difference of a run's configuration to the requested one, without contests; empty if they are equal."""
-    wanted = config.to_json()
-    names = {name for name in recorded.keys() | wanted.keys() if recorded.get(name) != wanted.get(name)} - set(BESIDE)
-    return "" if not names else "another release rated it" if names == {"numerics"} else "other parameters"

@@ -96,7 +96,15 @@ def rate(lake: Lake, config: RunConfig, engine: Engine, options: RateOptions = D
 def checked_plan(dataset: Dataset, config: RunConfig, options: RateOptions) -> Plan:
     """The plan of a run, after checks of its configuration and its contests."""
     plan = Plan.of(config, dataset, options.max_rounds, options.start)
-    _check_same(config, plan)
+    if plan.run is not None and not config.replace:
+        recorded = plan.run.config.get("numerics")
+        if isinstance(recorded, int) and recorded > NUMERICS:
+            raise LakeError(
+                f"run {config.run}: a newer release of ranklake rated it; update ranklake, or add --replace to discard "
+                "its ratings and rate it again with this release",
+                path=layout.run_file(config.run),
+            )
+        refuse_other(RunConfig.of(plan.run), replace(config, recorded=plan.skipping))
     if dataset.kind != GAMES_KIND:
         check_simultaneous(config.params, f"data set {dataset.name} has contests")
     if plan.has_teams:
@@ -116,20 +124,6 @@ def _compile(config: RunConfig, plan: Plan, engine: Engine, on_compile: CompileC
         sizes = [2] if plan.dataset.kind == GAMES_KIND else plan.sizes(plan.resumes_at, plan.n_rounds)
         return compile_kernels(config.system, sizes, on_compile)
     return compile_kernels(config.system, None, on_compile) if engine.on_this_machine else 0.0
-
-
-def _check_same(config: RunConfig, plan: Plan) -> None:
-    """Refuse to discard the ratings of a run with another configuration, without ``replace``."""
-    if plan.run is None or config.replace:
-        return
-    recorded = plan.run.config.get("numerics")
-    if isinstance(recorded, int) and recorded > NUMERICS:
-        raise LakeError(
-            f"run {config.run}: a newer release of ranklake rated it; update ranklake, or add --replace to discard its "
-            "ratings and rate it again with this release",
-            path=layout.run_file(config.run),
-        )
-    refuse_other(RunConfig.of(plan.run), replace(config, recorded=plan.skipping))
 
 
 def _truncated_run(lake: Lake, config: RunConfig, plan: Plan, lease: Lease) -> Run:

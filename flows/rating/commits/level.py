@@ -29,11 +29,10 @@ _NARROW = 100.0  # the advised sigma_init instead of 350; measured in docs/choos
 
 @dataclass(slots=True)
 class Level:
-    """The level of the ratings over the rounds added so far.
+    """The level of the ratings over the rounds added so far, of a data set of so many players.
 
-    ``n_players``: size of the data set.
     ``years``: the complete years: year, active players, their mean rating.
-    ``rows``, ``tied_rows``, ``newcomers``: participations; participations in ties; first participations.
+    ``rows``, ``tied_rows``, ``newcomers``: participations; those in ties; first ones.
     ``tied_low``: sum over tied participations of the distance of their place below the middle, from -1/2 to 1/2.
     ``gained``, ``gained_by_newcomers``: sum of all changes of ratings; sum of the changes in first participations;
     rating points.
@@ -74,7 +73,10 @@ class Level:
         bounds = [0, *(np.flatnonzero(np.diff(year)) + 1).tolist(), len(year)]
         for start, stop in pairwise(bounds):
             if start < stop and year[start] > _UNKNOWN:
-                self._enter(int(year[start]))
+                if year[start] > self._year > _UNKNOWN:
+                    self.years = self._means()
+                    self._mu[:] = np.nan
+                self._year = int(year[start])
                 rows = slice(rounds.offsets[start], rounds.offsets[stop])
                 self._mu[rounds.player[rows]] = outcome.mu[rows]  # the last round of a player in the year
 
@@ -134,12 +136,6 @@ class Level:
 
     def _by_newcomers(self, drift: float) -> bool:
         return self.gained * drift > 0 and self.gained_by_newcomers / self.gained > _NEWCOMERS
-
-    def _enter(self, year: int) -> None:
-        if year > self._year > _UNKNOWN:
-            self.years = self._means()
-            self._mu[:] = np.nan
-        self._year = year
 
     @np.errstate(all="ignore")
     def _means(self) -> list[tuple[int, int, float]]:
