@@ -1,4 +1,4 @@
-"""Performances of games of two: the roots of the search for any field, and the game that has no root."""
+"""Performances: those of games of two as by the search for any field, and the games that have no root."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from ranklake.rating_kernels import Rounds
 from ranklake.rating_kernels.inference.game_performance import GAMES, solve_games
 from ranklake.rating_kernels.inference.logistic_field import solve_small
+from ranklake.rating_kernels.inference.performance import bracket
 from ranklake.rating_kernels.inference.teams.rounds import FieldRows
 
 
@@ -54,3 +55,23 @@ def test_performances_of_games__do_not_depend_on_the_others_and_name_the_first_w
     field.mu[6] = np.nan
     assert solved(rounds, field, 0, GAMES) == 3
     assert together[:6].tobytes() == field.perf[:6].tobytes()
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_bracket__has_the_roots_and_the_extreme_rates(split: bool) -> None:
+    rng = np.random.default_rng(3)
+    n = 9
+    mu, omega = rng.normal(1500.0, 300.0, n), 1.0 / rng.uniform(50.0, 400.0, n)
+    above = np.concatenate(([0.0], np.cumsum(omega)[:-1]))
+    below = omega.sum() - np.cumsum(omega)
+    low, high, middle, top_rate, bottom_rate = bracket(mu, omega, above, below, split)
+    assert (top_rate, bottom_rate) == (omega.max(), omega.min())
+    assert low < middle < high
+
+    def excess(p: float) -> np.ndarray:
+        """Of each player, who shares a place with nobody: losses less wins, which rise with ``p``."""
+        lost = omega / (1.0 + np.exp(-(p - mu) * omega))
+        return lost.sum() - below - 0.5 * omega if split else lost.sum() + lost - below - omega
+
+    assert np.all(excess(low) < 0.0)
+    assert np.all(excess(high) > 0.0)
