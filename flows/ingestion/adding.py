@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,6 +18,8 @@ from ranklake.storage.leases.holder import LeaseHolder
 from ..common.progress import ProgressCallback, not_shown
 from ..sources.base import SourceError
 from .report import SourceReport
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def add_all(
     return adding
 
 
-def read_record(lake: Lake, place: str, kind: type[Any]) -> tuple[Any, str]:
+def read_record(lake: Lake, place: str, kind: type[T]) -> tuple[T | None, str]:
     """The record of an earlier ingestion, and the version of its file; None if it is missing or unreadable: that costs
     one reading of everything.
     """

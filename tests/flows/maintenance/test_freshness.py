@@ -60,12 +60,9 @@ def remove(lake: Lake, *contests: str) -> None:
             changing.remove(one)
 
 
-def test_freshness__of_a_complete_run(lake: Lake) -> None:
+def test_freshness__of_a_complete_run_and_one_that_is_behind(lake: Lake) -> None:
     assert found(lake) == Freshness(30, 30, 30, "")
     assert (found(lake).state, note(lake, "run")) == ("complete", "")
-
-
-def test_freshness__of_a_run_that_is_behind(lake: Lake) -> None:
     make_behind(lake)
     assert (found(lake).state, found(lake).to_rate, found(lake).stale_from) == ("behind by 3 rounds", 3, None)
 
