@@ -48,7 +48,7 @@ class Evaluation:
     ``errors`` (float64[r, rows, 4]): log2 rank errors; see
     :func:`ranklake.rating_kernels.metrics.rank_errors.rank_errors`.
     ``games`` (float64[r, filters, 4] or None): sums over the games of each period; see
-    :func:`.game_scores.score_games`. None for a run over contests.
+    :func:`.games.score_games`. None for a run over contests.
     ``damage``: reason why later rounds in the lake are not valid rounds of the run; empty if all are.
     """
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.frames import frame_of, small
-from helpers.lakes import NUMBERS, lake_of, rate_run, rated, synthetic
+from helpers.lakes import NUMBERS, synthetic
 from helpers.strategies import Contest as Round
 from helpers.strategies import elo_mmr_params, histories, repeatable
 from hypothesis import given
@@ -135,19 +135,6 @@ def test_history__contest_and_player_keep_their_values(request: Any, contests: A
     assert set(beliefs.index) == set(frame["player"])
     again = rate_history(frame, beliefs=beliefs)
     assert again["n_before"].min() == 2
-
-
-def test_history__has_the_bits_of_a_run_in_a_lake(tmp_path: Path) -> None:
-    contests = synthetic(30, seed=8, large=10)
-    settings = {"rho": 0.3, "drift_per_day": 10.0, "noob_delay": (0.5, 0.9)}
-    lake = lake_of(tmp_path / "lake", contests)
-    rate_run(lake, **settings)
-    rows = rated(lake)
-    history = rate_history(frame_of(contests), "elo-mmr", **settings)
-    for name in NUMBERS:
-        assert np.array_equal(rows.column(name).to_numpy().view(np.int64), history[name].to_numpy().view(np.int64))
-    for ours, theirs in (("contest", "contest_id"), ("player", "player"), ("round_index", "round_index")):
-        assert history[ours].tolist() == rows.column(theirs).to_pylist()
 
 
 def test_history__does_not_change_its_input() -> None:

@@ -117,14 +117,18 @@ def test_limits__are_refused_where_nothing_is_rated_in_order(read: Any) -> None:
 @pytest.mark.filterwarnings("ignore:no contest was rated")
 def test_faults__are_named() -> None:
     two = pd.DataFrame({"contest": [1, 1], "player": ["a", "b"], "rank": [1, 2]})
-    with pytest.raises(ValueError, match="contest 1: rated_above = 5 is not less than rated_below = 5: no rating"):
-        rate_history(two.assign(rated_above=5, rated_below=5))
-    with pytest.raises(ValueError, match=r"rated_below differs inside the contest: 5\.0 and inf"):
-        rate_history(two.assign(rated_below=[5, None]))
-    with pytest.raises(ValueError, match=r"rated must be true or false, or empty for true, got rated = 'maybe'"):
-        rate_history(two.assign(rated="maybe"))
-    with pytest.raises(ValueError, match="contest 1: a contest of teams has unrated participants"):
-        rate_history(two.assign(rank=1, crew="x", rated=[True, False]), columns={"team": "crew"})
+    for results, columns, said in (
+        (
+            two.assign(rated_above=5, rated_below=5),
+            {},
+            "contest 1: rated_above = 5 is not less than rated_below = 5: no",
+        ),
+        (two.assign(rated_below=[5, None]), {}, r"rated_below differs inside the contest: 5\.0 and inf"),
+        (two.assign(rated="maybe"), {}, r"rated must be true or false, or empty for true, got rated = 'maybe'"),
+        (two.assign(rank=1, crew="x", rated=[True, False]), {"team": "crew"}, "contest 1: a contest of teams has unra"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            rate_history(results, columns=columns)
     assert rate_history(two.assign(rated="maybe"), columns={"rated": ""})["mu"].notna().all()
     assert rate_history(two.assign(rated=False)).attrs["reasons"] == {"no rated participant": 1}
 

@@ -413,11 +413,12 @@ def test_load__refuses_other_files(ratings: Ratings, tmp_path: Path) -> None:
 
 
 def test_open__has_the_ratings_of_a_run(tmp_path: Path) -> None:
+    settings = {"rho": 0.3, "drift_per_day": 10.0, "noob_delay": (0.5, 0.9)}
     stored = lake_of(tmp_path / "lake", CONTESTS)
-    rate_run(stored, rho=0.5)
+    rate_run(stored, **settings)
     name = ranklake.Run.names(stored)[0]
     frame = FRAME.drop(columns="country")
-    whole = Ratings.rate(frame, rho=0.5)
+    whole = Ratings.rate(frame, **settings)
     for ratings in (Ratings.open(tmp_path / "lake", name), Lake(tmp_path / "lake").run(name).ratings()):
         assert bits(ratings.history) == bits(whole.history)
         for column in ("contest", "player", "time_seconds", "rating"):
