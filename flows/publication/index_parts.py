@@ -147,9 +147,9 @@ def encode_rounds(batches: Iterable[pa.RecordBatch]) -> pa.Buffer:
 
 def encode_table(table: pa.Table) -> pa.Buffer:
     """The bytes of a table as an Arrow file of one batch."""
-    sink = pa.BufferOutputStream()
+    sink, batches = pa.BufferOutputStream(), table.combine_chunks().to_batches()
     with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_batch(_one_batch(table))
+        writer.write_batch(batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema))
     return sink.getvalue()
 
 
@@ -205,8 +205,3 @@ def cut(parts: Sequence[tuple[int, int, int]], rows: Sequence[int], most: int) -
         cuts.append((start, stop))
         start = stop
     return stay, cuts
-
-
-def _one_batch(table: pa.Table) -> pa.RecordBatch:
-    batches = table.combine_chunks().to_batches()
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

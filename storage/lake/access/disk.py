@@ -235,12 +235,8 @@ class Disk:
                     os.unlink(full)
                 raise
             if self.hard_links:
-                self._log("links")
+                self.log_limitation("links")
         self.hard_links = False
-
-    def log_unconditional(self) -> None:
-        """Log that files of a store cannot be replaced on condition."""
-        self._log("unconditional")
 
     def _write(self, path: str, data: bytes | pa.Buffer, flushed: bool) -> None:
         with open(path, "xb") as file:
@@ -258,9 +254,10 @@ class Disk:
         except OSError as error:
             if error.errno not in (_NO_FOLDER_FLUSH if folder else _NO_FLUSH):
                 raise OSError(error.errno, error.strerror, full) from error
-            self._log("folders" if folder else "flush")
+            self.log_limitation("folders" if folder else "flush")
 
-    def _log(self, limitation: str) -> None:
+    def log_limitation(self, limitation: str) -> None:
+        """Log what cannot be guaranteed, a key of ``_TEXTS``, once a process and lake."""
         if (limitation, self._url) not in _LOGGED:
             _LOGGED.add((limitation, self._url))
             log.warning("lake %s: %s", self._url, _TEXTS[limitation])

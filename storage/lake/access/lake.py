@@ -108,7 +108,7 @@ class Lake(LakeFiles):
             with self._lake_errors("flush", folder):
                 self._disk.flush(self._full(folder), folder=True)
         elif self._bucket and not self.conditional:
-            self._disk.log_unconditional()
+            self._disk.log_limitation("unconditional")
 
     def write_table(
         self, path: str, table: pa.Table, name: str, *, metadata: Mapping[str, str] | None = None
