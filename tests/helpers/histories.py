@@ -75,6 +75,13 @@ def set_ratings(system: System, params: Any, beliefs: Beliefs, rows: Any, mu: An
         beliefs.state[name][rows] = column
 
 
+def players_at(system: System, params: Any, mu: Any, sigma: Any = 0.0, n_rounds: Any = 5) -> Beliefs:
+    """A store of players 0, 1, 2, ... with these ratings; no history."""
+    beliefs = system.newcomers(params, len(mu))
+    set_ratings(system, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), n_rounds)
+    return beliefs
+
+
 def store_of(params: Any, people: Mapping[str, Belief], pool: Sequence[Any] = POOL) -> Beliefs:
     """A store with a row for each of ``pool``, with the beliefs ``people``."""
     beliefs = SYSTEM.newcomers(params, len(pool))

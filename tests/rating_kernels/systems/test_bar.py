@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, ladder, same_bits, set_ratings
+from helpers.histories import four_steps, ladder, players_at, same_bits
 from helpers.strategies import histories, places, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from ranklake.rating_kernels.fields.pairs import terms
 from ranklake.rating_kernels.systems.bar import SMALL
 
 SYSTEM = SYSTEMS["bar"]
+believed = partial(players_at, SYSTEM)
 POINTS = 1e-9
 PAPER = {gamma: BAR(variant="btfull", gamma=gamma) for gamma in ("sigma_over_c", "one_over_teams", "one")}
 CROWDED = BAR("btfull", beta=300.0, sig_drift=20.0, gamma="one_over_teams", mu_init=1500.0, sigma_init=350.0)
@@ -35,13 +37,6 @@ paper_form = st.fixed_dictionaries(
     {"variant": st.just("btfull"), "gamma": st.sampled_from(list(PAPER))},
     optional={"beta": st.floats(50, 600), "sig_drift": st.floats(0, 80), "kappa": st.floats(1e-4, 0.99)},
 )
-
-
-def believed(params: BAR, mu: Any, sigma: Any) -> Beliefs:
-    """Players 0, 1, 2, ... with these beliefs."""
-    beliefs = SYSTEM.newcomers(params, len(mu))
-    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
-    return beliefs
 
 
 def rated(params: BAR, mu: Any, sigma: Any, round: Rounds) -> Outcome:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, ladder, set_ratings
+from helpers.histories import four_steps, ladder, players_at, set_ratings
 from helpers.strategies import POOL, histories, places, ratings, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,17 +17,11 @@ from twins.comparison import agree_on_needs
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS, Beliefs, CFGeneral, Codeforces, Outcome, Rounds
+from ranklake.rating_kernels import SYSTEMS, CFGeneral, Codeforces, Outcome, Rounds
 
 SYSTEM = SYSTEMS["cf-general"]
+believed = partial(players_at, SYSTEM, sigma=100.0)
 POINTS = 1e-9  # what a root may be off
-
-
-def believed(params: CFGeneral, mu: Any, sigma: Any = 100.0) -> Beliefs:
-    """A store of players 0, 1, 2, ... with these ratings."""
-    beliefs = SYSTEM.newcomers(params, len(mu))
-    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), sigma, 5)
-    return beliefs
 
 
 def shown(params: CFGeneral, mu: Any, round: Rounds, large: bool = False) -> Outcome:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, ladder, same_bits, set_ratings
+from helpers.histories import four_steps, ladder, players_at, same_bits
 from helpers.strategies import POOL, histories, places, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,23 +18,17 @@ from twins.comparison import agree_on_needs
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS, Beliefs, Codeforces, Outcome, Prior, Rounds
+from ranklake.rating_kernels import SYSTEMS, Codeforces, Outcome, Prior, Rounds
 from ranklake.rating_kernels.inference.needed_rating import Convention, needed_ratings, solve_directly
 from ranklake.rating_kernels.inference.performance import without_table
 
 SYSTEM = SYSTEMS["codeforces"]
+believed = partial(players_at, SYSTEM)
 OVERTAKEN, GAINED_LESS = "overtaken by a lower place", "gained less than a lower place"
 POINTS = 1e-9  # what a root may be off
 RULES, TIES = ("oct2015", "r327", "none"), ("max", "avg", "min")
 CONVENTIONS = {"text": (1.0, 0.0), "program": (1.0, 1.0), "cfsys": (0.5, 1.0)}
 RATE = math.log(10.0) / 400.0
-
-
-def believed(params: Codeforces, mu: Any) -> Beliefs:
-    """A store of players 0, 1, 2, ... with these ratings."""
-    beliefs = SYSTEM.newcomers(params, len(mu))
-    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), 0.0, 5)
-    return beliefs
 
 
 def shown(params: Codeforces, mu: Any, round: Rounds, large: bool = False) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from decimal import Decimal, localcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from golden.answers_elo_mmr import params_of as vector_params
 from golden.runner import FOLDER
-from helpers.histories import four_steps, ladder, same_bits, set_ratings, to_rounds
+from helpers.histories import four_steps, ladder, players_at, same_bits, set_ratings, to_rounds
 from helpers.strategies import Contest, elo_mmr_params, histories, places, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,15 +29,9 @@ from ranklake.rating_kernels.fields import gaussian_field
 from ranklake.rating_kernels.inference import gaussian
 
 SYSTEM = SYSTEMS["elo-mmx"]
+believed = partial(players_at, SYSTEM)
 VECTORS = sorted(FOLDER.glob("elo_mmr-gauss-*.json"))
 POINTS = 1e-9  # what a root may be off
-
-
-def believed(params: EloMMX, mu: Any, sigma: Any) -> Beliefs:
-    """A store of players 0, 1, 2, ... with these beliefs."""
-    beliefs = SYSTEM.newcomers(params, len(mu))
-    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
-    return beliefs
 
 
 def still(**chosen: Any) -> EloMMX:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, ladder, same_bits, set_ratings
+from helpers.histories import four_steps, ladder, players_at, same_bits, set_ratings
 from helpers.strategies import POOL, places, ratings, repeatable, standings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,26 +18,20 @@ from twins.elo_srm import K0, Twin
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS, Beliefs, EloSRM, Outcome, Rounds
+from ranklake.rating_kernels import SYSTEMS, EloSRM, Outcome, Rounds
 from ranklake.rating_kernels.fields.blocks import BLOCK
 from ranklake.rating_kernels.fields.direct import DIRECT
 from ranklake.rating_kernels.systems.elo_srm import SMALL, Surprises, newcomer
 
 SYSTEM = SYSTEMS["elo-srm"]
+believed = partial(players_at, SYSTEM, n_rounds=3)
 POINTS = 1e-9
 
 Events = list[list[list[tuple[str, int, int]]]]  # events of divisions of standings
 
 
-def believed(params: EloSRM, mu: Any, n_rounds: Any = 3) -> Beliefs:
-    """A store of players 0, 1, 2, ... who have been rated before."""
-    beliefs = SYSTEM.newcomers(params, len(mu))
-    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), 0.0, n_rounds)
-    return beliefs
-
-
 def rated(params: EloSRM, mu: Any, round: Rounds, engine: Engine | None = None, n_rounds: Any = 3) -> Outcome:
-    return rate_rounds(SYSTEM, params, believed(params, mu, n_rounds), round, engine or Serial())
+    return rate_rounds(SYSTEM, params, believed(params, mu, n_rounds=n_rounds), round, engine or Serial())
 
 
 def surprises(mu: Any, round: Rounds, engine: Engine | None = None) -> Surprises:
@@ -264,5 +259,5 @@ def test_newcomers__are_those_without_rounds_at_the_initial_rating_alone() -> No
         lambda b: rate_rounds(SYSTEM, params, b, round, Serial()),
         lambda b: four_steps(SYSTEM, params, b, round),
     ):
-        beliefs = believed(params, [1200.0, 1200.0, 1234.0], [0, 1, 0])
+        beliefs = believed(params, [1200.0, 1200.0, 1234.0], n_rounds=[0, 1, 0])
         assert rate(beliefs).mu_prior.tolist() == [1250.0, 1200.0, 1234.0]

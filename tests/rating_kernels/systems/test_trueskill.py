@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import partial
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.histories import four_steps, ladder, same_bits, set_ratings
+from helpers.histories import four_steps, ladder, players_at, same_bits
 from helpers.strategies import Belief, histories, places, populations, repeatable
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,11 +19,12 @@ from twins.trueskill import Twin, _quantile
 
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Rounds, TrueSkill
+from ranklake.rating_kernels import SYSTEMS, ConvergenceError, Outcome, Rounds, TrueSkill
 from ranklake.rating_kernels.inference.message_chain import propagate
 from ranklake.rating_kernels.systems.trueskill import SMALL, margin
 
 SYSTEM = SYSTEMS["trueskill"]
+believed = partial(players_at, SYSTEM)
 MODELS = [
     TrueSkill(),
     TrueSkill(mu_init=1500, sigma_init=350, p_draw=0.4),
@@ -32,13 +34,6 @@ MODELS = [
 ]
 NAMES = ["adjacent", "adjacent-350", "place", "place-wide", "half-variance"]
 EXACT = MODELS[:4]
-
-
-def believed(params: TrueSkill, mu: Any, sigma: Any) -> Beliefs:
-    """A store of players 0, 1, 2, ... with these beliefs."""
-    beliefs = SYSTEM.newcomers(params, len(mu))
-    set_ratings(SYSTEM, params, beliefs, np.arange(len(mu)), np.asarray(mu, float), np.asarray(sigma, float), 5)
-    return beliefs
 
 
 def shown(params: TrueSkill, mu: Any, sigma: Any, round: Rounds, steps: bool = False) -> Outcome:
