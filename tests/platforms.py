@@ -51,7 +51,6 @@ NOT_ON_WINDOWS = {
     "system/test_kill_anywhere.py": FORK,
     "system/test_no_home.py": "Windows has no way to start a process as another user without a password",
     "system/test_object_store_life.py": FORK,
-    "system/test_object_stores.py::test_rate__killed_at_some_writes_ends_as_if_undisturbed": KILL,
     f"{PUBLISH}killed_at_any_time_leaves_complete_tables_and_the_next_completes": KILL,
     f"{PUBLISH}a_full_disk_is_reported_in_one_line_and_a_later_publish_completes": LIMIT,
     "flows/publication/test_publish_faults.py": LIMIT,
