@@ -3,7 +3,10 @@
 import re
 from typing import Any
 
+import click
 from sphinx.application import Sphinx
+
+from ranklake.flows.cli.main import cli
 
 SECTIONS = ("description", "options", "arguments", "epilog")
 
@@ -22,7 +25,9 @@ def process(app: Sphinx, ctx: Any, lines: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the events of sphinx-click, after the extension itself."""
+    """Import the commands, which sphinx-click reads from their group, and register its events after itself."""
+    context = click.Context(cli)
+    cli.commands = {name: command for name in cli.list_commands(context) if (command := cli.get_command(context, name))}
     app.setup_extension("sphinx_click")
     for section in SECTIONS:
         app.connect(f"sphinx-click-process-{section}", process)
