@@ -93,8 +93,13 @@ def decode(data: bytes, name: str, path: str, columns: Sequence[str] | None = No
 
 
 def metadata_of(schema: pa.Schema) -> dict[str, str]:
-    """The metadata of our files: ``format``, ``table`` and the ``metadata`` given to ``encode``."""
-    pairs = ((key.decode(), value.decode()) for key, value in (schema.metadata or {}).items())
+    """The metadata of our files: ``format``, ``table`` and the ``metadata`` given to ``encode``.
+
+    Bytes that are no UTF-8, of a damaged file, are replaced: no key and no value of ours has such characters.
+    """
+    pairs = (
+        (key.decode(errors="replace"), value.decode(errors="replace")) for key, value in (schema.metadata or {}).items()
+    )
     return {key.removeprefix(_PREFIX): value for key, value in pairs if key.startswith(_PREFIX)}
 
 

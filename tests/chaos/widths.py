@@ -33,6 +33,7 @@ FORMS = {
 READ = """
 import re, sys
 from pathlib import Path
+from ranklake.flows.ingestion.attributes import _csv_rows, _names, _parquet_rows
 from ranklake.flows.preview.standings import standings_from_file
 from ranklake.flows.sources.base import SourceError
 from ranklake.flows.sources.files.contests import read_contests
@@ -57,8 +58,9 @@ def games():
     with damage_of(path):  # as the reader of all files
         return sum(map(len, read_table(Input(Path(path), path, form), options, GamesReport())))
 def attributes():
-    from ranklake.flows.ingestion.attributes import _read_csv, _read_parquet
-    return sum(1 for _ in (_read_parquet if path.endswith("parquet") else _read_csv)(path)[1])
+    rows = (_parquet_rows if path.endswith("parquet") else _csv_rows)(path)
+    _names(next(rows), path)
+    return sum(1 for _ in rows)
 before = peak()
 try:
     said = globals()[door]()

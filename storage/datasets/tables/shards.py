@@ -23,6 +23,7 @@ from ...lake.limits import Limits
 from ...lake.parquet import SHARDS, metadata_of
 from ...lake.remedies import damaged, with_remedies
 from ...leases.roots import read_root
+from .games import GAMES_KIND
 
 
 def read_contests(lake: Lake, dataset: str, columns: list[str] | None = None) -> tuple[pa.Table | None, str]:
@@ -30,13 +31,14 @@ def read_contests(lake: Lake, dataset: str, columns: list[str] | None = None) ->
 
     The table has the metadata of the root; it is None if there is no data set.
 
-    Raises DamagedError: a shard is missing, or is not the one that the root names.
+    Raises DamagedError: the root has no valid metadata; a shard is missing, or is not the one that the root names.
     """
     path = layout.contests_file(dataset)
     data, version = read_root(lake, path)
     while data is not None:
         with with_remedies(lake):
             root = parquet.decode(data, "contests", path, columns)
+            _check(metadata_of(root.schema), path)
         shards = shards_of(metadata_of(root.schema))
         if not shards:
             return root, version
@@ -52,6 +54,18 @@ def read_contests(lake: Lake, dataset: str, columns: list[str] | None = None) ->
         whole = pa.concat_tables([*tables, root.replace_schema_metadata()]).combine_chunks()
         return whole.replace_schema_metadata(root.schema.metadata), version
     return None, version
+
+
+def _check(metadata: Mapping[str, str], path: str) -> None:
+    """Raise ``DamagedError`` if the metadata of a root cannot be those of an ingest."""
+    for key, needed in (("n_players", True), ("epoch", False)):
+        value = metadata.get(key, "" if needed else "0")
+        if not (value.isascii() and value.isdecimal()):
+            raise damaged(path, f"its {key} is {value!r}, no number")
+    if "player_parts" not in metadata:
+        raise damaged(path, "does not name its tables of players")
+    if (kind := metadata.get("kind", "")) not in ("", GAMES_KIND):
+        raise damaged(path, f"its kind is {kind!r}, which is none")
 
 
 def shards_of(metadata: Mapping[str, str]) -> list[str]:

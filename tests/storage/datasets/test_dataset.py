@@ -1,5 +1,6 @@
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers.builders import content, contest, expected, field, ingest
 
@@ -25,6 +26,31 @@ def test_open__error_of_a_missing_data_set_names_the_existing_ones(lake):
     lake.write_bytes(".hidden/contests/contests.parquet", b"")
     with pytest.raises(LakeError, match=r"there are: atp, cf$"):
         Dataset.open(lake, "x")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        (b"n_players", b"#", "its n_players is '#', no number"),
+        (b"n_players", None, "its n_players is '', no number"),
+        (b"n_players", b"\xb3", "its n_players is '\ufffd', no number"),
+        (b"epoch", b"-1", "its epoch is '-1', no number"),
+        (b"player_parts", None, "does not name its tables of players"),
+        (b"kind", b"gamer", "its kind is 'gamer', which is none"),
+    ],
+)
+def test_open__names_the_damage_of_the_metadata(lake, key, value, named):
+    ingest(lake, [contest("a", ["x", "y"])])
+    path = "games/contests/contests.parquet"
+    table = pq.read_table(pa.BufferReader(lake.read_bytes(path)))
+    metadata = {at: text for at, text in table.schema.metadata.items() if at != b"ranklake." + key}
+    metadata |= {} if value is None else {b"ranklake." + key: value}
+    file = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata(metadata), file)
+    lake.write_bytes(path, file.getvalue().to_pybytes())
+    for attempt in (lambda: Dataset.open(lake, "games"), lambda: ingest(lake, [contest("b", ["x", "y"])])):
+        with pytest.raises(DamagedError, match=rf"^{path}: {named}; "):
+            attempt()
 
 
 def test_ingest__a_missing_data_set_names_the_runs_over_it(lake):
