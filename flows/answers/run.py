@@ -187,10 +187,17 @@ class PublishedRun(IndexRows):
     def _player(self, row: int) -> dict[str, Any]:
         (found,) = self.leaderboard_table.slice(row, 1).to_pylist()
         rounds = self.rounds_of(found["player"])[[0, -1]]
-        contests = self.contests_table.select(["contest_id", "name", "time_seconds"]).take(pa.array(rounds)).to_pylist()
-        first, last = ({"round_index": int(index), **one} for index, one in zip(rounds, contests, strict=True))
+        first, last = map(self._contest_of, rounds.tolist())
         attributes = self._leaderboard.attributes_of(row)
         return {**found, "attributes": attributes, "first_contest": first, "last_contest": last}
+
+    def _contest_of(self, index: int) -> dict[str, Any]:
+        (contest,) = self._contest_names.slice(index, 1).to_pylist()  # half the time of take
+        return {"round_index": index, **contest}
+
+    @cached_property
+    def _contest_names(self) -> pa.Table:
+        return self.contests_table.select(["contest_id", "name", "time_seconds"])
 
     @cached_property
     def _leaderboard(self) -> Leaderboard:
