@@ -33,7 +33,7 @@ log = logging.getLogger("ranklake.rate")
 class Recoveries:
     """The recoveries of one run from lost workers.
 
-    ``count``.
+    ``count``: recoveries so far.
     ``committed``: number of rounds in the lake, as far as this is known.
     """
 

@@ -43,7 +43,6 @@ class SmoothReport:
     ``rounds``, ``rows``: smoothed rounds and participations.
     ``sweeps``, ``resumed``: sweeps of the smoothing, and how many of them were done before this call. Equal if the
     result was up to date.
-    ``seconds``.
     """
 
     rounds: int

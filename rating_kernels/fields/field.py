@@ -39,8 +39,7 @@ _CLAMP = 150.0  # a product of four denominators must not overflow: 4 * (150 + 2
 class Table(NamedTuple):
     """One round's sum, tabulated; kernels take it as it is.
 
-    ``plan``.
-    ``series`` (float64[panels, 32]).
+    ``plan``: the panels. ``series`` (float64[panels, 32]): coefficients of each panel.
     ``guesses`` (float64[257, 2]): as :func:`finish` gives them.
     """
 

@@ -196,7 +196,6 @@ class BARRules(NamedTuple):
     ``power``: the power of c in ``info``; 0 if sigma is independent of opponents.
     ``per_team``: whether an opponent's information is divided by their number.
     ``beta2``: beta^2 in a round.
-    ``kappa``.
     """
 
     unit: float

@@ -75,8 +75,7 @@ def describe_teams(start, stop, teams, best, apart, members, laws):
     ``teams``: the shares of each team's members.
     ``best``: the weights come from the members' skills, not from the shares.
     ``apart``: each member has a noise of its own.
-    ``members``.
-    ``laws``: written. A team of one has the law of its member, to the bit.
+    ``members``: their beliefs and noises. ``laws``: written. A team of one has the law of its member, to the bit.
     """
     mu, sigma, beta = members
     for t in range(start, stop):
