@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.commands import Command
 from helpers.data import SHARED
+from helpers.experiments import run
 from helpers.folders import write_folder
 from helpers.lakes import contest, lake_of, synthetic
 from helpers.strategies import repeatable
@@ -42,7 +43,7 @@ from ranklake.flows.experiments import EXPERIMENTS, find_experiment
 from ranklake.flows.experiments.base import Experiment, ExperimentContext, Picture, Report, Table
 from ranklake.flows.experiments.data import History, from_file, from_lake
 from ranklake.flows.experiments.papers import accuracy, calibration, convergence
-from ranklake.flows.experiments.properties import farming, incentives, performances, teams
+from ranklake.flows.experiments.properties import farming, incentives, teams
 from ranklake.flows.experiments.properties.incentives import move, other_self
 from ranklake.flows.experiments.published import (
     NAMES,
@@ -77,11 +78,6 @@ def history(folder: Path) -> History:
     return from_file(folder)
 
 
-def run(name: str, *histories: History) -> Report:
-    with drawing("a test"):
-        return find_experiment(name).run(ExperimentContext(histories))
-
-
 class Page(HTMLParser):
     """The cells and pictures of a report."""
 
@@ -105,31 +101,6 @@ class Page(HTMLParser):
 
 
 # Printed values
-
-
-@pytest.mark.slow
-def test_robustness__rises_equal_the_printed_ones() -> None:
-    """Elo-R's report: 48, 63, ..., 1875 after six and 566 at the seventh; memoryless 320, then 268.8."""
-    report = run("robustness")
-    rises = report.tables["rises"].columns
-    assert [round(rises["Elo-R, simple noise"][i]) for i in (0, 1, 6)] == [48, 63, 566]
-    assert round(report.tables["after-six"].columns["here"][0]) == 1875
-    assert [round(rise, 1) for rise in rises["memoryless"][:2]] == [320.0, 268.8]
-
-
-def test_robustness__ratings_equal_the_vectors() -> None:
-    """Exact noise, from the specification: 47.88, 57.56, 70.75, 90.07, 120.84, 175.62, 288.33, 446.50."""
-    one = Contender("", "elo-r", {"mu_init": 1000.0, "sigma_init": 100.0})
-    walked, _ = performances.walk(one, [1000.0] * 40 + [3000.0] * 8)
-    expected = [47.88, 57.56, 70.75, 90.07, 120.84, 175.62, 288.33, 446.50]
-    assert np.allclose(np.diff(walked[40:]), expected, atol=0.006)
-
-
-@pytest.mark.slow
-def test_influence__is_within_the_proved_bounds() -> None:
-    bounds = run("influence").tables["bounds"].columns
-    assert list(bounds["within"]) == [True] * 6
-    assert bounds["change"][-1] == pytest.approx(math.pi / math.sqrt(3) * (80**2 + 0.2 * 80**2) / math.sqrt(6 * 80**2))
 
 
 @pytest.mark.slow

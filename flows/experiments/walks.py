@@ -1,0 +1,53 @@
+"""Ratings of players whose performances are given: no field decides them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.rating_kernels.core.beliefs import Column, serial_map
+from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.standings import Floats
+from ranklake.rating_kernels.inference.performance import group_starts
+
+from ..common.configuration.settings import build_params, find_system
+from .published import Contender
+
+PARTICIPANTS = 1_000  # of each round; it matters to Elo-MMS
+
+Columns = dict[str, Column | Ragged]
+
+
+def walk(one: Contender, performances: Sequence[float], start: Columns | None = None) -> tuple[list[float], Columns]:
+    """A player's rating before and after each of these performances, and the belief at the end.
+
+    ``start``: the belief before; by default that of a newcomer.
+    """
+    ratings, columns = walks(one, np.reshape(performances, (-1, 1)), start)
+    return ratings[:, 0].tolist(), columns
+
+
+def walks(one: Contender, performances: Floats, start: Columns | None = None) -> tuple[Floats, Columns]:
+    """As :func:`walk`, for several players: ``performances[round, player]``; ratings ``[round, player]``."""
+    system, n = find_system(one.system), performances.shape[1]
+    params = build_params(system, one.settings)
+    beliefs = system.newcomers(params, n)
+    if start is not None:
+        beliefs.restore(start)
+    ratings = [beliefs.mu.copy()]
+    players = np.arange(n)
+    round = replace(Rounds.from_columns([0, n], players, players, players), participants=np.array([PARTICIPANTS]))
+    for performance in performances:
+        outcome = Outcome.empty(n)
+        prior = outcome.prior
+        system.prior(params, beliefs, round, 0, n, prior)
+        beliefs.reserve(round.player)
+        summary = system.summarise(params, prior, round, serial_map)
+        system.perform(params, summary, 0, len(group_starts(round.lo)) - 1, outcome.perf)
+        outcome.perf[:] = performance
+        system.absorb(params, beliefs, round, prior, summary, 0, n, outcome)
+        ratings.append(beliefs.mu.copy())
+    return np.array(ratings), beliefs.columns()
