@@ -12,6 +12,7 @@ _MODULES = {
     "speed": "papers.cost",
     "scaling": "papers.cost",
     "transfer": "papers.accuracy",
+    "losses": "papers.losses",
     "robustness": "properties.robustness",
     "influence": "properties.influence",
     "farming": "properties.farming",
