@@ -17,6 +17,7 @@ _MODULES = {
     "influence": "properties.influence",
     "farming": "properties.farming",
     "incentives": "properties.incentives",
+    "monotone": "properties.monotone",
     "convergence": "papers.convergence",
     "calibration": "papers.calibration",
     "inflation": "papers.gains",
