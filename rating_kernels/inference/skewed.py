@@ -4,6 +4,10 @@ The model is this project's, not a paper's. A performance lies around the skill 
 wider below than above. The visible share of this skew depends on the size of a round: a duel shows only the difference
 of two noises, which is symmetric. In a round of N participants the share is tau = max(0, 1 - 2 / N).
 
+The size has two more effects, if the hyperparameters of the noise have them: performances spread wider in small rounds,
+by beta (1 + (duel - 1) 2 / N) above the skill, which is beta below; and a place shows a performance only roughly. The
+squared correlation of performance and place among N equals is rho = (N - 1) / (N + 1).
+
 With p = beta^-2 w the precision of the upper side, s the skew, a belief N(mu, sigma^2) and a performance e = perf - mu
 from it, the new mean is
 
@@ -12,15 +16,16 @@ from it, the new mean is
               L(y) = tanh(y / 2b) / b, b = sqrt(3) s beta / (pi sqrt(w))        logistic lower side
               L(y) = p y / s^2                                                  normal lower side
 
-and the new variance 1 / (1 / sigma^2 + 1 / noise) for either sign, with the variance ``noise`` of the whole law: later
-gains do not depend on the result. The left side of the equation grows with x and falls with perf, hence the new mean
-grows with perf. The term tau L of the logistic side is at most tau / b, so that the fall is bounded as tau tends to 1.
+and the new variance sigma^2 - rho sigma^4 / (sigma^2 + noise) for either sign, with the variance ``noise`` of the whole
+law, and rho = 1 if places are taken for performances: later gains do not depend on the result. The left side of the
+equation grows with x and falls with perf, hence the new mean grows with perf. The term tau L of the logistic side is at
+most tau / b, so that the fall is bounded as tau tends to 1.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,32 +38,54 @@ _STEPS = 200
 _CONVERGED = 1e-8  # of max(1, u): Newton's next error is at most the square of its last step
 
 
-def skew_share(participants):
-    """tau: the visible share of the skew in a round of so many participants; numbers or arrays."""
-    return np.maximum(0.0, 1.0 - 2.0 / participants)
-
-
-def mean_shift(tau, beta, skew, weight):
-    """The distance of the mean performance below the skill."""
-    return tau * math.sqrt(2.0 / math.pi) * (skew - 1.0) * beta / np.sqrt(weight)
-
-
-def noise_variance(tau, beta, skew, weight):
-    """The variance of a performance around its mean; numbers or arrays."""
-    excess = skew + (1.0 - 2.0 / math.pi) * (skew - 1.0) ** 2 - 1.0
-    return (1.0 + tau * excess) * beta * beta / weight
-
-
-share_of_skew, shift_of_mean = inner_exact(skew_share), inner_exact(mean_shift)  # for kernels
-_variance = inner_exact(noise_variance)
-
-
 class Law(NamedTuple):
-    """Performances in a round of weight 1: spread above the skill, skew, whether the lower side is normal."""
+    """The hyperparameters of performances.
+
+    ``beta``: spread above the skill in a large round of weight 1. ``skew``: how many times wider it is below.
+    ``normal``: whether the lower side is normal. ``duel``: how many times wider both sides are in a duel.
+    ``ranked``: whether beliefs are updated by what a place shows of a performance, not as if it showed it exactly.
+    """
 
     beta: float
     skew: float
     normal: bool
+    duel: float = 1.0
+    ranked: bool = False
+
+
+class RoundLaw(NamedTuple):
+    """The law of performances in rounds of some size, and weight 1; numbers, or arrays of one number a round.
+
+    ``tau``: the visible share of the skew. ``hidden``: 1 - rho, the share of a performance that places do not show.
+    """
+
+    beta: Any
+    skew: float
+    normal: bool
+    tau: Any
+    hidden: Any
+
+
+def law_of_round(law, participants):
+    """The :class:`RoundLaw` in rounds of so many participants, players or teams."""
+    beta = law.beta * (1.0 + (law.duel - 1.0) * (2.0 / participants))
+    hidden = 2.0 / (participants + 1.0) if law.ranked else 0.0
+    return RoundLaw(beta, law.skew, law.normal, np.maximum(0.0, 1.0 - 2.0 / participants), hidden)
+
+
+def mean_shift(law, weight):
+    """The distance of the mean performance below the skill, by a :class:`RoundLaw`."""
+    return law.tau * math.sqrt(2.0 / math.pi) * (law.skew - 1.0) * law.beta / np.sqrt(weight)
+
+
+def noise_variance(law, weight):
+    """The variance of a performance around its mean, by a :class:`RoundLaw`."""
+    excess = law.skew + (1.0 - 2.0 / math.pi) * (law.skew - 1.0) ** 2 - 1.0
+    return (1.0 + law.tau * excess) * law.beta * law.beta / weight
+
+
+in_round = inner_exact(law_of_round)  # these three for kernels
+shift_of_mean, variance_of_noise = inner_exact(mean_shift), inner_exact(noise_variance)
 
 
 class Growth(NamedTuple):
@@ -71,13 +98,13 @@ class Growth(NamedTuple):
 
 
 @exact
-def diffuse_rows(begin, end, player, time_seconds, weight, tau, law, growth, store, prior):
+def diffuse_rows(begin, end, player, time_seconds, weight, law, growth, store, prior):
     """Add practice and drift to the beliefs of rows ``player[begin:end]``; newcomers stay as they are.
 
     ``prior.beta`` receives the standard deviation of each performance.
     """
-    mu, sigma, gamma = store.mu, store.sigma, growth.gamma
-    deviation = math.sqrt(_variance(tau, law.beta, law.skew, weight))
+    mu, sigma, gamma, tau = store.mu, store.sigma, growth.gamma, law.tau
+    deviation = math.sqrt(variance_of_noise(law, weight))
     for i in range(begin, end):
         row = player[i]
         n = store.n_rounds[row]
@@ -107,9 +134,12 @@ def _tanh_root(alpha, delta):
 
 
 @inner_exact
-def sides(weight, tau, law):
-    """Precision of the upper side; coefficient of the linear terms, bounded share and scale of the lower side."""
-    beta, skew, normal = law
+def sides(weight, law):
+    """Precision of the upper side; coefficient of the linear terms, bounded share and scale of the lower side.
+
+    ``law``: a :class:`RoundLaw`.
+    """
+    beta, skew, normal, tau, _ = law
     precision = weight / (beta * beta)
     scale = skew * beta / (C3 * math.sqrt(weight))
     linear = precision * (1.0 - tau)
@@ -139,16 +169,17 @@ def change_of_mean(surprise, variance, precision, linear, bounded, scale):
 
 @exact
 def absorb_rows(
-    begin, end, player, time_seconds, weight, tau, law, members, prior, store, outcome
+    begin, end, player, time_seconds, weight, law, members, prior, store, outcome
 ):  # fmt: skip
     """Absorb performances into the beliefs of rows ``player[begin:end]``.
 
+    ``law``: the :class:`RoundLaw`.
     ``members``: ``prior.beta`` differs between the rows, which are members of teams. Both sides of a row's law are as
     much wider as its noise, so that the skew stays.
 
     Returns int: -1, or the first index without a new mean.
     """
-    beta, skew, normal = law
+    beta, skew, normal, tau, hidden = law
     noise, perf = prior.beta, outcome.perf
     whole_precision = weight / (beta * beta)
     whole_scale = skew * beta / (C3 * math.sqrt(weight))
@@ -156,7 +187,8 @@ def absorb_rows(
     logistic = tau > 0.0 and not normal
     if normal:
         whole_linear += tau * whole_precision / (skew * skew)
-    variance_alone = _variance(tau, beta, skew, weight)
+    variance_alone = variance_of_noise(law, weight)
+    unseen = hidden / variance_alone
     for i in range(begin, end):
         row = player[i]
         share = variance_alone / (noise[i] * noise[i]) if members else 1.0
@@ -176,6 +208,7 @@ def absorb_rows(
         if not math.isfinite(change):
             return i
         mu = prior.mu[i] + change
-        sigma = noise[i] * math.sqrt(variance / (variance + noise[i] * noise[i]))
+        kept = variance * (1.0 + unseen * share * variance)  # with nothing hidden the variance itself, to the bit
+        sigma = noise[i] * math.sqrt(kept / (variance + noise[i] * noise[i]))
         keep_belief(i, row, mu, sigma, time_seconds, store, outcome)
     return -1

@@ -30,7 +30,7 @@ from ..core.beliefs import NEVER
 from ..core.jit import exact, inner_exact
 from ..core.numerics import exp
 from ..core.standings import Floats
-from ..inference.skewed import sides
+from ..inference.skewed import RoundLaw, sides
 from .recursion import Observations, Skills, include, smooth_player, step
 
 SCRATCH = 7  # rows of work space
@@ -149,7 +149,8 @@ def smooth_players(
             if common:
                 growth[k] = 0.0
             if skewed:
-                laws[0, k], laws[1, k], laws[2, k], laws[3, k] = sides(observed, model.share[r], law)
+                own = RoundLaw(law.beta, law.skew, law.normal, model.share[r], 0.0)
+                laws[0, k], laws[1, k], laws[2, k], laws[3, k] = sides(observed, own)
             shown[k] = shift[r] if common else perf[row]
             last = max(last, model.time[r])
         if not smooth_chain(n, variance, observations, skewed, law.skew, laws, forward, work, cavity):

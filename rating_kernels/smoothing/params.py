@@ -5,6 +5,7 @@ All ratings in rating points.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
 from ..core.standings import Floats, Rounds
 from ..core.system import check_limits
-from ..inference.skewed import Law, mean_shift, noise_variance, skew_share
+from ..inference.skewed import Law, RoundLaw, law_of_round, mean_shift, noise_variance
 from .recursion import Drift, RoundModel
 from .rounds import RoundNoise
 
@@ -74,21 +75,20 @@ class Smoothing:
         """The same with normal performances, of the variance that skewed ones have in a large round."""
         if not self.skewed:
             return self
-        variance: float = noise_variance(1.0, self.beta, self.skew, 1.0)
+        variance: float = noise_variance(law_of_round(self.law, math.inf), 1.0)
         return replace(self, beta=variance**0.5, skew=1.0, lower="normal")
 
 
 def noise(params: Smoothing, rounds: Rounds) -> RoundNoise:
     """The noise of performances, for kernels."""
-    beta, skew, _ = params.law
-    share, weight = _share(rounds), rounds.weight
-    return RoundNoise(_spread(params, share) / weight, mean_shift(share, beta, skew, weight))
+    law = _laws(params, rounds)
+    return RoundNoise(_spread(law) / rounds.weight, mean_shift(law, rounds.weight))
 
 
 def model(params: Smoothing, rounds: Rounds) -> RoundModel:
     """What the model knows about the rounds, for kernels."""
-    share = _share(rounds)
-    return RoundModel(rounds.time_seconds, rounds.weight, share, _spread(params, share))
+    law = _laws(params, rounds)
+    return RoundModel(rounds.time_seconds, rounds.weight, law.tau, _spread(law))
 
 
 def drift(params: Smoothing) -> Drift:
@@ -96,13 +96,13 @@ def drift(params: Smoothing) -> Drift:
     return Drift(params.gamma**2, params.drift_per_day, params.practice, params.practice_rounds)
 
 
-def _share(rounds: Rounds) -> Floats:
-    """1 - 2 / N: what a round of N participants shows of practice and skew."""
-    share: Floats = skew_share(np.maximum(rounds.participants, 1))
-    return share
+def _laws(params: Smoothing, rounds: Rounds) -> RoundLaw:
+    """The law of performances in each round."""
+    law: RoundLaw = law_of_round(params.law, np.maximum(rounds.participants, 1))
+    return law
 
 
-def _spread(params: Smoothing, share: Floats) -> Floats:
+def _spread(law: RoundLaw) -> Floats:
     """Variance of a performance in a round of weight 1."""
-    spread: Floats = params.beta**2 * noise_variance(share, 1.0, params.skew, 1.0)
+    spread: Floats = law.beta**2 * noise_variance(law._replace(beta=1.0), 1.0)
     return spread

@@ -20,7 +20,7 @@ from ..core.numerics import C3
 from ..core.standings import Floats
 from ..fields.advantages import perform_in_rating, restore_ratings, to_strengths
 from ..inference.logistic_field import solve_round
-from ..inference.skewed import change_of_mean, sides
+from ..inference.skewed import RoundLaw, change_of_mean, sides
 from .duels import DUELS, add_duel, duel_space, solve_duels
 from .recursion import include, step
 
@@ -77,7 +77,7 @@ def update_means(start, stop, offsets, weight, share, law, cavities, perf, smoot
     Returns int: -1, or the first round without a mean.
     """
     for r in range(start, stop):
-        of_round = sides(weight[r], share[r], law)
+        of_round = sides(weight[r], RoundLaw(law.beta, law.skew, law.normal, share[r], 0.0))
         for row in range(offsets[r], offsets[r + 1]):
             mean = cavities.mean[row]
             smooth[row] = mean + change_of_mean(perf[row] - mean, cavities.variance[row], *of_round)
@@ -121,7 +121,7 @@ def filter_rounds(
         if len(advantage) > 0:
             restore_ratings(i, j, rating, mean)
             perform_in_rating(i, j, advantage, perf)
-        of_round = sides(model.weight[r], model.share[r], law)
+        of_round = sides(model.weight[r], RoundLaw(law.beta, law.skew, law.normal, model.share[r], 0.0))
         for row in range(i, j):
             p = player[row]
             m[p], v[p] = include(mean[row], cavity_variance[row], perf[row], 1.0 / noise.variance[r])

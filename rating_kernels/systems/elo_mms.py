@@ -26,13 +26,14 @@ from ..inference.logistic_field import FieldSummary, empty_field, solve_field, s
 from ..inference.skewed import (
     Growth,
     Law,
+    RoundLaw,
     absorb_rows,
     diffuse_rows,
+    in_round,
+    law_of_round,
     mean_shift,
     noise_variance,
-    share_of_skew,
     shift_of_mean,
-    skew_share,
 )
 from ..inference.teams.laws import weigh_members
 from ..inference.teams.members import Members
@@ -106,7 +107,7 @@ class EloMMS:
 
 def sigma_limit(params: EloMMS) -> float:
     """Limit of sigma after many large rounds of weight 1 without idle time."""
-    gamma2, noise = params.gamma**2, noise_variance(1.0, params.beta, params.skew, 1.0)
+    gamma2, noise = params.gamma**2, noise_variance(_law(params, math.inf), 1.0)
     return math.sqrt((math.sqrt(gamma2 * gamma2 + 4.0 * noise * gamma2) - gamma2) / 2.0)
 
 
@@ -123,22 +124,21 @@ def win_probability(params: EloMMS, weight: Any, one: Prior, other: Prior, parti
 
 def performance_law(params: EloMMS, weight: Any, participants: Any, prior: Prior) -> PerformanceLaw:
     """A normal law with the mean and the variance of the skewed one."""
-    noise = skew_share(np.asarray(participants)), params.beta, params.skew, np.asarray(weight)
+    noise = _law(params, np.asarray(participants)), np.asarray(weight)
     return PerformanceLaw("normal", prior.mu - mean_shift(*noise), np.sqrt(prior.sigma**2 + noise_variance(*noise)))
 
 
 def prior(params: EloMMS, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: add practice and drift to the participants' beliefs in place."""
-    tau = skew_share(round.participants[0])
     diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], tau, _law(params), _growth(params),
-        beliefs.store, prior,
+        start, stop, round.player, round.time_seconds[0], round.weight[0], _law(params, round.participants[0]),
+        _growth(params), beliefs.store, prior,
     )  # fmt: skip
 
 
 def summarise(params: EloMMS, prior: Prior, round: Rounds, map: Map) -> FieldSummary:
     """Step 2: tabulate the sum over all opponents, around their mean performances."""
-    shift = mean_shift(skew_share(round.participants[0]), params.beta, params.skew, round.weight[0])
+    shift = mean_shift(_law(params, round.participants[0]), round.weight[0])
     return summarise_field(prior.mu - shift, prior.sigma, prior.beta, round, params.tie_mode == "split", map)
 
 
@@ -152,10 +152,9 @@ def absorb(
     outcome: Outcome,
 ) -> None:  # fmt: skip
     """Step 4: the mode of the belief times the law of the performance."""
-    tau = skew_share(round.participants[0])
     failed = absorb_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], tau, _law(params), round.teams is not None,
-        prior, beliefs.store, outcome,
+        start, stop, round.player, round.time_seconds[0], round.weight[0], _law(params, round.participants[0]),
+        round.teams is not None, prior, beliefs.store, outcome,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no rating found", int(failed))
@@ -164,15 +163,20 @@ def absorb(
 def rate_small(params: EloMMS, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
-        rounds.columns, team_columns(rounds), team_rules(params), _law(params), _growth(params),
+        rounds.columns, team_columns(rounds), team_rules(params), _noise(params), _growth(params),
         params.tie_mode == "split", beliefs.store, outcome,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no performance or no rating found")
 
 
-def _law(params: EloMMS) -> Law:
+def _noise(params: EloMMS) -> Law:
     return Law(params.beta, params.skew, params.lower == "normal")
+
+
+def _law(params: EloMMS, participants: Any) -> RoundLaw:
+    law: RoundLaw = law_of_round(_noise(params), participants)
+    return law
 
 
 def _growth(params: EloMMS) -> Growth:
@@ -180,7 +184,7 @@ def _growth(params: EloMMS) -> Growth:
 
 
 @exact
-def _rate_small(rounds, teams, team_rules, law, growth, split, store, outcome):
+def _rate_small(rounds, teams, team_rules, noise, growth, split, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root.
 
     The roots of consecutive games of two without a common player are searched together
@@ -196,9 +200,9 @@ def _rate_small(rounds, teams, team_rules, law, growth, split, store, outcome):
         i, j, teamed = offsets[r], offsets[stop], has_teams(r, rounds, teams)
         prefetch_next(i, j, player, store.mu, store.n_rounds)
         for one in range(r, stop):
-            first, last, tau = offsets[one], offsets[one + 1], share_of_skew(float(rounds.participants[one]))
-            diffuse_rows(first, last, player, rounds.time_seconds[one], weight[one], tau, law, growth, store, prior)
-            shift = shift_of_mean(tau, law.beta, law.skew, weight[one])
+            first, last, law = offsets[one], offsets[one + 1], in_round(noise, float(rounds.participants[one]))
+            diffuse_rows(first, last, player, rounds.time_seconds[one], weight[one], law, growth, store, prior)
+            shift = shift_of_mean(law, weight[one])
             for k in range(first, last):
                 centre[k] = prior.mu[k] - shift
         if len(advantage) > 0:
@@ -218,10 +222,10 @@ def _rate_small(rounds, teams, team_rules, law, growth, split, store, outcome):
         if failed >= 0:
             stop = r + failed  # the games before it are complete
         for one in range(r, stop):
-            tau = share_of_skew(float(rounds.participants[one]))
+            law = in_round(noise, float(rounds.participants[one]))
             absorbed = absorb_rows(
-                offsets[one], offsets[one + 1], player, rounds.time_seconds[one], weight[one], tau, law, teamed,
-                prior, store, outcome,
+                offsets[one], offsets[one + 1], player, rounds.time_seconds[one], weight[one], law, teamed, prior,
+                store, outcome,
             )  # fmt: skip
             if absorbed >= 0:
                 return one

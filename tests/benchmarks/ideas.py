@@ -22,7 +22,14 @@ from ranklake.flows.sources.options import ReadOptions
 from ranklake.rating_kernels.core.numerics import C3
 from ranklake.rating_kernels.inference.diffusion import elapsed_days, practice_gain
 from ranklake.rating_kernels.inference.logistic_field import solve_round
-from ranklake.rating_kernels.inference.skewed import _tanh_root, _variance, share_of_skew, shift_of_mean
+from ranklake.rating_kernels.inference.skewed import (
+    Law,
+    RoundLaw,
+    _tanh_root,
+    in_round,
+    shift_of_mean,
+    variance_of_noise,
+)
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 
 HISTORIES = (
@@ -70,6 +77,7 @@ VALUES = {
     "early_noise": (-0.3, -0.15, 0.15, 0.3, 0.6),
 }
 BETA, SKEW, GAMMA, DRIFT, PRACTICE, PRACTICE_ROUNDS, SIGMA_INIT = 130.0, 1.4, 12.0, 12.0, 8.0, 20.0, 350.0
+NOISE = Law(BETA, SKEW, normal=False)
 
 
 def elo_mms_ideas(options: Options) -> Iterator[Result]:
@@ -121,7 +129,7 @@ def _rate(offsets, player, lo, time_seconds, weight, of_round, n_classes, n_play
     debuts, factors = np.zeros((n_classes, 2)), np.zeros((n_classes, 2))  # sums and numbers
     for r in range(len(offsets) - 1):
         a, b = offsets[r], offsets[r + 1]
-        w, one, tau = weight[r], of_round[r], share_of_skew(float(b - a))
+        w, one, law = weight[r], of_round[r], in_round(NOISE, float(b - a))
         known, n_known = 0.0, 0
         for i in range(a, b):
             if n_rounds[player[i]] > 0:
@@ -145,15 +153,16 @@ def _rate(offsets, player, lo, time_seconds, weight, of_round, n_classes, n_play
                 gain = practice_gain(k, PRACTICE, PRACTICE_ROUNDS)
                 gain *= max(0.0, 1.0 + ideas.practice_level * (mu[row] - 1500.0) / 500.0)
                 gain += ideas.days_gain * min(days, 365.0) + ideas.rest * (1.0 - math.exp(-days / 60.0))
-                mu[row] += tau * gain
+                mu[row] += law.tau * gain
                 drift = GAMMA**2 * w + DRIFT * days + ideas.early_drift**2 / (1.0 + k / 5.0)
                 sigma[row] = math.sqrt(sigma[row] ** 2 + drift)
             else:
                 mu[row] = newcomer
             factor = common * math.exp(ideas.level * min(max(mu[row] - 1500.0, -1500.0), 1500.0) / 1000.0)
-            beta[q] = BETA * factor * (1.0 + ideas.early_noise / (1.0 + k / 3.0))
-            noise[q] = _variance(tau, beta[q], SKEW, w)
-            centre[q] = mu[row] - shift_of_mean(tau, beta[q], SKEW, w)
+            beta[q] = law.beta * factor * (1.0 + ideas.early_noise / (1.0 + k / 3.0))
+            own = RoundLaw(beta[q], law.skew, law.normal, law.tau, law.hidden)
+            noise[q] = variance_of_noise(own, w)
+            centre[q] = mu[row] - shift_of_mean(own, w)
             spread[q] = sigma[row] ** 2
             omega[q] = C3 / math.sqrt(spread[q] + noise[q])
             mu_prior[a + q], n_before[a + q] = mu[row], k
@@ -165,8 +174,8 @@ def _rate(offsets, player, lo, time_seconds, weight, of_round, n_classes, n_play
             if n_rounds[row] == 0:
                 debuts[one, 0] += perf[q] + (mu[row] - centre[q]) - 1500.0
                 debuts[one, 1] += 1.0
-            mu[row] += _change(perf[q] - mu[row], spread[q], p, SKEW / (C3 * math.sqrt(p)), tau, ideas.tail)
-            sigma[row] = math.sqrt(spread[q] * noise[q] / (spread[q] + noise[q]))
+            mu[row] += _change(perf[q] - mu[row], spread[q], p, SKEW / (C3 * math.sqrt(p)), law.tau, ideas.tail)
+            sigma[row] = math.sqrt(spread[q] * (noise[q] + law.hidden * spread[q]) / (spread[q] + noise[q]))
             last_time[row] = max(last_time[row], time_seconds[r]) if n_rounds[row] else time_seconds[r]
             n_rounds[row] += 1
 

@@ -30,7 +30,8 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments.properties.incentives import league, losses
 from ranklake.flows.frames.predict import predict
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMS, Outcome, Prior, Rounds
-from ranklake.rating_kernels.inference.skewed import noise_variance
+from ranklake.rating_kernels.inference.skewed import Law as Noise
+from ranklake.rating_kernels.inference.skewed import law_of_round, noise_variance
 from ranklake.rating_kernels.inference.win_probability import normal
 
 SYSTEM = SYSTEMS["elo-mms"]
@@ -271,7 +272,8 @@ def test_memory__of_a_player_is_four_numbers_after_any_number_of_rounds() -> Non
 @pytest.mark.parametrize("skew", [1.0, 1.4, 3.0])
 def test_sigma_limit__is_where_large_rounds_without_idle_time_lead(skew: float) -> None:
     params = SYSTEM.params(skew=skew, gamma=25.0)
-    noise, variance = noise_variance(1.0, params.beta, skew, 1.0), 350.0**2
+    law, variance = law_of_round(Noise(params.beta, skew, normal=False), math.inf), 350.0**2
+    noise = noise_variance(law, 1.0)
     for _ in range(2000):
         variance = 1.0 / (1.0 / (variance + params.gamma**2) + 1.0 / noise)
     assert SYSTEM.sigma_limit(params) == pytest.approx(math.sqrt(variance), rel=1e-9)
