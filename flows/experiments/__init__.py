@@ -13,6 +13,7 @@ _MODULES = {
     "scaling": "papers.cost",
     "transfer": "papers.accuracy",
     "losses": "papers.losses",
+    "performances": "papers.performances",
     "robustness": "properties.robustness",
     "influence": "properties.influence",
     "farming": "properties.farming",
