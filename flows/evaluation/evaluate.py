@@ -30,7 +30,7 @@ from .scores import METRICS, RoundScores
 
 SIZES = {"2-16": 2, "17-99": 17, "100-199": 100, "200-399": 200, "400-599": 400, "600-799": 600, "800+": 800}
 _PIECE_ROWS = 60_000  # rows of consecutive segments that are scored together
-_DIVISION = re.compile(r"\bdiv(?:ision)?\.?\s*([12])\b", re.IGNORECASE)
+DIVISION = re.compile(r"\bdiv(?:ision)?\.?\s*([12])\b", re.IGNORECASE)
 _BOTH = re.compile(r"\bdiv(?:ision)?\.?\s*1\s*(?:\+|and|&)\s*(?:div(?:ision)?\.?\s*)?2\b", re.IGNORECASE)
 
 
@@ -209,5 +209,5 @@ def rounds_to_skip(lake: Lake, name: str, share: float) -> int:
 
 def division_of(name: str) -> int:
     """Division 1 or 2 if a contest's name contains exactly one of them; otherwise 0."""
-    found = {int(number) for number in _DIVISION.findall(name)}
+    found = {int(number) for number in DIVISION.findall(name)}
     return found.pop() if len(found) == 1 and not _BOTH.search(name) else 0

@@ -22,7 +22,7 @@ _MODULES = {
     "convergence": "papers.convergence",
     "calibration": "papers.calibration",
     "inflation": "papers.gains",
-    "srm": "papers.gains",
+    "srm": "papers.srm",
     "residuals": "properties.residuals",
     "hindsight": "papers.accuracy",
     "teams": "properties.teams",

@@ -23,6 +23,7 @@ def rows(report: Report, table: str) -> list[dict[str, Any]]:
 
 
 def finding(report: Report) -> str:
-    """The sentences that say what an experiment found."""
-    (found,) = [part for part in report.parts if isinstance(part, str) and part.startswith("Found: ")]
-    return found
+    """The sentences that say what an experiment found, of all its histories."""
+    found = [part for part in report.parts if isinstance(part, str) and part.startswith("Found: ")]
+    assert found
+    return " ".join(found)
