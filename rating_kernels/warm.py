@@ -60,6 +60,7 @@ def warm(system: System, parts: Sequence[str] = PARTS) -> None:
 def _score() -> None:
     """Score a synthetic round."""
     from .metrics.metrics import keep, score  # imported here, or each command would declare these kernels
+    from .metrics.pair_cells import pair_kinds
     from .metrics.rank_information import rank_information
 
     n = _FEW
@@ -67,6 +68,7 @@ def _score() -> None:
     mu = np.linspace(1600.0, 1400.0, n)
     score(kept, mu)
     rank_information(kept, PerformanceLaw("normal", mu, np.full(n, 200.0)))
+    pair_kinds(kept, 0, mu, mu)
 
 
 def _smooth() -> None:

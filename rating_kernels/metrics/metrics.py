@@ -49,7 +49,7 @@ FILTERS = {filter.name: filter for filter in (Filter("everyone"), Filter("experi
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The selected rows of consecutive rounds; a round with fewer than two rows, or in which all tie, has none.
+    """The selected rows of consecutive rounds; a round with fewer than two rows has none, nor one in which all tie.
 
     ``offsets`` (int64[r + 1]): round ``i`` has the rows ``offsets[i]:offsets[i + 1]``; their number is its weight.
     ``rows`` (int64[n]): indices of the selected rows.
@@ -94,17 +94,25 @@ class Scores:
         return np.abs(self.log2_performance)
 
 
-def keep(offsets: npt.NDArray[np.integer], lo: Ints, counts: npt.NDArray[np.bool_], top: int | None = None) -> Kept:
+def keep(
+    offsets: npt.NDArray[np.integer],
+    lo: Ints,
+    counts: npt.NDArray[np.bool_],
+    top: int | None = None,
+    *,
+    all_tied: bool = False,
+) -> Kept:
     """Select rows and renumber their places.
 
     ``offsets``, ``lo``: rounds as in :class:`.Rounds`.
     ``counts`` (bool[n]): mask of the rows to select.
     ``top``: of these, only the first places; see :class:`Filter`.
+    ``all_tied``: whether a round in which all selected rows tie keeps them.
     """
     rows, ends = np.empty(len(lo), np.int64), np.zeros(len(offsets), np.int64)
     kept_lo, kept_hi = np.empty(len(lo), np.int32), np.empty(len(lo), np.int32)
     most = np.iinfo(np.int64).max if top is None else top
-    _keep(np.asarray(offsets, np.int64), lo, counts, most, rows, kept_lo, kept_hi, ends)
+    _keep(np.asarray(offsets, np.int64), lo, counts, most, all_tied, rows, kept_lo, kept_hi, ends)
     n = ends[-1]
     return Kept(ends, rows[:n], kept_lo[:n], kept_hi[:n])
 
@@ -134,7 +142,7 @@ def score(kept: Kept, mu: Floats, scale: float = SCALE, *, places: bool = True, 
 
 
 @exact
-def _keep(offsets, lo, counts, top, rows, kept_lo, kept_hi, ends):
+def _keep(offsets, lo, counts, top, all_tied, rows, kept_lo, kept_hi, ends):
     done = 0
     for r in range(len(offsets) - 1):
         begin, place = done, -1
@@ -146,7 +154,7 @@ def _keep(offsets, lo, counts, top, rows, kept_lo, kept_hi, ends):
                     break
                 rows[done], kept_lo[done] = i, place
                 done += 1
-        if place <= 0 or kept_lo[done - 1] == 0:  # no rows, or all tied
+        if done - begin < 2 or (kept_lo[done - 1] == 0 and not all_tied):
             done = begin
         last = done - 1
         for i in range(done - 1, begin - 1, -1):
