@@ -23,6 +23,7 @@ _MODULES = {
     "calibration": "papers.calibration",
     "inflation": "papers.gains",
     "srm": "papers.srm",
+    "stability": "papers.stability",
     "residuals": "properties.residuals",
     "hindsight": "papers.accuracy",
     "teams": "properties.teams",
