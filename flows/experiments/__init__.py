@@ -19,6 +19,7 @@ _MODULES = {
     "farming": "properties.farming",
     "incentives": "properties.incentives",
     "monotone": "properties.monotone",
+    "divisions": "properties.divisions",
     "convergence": "papers.convergence",
     "calibration": "papers.calibration",
     "inflation": "papers.gains",
