@@ -34,9 +34,10 @@ class Explanation:
     ``perf``: performance, rating points; None in systems without.
     ``mu_before``, ``sigma_before``, ``rating_before``: after the player's round before; of a newcomer if there is none.
     ``mu_prior``, ``sigma_prior``: the belief brought to the round, after the diffusion.
-    ``from_mu``, ``from_sigma_before``, ``from_sigma``, ``from_offset``: the parts of the ``change`` of the rating:
-    of ``mu``; of ``sigma`` by the diffusion before the round; of ``sigma`` by the result; of the system's addend for
-    new players, and of a preset's minimum.
+    ``from_mu``, ``from_sigma_before``, ``from_sigma``, ``from_offset``, ``from_shift``: the parts of the ``change`` of
+    the rating: of ``mu``; of ``sigma`` by the diffusion before the round; of ``sigma`` by the result; of the system's
+    addend for new players, and of a preset's minimum; of the shift of all ratings since the round before, with a steady
+    level.
     """
 
     handle: str
@@ -62,6 +63,7 @@ class Explanation:
     from_sigma_before: float
     from_sigma: float
     from_offset: float
+    from_shift: float
     change: float
 
     def to_json(self) -> dict[str, Any]:
@@ -73,10 +75,12 @@ class Explanation:
         by_sigma = self.from_sigma_before + self.from_sigma
         if self.change > 0.0 > self.from_mu and by_sigma > 0.0:
             return "mu fell, but sigma fell by more: the rating shown rose"
-        if self.change > 0.0 > self.from_mu:
+        if self.change > 0.0 > self.from_mu and self.from_offset > 0.0:
             return "mu fell, but the addend of a new player rose by more: the rating shown rose"
         if self.change < 0.0 < self.from_mu and by_sigma < 0.0:
             return "mu rose, but sigma grew by more: the rating shown fell"
+        if self.change * self.from_mu < 0.0 and self.change * self.from_shift > 0.0:
+            return "all ratings were shifted by more since the round before, to keep the level"
         return ""
 
 
@@ -123,12 +127,14 @@ def explain(
     return explanation, rounds.format(display, titles)
 
 
-def _parts(display: Display, row: dict[str, Any], mu: float, sigma: float) -> dict[str, Any]:
+def _parts(display: Display, row: dict[str, Any], mu: float, sigma: float, last_round: int) -> dict[str, Any]:
     """The belief before, the display rating before and after, and the parts of its change."""
     n = np.array([row["n_before"], row["n_before"] + 1], dtype=np.int32)
     beliefs = np.array([mu, row["mu"]]), np.array([sigma, row["sigma"]])
-    ratings = display.rating(*beliefs, n)
-    offsets = ratings - display.of_belief(*beliefs)
+    rounds = np.array([last_round, row["round_index"]])
+    ratings = display.rating(*beliefs, n, rounds)
+    shifts = np.zeros(2) if display.shift is None else -display.shift.at(rounds)
+    offsets = ratings - shifts - display.of_belief(*beliefs)
     return {
         "mu_before": mu,
         "sigma_before": sigma,
@@ -138,6 +144,7 @@ def _parts(display: Display, row: dict[str, Any], mu: float, sigma: float) -> di
         "from_sigma_before": -display.deviations * (row["sigma_prior"] - sigma),
         "from_sigma": -display.deviations * (row["sigma"] - row["sigma_prior"]),
         "from_offset": float(offsets[1] - offsets[0]),
+        "from_shift": float(shifts[1] - shifts[0]),
         "change": float(ratings[1] - ratings[0]),
     }
 
@@ -159,16 +166,17 @@ def _find(rounds: RatedRounds, contest: str) -> tuple[int, str]:
     raise LakeError(f"run {run_name} has no contest {contest!r}{hint}")
 
 
-def _before(rounds: RatedRounds, row: dict[str, Any], display: Display) -> tuple[float, float]:
-    """``mu`` and ``sigma`` after the player's round before; those of a newcomer if there is none."""
+def _before(rounds: RatedRounds, row: dict[str, Any], display: Display) -> tuple[float, float, int]:
+    """``mu`` and ``sigma`` after the player's round before, and that round; of a newcomer, the initial ones."""
     if row["n_before"] == 0:
-        return float(display.params.mu_init), float(display.params.sigma_init)
+        return float(display.params.mu_init), float(display.params.sigma_init), row["round_index"]
     names, last = ["round_index", "player", "mu", "sigma"], None
     for _, table in rounds.walk(0, row["round_index"], names):
         mine = table.filter(pc.equal(table.column("player"), row["player"]))
         last = mine if mine.num_rows else last
     assert last is not None
-    return last.column("mu")[-1].as_py(), last.column("sigma")[-1].as_py()
+    mu, sigma, last_round = (last.column(name)[-1].as_py() for name in ("mu", "sigma", "round_index"))
+    return mu, sigma, last_round
 
 
 def _expected_place(display: Display, rows: pa.Table, at: int, weight: float) -> float:

@@ -60,13 +60,15 @@ class FrameRows:
         players = np.flatnonzero(last_row >= 0).astype(np.int32)
         at = last_row[players]
         mu, sigma, n_before, last = (rows[k].to_numpy()[at] for k in ("mu", "sigma", "n_before", "time_seconds"))
-        return self._states(players, mu, sigma, (n_before + 1).astype(np.int32), last, latest[players])
+        return self._states(players, mu, sigma, (n_before + 1).astype(np.int32), last, latest[players], stop - 1)
 
     def board(self, states: States) -> pa.Table:
         handles = pa.Array.from_pandas(self.players.take(states.players).astype(str))
         return board_table(states, handles.cast(pa.string()), NONE)
 
-    def _states(self, players: Any, mu: Any, sigma: Any, n_rounds: Any, last: Any, latest: Any) -> States:
-        rating, unknown = self.display.rating(mu, sigma, n_rounds), np.full(len(mu), np.nan)
+    def _states(
+        self, players: Any, mu: Any, sigma: Any, n_rounds: Any, last: Any, latest: Any, last_round: int | None = None
+    ) -> States:
+        rating, unknown = self.display.rating(mu, sigma, n_rounds, last_round), np.full(len(mu), np.nan)
         columns = {"rating": rating, "mu": mu, "sigma": sigma, "n_rounds": n_rounds}
         return States(players, columns | {"last_time_seconds": last, "max_rating": unknown}, latest)

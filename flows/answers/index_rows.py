@@ -44,7 +44,7 @@ class IndexRows:
         from ..results.display import Display
 
         about = self.manifest
-        return Display.named(about.system, about.params, about.deviations, about.minimum)
+        return Display.named(about.system, about.params, about.deviations, about.minimum, about.shift)
 
     @cached_property
     def ends(self) -> npt.NDArray[np.int64]:
@@ -69,6 +69,9 @@ class IndexRows:
             latest[players] = np.maximum(latest[players], found["latest"])
         rated = np.flatnonzero(last_round >= 0).astype(np.int32)
         columns = {name: values[rated] for name, values in state.items()}
+        if self.manifest.shift is not None:
+            mu, sigma, n_rounds = (columns[name] for name in ("mu", "sigma", "n_rounds"))
+            columns["rating"] = self.display.rating(mu, sigma, n_rounds, stop - 1)
         return States(rated, columns | {"last_time_seconds": self.ends[last_round[rated]]}, latest[rated])
 
     @cached_property

@@ -70,11 +70,12 @@ def leaderboard(rows: Rows, at: int | None = None) -> pa.Table:
     from ..results.display import idle_rating
 
     check_value("at", at, TIME_SECONDS)
-    states = rows.states_before(count_until(rows.ends, at))
+    stop = count_until(rows.ends, at)
+    states = rows.states_before(stop)
     if len(states.players):
         mu, sigma, n_rounds = (states.columns[name] for name in ("mu", "sigma", "n_rounds"))
         last = np.where(states.latest == NO_END, 0, states.latest)
-        sigma, rating = idle_rating(rows.display, mu, sigma, n_rounds, last, at)
+        sigma, rating = idle_rating(rows.display, mu, sigma, n_rounds, last, at, stop - 1)
         states = replace(states, columns=states.columns | {"sigma": sigma, "rating": rating})
     return rows.board(states)
 

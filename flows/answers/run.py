@@ -16,6 +16,7 @@ from ranklake.storage.names.search import Search
 from ..publication.index_parts import integers
 from ..publication.root import IndexManifest, index_path, read_manifest
 from ..results.groups import team_of
+from ..results.level_shifts import STEADY
 from ..results.ranks import last_end
 from ..results.states import States
 from . import comparison, contests
@@ -56,6 +57,7 @@ class PublishedRun(IndexRows):
             "system": manifest.system,
             "params": manifest.params,
             "deviations": manifest.deviations,
+            "level": "free" if manifest.shift is None else STEADY,
             "decimals": manifest.decimals,
             "titles": [
                 {"name": title.name, "minimum": low, "colour": title.colour} for low, _, title in self.titles.bands()

@@ -17,6 +17,7 @@ from ranklake.rating_kernels.core.ragged import Ragged
 from ..common.configuration.settings import build_contest_params, find_system, params_to_json
 from ..common.text import described
 from ..execution.rater import BeliefColumns
+from ..results.level_shifts import LevelShifts
 from .kinds import to_pandas
 from .notebook import warn_user
 
@@ -73,6 +74,12 @@ class HasBeliefs(Protocol):
 
     def __ranklake_beliefs__(self) -> PlayerBeliefs:
         """The beliefs it has."""
+
+
+def shift_of(beliefs: Any) -> LevelShifts | None:
+    """The shifts of the display rating of :class:`ranklake.Ratings` of a run with a steady level."""
+    of_ratings = getattr(beliefs, "__ranklake_shift__", None)
+    return None if of_ratings is None else of_ratings()
 
 
 @dataclass(frozen=True, slots=True)

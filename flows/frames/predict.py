@@ -21,7 +21,7 @@ from ..common.times import parse_time
 from ..execution.rater import select_beliefs
 from ..results.display import Display
 from ..results.groups import group_level
-from .beliefs import HasBeliefs, InitialBeliefs
+from .beliefs import HasBeliefs, InitialBeliefs, shift_of
 from .notebook import warn_user
 from .prediction import Prediction, members_of
 
@@ -87,7 +87,10 @@ def predict(
     if new := initial.newcomers_among(names):
         warn_user(f"no rating of {unknown_names(new, initial.players)}: a newcomer in the prediction")
     prediction = Prediction(
-        Display(rating_system, params, rating_system.deviations if deviations is None else deviations),
+        Display(
+            rating_system, params, rating_system.deviations if deviations is None else deviations,
+            shift=shift_of(beliefs),
+        ),
         entrants, columns, time_seconds, events, weight, perf_ceiling,
     )  # fmt: skip
     met = getattr(beliefs, "__ranklake_pools__", None)  # Ratings know who met whom
@@ -131,6 +134,7 @@ def team_rating(
         raise ValueError(f"player {twice[0]!r} is named twice")
     store, _ = initial.store(names, "the players")
     initial.warn_of_lost_record(system)
-    display = Display(initial.system, initial.params, initial.system.deviations if deviations is None else deviations)
+    factor = initial.system.deviations if deviations is None else deviations
+    display = Display(initial.system, initial.params, factor, shift=shift_of(beliefs))
     members = slice(0, len(names))  # other players of the beliefs follow
     return group_level(display.rating(store.mu[members], store.sigma[members], store.n_rounds[members]).tolist())

@@ -120,7 +120,8 @@ def rate_results(
     rounds = replace(results.rounds, event=results.rounds.event + first_event)
     check_teams(rating_system, rounds)
     skipping = Skipping.of(rating_system, results.reading.skip_uninformative)
-    shown = Display(rating_system, params, **({"deviations": rating_system.deviations} | dict(display or {})))
+    numbers: dict[str, Any] = {"deviations": rating_system.deviations, **(display or {})}
+    shown = Display(rating_system, params, **numbers)
 
     def named(error: RoundError, rated: Rounds, at: int) -> ConvergenceError:
         player = None if error.player is None else str(players[error.player])

@@ -80,14 +80,14 @@ def quantiles_over_time(
             counted = builder.n_rounds > 0
             if dated:
                 counted &= builder.last_time_seconds > now - YEAR
-            quantiles = np.quantile(builder.rating[counted], QUANTILES)
+            quantiles = np.quantile(builder.shown()[counted], QUANTILES)
             columns = dict(zip(_names(), quantiles.tolist(), strict=True))
             when = {"round_index": last_round, "time_seconds": now if dated else None}
             rows.append({**when, "players": int(np.count_nonzero(counted)), **columns})
     kinds = {"round_index": pa.int32(), "time_seconds": pa.int64(), "players": pa.int64()}
     schema = pa.schema([*kinds.items(), *((name, pa.float64()) for name in _names())])
     ladder = rounds.format(display, titles).titles
-    return pa.Table.from_pylist(rows, schema=schema), builder.rating[builder.n_rounds > 0], ladder
+    return pa.Table.from_pylist(rows, schema=schema), builder.shown()[builder.n_rounds > 0], ladder
 
 
 def _cut(segments: Iterator[tuple[Any, pa.Table]], stops: set[int]) -> Iterator[tuple[int, pa.Table]]:

@@ -19,7 +19,7 @@ from ..common.arguments import check_names, checked
 from ..common.skipping import Skipping
 from ..common.times import parse_time
 from ..execution.rater import select_beliefs
-from ..frames.beliefs import HasBeliefs, InitialBeliefs
+from ..frames.beliefs import HasBeliefs, InitialBeliefs, shift_of
 from ..frames.kinds import Frame, as_kind, open_frame
 from ..frames.notebook import warn_user
 from ..frames.results import find_times, named_columns
@@ -131,7 +131,7 @@ def _preview_beliefs(
     events, last = initial.last_event
     beliefs = select_beliefs(rating_system, params, store.columns(), np.arange(len(names)))
     factor = rating_system.deviations if deviations is None else deviations
-    rules = Rules(Display(rating_system, params, factor), titles, Skipping.of(rating_system))
+    rules = Rules(Display(rating_system, params, factor, shift=shift_of(ratings)), titles, Skipping.of(rating_system))
     found = preview_next(rules, standings, beliefs, events, (last, int(known.max())) if len(known) else ())
     texts = [player for player in initial.players if isinstance(player, str)]
     new = [player for player in initial.newcomers_among(names) if isinstance(player, str)]

@@ -146,7 +146,9 @@ class Content:
                 columns["rated"] = columns["rated"].fill_null(True)
             mu, sigma, n_before = (columns[name].to_numpy() for name in ("mu", "sigma", "n_before"))
             moved = columns["rated"].cast(pa.int32()).to_numpy() if unrated else np.int32(1)
-            columns["rating"] = pa.array(self.display.rating(mu, sigma, n_before + moved))
+            columns["rating"] = pa.array(
+                self.display.rating(mu, sigma, n_before + moved, columns["round_index"].to_numpy())
+            )
             yield columns
 
     def _report(self, done: int, total: int | None, what: str) -> None:
@@ -213,6 +215,7 @@ class Content:
             "titles": self.format.titles.to_json(),
             "n_rounds": self.n_rounds,
             **({} if display.minimum == -math.inf else {"minimum": float(display.minimum)}),
+            **({} if display.shift is None else {"shift": display.shift}),
             "games": self._dataset.kind == GAMES_KIND,
         }
 

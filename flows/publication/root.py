@@ -21,6 +21,8 @@ from ranklake.storage.lake.schemas import FORMAT_VERSION, PUBLISHED
 from ranklake.storage.leases.lease import Lease
 from ranklake.storage.runs.entry_ratings import entry_files
 
+from ..results.level_shifts import LevelShifts
+
 INDEX = "index.json"
 FOLDER = "index"  # of the files of the index, below the published folder of the run
 PLAIN = "latest-"  # the first characters of the names of plain leaderboards, beside the root
@@ -61,6 +63,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     ``time_seconds``: time of the publish, UTC seconds since the epoch.
     ``default_deviations``: whether the ``deviations`` of the display rating are those of the system.
     ``minimum``: the lowest display rating; None without one.
+    ``shift``: the shifts of a steady level; None without one.
     ``mu_init``: mean of a newcomer's belief, rating points.
     ``decimals``: decimals of a display rating.
     ``n_rounds``: rounds, including skipped ones.
@@ -89,6 +92,7 @@ class Root(msgspec.Struct, frozen=True, kw_only=True, tag_field="format", tag=FO
     state: dict[str, Any]
     previous: tuple[str, ...] = ()
     minimum: float | None = None
+    shift: LevelShifts | None = None
     games: bool = False
     tables: dict[str, int] = {}
     plain: IndexFile | None = None

@@ -101,7 +101,8 @@ class VersionedContent(Content):
         """The inputs of all rows: the display, and the first ``n_players`` players."""
         display = self.display
         minimum = "" if display.minimum == -math.inf else f" {display.minimum!r}"
-        return f"{_MEANING} {display.deviations!r}{minimum} {self._digest('players', n_players)}"
+        level = "" if display.shift is None else " steady"
+        return f"{_MEANING} {display.deviations!r}{minimum}{level} {self._digest('players', n_players)}"
 
 
 class Target(Protocol):

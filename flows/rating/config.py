@@ -15,6 +15,7 @@ from ranklake.storage.lake.remedies import damaged
 
 from ..common.configuration.settings import build_params, check_times, find_system, params_to_json
 from ..common.skipping import Skipping
+from ..results.level_shifts import STEADY
 from ..results.titles import TitlesChoice
 from .chain import NUMERICS, config_digest
 
@@ -30,6 +31,7 @@ class RunConfig:
     ``exclude``, ``include``: contests to exclude from now on; excluded contests to include again.
     ``titles``, ``display``: titles for ``run.json``, of which "auto" removes them, and ``deviations`` and ``minimum``
     of the display rating, those of a preset; None keeps them. No rating depends on them.
+    ``level``: "steady" or "free", of the display rating; None keeps the choice in ``run.json``.
     ``accept_rounding``: whether stored ratings may differ by rounding from those computed again, because another kind
     of machine rated them. None keeps the rule in ``run.json``; for a new run, and by False, they must be the same to
     the bit.
@@ -46,6 +48,7 @@ class RunConfig:
     include: tuple[str, ...] = ()
     titles: TitlesChoice = None
     display: Mapping[str, float] | None = None
+    level: str | None = None
     accept_rounding: bool | None = None
     replace: bool = False
     recorded: Skipping | None = None
@@ -96,6 +99,15 @@ def check_dataset_times(dataset: Dataset, kind: type[Any], chosen: Mapping[str, 
     if dataset.contests.num_rows and not dataset.contests.column("time_seconds").to_numpy().any():  # 0 is unknown
         remedy = "ingest it with them, or give no such hyperparameter"
         check_times(kind, chosen, f"data set {dataset.name} has no times: {remedy}")
+
+
+def check_level_times(dataset: Dataset, level: str | None) -> None:
+    """Refuse a steady level if no contest has a time: it is measured over twelve months."""
+    if level == STEADY and not dataset.contests.column("time_seconds").to_numpy().any():
+        raise ValueError(
+            f"a steady level is measured over months, and data set {dataset.name} has no times: "
+            "ingest it with them, or leave the level free"
+        )
 
 
 def default_run(dataset: str, system: str, settings: Mapping[str, Any], skip_uninformative: bool | None = None) -> str:

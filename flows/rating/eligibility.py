@@ -51,7 +51,7 @@ class Eligibility:
 
     @cached_property
     def _ratings(self) -> CurrentRatings:  # as large as the beliefs, so only made if a contest has limits
-        display = Display.of(self._run)
+        display = Display.at_entry(self._run)
         return CurrentRatings(display, display.system.newcomers(display.params, self._dataset.n_players))
 
     def split(self, parts: Iterator[StandingsPart]) -> Iterator[Undecided]:

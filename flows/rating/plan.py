@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ranklake.storage import Chain, DamagedError, Dataset, MissingError, Run
 
 from ..common.skipping import Skipping, differ
+from ..results.level_shifts import STEADY
 from ..results.titles import Titles
 from .chain import BESIDE, first_break, n_valid, round_digests
 from .config import RunConfig
@@ -173,14 +174,17 @@ def _beside(config: RunConfig, recorded: Mapping[str, Any], exclude: Collection[
     titles = recorded.get("titles")
     if config.titles is not None:
         titles = config.titles.to_json() if isinstance(config.titles, Titles) else None
-    display, same = config.display, config.to_json()
+    before, same = dict(recorded.get("display", {})), config.to_json()
+    recorded_level = before.pop("level", None)
+    display = config.display
     if display is None and all(recorded.get(key) == same[key] for key in ("system", "params")):
-        display = recorded.get("display")  # of a preset, whose hyperparameters these are
+        display = before  # of a preset, whose hyperparameters these are
+    level = {"level": STEADY} if (config.level or recorded_level) == STEADY else {}
     accepts = recorded.get("accept_rounding") if config.accept_rounding is None else config.accept_rounding
     found = {
         "exclude": sorted(exclude) or None,
         "titles": titles,
-        "display": dict(display) if display else None,
+        "display": {**(display or {}), **level} or None,
         "accept_rounding": True if accepts else None,
     }
     return {key: value for key, value in found.items() if value is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..frames.rating import RatedResults
 from ..frames.results import Reading
 from ..frames.run_state import RunState
 from ..results.display import Display
+from ..results.level_shifts import LevelShifts
 from ..results.pools import Pools
 from ..results.rated_rounds import RatedRounds
 from ..smoothing.params import params_of
@@ -64,15 +65,17 @@ def scored_columns(reading: Reading, history: pd.DataFrame) -> tuple[pd.DataFram
     return rows, {key: key for key in ("team", "share") if key in found}
 
 
-def history_of(rated: RatedResults, first_round: int = 0) -> Any:
+def history_of(rated: RatedResults, first_round: int = 0, shift: LevelShifts | None = None) -> Any:
     """Every rated participation in rating order, as a frame of the kind of the results, with their other columns.
 
     ``first_round``: the round of the first contest.
+    ``shift``: the shifts of the rounds before.
     """
     columns, beliefs, rows = rated.columns(first_round), rated.beliefs, rated.rows()
-    display = Display(beliefs.system, beliefs.params, beliefs.system.deviations)
+    display = Display(beliefs.system, beliefs.params, beliefs.system.deviations, shift=shift)
     times = np.repeat(rated.rated.time_seconds, np.diff(rated.rated.offsets))
-    rating = display.rating(columns["mu"], columns["sigma"], columns["n_before"] + np.int32(1))
+    after = columns["n_before"] + np.int32(1), columns["round_index"]
+    rating = display.rating(columns["mu"], columns["sigma"], *after)
     head = {name: columns.pop(name) for name in ("round_index", "contest", "player")}
     new = head | {"time_seconds": times} | columns | {"rating": rating}
     new.pop("rated", None)
@@ -152,6 +155,13 @@ class RunHistory:
         """Who met whom in the run."""
         run = Run.open(Lake.open(self.lake), self.run)
         return Pools.of_run(run, Dataset.open(run.lake, run.config["dataset"]))
+
+
+def shown_by(run: Run) -> dict[str, Any]:
+    """The numbers of the display rating of a run, without those of its system, for JSON."""
+    shown = dict(run.config.get("display", {}))
+    shift = Display.of(run).shift if shown.pop("level", None) else None
+    return shown if shift is None else shown | {"shift": asdict(shift)}
 
 
 def run_beliefs(run: Run) -> tuple[PlayerBeliefs, int, bool]:

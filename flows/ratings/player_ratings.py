@@ -21,6 +21,7 @@ from ..frames.predict import predict
 from ..frames.prediction import Prediction
 from ..preview.frames import preview
 from ..results.display import Display
+from ..results.level_shifts import LevelShifts
 from ..results.pools import Pools, pools_line
 from ..sources.absences import Absent
 from ..sources.options import Duplicates
@@ -45,10 +46,11 @@ class PlayerRatings(Generic[FrameT]):
     kind
         The kind of all frames of the players, as of :class:`ranklake.flows.frames.kinds.Frame`.
     shown
-        ``deviations`` and ``minimum`` of the display rating; by default those of the system.
+        ``deviations`` and ``minimum`` of the display rating, by default those of the system, and the ``shift`` of a
+        steady level.
     """
 
-    def __init__(self, beliefs: PlayerBeliefs, kind: str = "pandas", shown: Mapping[str, float] | None = None) -> None:
+    def __init__(self, beliefs: PlayerBeliefs, kind: str = "pandas", shown: Mapping[str, Any] | None = None) -> None:
         self._beliefs, self._kind, self._shown = beliefs, kind, dict(shown or {})
 
     @property
@@ -246,7 +248,13 @@ class PlayerRatings(Generic[FrameT]):
         """The display rating; ``deviations`` replaces the default."""
         system, params = self._beliefs.system, self._beliefs.params
         chosen = {} if deviations is None else {"deviations": deviations}
-        return Display(system, params, **({"deviations": system.deviations} | self._shown | chosen))
+        shift = {"shift": self.__ranklake_shift__()}
+        return Display(system, params, **({"deviations": system.deviations} | self._shown | chosen | shift))
+
+    def __ranklake_shift__(self) -> LevelShifts | None:
+        """The shifts of the display rating, of a run with a steady level."""
+        shift = self._shown.get("shift")
+        return None if shift is None else LevelShifts(**shift)
 
     def _check_player(self, player: Any) -> None:
         """Refuse an unknown player; the message names similar ones."""

@@ -32,7 +32,7 @@ from ..sources.options import Duplicates
 from . import stored
 from .boards import players_of
 from .growing import GrowingBeliefs, GrowingHistory
-from .histories import RunHistory, history_of, run_beliefs, scored_columns, smoothed_history
+from .histories import RunHistory, history_of, run_beliefs, scored_columns, shown_by, smoothed_history
 from .player_ratings import FrameT, PlayerRatings
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Ratings(PlayerRatings[FrameT]):
         reading: Reading | None = None,
         history: FrameT | None = None,
         source: RunHistory | None = None,
-        shown: Mapping[str, float] | None = None,
+        shown: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(beliefs, kind, shown)
         self.n_contests = n_contests
@@ -125,7 +125,7 @@ class Ratings(PlayerRatings[FrameT]):
         beliefs, n_rounds, has_teams = run_beliefs(stored_run)
         reading = Reading({"team": "team", "share": "share"} if has_teams else {})
         source = RunHistory(opened.url, run, has_teams)
-        return cls(beliefs, n_rounds, reading=reading, source=source, shown=stored_run.config.get("display"))
+        return cls(beliefs, n_rounds, reading=reading, source=source, shown=shown_by(stored_run))
 
     @classmethod
     @checked
@@ -238,7 +238,8 @@ class Ratings(PlayerRatings[FrameT]):
         rated = rate_results(table, engine=engine, workers=workers, beliefs=before)
         n_contests = self.n_contests + len(table.rounds)
         updated = type(self)(rated.beliefs, n_contests, self._kind, table.reading, shown=self._shown)
-        updated._growing = beliefs.with_rated(rated.beliefs), history.with_rated(history_of(rated, self.n_contests))
+        new = history_of(rated, self.n_contests, self.__ranklake_shift__())
+        updated._growing = beliefs.with_rated(rated.beliefs), history.with_rated(new)
         del updated._beliefs  # those of the participants alone
         return updated
 

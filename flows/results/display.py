@@ -18,6 +18,7 @@ from ranklake.storage.lake.layout import run_file
 
 from ..common.configuration.settings import build_params, find_system
 from ..compilation.compile import announce_compilation
+from .level_shifts import STEADY, LevelShifts
 
 _DEVIATIONS = finite()["limits"]
 _DIGITS = 3  # significant digits of sigma_init that a displayed rating has
@@ -29,13 +30,14 @@ class Display:
 
     Newcomers rank low until their sigma falls; near its limit the display rating is ``mu``. Some systems add an offset
     while a player is new. ``run.json`` may have the numbers of a preset
-    (:mod:`ranklake.flows.common.configuration.settings`).
+    (:mod:`ranklake.flows.common.configuration.settings`), and a steady level: the same ``shift`` lowers all ratings.
     """
 
     system: System
     params: Any
     deviations: float
     minimum: float = -math.inf
+    shift: LevelShifts | None = None
 
     def __post_init__(self) -> None:
         check_value("deviations", self.deviations, _DEVIATIONS)
@@ -48,21 +50,38 @@ class Display:
 
         Raises ``DamagedError`` if the numbers in ``run.json`` are invalid.
         """
+        found = cls.at_entry(run)
+        if deviations is not None:
+            found = replace(found, deviations=deviations)
+        steady = run.config.get("display", {}).get("level") == STEADY
+        return replace(found, shift=LevelShifts.of_run(run, found.decimals)) if steady else found
+
+    @classmethod
+    def at_entry(cls, run: Run) -> Display:
+        """The display rating without a shift, which decides who is rated in contests for a range of ratings."""
         system = find_system(run.config["system"])
         params = build_params(system, run.config["params"])
-        recorded = run.config.get("display", {})
         try:
-            usual = cls(system, params, **({"deviations": system.deviations} | recorded))
+            recorded: dict[str, Any] = dict(run.config.get("display", {}))
+            if (level := recorded.pop("level", STEADY)) != STEADY:
+                raise ValueError(f"level must be {STEADY}, got {level!r}")
+            return cls(system, params, **({"deviations": system.deviations} | recorded))
         except (TypeError, ValueError) as error:
             path = run_file(run.name)
             raise DamagedError(f"{path}: the display rating is invalid: {error}", path=path) from error
-        return usual if deviations is None else replace(usual, deviations=deviations)
 
     @classmethod
-    def named(cls, system: str, params: Mapping[str, Any], deviations: float, minimum: float | None = None) -> Display:
+    def named(
+        cls,
+        system: str,
+        params: Mapping[str, Any],
+        deviations: float,
+        minimum: float | None = None,
+        shift: LevelShifts | None = None,
+    ) -> Display:
         """The display rating of a system by its name; ``minimum`` None is none."""
         found = find_system(system)
-        return cls(found, build_params(found, params), deviations, -math.inf if minimum is None else minimum)
+        return cls(found, build_params(found, params), deviations, -math.inf if minimum is None else minimum, shift)
 
     @property
     def decimals(self) -> int:
@@ -79,10 +98,13 @@ class Display:
         """The part of the display rating that follows from the belief: without offset and minimum."""
         return mu - self.deviations * (sigma - self.system.sigma_limit(self.params))
 
-    def rating(self, mu: Any, sigma: Any, n_rounds: Any) -> Any:
+    def rating(self, mu: Any, sigma: Any, n_rounds: Any, round_index: Any = None) -> Any:
+        """The display rating of beliefs after a round of the run; by default after its last one."""
         shown = self.of_belief(mu, sigma)
         if self.system.offset is not None:
             shown = shown + self.system.offset(self.params, mu, n_rounds)
+        if self.shift is not None:
+            shown = shown - self.shift.at(round_index)
         return shown if self.minimum == -math.inf else np.maximum(shown, self.minimum)
 
 
@@ -91,15 +113,16 @@ Longs = npt.NDArray[np.int64]
 
 
 def idle_rating(
-    display: Display, mu: Floats, sigma: Floats, n_rounds: npt.NDArray[np.int32], last: Longs, at: int
+    display: Display, mu: Floats, sigma: Floats, n_rounds: npt.NDArray[np.int32], last: Longs, at: int, last_round: int
 ) -> tuple[Floats, Floats]:
     """The standard deviation and the display rating of each player at a time; see :func:`idle_sigma`.
 
+    ``last_round``: the last round before that time.
     Raises ``ValueError`` if ``at`` is out of range.
     """
     check_value("at", at, TIME_SECONDS)
     sigma = idle_sigma(display.system, display.params, mu, sigma, n_rounds, last, at)
-    return sigma, display.rating(mu, sigma, n_rounds)
+    return sigma, display.rating(mu, sigma, n_rounds, last_round)
 
 
 def idle_sigma(

@@ -50,6 +50,7 @@ class LeaderboardBuilder:
         self.mu, self.sigma, self.rating = np.zeros(n_players), np.zeros(n_players), np.zeros(n_players)
         self.max_rating = np.full(n_players, -np.inf)
         self.last_time_seconds = np.zeros(n_players, dtype=np.int64)
+        self._last_round = -1
 
     def restore(self, table: pa.Table) -> None:
         """Restore the state from the result of :meth:`table`; the display must be the same."""
@@ -60,17 +61,25 @@ class LeaderboardBuilder:
     def update(self, rounds: pa.Table) -> None:
         """Add the rows of the rounds that come next; see :attr:`columns`."""
         round_index, player, mu, sigma, n_before = (rounds.column(name).to_numpy() for name in self.columns)
-        shown = self._display.rating(mu, sigma, n_before + np.int32(1))
+        shown = self._display.rating(mu, sigma, n_before + np.int32(1), round_index)
         np.maximum.at(self.max_rating, player, shown)
         self.mu[player], self.sigma[player], self.rating[player] = mu, sigma, shown  # the last row of a player stays
         self.n_rounds[player] = n_before + np.int32(1)
         self.last_time_seconds[player] = self._ends[round_index]
+        self._last_round = int(round_index.max(initial=self._last_round))
+
+    def shown(self) -> npt.NDArray[np.float64]:
+        """The display rating of each player after the last round of all: :attr:`rating`, but for a steady level."""
+        if self._display.shift is None:
+            return self.rating
+        shown: npt.NDArray[np.float64] = self._display.rating(self.mu, self.sigma, self.n_rounds, self._last_round)
+        return shown
 
     def states(self) -> States:
         """The state of each rated player; ``latest`` is the end of the last contest."""
         players = np.flatnonzero(self.n_rounds > 0).astype(np.int32)
-        names = ("rating", "mu", "sigma", "n_rounds", "last_time_seconds", "max_rating")
-        state = {name: getattr(self, name)[players] for name in names}
+        names = ("mu", "sigma", "n_rounds", "last_time_seconds", "max_rating")
+        state = {"rating": self.shown()[players]} | {name: getattr(self, name)[players] for name in names}
         return States(players, state, state["last_time_seconds"])
 
     def table(self, handles: pa.StringArray, titles: Titles) -> pa.Table:
@@ -130,8 +139,9 @@ class RatedRounds:
 
     def with_ratings(self, rows: pa.Table, display: Display) -> pa.Table:
         """Rows of the rounds table with the display ``rating`` after the round."""
-        mu, sigma, n_before = (rows.column(name).to_numpy() for name in ("mu", "sigma", "n_before"))
-        return rows.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1))))
+        names = ("mu", "sigma", "n_before", "round_index")
+        mu, sigma, n_before, round_index = (rows.column(name).to_numpy() for name in names)
+        return rows.append_column("rating", pa.array(display.rating(mu, sigma, n_before + np.int32(1), round_index)))
 
     def rows(self, start: int = 0, stop: int | None = None) -> pa.Table:
         """The rated rows of the rounds from ``start`` to ``stop``, in order."""

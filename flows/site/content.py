@@ -101,8 +101,13 @@ class SiteContent(Content):
         return digest(self._inputs, start, stop, last, self.checksums[:n_players], *teams)
 
     def _marks(self, start: int, stop: int) -> list[str]:
-        """Further input of a digest: an earlier release has written the data of the same rounds without their teams."""
-        return ["teams"] if self.has_teams(start, stop) else []
+        """Further input of a digest: an earlier release has written the data of the same rounds without their teams.
+
+        A steady level depends on the times of earlier contests, which the digests of rounds do not have.
+        """
+        shift = self.display.shift
+        shifts = [] if shift is None else [f"shifts {shift.before(stop)}"]
+        return [*(["teams"] if self.has_teams(start, stop) else []), *shifts]
 
     def key(self) -> str:
         """Digest of all that the site depends on."""

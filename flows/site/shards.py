@@ -126,7 +126,7 @@ def history_shards(content: SiteContent, start: int, stop: int, shards: int) -> 
     order = np.argsort(shard.astype(np.int64) * len(content.handles) + player, kind="stable")
     player, shard = player[order], shard[order]
     mu, sigma = joined["mu"], joined["sigma"]
-    rating = content.display.rating(mu, sigma, joined["n_before"] + np.int32(1))
+    rating = content.display.rating(mu, sigma, joined["n_before"] + np.int32(1), joined["contest"])
     decimals = content.format.decimals
     newly = np.diff(player, prepend=-1) != 0
     scale = 10.0**decimals

@@ -1,4 +1,4 @@
-"""The row of docs/choosing.md: each system on each history."""
+"""The rows of docs/choosing.md: each system on each history, and the level of ratings with shifts and without."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from ranklake.flows.evaluation.scores import score_rounds
 from ranklake.flows.evaluation.tuning.spaces import as_texts
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.rating.commits.level import Level
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.flows.results.level_shifts import LevelShifts
+from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 
 SKIP = 0.1  # share of the rounds at the start without scores, as in the Elo-MMR paper
@@ -70,7 +71,48 @@ def choosing(options: Options) -> Iterator[Result]:
             )  # fmt: skip
 
 
+LEVELS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("elo-mms", {}),
+    ("elo-mms", {"sigma_init": 200.0}),
+    ("elo-mms", {"sigma_init": 120.0}),
+    ("elo-mmr", {}),
+)
+PARTS = 5
+
+
+def level(options: Options) -> Iterator[Result]:
+    """The mean rating of participants in each fifth of a history: as it is, and with the shifts of a steady level."""
+    for label, (file, columns) in HISTORIES.items():
+        history = load(options.file(file), options.limit, columns)
+        if not history.rounds.time_seconds.any():
+            continue
+        for name, settings in LEVELS:
+            rounds, outcome, _ = _rated(history, name, settings, 1)
+            sums = np.add.reduceat(outcome.mu, rounds.offsets[:-1])
+            shifts = LevelShifts.measure(rounds.time_seconds, sums, np.diff(rounds.offsets), 0)
+            of_row = np.repeat(shifts.at(np.arange(len(rounds))), np.diff(rounds.offsets))
+            means = [
+                [float(part.mean()) for part in np.array_split(mu, PARTS)] for mu in (outcome.mu, outcome.mu - of_row)
+            ]
+            free, steady = (", ".join(f"{mean:,.0f}" for mean in of) for of in means)
+            what = " ".join((label, name, *as_texts(settings)))
+            yield Result(
+                "level", f"{what}: free {free}; steady {steady}; last shift {float(shifts.at()):+,.0f}", targets={},
+                figures={"free": means[0][-1] - means[0][0], "steady": means[1][-1] - means[1][0]}, case=what,
+            )  # fmt: skip
+
+
 def _one(history: Any, name: str, settings: dict[str, Any], repeats: int) -> tuple[Best, float, float]:
+    rounds, outcome, seconds = _rated(history, name, settings, repeats)
+    drift = Level(len(history.handles))
+    drift.add(rounds, outcome)
+    scores = score_rounds(
+        rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [FILTERS["experienced"]], probabilities=False
+    )["experienced"]
+    return Best(seconds), scores.mean("pair_inversion", slice(int(len(rounds) * SKIP), None)), drift.drift()
+
+
+def _rated(history: Any, name: str, settings: dict[str, Any], repeats: int) -> tuple[Rounds, Outcome, list[float]]:
     system = SYSTEMS[name]
     params = build_params(system, settings)
     rounds = history.rounds.keep(Skipping.of(system).keep(history.rounds))
@@ -83,9 +125,4 @@ def _one(history: Any, name: str, settings: dict[str, Any], repeats: int) -> tup
             seconds.append(perf_counter() - began)
             if seconds[0] > 5.0:
                 break
-    level = Level(len(history.handles))
-    level.add(rounds, outcome)
-    scores = score_rounds(
-        rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [FILTERS["experienced"]], probabilities=False
-    )["experienced"]
-    return Best(seconds), scores.mean("pair_inversion", slice(int(len(rounds) * SKIP), None)), level.drift()
+    return rounds, outcome, seconds

@@ -46,6 +46,7 @@ ROWS = {  # module and function; a row imports its module alone, so that commits
     "search-grid": "prediction.grid_search",
     "table-2": "prediction.paper_table_2",
     "choosing": "choosing.choosing",
+    "level": "choosing.level",
     "systems-200": "systems.systems_200",
     "systems-all": "systems.systems_all",
     "elo-mms": "systems.elo_mms",

@@ -94,7 +94,8 @@ def expected_ratings(lake: Lake, run: str = "run", deviations: float | None = No
             team |= {(contest_id, player): name for player, name in zip(part.player.tolist(), names, strict=True)}
     rows: list[dict[str, Any]] = []
     for row in opened.read_rounds(verify=True).to_pylist():
-        rating = display.rating(np.float64(row["mu"]), np.float64(row["sigma"]), np.int32(row["n_before"] + 1))
+        belief = np.float64(row["mu"]), np.float64(row["sigma"])
+        rating = display.rating(*belief, np.int32(row["n_before"] + 1), row["round_index"])
         time = times.get(row["contest_id"])
         year = None if time is None else datetime.fromtimestamp(time, UTC).year
         facts = {"handle": handles[row["player"]], "rating": rating, "time_seconds": time, "year": year, "rated": True}

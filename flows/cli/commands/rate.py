@@ -14,6 +14,7 @@ from ..terminal.options import (
     LakeAddress,
     engine_options,
     lake_option,
+    level_option,
     replace_option,
     run_option,
     steal_option,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the rounds that would be rated, and why; write nothing.")
 @stored_titles_option
+@level_option
 @steal_option
 @lake_option
 def rate(
@@ -95,7 +97,7 @@ def rate(
         opened = lake.open()
         configs = resolve_runs(opened, dataset, [run] if run else [], systems, settings, skip, replace, preset)
         opened_engine = open_engine(*engine)
-    configs = [dataclasses.replace(config, **stored) for config in configs]  # exclude, include, titles, ...
+    configs = [dataclasses.replace(config, **stored) for config in configs]  # exclude, include, titles, level, ...
     sys.setswitchinterval(SWITCH_SECONDS)
     with opened_engine, progress("rating", "participations") as update:
         if isinstance(opened_engine, DistributedEngine):

@@ -214,6 +214,12 @@ titles_option = click.option(
 stored_titles_option = click.option(
     "--titles", type=_Parsed("titles", _titles), metavar=TITLES, help="Store the titles of the run; auto removes them."
 )
+level_option = click.option(
+    "--level",
+    type=click.Choice(("steady", "free")),
+    help="The display ratings of the run: steady shifts those of all players together, so that the mean rating of the "
+    "last year's participants stays; free does not. Stored in the run.  [default: as stored, else free]",
+)
 deviations_option = click.option(
     "--deviations",
     type=FINITE,

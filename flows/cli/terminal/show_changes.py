@@ -69,6 +69,7 @@ def explanation_table(found: Explanation, form: RatingFormat) -> Table:
         ("by the growth of sigma before the contest", found.from_sigma_before),
         ("by the fall of sigma in the contest", found.from_sigma),
         ("by the addend of new players", found.from_offset),
+        ("by the shift of all ratings to a steady level", found.from_shift),
     ]
     for text, part in parts:
         if part or text == parts[0][0]:
