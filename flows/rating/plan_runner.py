@@ -14,6 +14,7 @@ from ..common.configuration.settings import find_system
 from ..common.skipping import IN_COMMAND, count_ignored, count_reasons, ignored_lines
 from ..common.text import count
 from ..engines.protocols import Engine, EngineError, WorkersLostError
+from ..results.level_shifts import STEADY
 from .commits.belief_snapshots import BeliefSnapshots
 from .commits.commit_policy import CommitPolicy, SnapshotSchedule
 from .commits.level import Level
@@ -92,7 +93,8 @@ class PlanRunner:
                 if isinstance(error, WorkersLostError):
                     self._plan_again()
                 recoveries.after(error, self._plan.kept)
-        drift = self._level.warning(self._config.system, self._config.params)
+        steady = self._plan.config.get("display", {}).get("level") == STEADY
+        drift = "" if steady else self._level.warning(self._config.system, self._config.params)
         report.warnings = (*ignored_lines(self._system, self._ignored, IN_COMMAND), *filter(None, (drift,)))
         report.recoveries, report.rounding = recoveries.count, largest(self._accepted)
         report.seconds = time.perf_counter() - began

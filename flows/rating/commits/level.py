@@ -104,7 +104,10 @@ class Level:
         options = [" ".join(f"--set {setting}" for setting in advice)] if advice else []
         options += ["--system glicko-allpairs" if system != "glicko-allpairs" else "--system elo"]
         remedies = " or ".join(f"`{option}`" for option in options)
-        return f"{text}; the drift is smaller with {remedies}, see docs/choosing.md"
+        return (
+            f"{text}; the drift is smaller with {remedies}, and `--level steady` keeps it from the ratings shown, "
+            "see docs/choosing.md"
+        )
 
     def _causes(self, params: Any, drift: float, unit: float) -> list[str]:
         causes = []

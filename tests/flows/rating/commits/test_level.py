@@ -144,6 +144,8 @@ def test_rate__reports_the_drift(tmp_path: Path, invoke: Command) -> None:
     assert first.err.startswith("run games-elo-mmr: the mean rating of active players changed by +")
     again = invoke(*arguments)
     assert "rated 0" in again.out
+    assert "`--level steady` keeps it from the ratings shown" in first.err
+    assert "mean rating" not in invoke(*arguments, "--run", "steady", "--level", "steady").err
     assert "mean rating" not in again.err
     ingest(lake, season(1, 6))
     assert "mean rating" not in invoke(*arguments).err  # one year has no slope
