@@ -45,16 +45,18 @@ class ExperimentContext:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers of a report; also written as Parquet, in full precision, under ``name``.
+    """Numbers of a report; those of an experiment are also written as Parquet, in full precision, under ``name``.
 
     ``columns``: values by heading; None for an empty cell.
     ``digits``: decimals of all columns, or by heading.
+    ``file``: the name of the file with the numbers, which the page shows; empty without one.
     """
 
     name: str
     caption: str
     columns: Mapping[str, Sequence[Any]]
     digits: int | dict[str, int] = 1
+    file: str = ""
 
     @classmethod
     def of_rows(
@@ -84,12 +86,19 @@ class Picture:
         return cls(name, caption, encode(figure, "svg"))
 
 
-Part = str | Table | Picture
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading between the parts of a report."""
+
+    text: str
+
+
+Part = str | Heading | Table | Picture
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result: paragraphs of text, tables and pictures, in order."""
+    """The result: paragraphs of text, headings, tables and pictures, in order."""
 
     parts: Sequence[Part]
 

@@ -74,6 +74,12 @@ def new_figure(width: float = 8.0, height: float = 4.5, columns: int = 1, **more
     return figure, figure.subplots(1, columns, **more)
 
 
+def new_grid(width: float, height: float, n_rows: int, n_columns: int) -> tuple[Figure, list[Axes]]:
+    """A figure with panels of the same axes, row by row."""
+    figure = _shown_figure()(figsize=(width, height), layout="constrained")
+    return figure, list(figure.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False).flat)
+
+
 def encode(figure: Figure, form: str) -> bytes:
     """The figure as a file of this format."""
     buffer = io.BytesIO()

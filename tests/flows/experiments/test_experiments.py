@@ -40,7 +40,7 @@ from ranklake.flows.evaluation.residuals import BinSummary, breakdowns, contest_
 from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_history
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments import EXPERIMENTS, find_experiment
-from ranklake.flows.experiments.base import Experiment, ExperimentContext, Picture, Report, Table
+from ranklake.flows.experiments.base import Experiment, ExperimentContext, Heading, Picture, Report, Table
 from ranklake.flows.experiments.data import History, from_file, from_lake
 from ranklake.flows.experiments.papers import accuracy, calibration, convergence
 from ranklake.flows.experiments.properties import farming, incentives, teams
@@ -436,11 +436,19 @@ def test_report__formats_numbers_and_escapes_names() -> None:
     axes.plot([0, 1])
     who, attack = "<who>", "<script>alert(1)</script>"
     columns = {who: [attack, "b"], "x": [-1234.567, None], "n": [1_000_000, 2], "y": [math.inf, 1e12]}
-    report = Report(["a & b", Table("t", "a <caption>", columns, {"x": 2}), Picture.of("p", 'a "quoted" one', figure)])
+    report = Report(
+        [
+            Heading("<h>"),
+            "a & b",
+            Table("t", "a <caption>", columns, {"x": 2}),
+            Picture.of("p", 'a "quoted" one', figure),
+        ]
+    )
     text = to_html(Experiment("name", "title", "source", lambda _: report), report, "No data")
     page = Page(text)
     assert page.cells == [who, "x", "n", "y", attack, "−1,234.57", "1,000,000", "∞", "b", "–", "2", "1.00e+12"]
     assert "<script>" not in text
+    assert "<h2>&lt;h&gt;</h2>" in text
     assert "name-t.parquet" in text
     assert len(page.images) == 1
 
