@@ -1,4 +1,4 @@
-"""Pools for independent tasks: threads of this machine, or the workers of an existing Dask cluster."""
+"""Pools for independent tasks: threads of this machine, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from ..common.cpus import available_cpus
 from .connection import connect, disconnect, import_dask
+from .factory import choose_engine
 
 T = TypeVar("T")
 TIMEOUT_SECONDS = 10.0  # for the connection to a scheduler
@@ -38,6 +39,32 @@ def open_task_pool(workers: int | None = None, scheduler: str | None = None) -> 
     return _Cluster(scheduler)
 
 
+def open_whole_pool(engine: str | None = None, workers: int | None = None, scheduler: str | None = None) -> TaskPool:
+    """A pool for tasks that use a whole worker each: one after the other here, or one on each worker of a cluster.
+
+    ``engine``, ``workers``, ``scheduler``: as for :func:`.factory.open_engine`.
+    Raises ValueError: as :func:`.factory.choose_engine`.
+    Raises MissingExtraError, EngineError: the cluster does not start, or does not answer.
+    """
+    if choose_engine(engine, workers, scheduler) != "dask":
+        return _Here()
+    return _LocalCluster(workers or available_cpus()) if scheduler is None else _Cluster(scheduler)
+
+
+class _Here:
+    """Tasks in the calling thread, where an interrupt ends them."""
+
+    def run(self, work: Callable[..., T], shared: Any, jobs: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, T]]:
+        for at, job in enumerate(jobs):
+            yield at, work(shared, *job)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        return None
+
+
 class _Threads:
     def __init__(self, workers: int) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="ranklake-trial")
@@ -59,11 +86,11 @@ class _Threads:
 
 
 class _Cluster:
-    def __init__(self, scheduler: str) -> None:
+    def __init__(self, scheduler: str, security: Any = None) -> None:
         distributed = import_dask("--scheduler")
         self._as_completed, self._address = distributed.as_completed, scheduler
         self._lost = (distributed.KilledWorker, distributed.client.FutureCancelledError)
-        self._client = connect(scheduler, TIMEOUT_SECONDS)
+        self._client = connect(scheduler, TIMEOUT_SECONDS, security)
         self._shared: Any = None
         self._scattered: Any = None
 
@@ -85,10 +112,32 @@ class _Cluster:
         finally:
             self._client.cancel([future for future in futures if not future.done()])
         if came < len(jobs):
-            raise OSError(f"the cluster at {self._address} lost a trial: {why}; see its logs, the same command goes on")
+            raise OSError(f"the cluster at {self._address} lost a task: {why}; see its logs, the same command goes on")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *ended: object) -> None:
         disconnect(self._client)
+
+
+class _LocalCluster(_Cluster):
+    """A cluster on this machine, which ends with this object."""
+
+    def __init__(self, workers: int) -> None:
+        import_dask("the engine dask")
+        from .local_cluster import LocalCluster
+
+        self._started = LocalCluster(workers)
+        try:
+            with self._started.settings():
+                super().__init__(self._started.address, self._started.security)
+        except BaseException:
+            self._started.close()
+            raise
+
+    def __exit__(self, *ended: object) -> None:
+        try:
+            super().__exit__(*ended)
+        finally:
+            self._started.close()

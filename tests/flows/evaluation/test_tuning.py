@@ -285,10 +285,10 @@ def test_tune__on_a_cluster_is_the_same(lake: Lake, scheduler: str, method: str)
 
 @pytest.mark.slow
 @pytest.mark.bound("ranklake.flows.engines.task_pool.RETRIES")
-def test_task_pool__names_the_cluster_that_lost_a_trial(scheduler: str) -> None:
+def test_task_pool__names_the_cluster_that_lost_a_task(scheduler: str) -> None:
     with (
         open_task_pool(scheduler=scheduler) as task_pool,
-        pytest.raises(OSError, match=f"{scheduler} lost a trial: .*goes on"),
+        pytest.raises(OSError, match=f"{scheduler} lost a task: .*goes on"),
     ):
         list(task_pool.run(lambda shared, code: os._exit(code), "a history", [(1,)]))  # ends its worker each time
 
