@@ -47,6 +47,7 @@ SECTIONS = {
     },
     "Evaluate": {
         "evaluate": (".commands.evaluation:evaluate", "Score how well ratings predicted results; compare runs."),
+        "benchmark": (".commands.benchmark:benchmark", "Compare rating systems on histories in one report."),
         "diff": (".commands.results:diff", "Compare ratings of two runs: quantiles, gains, losses."),
         "tune": (".commands.evaluation:tune", "Find hyperparameters."),
         "experiment": (".commands.evaluation:experiment", "Reproduce an experiment of the papers."),

@@ -74,7 +74,7 @@ def resolve_runs(
         raise ValueError("give --dataset, or the --run of an existing run")
     runs: list[tuple[str | None, str | None, dict[str, str]]]
     if len(systems) > 1:
-        runs = [(None, *each) for each in _settings_of_each(systems, chosen)]
+        runs = [(None, *each) for each in settings_of_each(systems, chosen)]
     else:
         only = systems[0] if systems else None
         runs = [(name, only, chosen) for name in dict.fromkeys(names)] or [(None, only, chosen)]
@@ -162,7 +162,7 @@ def _recorded_config(lake: Lake | None, name: str, replaced: bool) -> RunConfig 
     return None
 
 
-def _settings_of_each(systems: Sequence[str], settings: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+def settings_of_each(systems: Sequence[str], settings: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Each system with its settings from ``system.key=value``."""
     own: dict[str, dict[str, str]] = {system: {} for system in systems}
     for key, value in settings.items():

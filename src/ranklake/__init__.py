@@ -9,6 +9,7 @@ DataFrames in, DataFrames out
     smooth_history    Smooth a whole history of contests: skills at every contest, given all contests before and after.
     evaluate_history  Score how well the ratings before each round predicted its places.
     compare           Score ratings of the same contests on the rounds that all of them rated.
+    benchmark         Compare rating systems on histories: accuracy, calibration, seconds and drift of the level.
     tune              Try hyperparameters on the first contests, and test the best ones on the others.
     systems           All rating systems, or the hyperparameters of one, or those of a preset.
 
@@ -31,6 +32,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ranklake.flows.benchmark.frames import benchmark
     from ranklake.flows.evaluation.evaluate import evaluate
     from ranklake.flows.evaluation.frames import evaluate_history
     from ranklake.flows.frames.history import rate_history, smooth_history
@@ -51,6 +53,7 @@ __all__ = [
     "Ratings",
     "Run",
     "__version__",
+    "benchmark",
     "compare",
     "evaluate",
     "evaluate_history",
@@ -69,6 +72,7 @@ _MODULES = {
     "Lake": "ranklake.flows.ratings.lakes",
     "Ratings": "ranklake.flows.ratings.ratings",
     "Run": "ranklake.flows.ratings.lakes",
+    "benchmark": "ranklake.flows.benchmark.frames",
     "compare": "ranklake.flows.ratings.choices",
     "evaluate": "ranklake.flows.evaluation.evaluate",
     "evaluate_history": "ranklake.flows.evaluation.frames",

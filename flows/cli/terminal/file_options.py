@@ -90,5 +90,7 @@ read_options = gathered("options", (*_RESULT_OPTIONS, *_TEXT_OPTIONS), _read_opt
 # Those and the options of the contests of any source, as one argument ``options`` of `update`
 file_options = gathered("options", (*_RESULT_OPTIONS, *_TEXT_OPTIONS, *_CONTEST_OPTIONS))
 result_options = gathered("options", (*_RESULT_OPTIONS, *_CONTEST_OPTIONS))
+# The same without --mirror, for what reads files and keeps no data set
+history_options = gathered("options", (*_RESULT_OPTIONS, *_TEXT_OPTIONS, *_CONTEST_OPTIONS[:-1]))
 # ``url, query, watermark`` of a database, as one argument ``database``
 query_options = gathered("database", _QUERY_OPTIONS, _database)

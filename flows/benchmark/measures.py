@@ -1,0 +1,170 @@
+"""What a benchmark measures: sums over units of rounds, the measures made of them, and paired intervals.
+
+Every measure is a function of sums over rounds. The sums of at most :data:`MOST_UNITS` blocks of consecutive rounds
+determine a measure and its bootstrap, so that a cell of a long history stays small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ranklake.rating_kernels import Outcome, Rounds, System
+from ranklake.rating_kernels.core.standings import Floats, Longs
+from ranklake.rating_kernels.core.system import Prior
+from ranklake.rating_kernels.metrics.bootstrap import MOST_UNITS, interval, resampled_sums
+from ranklake.rating_kernels.metrics.calibration import BINS, PairSums, calibration_error, score_pairs
+from ranklake.rating_kernels.metrics.metrics import FILTERS as ALL_FILTERS
+from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, Filter, keep
+
+from ..evaluation.entrants import Entrants
+from ..evaluation.scores import Mask, RoundScores
+from .histories import BenchmarkHistory
+
+FILTERS = ("everyone", "experienced")
+_SCORES = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
+_CHANCES = ("cross_entropy", "squared_error")
+METRICS = (*_SCORES, "rank_information", *_CHANCES, "calibration_error")
+HEADINGS = {
+    "pair_inversion": ("pair inversion, %", 2),
+    "pair_inversion_equal_half": ("pair inversion with equal ratings as half, %", 2),
+    "rank_deviation": ("rank deviation, %", 2),
+    "rank_information": ("rank information, nats", 4),
+    "cross_entropy": ("cross-entropy, bits", 4),
+    "squared_error": ("squared error", 4),
+    "calibration_error": ("calibration error, %", 2),
+}
+"""Names of the metrics for people, and their digits."""
+
+# Columns of sums: a weight, and the sums of the measures that have it; then 10 bins of 4 sums
+_WEIGHTED = {"weight": _SCORES, "information_weight": ("rank_information",), "pair_weight": _CHANCES}
+COLUMNS = tuple(name for weight, names in _WEIGHTED.items() for name in (weight, *names))
+_BIN_SUMS = 4
+
+
+class Difference(NamedTuple):
+    """A measure of one system minus that of the best one, and its paired interval; NaN if unknown."""
+
+    best: str
+    difference: float
+    low: float
+    high: float
+
+
+def sums_of(
+    system: System,
+    params: Any,
+    history: BenchmarkHistory,
+    rounds: Rounds,
+    kept: Mask,
+    outcome: Outcome,
+    skip_share: float,
+) -> dict[str, Floats]:
+    """Sums over units of the contests after the first share, or of the periods of games, for each filter.
+
+    ``rounds``, ``kept``: what the system rates of the history, and a mask of it; all other contests have no score.
+    Returns float64[units, columns] by filter: :data:`COLUMNS`, and the sums of the reliability table. Units are the
+    same for every system.
+    """
+    n, first = history.n_results, int(np.floor(history.n_results * skip_share))
+    units = min(n - first, MOST_UNITS)
+    starts = np.arange(units) * (n - first) // max(units, 1)
+    entrants = Entrants.of(
+        system, params, rounds.offsets, rounds.lo, rounds.strengths(outcome.mu_prior), outcome.sigma_prior,
+        outcome.n_before, outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
+    )  # fmt: skip
+    filters = [ALL_FILTERS[name] for name in FILTERS]
+    scores = entrants.scores(filters, probabilities=False, results=history.periods)
+    found = {}
+    for name, one in scores.items():
+        pairs = _pairs(entrants, system, params, rounds, outcome, ALL_FILTERS[name], history.periods)
+        columns = np.zeros((n, len(COLUMNS) + pairs.bins[0].size))
+        columns[kept if history.periods is None else slice(None)] = _columns(one, pairs)
+        found[name] = np.add.reduceat(columns[first:], starts, axis=0) if units else columns[:0]
+    return found
+
+
+def _columns(scores: RoundScores, pairs: PairSums) -> Floats:
+    """The columns of each round."""
+    known = {name: scores.known(name) for name in (*_SCORES, "rank_information")}
+    sums = {name: total for name, (total, _) in known.items()} | {name: getattr(pairs, name) for name in _CHANCES}
+    weights = {
+        "weight": scores.weight, "information_weight": known["rank_information"][1], "pair_weight": pairs.weight
+    }  # fmt: skip
+    columns = [(weights | sums)[name] for name in COLUMNS]
+    return np.column_stack([*columns, pairs.bins.reshape(len(pairs), -1)]).astype(np.float64)
+
+
+def _pairs(
+    entrants: Entrants,
+    system: System,
+    params: Any,
+    rounds: Rounds,
+    outcome: Outcome,
+    filter: Filter,
+    periods: Longs | None,
+) -> PairSums:
+    """The system's chances of all pairs, scored; rounds of teams have no score."""
+    counts = entrants.n_before >= filter.least
+    if rounds.teams is not None:
+        counts[:] = False
+    kept = keep(entrants.offsets, entrants.lo, counts, filter.top, all_tied=True)
+    rows = kept.rows
+    sigma = np.zeros(len(counts)) if rounds.teams is not None else outcome.sigma_prior
+    deviation = sigma if entrants.law is None else entrants.law.deviation
+    prior = Prior(entrants.mu[rows], sigma[rows], np.full(len(rows), np.nan), entrants.n_before[rows])
+
+    def chances(of_round: Longs, one: Prior, other: Prior) -> Floats:
+        return system.beats(params, rounds.weight[of_round], rounds.participants[of_round], one, other)
+
+    scored = score_pairs(kept, prior, deviation[rows], chances)
+    return scored if periods is None else scored.grouped(periods)
+
+
+def measures(sums: Floats) -> dict[str, Floats]:
+    """Every metric, given summed columns (float64[..., columns]); NaN without a score."""
+    at = {name: sums[..., number] for number, name in enumerate(COLUMNS)}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = {name: at[name] / at[weight] for weight, names in _WEIGHTED.items() for name in names}
+    return found | {"calibration_error": calibration_error(_bins(sums))}
+
+
+def reliability(sums: Floats) -> list[dict[str, float]]:
+    """The reliability table of summed columns (float64[columns])."""
+    pairs = PairSums(np.zeros(1, np.int64), np.zeros(1), np.zeros(1), _bins(sums)[None])
+    return [row._asdict() for row in pairs.table()]
+
+
+def differences(systems: Mapping[str, Floats]) -> dict[str, dict[str, Difference]]:
+    """For each metric, the difference of every system to the best one, given the sums of each system by its name."""
+    values = {name: measures(sums.sum(axis=0)) for name, sums in systems.items()}
+    drawn = {name: measures(resampled_sums(sums)) if len(sums) else {} for name, sums in systems.items()}
+    found: dict[str, dict[str, Difference]] = {}
+    for metric in METRICS:
+        sign = 1.0 if metric in HIGHER_IS_BETTER else -1.0
+        known = {name: sign * float(one[metric]) for name, one in values.items() if not np.isnan(one[metric])}
+        if known:
+            best = max(known, key=lambda name: known[name])
+            found[metric] = {
+                name: Difference(
+                    best, float(values[name][metric] - values[best][metric]),
+                    *((0.0, 0.0) if name == best else interval(drawn[name][metric] - drawn[best][metric])),
+                )
+                for name in known
+            }  # fmt: skip
+    return found
+
+
+def is_better_first(row: Mapping[str, Any], filter: str, metric: str) -> float:
+    """A key that sorts rows of a document, best first; those without a value come last."""
+    value = row.get("scores", {}).get(filter, {}).get(metric)
+    if value is None:
+        return math.inf
+    return float(-value if metric in HIGHER_IS_BETTER else value)
+
+
+def _bins(sums: Floats) -> Floats:
+    return sums[..., len(COLUMNS) :].reshape(*sums.shape[:-1], len(BINS) - 1, _BIN_SUMS)
