@@ -24,6 +24,7 @@ _MODULES = {
     "calibration": "papers.calibration",
     "inflation": "papers.gains",
     "srm": "papers.srm",
+    "srm-figures": "papers.srm_figures",
     "stability": "papers.stability",
     "residuals": "properties.residuals",
     "hindsight": "papers.accuracy",

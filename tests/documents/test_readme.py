@@ -109,8 +109,8 @@ def test_readme__experiments_exist() -> None:
     from ranklake.flows.experiments import EXPERIMENTS
 
     section = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
-    rows = re.findall(r"\| ([`a-z, ]+) \|$", section, re.MULTILINE)
-    assert sorted(name for row in rows for name in re.findall(r"`([a-z]+)`", row)) == sorted(EXPERIMENTS)
+    rows = re.findall(r"\| ([`a-z, -]+) \|$", section, re.MULTILINE)
+    assert sorted(name for row in rows for name in re.findall(r"`([a-z-]+)`", row)) == sorted(EXPERIMENTS)
 
 
 @pytest.mark.slow
