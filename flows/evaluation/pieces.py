@@ -14,7 +14,7 @@ from ranklake.rating_kernels.metrics.rank_errors import rank_errors
 from ranklake.storage import Chain, LakeError, Segment
 
 from ..common.adapters import to_ragged
-from ..common.configuration.settings import build_params, find_system
+from ..common.configuration.settings import build_params, find_system, recorded_settings
 from ..results.rated_rounds import RatedRounds
 from .entrants import Entrants
 from .games import GameFacts, score_games
@@ -55,7 +55,7 @@ class PieceScorer:
     def __init__(self, rounds: RatedRounds, first_round: int, division: Longs, scale: float) -> None:
         self._run, self._first_round, self.division, self._scale = rounds.run, first_round, division, scale
         self._system = find_system(self._run.config["system"])
-        self._params = build_params(self._system, self._run.config["params"])
+        self._params = build_params(self._system, recorded_settings(self._system, self._run.config["params"]))
         self._weight = np.array(rounds.contests_table.column("weight").fill_null(1.0))
         self._teams, self._games = rounds.teams, GameFacts(rounds) if rounds.of_games else None
 

@@ -14,7 +14,7 @@ from ranklake.rating_kernels import Beliefs, System
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 
-from ..common.configuration.settings import build_contest_params, find_system, params_to_json
+from ..common.configuration.settings import build_contest_params, find_system, params_to_json, recorded_settings
 from ..common.text import described
 from ..execution.rater import BeliefColumns
 from ..results.level_shifts import LevelShifts
@@ -106,6 +106,7 @@ class InitialBeliefs:
                 f"beliefs are those of {recorded_name}, not of {name}; leave system out, or pass a mapping of ratings"
             )
         system = find_system(recorded_name)
+        recorded = recorded_settings(system, recorded)
         params = build_contest_params(system, {**recorded, **hyperparameters})
         computed = build_contest_params(system, recorded)
         wanted, had = params_to_json(params, whole=True), params_to_json(computed, whole=True)

@@ -13,7 +13,7 @@ from ranklake.storage import Dataset, Run
 from ranklake.storage.lake.layout import run_file
 from ranklake.storage.lake.remedies import damaged
 
-from ..common.configuration.settings import build_params, check_times, find_system, params_to_json
+from ..common.configuration.settings import build_params, check_times, find_system, params_to_json, recorded_settings
 from ..common.skipping import Skipping
 from ..results.level_shifts import STEADY
 from ..results.titles import TitlesChoice
@@ -62,7 +62,7 @@ class RunConfig:
         try:
             facts = run.config
             system = find_system(facts["system"])
-            params = build_params(system, facts["params"])
+            params = build_params(system, recorded_settings(system, facts["params"]))
             recorded = Skipping.from_json(facts)
             return cls(facts["dataset"], run.name, system.name, params, recorded=recorded)
         except (KeyError, TypeError, ValueError) as error:

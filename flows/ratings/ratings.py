@@ -302,7 +302,7 @@ class Ratings(PlayerRatings[FrameT]):
             if history.empty:
                 raise ValueError("history has none of these rounds")
         rows, of_teams = scored_columns(self._reading, history)
-        settings = params_to_json(self._beliefs.params)
+        settings = params_to_json(self._beliefs.params, whole=True)
         return evaluate_history(rows, first_round, scale=scale, columns=of_teams, system=self.system, **settings)
 
     @checked

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.storage.lake.access.disk import Disk
 
-from ..common.configuration.settings import build_params, find_system, params_to_json
+from ..common.configuration.settings import build_params, find_system, params_to_json, recorded_settings
 from ..frames.beliefs import PlayerBeliefs
 from ..frames.kinds import as_kind, open_frame
 
@@ -95,7 +95,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], PlayerBeliefs, A
         for name, column in zip(table.column_names, table.columns, strict=True)
         if name not in ("player", _ROUNDS)
     }
-    params = build_params(find_system(facts["system"]), facts["hyperparameters"])
+    system = find_system(facts["system"])
+    params = build_params(system, recorded_settings(system, facts["hyperparameters"]))
     players = table.column("player").to_pylist()
     beliefs = PlayerBeliefs(facts["system"], params, players, columns, facts["n_events"], facts["last_time"])
     if facts["types"]:

@@ -16,7 +16,7 @@ from ranklake.rating_kernels.core.system import check_value
 from ranklake.storage import DamagedError, Run
 from ranklake.storage.lake.layout import run_file
 
-from ..common.configuration.settings import build_params, find_system
+from ..common.configuration.settings import build_params, find_system, recorded_settings
 from ..compilation.compile import announce_compilation
 from .level_shifts import STEADY, LevelShifts
 
@@ -60,7 +60,7 @@ class Display:
     def at_entry(cls, run: Run) -> Display:
         """The display rating without a shift, which decides who is rated in contests for a range of ratings."""
         system = find_system(run.config["system"])
-        params = build_params(system, run.config["params"])
+        params = build_params(system, recorded_settings(system, run.config["params"]))
         try:
             recorded: dict[str, Any] = dict(run.config.get("display", {}))
             if (level := recorded.pop("level", STEADY)) != STEADY:
@@ -79,9 +79,10 @@ class Display:
         minimum: float | None = None,
         shift: LevelShifts | None = None,
     ) -> Display:
-        """The display rating of a system by its name; ``minimum`` None is none."""
+        """The display rating of a system by its name, with recorded hyperparameters; ``minimum`` None is none."""
         found = find_system(system)
-        return cls(found, build_params(found, params), deviations, -math.inf if minimum is None else minimum, shift)
+        built = build_params(found, recorded_settings(found, params))
+        return cls(found, built, deviations, -math.inf if minimum is None else minimum, shift)
 
     @property
     def decimals(self) -> int:

@@ -125,13 +125,18 @@ def limits_of(field: Field[object]) -> Limits:
     return limits
 
 
-def later(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+def later(metadata: Mapping[str, Any], before: Any = None) -> Mapping[str, Any]:
     """A parameter that a system did not have at first.
 
-    The configuration of a run records it only if it differs from its default, which is the behaviour before it existed:
-    older runs stay valid.
+    ``before``: the value with the behaviour before it existed; by default the parameter's default. The configuration of
+    a run records any other value only, and means this one if it has none: older runs stay valid.
     """
-    return {**metadata, "later": True}
+    return {**metadata, "later": True} | ({} if before is None else {"before": before})
+
+
+def value_before(field: Field[Any]) -> Any:
+    """The value of a :func:`later` parameter with the behaviour before it existed; the default of any other one."""
+    return field.metadata.get("before", field.default)
 
 
 def positive(unit: str = "", infinite: bool = False) -> Mapping[str, Limits]:
@@ -148,6 +153,11 @@ def non_negative(unit: str = "", infinite: bool = False) -> Mapping[str, Limits]
 def at_least(low: float, unit: str = "") -> Mapping[str, Limits]:
     """A number >= ``low`` in the range of the unit."""
     return {"limits": Limits("number", unit, low, _RANGES[unit][1], "both")}
+
+
+def within(low: float, high: float) -> Mapping[str, Limits]:
+    """A pure number from ``low`` to ``high``."""
+    return {"limits": Limits("number", "", low, high, "both")}
 
 
 def finite(unit: str = "") -> Mapping[str, Limits]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ranklake.rating_kernels import SYSTEMS, System
-from ranklake.rating_kernels.core.limits import limits_of
+from ranklake.rating_kernels.core.limits import limits_of, value_before
 from ranklake.rating_kernels.inference.period_games import SEQUENTIAL, SIMULTANEOUS
 
 from ..text import described
@@ -57,17 +57,27 @@ def check_simultaneous(params: Any, where: str) -> None:
 
 
 def params_to_json(params: Any, *, whole: bool = False) -> dict[str, Any]:
-    """Hyperparameters as JSON: infinity is "inf", a tuple is a list; :func:`build_params` is the inverse.
+    """Hyperparameters as JSON: infinity is "inf", a tuple is a list; with :func:`recorded_settings`,
+    :func:`build_params` is the inverse.
 
-    A hyperparameter that the system did not have at first is left out if it has its default (:func:`.limits.later`),
-    unless the dictionary must be ``whole``.
+    A hyperparameter that the system did not have at first is left out if it has the value of before
+    (:func:`.limits.later`), unless the dictionary must be ``whole``.
     """
     values = {field: getattr(params, field.name) for field in dataclasses.fields(params)}
     return {
         field.name: "inf" if value == math.inf else list(value) if isinstance(value, tuple) else value
         for field, value in values.items()
-        if whole or not (field.metadata.get("later") and value == field.default)
+        if whole or not (field.metadata.get("later") and value == value_before(field))
     }
+
+
+def recorded_settings(system: System, recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """Recorded hyperparameters, with those that :func:`params_to_json` left out: of a run, a publication, a file.
+
+    Settings of a user are not recorded ones: what they leave out has its default.
+    """
+    later = (field for field in dataclasses.fields(system.params) if field.metadata.get("later"))
+    return {field.name: value_before(field) for field in later} | dict(recorded)
 
 
 def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> dict[str, Any]:

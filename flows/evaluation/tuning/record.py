@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ranklake.rating_kernels.core.limits import value_before
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import DamagedError, Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
@@ -90,7 +92,8 @@ class TuningRecord:
         Raises DamagedError: a file of the record cannot be read.
         """
         record = cls(lake, config.name, contests)
-        asked = json.loads(json.dumps({**config.identity(), "numerics": NUMERICS}, allow_nan=False))
+        known = {**config.identity(), "numerics": NUMERICS, **_other_defaults(config.system)}
+        asked = json.loads(json.dumps(known, allow_nan=False))
         path = layout.search_file(config.name)
         try:
             before = record._read(path)
@@ -140,6 +143,12 @@ class TuningRecord:
             raise DamagedError(
                 f"{path}: not readable ({error}); delete it, and its trials run again", path=path
             ) from None
+
+
+def _other_defaults(system: str) -> dict[str, Any]:
+    """The hyperparameters whose defaults are not the values of before: trials of older searches have the latter."""
+    fields = dataclasses.fields(find_system(system).params)
+    return {field.name: field.default for field in fields if value_before(field) != field.default}
 
 
 def settings_key(settings: dict[str, str]) -> str:
