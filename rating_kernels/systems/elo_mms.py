@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact
-from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
+from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive, within
 from ..core.parts import prior_of
 from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
@@ -63,6 +63,12 @@ class EloMMS:
         How many times wider performances spread below the skill than above it; 1 is symmetric.
     lower : str
         The law below the skill. "logistic": the influence of a bad performance is bounded; "normal": it is not.
+    duel : float
+        How many times wider performances spread in a duel than in a large round; 1 is the same in all rounds. With n
+        participants they spread 1 + (duel - 1) 2 / n times as wide.
+    resolution : str
+        What a place shows of a performance. "rank": as much as ranks of n equal participants do, the share
+        (n - 1) / (n + 1) of its variance; "exact": all of it, so that sigma shrinks faster in small rounds.
     gamma : float
         Standard deviation of the drift of a skill from round to round.
     drift_per_day : float
@@ -90,6 +96,8 @@ class EloMMS:
     beta: float = field(default=130.0, metadata=positive(POINTS))
     skew: float = field(default=1.4, metadata=at_least(1.0))
     lower: str = field(default="logistic", metadata=choice("logistic", "normal"))
+    duel: float = field(default=2.0, metadata=later(within(1.0, 10.0), before=1.0))
+    resolution: str = field(default="rank", metadata=later(choice("rank", "exact"), before="exact"))
     gamma: float = field(default=12.0, metadata=non_negative(POINTS))
     drift_per_day: float = field(default=12.0, metadata=non_negative("squared rating points a day"))
     practice: float = field(default=8.0, metadata=non_negative(POINTS))
@@ -115,7 +123,7 @@ def win_probability(params: EloMMS, weight: Any, one: Prior, other: Prior, parti
     """The difference of two performances, approximated by a normal law of the same mean and variance.
 
     The difference of two skewed noises is symmetric. With the default skew and lower side the probability is within
-    0.011 of the exact integral in rounds of any size, and within 0.0075 in large ones. In duels it is exact: they have
+    0.013 of the exact integral in rounds of any size, and within 0.0075 in large ones. In duels it is exact: they have
     no skew.
     """
     laws = (performance_law(params, weight, participants, prior) for prior in (one, other))
@@ -171,7 +179,7 @@ def rate_small(params: EloMMS, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
 
 
 def _noise(params: EloMMS) -> Law:
-    return Law(params.beta, params.skew, params.lower == "normal")
+    return Law(params.beta, params.skew, params.lower == "normal", params.duel, params.resolution == "rank")
 
 
 def _law(params: EloMMS, participants: Any) -> RoundLaw:

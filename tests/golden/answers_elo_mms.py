@@ -8,15 +8,20 @@ from golden.contests import answers_of
 from golden.runner import Answers, Vector, check_names
 from twins.elo_mms import Twin
 
+from ranklake.flows.common.configuration.settings import recorded_settings
 from ranklake.rating_kernels import SYSTEMS, EloMMS
 
 SYSTEM = SYSTEMS["elo-mms"]
 
 
 def params_of(vector: Vector) -> dict[str, Any]:
-    """The vector's hyperparameters, without ``initial_state``; unknown names raise."""
+    """The vector's hyperparameters, without ``initial_state``; unknown names raise.
+
+    Vectors older than ``duel`` and ``resolution`` have the values of before.
+    """
     check_names(vector, {*EloMMS.__slots__, "initial_state"}, {"standings", "time", "weight", "perf_ceiling"})
-    return {name: value for name, value in vector["params"].items() if name != "initial_state"}
+    given = recorded_settings(SYSTEM, vector["params"])
+    return {name: value for name, value in given.items() if name != "initial_state"}
 
 
 def twin(vector: Vector) -> Answers:

@@ -183,6 +183,8 @@ _ELO_MMS = st.fixed_dictionaries(
         "beta": st.sampled_from([130.0, 30.0, 1000.0]) | st.floats(50, 600),
         "skew": st.sampled_from([1.4, 1.0, 5.0]) | st.floats(1, 3),
         "lower": st.sampled_from(["logistic", "normal"]),
+        "duel": st.sampled_from([2.0, 1.0, 10.0]) | st.floats(1, 4),
+        "resolution": st.sampled_from(["rank", "exact"]),
         "gamma": st.sampled_from([12.0, 0.0, 100.0]) | st.floats(1, 50),
         "drift_per_day": st.sampled_from([12.0, 0.0, 200.0]) | st.floats(0, 100),
         "practice": st.sampled_from([8.0, 0.0, 60.0]) | st.floats(0, 30),
@@ -210,5 +212,5 @@ def elo_mmr_params(draw: st.DrawFn, gaussian: bool = False) -> dict[str, Any]:
 
 
 def elo_mms_params() -> st.SearchStrategy[dict[str, Any]]:
-    """Hyperparameters of Elo-MMS: both lower sides, with and without skew, practice and drift."""
+    """Hyperparameters of Elo-MMS: both lower sides and resolutions, with and without skew, practice and drift."""
     return _ELO_MMS

@@ -42,12 +42,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Law:
-    """The noise of performances in one round: deviations of both sides, the skew's share, and the lower side's law."""
+    """The noise of performances in one round: deviations of both sides, the skew's share, the lower side's law, and the
+    squared correlation of performance and place.
+    """
 
     upper: float
     lower: float
     share: float
     logistic: bool
+    rho: float = 1.0
 
     @property
     def shift(self) -> float:
@@ -78,6 +81,8 @@ class Twin:
     beta: float = 130.0
     skew: float = 1.4
     lower: str = "logistic"
+    duel: float = 2.0
+    resolution: str = "rank"
     gamma: float = 12.0
     drift_per_day: float = 12.0
     practice: float = 8.0
@@ -96,6 +101,8 @@ class Twin:
             "practice must be >= 0": self.practice >= 0,
             "practice_rounds must be > 0": self.practice_rounds > 0,
             "lower must be logistic or normal": self.lower in ("logistic", "normal"),
+            "duel must be 1 to 10": 1 <= self.duel <= 10,
+            "resolution must be rank or exact": self.resolution in ("rank", "exact"),
             "tie_mode must be full or split": self.tie_mode in ("full", "split"),
         }
         broken = [rule for rule, holds in rules.items() if not holds]
@@ -115,15 +122,13 @@ class Twin:
         self, standings: Sequence[TeamStanding], time: float = 0, weight: float = 1.0, perf_ceiling: float = math.inf
     ) -> list[Outcome]:
         """One contest of teams."""
-        share = max(0.0, 1.0 - 2.0 / len(standings))
-        root = math.sqrt(weight)
-        law = Law(self.beta / root, self.skew * self.beta / root, share, self.lower == "logistic")
+        law = self.law(len(standings), weight)
         options, alone = Options(self.team, self.team_noise, self.credit), math.sqrt(law.variance)
         teams = []
         for _, _, members, shares in standings:
             known = [self.players.setdefault(name, Player(self.mu_init, self.sigma_init)) for name in members]
             for player in known:
-                self._diffuse(player, time, weight, share)
+                self._diffuse(player, time, weight, law.share)
             teams.append(team_of([(player.mu, player.sigma, alone) for player in known], shares, options))
         field_ = [(team.mu, math.sqrt(team.skill + team.noise)) for team in teams]
         full = self.tie_mode == "full"
@@ -143,6 +148,13 @@ class Twin:
             player.last_time = time if player.last_time is None else max(time, player.last_time)
         return outcomes
 
+    def law(self, participants: int, weight: float = 1.0) -> Law:
+        """The noise in a round of so many players or teams."""
+        n = participants
+        upper = self.beta * (1.0 + (self.duel - 1.0) * 2.0 / n) / math.sqrt(weight)
+        rho = (n - 1.0) / (n + 1.0) if self.resolution == "rank" else 1.0
+        return Law(upper, self.skew * upper, max(0.0, 1.0 - 2.0 / n), self.lower == "logistic", rho)
+
     def _diffuse(self, player: Player, time: float, weight: float, share: float) -> None:
         """Practice and drift before a round that is not the first."""
         if player.n == 0:
@@ -158,7 +170,8 @@ def _update(mu: float, sigma: float, shown: float, law: Law) -> tuple[float, flo
         after = mu + sigma**2 / (sigma**2 + law.upper**2) * (shown - mu)
     else:
         after = _bisect(lambda x: (x - mu) / sigma**2 + law.pull(x - shown), shown, mu)
-    return after, (sigma**-2 + 1.0 / law.variance) ** -0.5
+    v, noise = sigma**2, law.variance
+    return after, math.sqrt(v * (noise + (1.0 - law.rho) * v) / (v + noise))
 
 
 def _performance(field_: Sequence[tuple[float, float]], lo: int, hi: int, full: bool) -> float:

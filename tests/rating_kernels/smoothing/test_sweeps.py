@@ -111,7 +111,8 @@ def test_advantages__beside_teams_or_a_ceiling_are_refused(column: dict[str, Any
 def test_sweeps__begin_with_the_performances_of_elo_mms(lower: str, weight: float) -> None:
     rounds, names = history([6, 2, 5, 8, 7, 3], 9), ("beta", "skew", "gamma", "drift_per_day", "practice")
     params = Smoothing(beta=130.0 * weight, skew=1.0 + weight, lower=lower, practice=8.0)
-    system = elo_mms.Twin(lower=lower, **{name: getattr(params, name) for name in names})
+    before = {"duel": 1.0, "resolution": "exact"}
+    system = elo_mms.Twin(lower=lower, **before, **{name: getattr(params, name) for name in names})
     smoother = Smoother(params, rounds, 9)
     smoother.sweep()
     expected = []

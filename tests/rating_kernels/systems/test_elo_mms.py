@@ -22,7 +22,7 @@ from helpers.strategies import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from twins.elo_mms import Law, Twin, _update
+from twins.elo_mms import Twin, _update
 
 from ranklake import rate_history
 from ranklake.flows.engines.serial import Serial
@@ -30,8 +30,7 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments.properties.incentives import league, losses
 from ranklake.flows.frames.predict import predict
 from ranklake.rating_kernels import SYSTEMS, Beliefs, EloMMS, Outcome, Prior, Rounds
-from ranklake.rating_kernels.inference.skewed import Law as Noise
-from ranklake.rating_kernels.inference.skewed import law_of_round, noise_variance
+from ranklake.rating_kernels.inference.skewed import Law, law_of_round, noise_variance
 from ranklake.rating_kernels.inference.win_probability import normal
 
 SYSTEM = SYSTEMS["elo-mms"]
@@ -110,9 +109,7 @@ def test_round_of_a_hundred__agrees_with_the_twin(n: int, chosen: dict[str, Any]
 def test_fall__is_the_root_that_the_twin_bisects(
     chosen: dict[str, Any], mu: float, sigma: float, participants: int, weight: float
 ) -> None:
-    root, share = math.sqrt(weight), max(0.0, 1.0 - 2.0 / participants)
-    beta = chosen["beta"]
-    law = Law(beta / root, chosen["skew"] * beta / root, share, chosen["lower"] == "logistic")
+    law = Twin(**chosen).law(participants, weight)
     shown = mu - np.array([0.0, 1e-9, 0.1, 30.0, 150.0, 400.0, 1000.0, 5000.0, 1e6])
     outcome = absorbed(SYSTEM.params(**chosen), mu, sigma, shown, participants, weight)
     for performance, after, deviation in zip(shown.tolist(), outcome.mu, outcome.sigma, strict=True):
@@ -157,7 +154,41 @@ def test_deviation__does_not_depend_on_the_result(
 ) -> None:
     outcome = absorbed(SYSTEM.params(**chosen), mu, sigma, mu + np.linspace(-900, 900, 7), participants, weight)
     assert len(set(outcome.sigma.tolist())) == 1
-    assert outcome.sigma[0] < sigma
+    if participants == 1 and chosen["resolution"] == "rank":
+        assert outcome.sigma[0] == pytest.approx(sigma, rel=1e-15)
+    else:
+        assert outcome.sigma[0] < sigma
+
+
+@repeatable(60)
+@given(elo_mms_params(), ratings(), sigmas(), SIZES, st.floats(0.1, 10))
+def test_duel__is_a_wider_noise_in_small_rounds(
+    chosen: dict[str, Any], mu: float, sigma: float, participants: int, weight: float
+) -> None:
+    """Twice as wide in a duel by default, as wide as ``beta`` in large rounds, and the same law otherwise."""
+    wider = 1.0 + (chosen["duel"] - 1.0) * 2.0 / participants
+    other = chosen | {"beta": chosen["beta"] * wider, "duel": 1.0}
+    shown = mu + np.linspace(-900, 900, 13)
+    one, two = (absorbed(SYSTEM.params(**each), mu, sigma, shown, participants, weight) for each in (chosen, other))
+    assert one.mu == pytest.approx(two.mu, rel=1e-12, abs=1e-9)
+    assert one.sigma == pytest.approx(two.sigma, rel=1e-12)
+
+
+@repeatable(60)
+@given(elo_mms_params(), ratings(), sigmas(), SIZES, st.floats(0.1, 10))
+def test_resolution__is_the_share_of_the_variance_that_a_place_removes(
+    chosen: dict[str, Any], mu: float, sigma: float, participants: int, weight: float
+) -> None:
+    """The new mean does not depend on it."""
+    shown = mu + np.linspace(-900, 900, 7)
+    rank, exact = (
+        absorbed(SYSTEM.params(**chosen | {"resolution": word}), mu, sigma, shown, participants, weight)
+        for word in ("rank", "exact")
+    )
+    share = (participants - 1.0) / (participants + 1.0)
+    assert rank.mu.tolist() == exact.mu.tolist()
+    removed = share * (sigma**2 - exact.sigma**2)
+    assert sigma**2 - rank.sigma**2 == pytest.approx(removed, rel=1e-9, abs=1e-9 * sigma**2)
 
 
 @repeatable(60)
@@ -165,7 +196,8 @@ def test_deviation__does_not_depend_on_the_result(
 def test_without_skew__it_is_the_gaussian_filter(
     chosen: dict[str, Any], mu: float, sigma: float, participants: int, weight: float
 ) -> None:
-    params = SYSTEM.params(**chosen | {"skew": 1.0, "lower": "normal", "practice": 0.0})
+    plain = {"skew": 1.0, "lower": "normal", "practice": 0.0, "duel": 1.0, "resolution": "exact"}
+    params = SYSTEM.params(**chosen | plain)
     shown = mu + np.linspace(-900, 900, 13)
     outcome = absorbed(params, mu, sigma, shown, participants, weight)
     belief, noise = sigma**-2, weight * params.beta**-2
@@ -272,7 +304,7 @@ def test_memory__of_a_player_is_four_numbers_after_any_number_of_rounds() -> Non
 @pytest.mark.parametrize("skew", [1.0, 1.4, 3.0])
 def test_sigma_limit__is_where_large_rounds_without_idle_time_lead(skew: float) -> None:
     params = SYSTEM.params(skew=skew, gamma=25.0)
-    law, variance = law_of_round(Noise(params.beta, skew, normal=False), math.inf), 350.0**2
+    law, variance = law_of_round(Law(params.beta, skew, normal=False), math.inf), 350.0**2
     noise = noise_variance(law, 1.0)
     for _ in range(2000):
         variance = 1.0 / (1.0 / (variance + params.gamma**2) + 1.0 / noise)
@@ -289,7 +321,7 @@ def test_single_participant__performs_at_the_rating() -> None:
     outcome = rate_rounds(SYSTEM, params, beliefs, ladder(1), Serial())
     assert outcome.perf[0] == pytest.approx(1720.0, abs=1e-9)
     assert outcome.mu[0] == pytest.approx(1720.0, abs=1e-9)
-    assert outcome.sigma[0] < outcome.sigma_prior[0]
+    assert outcome.sigma[0] == outcome.sigma_prior[0]
 
 
 @pytest.mark.parametrize("tie_mode", ["full", "split"])
@@ -315,14 +347,14 @@ def prior(mu: Any, sigma: float) -> Prior:
 
 def density(params: EloMMS, participants: int) -> tuple[Any, Any]:
     """Nodes of the noise and their weights: the exponential of minus the integral of the pull."""
-    share = 1.0 - 2.0 / participants
-    y = np.linspace(-14.0 * params.skew * params.beta, 8.0 * params.beta, NODES)
-    symmetric = -0.5 * (y / params.beta) ** 2
+    share, beta = 1.0 - 2.0 / participants, params.beta * (1.0 + (params.duel - 1.0) * 2.0 / participants)
+    y = np.linspace(-14.0 * params.skew * beta, 8.0 * beta, NODES)
+    symmetric = -0.5 * (y / beta) ** 2
     if params.lower == "logistic":
-        scale = math.sqrt(3.0) / math.pi * params.skew * params.beta
+        scale = math.sqrt(3.0) / math.pi * params.skew * beta
         below = -2.0 * np.log(np.cosh(y / (2.0 * scale)))
     else:
-        below = -0.5 * (y / (params.skew * params.beta)) ** 2
+        below = -0.5 * (y / (params.skew * beta)) ** 2
     weights = np.exp(np.where(y >= 0.0, symmetric, (1.0 - share) * symmetric + share * below))
     return y, weights / weights.sum()
 
@@ -339,7 +371,8 @@ def integral(params: EloMMS, gap: float, spread: float, participants: int) -> fl
     [
         ({}, LARGE, 0.0075),
         ({}, 100, 0.0085),
-        ({}, 4, 0.011),
+        ({}, 6, 0.013),
+        ({"duel": 1.0}, 4, 0.011),
         ({}, 2, 1e-6),
         ({"lower": "normal"}, LARGE, 0.001),
         ({"skew": 1.0, "lower": "normal"}, LARGE, 1e-6),
@@ -356,13 +389,19 @@ def test_chance__is_near_the_integral(
     assert np.abs(found - expected).max() <= error
 
 
-def test_chance__is_nearer_to_a_half_in_large_rounds_and_surer_with_weight() -> None:
+def test_chance__by_the_size_of_a_round_follows_its_noise() -> None:
+    """Wide in duels by default; without this widening only the skew remains, which makes large rounds less sure."""
+    one, other = prior(1700.0, 60.0), prior(1500.0, 60.0)
+    for params, falls in ((SYSTEM.params(), False), (SYSTEM.params(duel=1.0), True)):
+        by_size = [float(SYSTEM.beats(params, 1.0, n, one, other)) for n in (2, 3, 10, 1000)]
+        assert by_size == sorted(by_size, reverse=falls)
+        assert abs(by_size[0] - by_size[-1]) > 0.03
+        assert SYSTEM.win_probability(params, 1.0, one, other) == by_size[0]
+
+
+def test_chance__is_surer_with_weight() -> None:
     params, one, other = SYSTEM.params(), prior(1700.0, 60.0), prior(1500.0, 60.0)
-    by_size = [float(SYSTEM.beats(params, 1.0, n, one, other)) for n in (2, 3, 10, 1000)]
-    assert by_size == sorted(by_size, reverse=True)
-    assert by_size[0] > by_size[-1] + 0.03
-    assert SYSTEM.win_probability(params, 1.0, one, other) == by_size[0]
-    assert SYSTEM.beats(params, 4.0, 1000, one, other) > by_size[-1]
+    assert SYSTEM.beats(params, 4.0, 1000, one, other) > SYSTEM.beats(params, 1.0, 1000, one, other)
 
 
 def test_predict__asks_for_a_round_of_as_many_as_there_are() -> None:
@@ -373,4 +412,4 @@ def test_predict__asks_for_a_round_of_as_many_as_there_are() -> None:
         pd.DataFrame({"contest": "one", "player": names, "rank": range(1, 31)}), system="elo-mms", return_beliefs=True
     )
     few, many = (predict(beliefs, names[:n], system="elo-mms") for n in (2, 30))
-    assert 0.5 < many.chance("p0", "p1") < few.chance("p0", "p1")
+    assert 0.5 < few.chance("p0", "p1") < many.chance("p0", "p1")
