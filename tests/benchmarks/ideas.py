@@ -60,6 +60,14 @@ class Ideas(NamedTuple):
     practice_level: float = 0.0  # relative change of practice by 500 points of rating
     early_drift: float = 0.0  # deviation of an additional drift, halved in variance after five rounds
     early_noise: float = 0.0  # relative additional noise of newcomers, halved after three rounds
+    debut_recent: float = 0.0  # rate of the moving average of performances in debuts that is a newcomer's prior
+    own_noise: float = 0.0  # 1 / number of rounds that the common noise counts as, beside a player's own surprises
+    cut: float = 0.0  # largest surprise of a good result
+    by_sign: float = 0.0  # relative additional noise in the update of sigma after a bad result, less after a good one
+    momentum: float = 0.0  # part of the moving average of a player's changes that is added before each round
+    form: float = 0.0  # deviation of a second part of the skill, which fades in 30 days
+    class_skill: float = 0.0  # deviation of a second part of the skill, of the contest's class
+    split: float = 0.0  # whether ties are half a win and half a loss, not coincidences
 
 
 VALUES = {
@@ -75,9 +83,17 @@ VALUES = {
     "practice_level": (-0.3, 0.3),
     "early_drift": (10.0, 20.0, 40.0),
     "early_noise": (-0.3, -0.15, 0.15, 0.3, 0.6),
+    "debut_recent": (0.001, 0.01),
+    "own_noise": (0.02, 0.1, 0.3),
+    "cut": (250.0, 400.0, 600.0),
+    "by_sign": (-0.3, 0.3, 1.0),
+    "momentum": (0.1, 0.3, 0.6),
+    "form": (20.0, 40.0, 80.0),
+    "class_skill": (20.0, 40.0, 80.0),
+    "split": (1.0,),
 }
 BETA, SKEW, GAMMA, DRIFT, PRACTICE, PRACTICE_ROUNDS, SIGMA_INIT = 130.0, 1.4, 12.0, 12.0, 8.0, 20.0, 350.0
-NOISE = Law(BETA, SKEW, normal=False)
+NOISE = Law(BETA, SKEW, normal=False, duel=2.0, ranked=True)
 
 
 def elo_mms_ideas(options: Options) -> Iterator[Result]:
@@ -127,6 +143,9 @@ def _rate(offsets, player, lo, time_seconds, weight, of_round, n_classes, n_play
     mu, sigma = np.full(n_players, 1500.0), np.full(n_players, SIGMA_INIT)
     n_rounds, last_time = np.zeros(n_players, np.int64), np.zeros(n_players, np.int64)
     debuts, factors = np.zeros((n_classes, 2)), np.zeros((n_classes, 2))  # sums and numbers
+    recent, own, everyone = 0.0, np.zeros((n_players, 2)), np.zeros(2)  # sums of squared surprises, and numbers
+    speed, second = np.zeros(n_players), np.zeros((n_players, n_classes if ideas.class_skill > 0.0 else 1))
+    counts = np.zeros(second.shape)
     for r in range(len(offsets) - 1):
         a, b = offsets[r], offsets[r + 1]
         w, one, law = weight[r], of_round[r], in_round(NOISE, float(b - a))
@@ -141,10 +160,12 @@ def _rate(offsets, player, lo, time_seconds, weight, of_round, n_classes, n_play
             newcomer += debuts[:, 0].sum() / (1.0 / ideas.debut + debuts[:, 1].sum())
         if ideas.debut_by_class > 0.0:
             newcomer += debuts[one, 0] / (1.0 / ideas.debut_by_class + debuts[one, 1])
+        newcomer += recent
         mean = factors[:, 0].sum() / max(factors[:, 1].sum(), 1.0)
         common = math.exp(ideas.class_noise * (factors[one, 0] - mean * factors[one, 1]) / (factors[one, 1] + 3.0))
         common *= math.exp(ideas.field_level * min(max(field - 1500.0, -1500.0), 1500.0) / 1000.0)
-        beta, noise, spread, centre, omega, perf = np.empty((6, b - a))
+        beta, noise, spread, centre, omega, perf, further, variance = np.empty((8, b - a))
+        side = one if ideas.class_skill > 0.0 else 0
         for q in range(b - a):
             row = player[a + q]
             k = n_rounds[row]
@@ -153,29 +174,53 @@ def _rate(offsets, player, lo, time_seconds, weight, of_round, n_classes, n_play
                 gain = practice_gain(k, PRACTICE, PRACTICE_ROUNDS)
                 gain *= max(0.0, 1.0 + ideas.practice_level * (mu[row] - 1500.0) / 500.0)
                 gain += ideas.days_gain * min(days, 365.0) + ideas.rest * (1.0 - math.exp(-days / 60.0))
-                mu[row] += law.tau * gain
+                mu[row] += law.tau * gain + ideas.momentum * speed[row]
+                if ideas.form > 0.0:
+                    second[row, 0] *= math.exp(-days / 30.0)
                 drift = GAMMA**2 * w + DRIFT * days + ideas.early_drift**2 / (1.0 + k / 5.0)
                 sigma[row] = math.sqrt(sigma[row] ** 2 + drift)
             else:
                 mu[row] = newcomer
             factor = common * math.exp(ideas.level * min(max(mu[row] - 1500.0, -1500.0), 1500.0) / 1000.0)
             beta[q] = law.beta * factor * (1.0 + ideas.early_noise / (1.0 + k / 3.0))
-            own = RoundLaw(beta[q], law.skew, law.normal, law.tau, law.hidden)
-            noise[q] = variance_of_noise(own, w)
-            centre[q] = mu[row] - shift_of_mean(own, w)
-            spread[q] = sigma[row] ** 2
+            if ideas.own_noise > 0.0 and everyone[1] > 0.0:
+                expected = 1.0 + ideas.own_noise * own[row, 1] * everyone[0] / everyone[1]
+                beta[q] *= math.sqrt((1.0 + ideas.own_noise * own[row, 0]) / expected)
+            its_law = RoundLaw(beta[q], law.skew, law.normal, law.tau, law.hidden)
+            noise[q] = variance_of_noise(its_law, w)
+            further[q], variance[q] = second[row, side], ideas.form**2
+            if ideas.class_skill > 0.0:
+                variance[q] = 1.0 / (1.0 / ideas.class_skill**2 + counts[row, side] / noise[q])
+            mu_prior[a + q], n_before[a + q] = mu[row] + further[q], k
+            centre[q] = mu_prior[a + q] - shift_of_mean(its_law, w)
+            spread[q] = sigma[row] ** 2 + variance[q]
             omega[q] = C3 / math.sqrt(spread[q] + noise[q])
-            mu_prior[a + q], n_before[a + q] = mu[row], k
-        solve_round(centre, omega, lo[a:b], False, math.inf, perf)
+        solve_round(centre, omega, lo[a:b], ideas.split > 0.0, math.inf, perf)
         if ideas.class_noise != 0.0:
             _estimate(mu_prior[a:b], spread, perf, noise, n_before[a:b], common, factors[one])
         for q in range(b - a):
             row, p = player[a + q], w / (beta[q] * beta[q])
             if n_rounds[row] == 0:
-                debuts[one, 0] += perf[q] + (mu[row] - centre[q]) - 1500.0
+                above = perf[q] + (mu_prior[a + q] - centre[q]) - 1500.0
+                debuts[one, 0] += above
                 debuts[one, 1] += 1.0
-            mu[row] += _change(perf[q] - mu[row], spread[q], p, SKEW / (C3 * math.sqrt(p)), law.tau, ideas.tail)
-            sigma[row] = math.sqrt(spread[q] * (noise[q] + law.hidden * spread[q]) / (spread[q] + noise[q]))
+                recent += ideas.debut_recent * (above - recent)
+            else:
+                squared = (perf[q] - centre[q]) ** 2 / (spread[q] + noise[q])
+                own[row, 0], own[row, 1] = own[row, 0] + squared, own[row, 1] + 1.0
+                everyone[0], everyone[1] = everyone[0] + squared, everyone[1] + 1.0
+            surprise = perf[q] - mu_prior[a + q]
+            if 0.0 < ideas.cut < surprise:
+                surprise = ideas.cut
+            change = _change(surprise, spread[q], p, SKEW / (C3 * math.sqrt(p)), law.tau, ideas.tail)
+            slow = sigma[row] ** 2
+            mu[row] += change * (slow / spread[q])
+            second[row, side] += change * (variance[q] / spread[q])
+            counts[row, side] += 1.0
+            speed[row] = 0.7 * speed[row] + 0.3 * change
+            shown = noise[q] * ((1.0 + ideas.by_sign) if surprise < 0.0 else 1.0 / (1.0 + ideas.by_sign))
+            # the whole spread shrinks by hidden; the slow part by its share of what the round shows
+            sigma[row] = math.sqrt(slow - slow * slow * (1.0 - law.hidden) / (spread[q] + shown))
             last_time[row] = max(last_time[row], time_seconds[r]) if n_rounds[row] else time_seconds[r]
             n_rounds[row] += 1
 
