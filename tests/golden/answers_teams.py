@@ -1,4 +1,4 @@
-"""Answers to the golden vectors of teams: Elo-MMR, or Elo-MMchi for the variant gaussian; TrueSkill; BAR as published.
+"""Answers to the golden vectors of teams: Elo-MMR, or Elo-MMchi for the variant gaussian; Elo-MMS; TrueSkill; BAR.
 
 A row of the standings is ``[team, lo, hi, members]`` or ``[team, lo, hi, members, shares]``; places count teams.
 """
@@ -10,11 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from golden import answers_elo_mms
 from golden.answers_elo_mmr import params_of
 from golden.runner import Answers, Vector
 from helpers.teams import team_rounds
 from twins.bar import Twin as BARTwin
 from twins.elo_mmr import Twin
+from twins.elo_mms import Twin as MMSTwin
 from twins.teams import level
 from twins.trueskill import Twin as TrueSkillTwin
 
@@ -54,8 +56,11 @@ def twin(vector: Vector) -> Answers:
 
 def package(vector: Vector, step_by_step: bool = False) -> Answers:
     """The answers of the package; with ``step_by_step`` as large rounds are rated."""
-    chosen = params_of(vector)
-    system = SYSTEMS[{"logistic": "elo-mmr", "gaussian": "elo-mmx"}[vector["params"].get("variant", "logistic")]]
+    if vector["system"] == "elo_mms_teams":
+        system, chosen = SYSTEMS["elo-mms"], answers_elo_mms.params_of(vector)
+    else:
+        system = SYSTEMS[{"logistic": "elo-mmr", "gaussian": "elo-mmx"}[vector["params"].get("variant", "logistic")]]
+        chosen = params_of(vector)
     system = replace(system, small=0) if step_by_step else system
     params = system.params(**chosen)
     names = sorted({name for c in vector["contests"] for row in c["standings"] for name in row[3]})
@@ -68,6 +73,16 @@ def package(vector: Vector, step_by_step: bool = False) -> Answers:
         round = team_rounds([(standings, *how)], rows)
         outcome = rate_rounds(system, params, beliefs, round, Serial())
         answers.append(_answers(contest["standings"], params, outcome))
+    return answers
+
+
+def mms_twin(vector: Vector) -> Answers:
+    """The answers of the twin of Elo-MMS."""
+    known, answers = MMSTwin(**answers_elo_mms.params_of(vector)), []
+    for contest in vector["contests"]:
+        how = {name: contest[name] for name in ("time", "weight", "perf_ceiling") if name in contest}
+        rated = known.rate_teams([_without_name(row) for row in contest["standings"]], **how)
+        answers.append({row.player: {"mu": row.mu, "sig": row.sigma, "performance": row.performance} for row in rated})
     return answers
 
 

@@ -52,6 +52,7 @@ FAMILIES = {
         cancels={"elo_mmr-gap-full": 1e-9, "elo_mmr-gap-split": 1e-9},
     ),
     "elo_mmr_teams": Family(answers_teams.package, answers_teams.twin),
+    "elo_mms_teams": Family(answers_teams.package, answers_teams.mms_twin),
     **{name: Family(answers_teams.sums_package, answers_teams.sums_twin) for name in answers_teams.SUMS},
     "elo_mms": Family(
         answers_elo_mms.package,

@@ -152,6 +152,18 @@ def test_system__rates_teams_as_its_twin(name: str, choice: int, large: bool) ->
     np.testing.assert_allclose(np.transpose(found), expected, rtol=1e-11)
 
 
+@pytest.mark.parametrize("credit", ["joint", "own"])
+def test_places__of_teams_show_each_member_the_same_share(credit: str) -> None:
+    """(N - 1) / (N + 1) of the variance that the performance of the team would remove, with N teams."""
+    contests, removed = draw_team_contests(3, len(EVERYBODY), 1), []
+    for resolution in ("rank", "exact"):
+        outcome = rate("elo-mms", contests, False, credit=credit, resolution=resolution)
+        removed.append(outcome.sigma_prior**2 - outcome.sigma**2)
+    n = len(contests[0][0])
+    assert n < len(outcome.mu)
+    np.testing.assert_allclose(removed[0], (n - 1) / (n + 1) * removed[1], rtol=1e-10)
+
+
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize(("name", "settings"), SUMS)
 def test_system__whose_teams_are_sums_rates_them_as_its_twin(name: str, settings: dict[str, str], large: bool) -> None:
