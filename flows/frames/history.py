@@ -207,10 +207,10 @@ def smooth_history(
     skip_uninformative
         Skip contests of three or more participants in which all tie. Contests of one participant are always skipped.
     **hyperparameters
-        ``tie_mode`` ("full" or "split"), ``beta`` (160), ``skew`` (1), ``lower`` ("normal" or "logistic"), ``gamma``
-        (12), ``drift_per_day`` (12, without effect if the results have no times), ``practice`` (6),
-        ``practice_rounds`` (20), ``mu_init`` (1500), ``sigma_init`` (350); for teams ``team_noise`` ("team" or
-        "members") and ``credit`` ("joint" or "own").
+        ``tie_mode`` ("full" or "split"), ``beta`` (160), ``skew`` (1), ``lower`` ("normal" or "logistic"), ``duel``
+        (1), ``resolution`` ("exact" or "rank"), ``gamma`` (12), ``drift_per_day`` (12, without effect if the results
+        have no times), ``practice`` (6), ``practice_rounds`` (20), ``mu_init`` (1500), ``sigma_init`` (350); for teams
+        ``team_noise`` ("team" or "members") and ``credit`` ("joint" or "own").
 
     Returns
     -------

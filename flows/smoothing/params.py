@@ -16,7 +16,7 @@ from ..common.configuration.settings import convert_fields
 _SHARED = (
     "tie_mode", "mu_init", "sigma_init", "practice", "practice_rounds", "team", "team_noise", "credit",
 )  # fmt: skip
-_OF_ELO_MMS = ("beta", "skew", "lower", "gamma", "drift_per_day")
+_OF_ELO_MMS = ("beta", "skew", "lower", "duel", "resolution", "gamma", "drift_per_day")
 _DEFAULTS = Smoothing()
 _LEAST_GAMMA = 0.1  # rating points: without any drift sig_limit would be 0
 
@@ -25,9 +25,9 @@ def params_of(system_params: Any, settings: Mapping[str, Any]) -> Smoothing:
     """The hyperparameters of a smoothing.
 
     ``settings`` have precedence over those of the run's system. Elo-MMR and Elo-MMchi determine all: beta and the drift
-    are those in a round of weight 1, and practice is 0. So does Elo-MMS: noise, drift and practice are its own. Other
-    systems determine the level and the spread of newcomers; all other values are the defaults of :class:`Smoothing`,
-    scaled to that spread.
+    are those in a round of weight 1, and practice is 0. So does Elo-MMS: noise, resolution, drift and practice are its
+    own. Other systems determine the level and the spread of newcomers; all other values are the defaults of
+    :class:`Smoothing`, scaled to that spread.
 
     Raises ValueError: an unknown name, or a value out of range.
     """

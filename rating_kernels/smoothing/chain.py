@@ -34,6 +34,7 @@ from ..inference.skewed import RoundLaw, sides
 from .recursion import Observations, Skills, include, smooth_player, step
 
 SCRATCH = 7  # rows of work space
+PULL = 3  # the one that has the forces of the performances at the skills afterwards
 _STEPS = 200
 _CONVERGED = 1e-9  # of beta and of the skill: the next error is about the square of the last step
 _FLAT = 1e-9  # of the slope above the skill: least slope, so that s - g / g' is finite
@@ -61,11 +62,11 @@ def smooth_chain(n, variance, shown, skewed, skew, sides, forward, work, cavity)
     whole law.
     ``skewed``: if not, performances are normal, and one pass is enough.
     ``sides`` (float64[4, >= n]): those of each round (:func:`..inference.skewed.sides`).
-    ``work`` (float64[SCRATCH, >= n]): overwritten.
+    ``work`` (float64[SCRATCH, >= n]): overwritten; see :data:`PULL`.
     Returns bool: whether the mode was found.
     """
     perf, mean, cavity_variance = shown.perf, cavity.mean, cavity.variance
-    seen, slope, skill, pull, move, centre, spread = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
+    seen, slope, skill, pull, move, centre, spread = work[0], work[1], work[2], work[PULL], work[4], work[5], work[6]
     tangent, found_now = Observations(seen, slope, shown.growth, shown.added), Skills(centre, spread)
     for k in range(n):
         seen[k], slope[k] = perf[k], shown.precision[k]
@@ -77,6 +78,7 @@ def smooth_chain(n, variance, shown, skewed, skew, sides, forward, work, cavity)
             for k in range(n):
                 mean[k], cavity_variance[k] = centre[k], spread[k]
                 skill[k] = include(centre[k], spread[k], seen[k], slope[k])[0]
+                pull[k] = slope[k] * (skill[k] - seen[k])
             if not skewed:
                 return True
             first = False
@@ -117,13 +119,15 @@ class ShownWeights(NamedTuple):
 
 @exact
 def smooth_players(
-    start, stop, rows, model, weights, drift, law, variance, common, shift, perf, cavities
+    start, stop, rows, model, weights, drift, law, variance, ranked, shift, perf, cavities
 ):  # fmt: skip
     """Write the cavities of all participations of players ``start`` to ``stop - 1``.
 
-    With ``common``, the means grow by those that all performances of a round r equal to ``shift[r]`` would give to
+    With a ``shift``, the means grow by those that all performances of a round r equal to ``shift[r]`` would give to
     skills without practice: for normal performances a cavity is linear in them, so this is its change if all of a round
     change alike. For skewed ones it is about that.
+    ``ranked``: the variances of the cavities are given, and the means move towards those for these variances
+    (:mod:`.resolution`).
 
     Returns int: -1, or the first player whose skills were not found.
     """
@@ -136,6 +140,7 @@ def smooth_players(
     forward, cavity = Skills(np.empty(longest), np.empty(longest)), Skills(np.empty(longest), np.empty(longest))
     observations = Observations(shown, precision, growth, added)
     laws, work = np.empty((4, longest)), np.empty((SCRATCH, longest))
+    common = len(shift) > 0
     skewed = (law.skew > 1.0 or not law.normal) and not common
     for i in range(start, stop):
         first, n = starts[i], starts[i + 1] - starts[i]
@@ -159,6 +164,10 @@ def smooth_players(
             row = order[first + k]
             if common:
                 mean[row] += cavity.mean[k]
+            elif ranked:
+                wider, own = cavity_variance[row] - cavity.variance[k], cavity.variance[k] * precision[k]
+                move = cavity.mean[k] + wider * work[PULL, k] - mean[row]
+                mean[row] += move / (1.0 + wider * precision[k] / (1.0 + own))
             else:
                 mean[row], cavity_variance[row] = cavity.mean[k], cavity.variance[k]
     return -1

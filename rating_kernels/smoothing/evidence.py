@@ -54,6 +54,7 @@ class Evidence:
 
     ``rows``, ``model``: as :func:`.chain.smooth_players` takes them.
     ``sizes`` (int64[rounds]): participants.
+    ``shown`` (float64[rounds]): weights of performances (:class:`.rounds.RoundNoise`).
     ``perf`` (float64[n]): performances, less ``mu_init``.
     ``spread``: standard deviation of a node's level around 0, rating points: where no results determine a level, this
     does.
@@ -62,10 +63,10 @@ class Evidence:
     """
 
     def __init__(
-        self, sizes: Longs, rows: PlayerRows, model: RoundModel, perf: Floats, practice_rounds: float, spread: float,
-        map: Map,
+        self, sizes: Longs, rows: PlayerRows, model: RoundModel, shown: Floats, perf: Floats, practice_rounds: float,
+        spread: float, map: Map,
     ) -> None:  # fmt: skip
-        self._players, self._perf, self._map = (rows, model), perf, map
+        self._players, self._perf, self._map = (rows, model, shown), perf, map
         self._observed = sizes >= LEAST
         if not self._observed.any():
             raise ValueError(
@@ -96,7 +97,7 @@ class Evidence:
 
 @exact
 def _add_evidence(
-    start, stop, rows, model, observed, node, fraction, practice_rounds, point, perf, sums
+    start, stop, rows, model, shown, observed, node, fraction, practice_rounds, point, perf, sums
 ):  # fmt: skip
     """Add information (lower triangle), score (last row) and value (last element) of players ``start`` to ``stop - 1``.
 
@@ -128,13 +129,13 @@ def _add_evidence(
             if not observed[r]:
                 continue
             at, near, far = LEVELS + node[r], 1.0 - fraction[r], fraction[r]
-            s = v + beta2 / weight[r]
+            s = v + beta2 / shown[r]
             e = perf[row] - m - near * point[at] - far * point[at + 1]
             d_mean[at] += near  # until the end of the round: derivatives of the expected performance
             d_mean[at + 1] += far
             for a in range(PRACTICE):
                 d_spread[a] = d_variance[a]
-            d_spread[BETA2] += 1.0 / weight[r]
+            d_spread[BETA2] += 1.0 / shown[r]
             sums[size, size] -= 0.5 * (math.log(s) + e * e / s)
             for a in range(size):
                 sums[size, a] += d_mean[a] * e / s
@@ -150,7 +151,7 @@ def _add_evidence(
             for a in range(PRACTICE):
                 d_mean[a] += (d_variance[a] - gain * d_spread[a]) * e / s
                 d_variance[a] *= (1.0 - gain) ** 2
-            d_variance[BETA2] += gain * gain / weight[r]
+            d_variance[BETA2] += gain * gain / shown[r]
             d_mean[at] -= near
             d_mean[at + 1] -= far
             m += gain * e

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive
-from ..core.standings import Floats, Rounds
+from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive, within
+from ..core.standings import Rounds
 from ..core.system import check_limits
 from ..inference.skewed import Law, RoundLaw, law_of_round, mean_shift, noise_variance
 from .recursion import Drift, RoundModel
@@ -42,6 +42,9 @@ class Smoothing:
     they average.
     ``credit``: "joint": members divide a team's surprise as their joint posterior does; "own": each has shown all of
     it.
+    ``duel``: how many times wider performances spread in a duel than in a large round, where they spread by ``beta``.
+    ``resolution``: what a place shows of a performance. "exact": all of it; "rank": in a round of N a share of its
+    variance, (N - 1) / (N + 1); see :mod:`.resolution`.
     """
 
     tie_mode: str = field(default="full", metadata=choice("full", "split"))
@@ -57,6 +60,8 @@ class Smoothing:
     team: str = field(default="mean", metadata=later(choice("mean", "best")))
     team_noise: str = field(default="team", metadata=later(choice("team", "members")))
     credit: str = field(default="joint", metadata=later(choice("joint", "own")))
+    duel: float = field(default=1.0, metadata=later(within(1.0, 10.0)))
+    resolution: str = field(default="exact", metadata=later(choice("exact", "rank")))
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -64,7 +69,7 @@ class Smoothing:
     @property
     def law(self) -> Law:
         """The law of performances, for kernels."""
-        return Law(self.beta, self.skew, self.lower == "normal")
+        return Law(self.beta, self.skew, self.lower == "normal", self.duel, self.resolution == "rank")
 
     @property
     def skewed(self) -> bool:
@@ -81,14 +86,17 @@ class Smoothing:
 
 def noise(params: Smoothing, rounds: Rounds) -> RoundNoise:
     """The noise of performances, for kernels."""
-    law = _laws(params, rounds)
-    return RoundNoise(_spread(law) / rounds.weight, mean_shift(law, rounds.weight))
+    law, spread = _laws(params, rounds), model(params, rounds).spread
+    weight = rounds.weight * np.square(params.beta / law.beta)
+    hidden = np.broadcast_to(law.hidden, len(rounds)).astype(np.float64)
+    return RoundNoise(spread / weight, mean_shift(law, rounds.weight), weight, hidden)
 
 
 def model(params: Smoothing, rounds: Rounds) -> RoundModel:
     """What the model knows about the rounds, for kernels."""
     law = _laws(params, rounds)
-    return RoundModel(rounds.time_seconds, rounds.weight, law.tau, _spread(law))
+    spread = params.beta**2 * noise_variance(law._replace(beta=1.0), 1.0)
+    return RoundModel(rounds.time_seconds, rounds.weight, law.tau, spread)
 
 
 def drift(params: Smoothing) -> Drift:
@@ -100,9 +108,3 @@ def _laws(params: Smoothing, rounds: Rounds) -> RoundLaw:
     """The law of performances in each round."""
     law: RoundLaw = law_of_round(params.law, np.maximum(rounds.participants, 1))
     return law
-
-
-def _spread(law: RoundLaw) -> Floats:
-    """Variance of a performance in a round of weight 1."""
-    spread: Floats = law.beta**2 * noise_variance(law._replace(beta=1.0), 1.0)
-    return spread

@@ -26,10 +26,18 @@ from .recursion import include, step
 
 
 class RoundNoise(NamedTuple):
-    """Of the performances of each round: the variance, and the distance of the mean below the skill."""
+    """Of the performances of each round.
+
+    ``variance``.
+    ``shift``: distance of the mean below the skill.
+    ``weight``: of a large round in which performances spread as much.
+    ``hidden``: the share of a performance that places do not show (:mod:`.resolution`).
+    """
 
     variance: Floats
     shift: Floats
+    weight: Floats
+    hidden: Floats
 
 
 @exact
@@ -121,10 +129,11 @@ def filter_rounds(
         if len(advantage) > 0:
             restore_ratings(i, j, rating, mean)
             perform_in_rating(i, j, advantage, perf)
-        of_round = sides(model.weight[r], RoundLaw(law.beta, law.skew, law.normal, model.share[r], 0.0))
+        of_round = sides(noise.weight[r], RoundLaw(law.beta, law.skew, law.normal, model.share[r], 0.0))
         for row in range(i, j):
             p = player[row]
             m[p], v[p] = include(mean[row], cavity_variance[row], perf[row], 1.0 / noise.variance[r])
+            v[p] *= 1.0 + noise.hidden[r] * cavity_variance[row] / noise.variance[r]
             if skewed:
                 m[p] = mean[row] + change_of_mean(perf[row] - mean[row], cavity_variance[row], *of_round)
             k[p] += 1

@@ -27,6 +27,7 @@ from .evidence import Evidence
 from .mixing import Mixing
 from .params import Smoothing, drift, model, noise
 from .recursion import PlayerRows, Skills
+from .resolution import settle
 from .rounds import filter_rounds, measure_moves, solve_rounds, update_means
 from .teams import settle_weights, solve_teams
 
@@ -77,18 +78,24 @@ class Smoother:
         self._solve = solve or (
             lambda mean, variance, perf: solve_performances(params, rounds, map, mean, variance, perf)
         )
-        self._variance = params.sigma_init**2
+        self._variance, self._ranked = params.sigma_init**2, params.resolution == "rank"
         size = np.int32 if rounds.n_rows <= np.iinfo(np.int32).max else np.int64
         order: Any = np.argsort(rounds.player, kind="stable").astype(size)
         starts = np.concatenate(([0], np.cumsum(np.bincount(rounds.player, minlength=n_players))))
         round_of = np.repeat(np.arange(len(rounds), dtype=np.int32), np.diff(rounds.offsets))
         self._rows, self._model, self._drift = PlayerRows(starts, order, round_of), model(params, rounds), drift(params)
-        self._weights = ShownWeights(False, rounds.weight)
+        self._noise = noise(params, rounds)
+        self._weights = ShownWeights(False, self._noise.weight)
         self._mean, self._perf, self._cavity_variance = (np.zeros(rounds.n_rows) for _ in range(3))
         self._image = self._mean
         if rounds.teams is not None:
-            self._weights = ShownWeights(True, settle_weights(params, rounds, map, self._cavities))
-            self._cavity_variance = self._cavities(self._weights.weight)
+            weight, self._cavity_variance = settle_weights(params, rounds, map, self._cavities)
+            self._weights = ShownWeights(True, weight)
+        elif self._ranked:
+            self._cavity_variance = self._settle(self._noise.hidden)
+        self._removed = self._cavity_variance  # those by which rounds are left out of the means
+        if self._ranked and params.tie_mode == "split":
+            self._removed = self._settle(1.0 / rounds.participants)
         self._level: CommonLevel | None = None
         self._mixing = Mixing()
 
@@ -110,7 +117,7 @@ class Smoother:
     def restore(self, sweeps: int, mean: Floats) -> None:
         """Continue after a checkpoint: the number of sweeps, and the :attr:`mean` there."""
         self._mean[:] = mean
-        self._smooth(np.zeros(self.rounds.n_rows), np.empty(self.rounds.n_rows))
+        self._smooth(np.zeros(self.rounds.n_rows), np.zeros(self.rounds.n_rows))
         self.sweeps, self._mixing = sweeps, Mixing()
 
     def sweep(self) -> None:
@@ -133,7 +140,7 @@ class Smoother:
             )
         if self.is_checkpoint:
             self._mixing = Mixing()
-        image = np.empty(self.rounds.n_rows)
+        image = self._mean.copy()
         self._solve(self._mean, self._cavity_variance, self._perf)
         self._smooth(self._perf, image)
         self._smooth(self._perf, image, self._level.shift(self._moves(image)[0]))
@@ -156,12 +163,16 @@ class Smoother:
     def result(self) -> Smoothed:
         """The beliefs after the last sweep."""
         variance = self._noises()
-        gain = self._cavity_variance / (self._cavity_variance + variance)
-        variance *= gain
+        gain = self._removed / (self._removed + variance)
         smooth = self._perf - self._image
         smooth *= gain
-        del gain
         smooth += self._image
+        if self._removed is not self._cavity_variance:
+            gain = self._cavity_variance / (self._cavity_variance + variance)
+        if self._ranked:
+            variance += np.repeat(self._noise.hidden, np.diff(self.rounds.offsets)) * self._cavity_variance
+        variance *= gain
+        del gain
         if self.params.skewed:
             self._update(smooth)
         start = self.params.mu_init
@@ -182,16 +193,18 @@ class Smoother:
             raise ValueError("hyperparameters cannot be estimated from contests of teams")
         params, sizes = self.params, np.diff(self.rounds.offsets)
         evidence = Evidence(
-            sizes, self._rows, self._model, self._perf, params.practice_rounds, params.sigma_init, self._map
-        )
+            sizes, self._rows, self._model, self._noise.weight, self._perf, params.practice_rounds, params.sigma_init,
+            self._map,
+        )  # fmt: skip
         return estimate(params.with_normal_noise(), evidence, estimated)
 
     def _filter(self) -> None:
         rounds, params = self.rounds, self.params
+        variance = np.empty(rounds.n_rows) if self._ranked else self._cavity_variance
         failed = filter_rounds(
-            rounds.columns, noise(params, rounds), rounds.perf_ceiling - params.mu_init, params.tie_mode == "split",
+            rounds.columns, self._noise, rounds.perf_ceiling - params.mu_init, params.tie_mode == "split",
             self._n_players, self._model, self._drift, params.law, self._variance,
-            Skills(self._mean, self._cavity_variance), self._perf,
+            Skills(self._mean, variance), self._perf,
         )  # fmt: skip
         _check(rounds, failed)
 
@@ -199,18 +212,25 @@ class Smoother:
         """Write the cavity means from performances; with ``shift`` add their change from common shifts of rounds."""
         starts, n = self._rows.starts, self.rounds.n_rows
         shifts = np.empty(0) if shift is None else shift
-        cavities = Skills(mean, self._cavity_variance)
+        cavities = Skills(mean, self._removed)
 
         def work(first: int, last: int) -> None:  # players whose rows begin in a range of rows
             start, stop = np.searchsorted(starts[:-1], (first, last))
             failed = smooth_players(
                 start, stop, self._rows, self._model, self._weights, self._drift, self.params.law, self._variance,
-                shift is not None, shifts, perf, cavities,
+                self._ranked, shifts, perf, cavities,
             )  # fmt: skip
             if failed >= 0:
                 raise ConvergenceError("no skills found", int(self._rows.order[starts[failed]]))
 
         self._map(work, n)
+
+    def _settle(self, hidden: Floats) -> Floats:
+        """The variances of the cavities if places hide a share of performances, one of each round."""
+        sizes, (members, weights) = np.diff(self.rounds.offsets), self._weights
+        given = weights if members else np.repeat(weights, sizes)
+        rows = np.repeat(hidden, sizes), np.repeat(self._model.spread, sizes)
+        return settle(self._cavities, lambda variance: given, np.zeros(self.rounds.n_rows), *rows)[1]
 
     def _cavities(self, weights: Floats) -> Floats:
         """The variances of the cavities if the performance of each row has a weight; results do not matter."""
@@ -234,7 +254,7 @@ class Smoother:
         sizes = np.diff(self.rounds.offsets)
         if members:
             return np.repeat(self._model.spread, sizes) / weights
-        return np.repeat(noise(self.params, self.rounds)[0], sizes)
+        return np.repeat(self._noise.variance, sizes)
 
     def _update(self, smooth: Floats) -> None:
         """Write the smoothed means of skewed performances; in one thread, since the engine may be closed."""
@@ -242,7 +262,7 @@ class Smoother:
         if members:  # each row has a law of its own
             offsets, share = np.arange(len(weights) + 1), np.repeat(share, np.diff(offsets))
         failed = update_means(
-            0, len(weights), offsets, weights, share, self.params.law, Skills(self._image, self._cavity_variance),
+            0, len(weights), offsets, weights, share, self.params.law, Skills(self._image, self._removed),
             self._perf, smooth,
         )  # fmt: skip
         if failed >= 0:

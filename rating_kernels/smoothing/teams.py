@@ -25,10 +25,8 @@ from ..core.standings import Floats, Rounds
 from ..core.system import ConvergenceError, TeamLaws
 from ..inference.teams.members import Members, credit_members, describe_teams
 from .params import Smoothing, noise
+from .resolution import settle
 from .rounds import solve_rounds
-
-_SETTLED = 1e-10  # of a variance
-_STEPS = 1000
 
 
 def solve_teams(params: Smoothing, rounds: Rounds, map: Map, mean: Floats, variance: Floats, perf: Floats) -> None:
@@ -59,37 +57,37 @@ def solve_teams(params: Smoothing, rounds: Rounds, map: Map, mean: Floats, varia
     map(work, rounds.n_rows)
 
 
-def settle_weights(params: Smoothing, rounds: Rounds, map: Map, cavities: Callable[[Floats], Floats]) -> Floats:
-    """The weight of each performance, at which the variances of the cavities repeat themselves.
+def settle_weights(
+    params: Smoothing, rounds: Rounds, map: Map, cavities: Callable[[Floats], Floats]
+) -> tuple[Floats, Floats]:
+    """The weight of each performance, at which the variances of the cavities repeat themselves; and these.
 
-    ``cavities``: the variances of all cavities, given the weights; 0 is no observation.
-    Returns float64[n]: the weight of a round in which an individual would show as much: a member's noise has the
-    variance b_k^2. That of the round for a participant without a team.
+    ``cavities``: as for :func:`.resolution.settle`.
+    The weight is that of a round in which an individual would show as much: a member's noise has the variance b_k^2.
+    That of the round for a participant without a team.
     Raises ValueError: ``team`` is not "mean".
     Raises ConvergenceError: the variances do not settle.
     """
     field, own = _Field(params, rounds), params.credit == "own"
     sizes = np.diff(rounds.offsets)
-    given, mean, perf = np.repeat(rounds.weight, sizes), np.zeros(rounds.n_rows), np.empty(rounds.n_rows)
+    given, mean, perf = np.repeat(field.noise.weight, sizes), np.zeros(rounds.n_rows), np.empty(rounds.n_rows)
     as_given = np.repeat(field.alone, np.diff(field.bounds)) | own
     spread = given * np.repeat(field.noise.variance, sizes)
-    weight = np.where(as_given, given, 0.0)
-    variance = cavities(weight)
-    for _ in range(_STEPS):
+
+    def weigh(variance: Floats) -> Floats:
         sigma, noises = np.sqrt(variance), field.of_row.copy()
 
-        def work(first: int, last: int, sigma: Floats = sigma, noises: Floats = noises) -> None:
+        def work(first: int, last: int) -> None:
             start, stop = np.searchsorted(rounds.offsets[:-1], (first, last))
             teams = field.describe(start, stop, mean, sigma)
             members = Members(mean, sigma, noises)
             credit_members(teams.start, teams.stop, field.bounds, own, members, field.laws, field.laws.mu[teams], perf)
 
         map(work, rounds.n_rows)
-        weight = np.where(as_given, given, spread / np.square(noises))
-        before, variance = variance, cavities(weight)
-        if not np.any(before - variance > _SETTLED * before):
-            return weight
-    raise ConvergenceError("the variances of members of teams do not settle")
+        return np.where(as_given, given, spread / np.square(noises))
+
+    hidden = np.repeat(field.noise.hidden, sizes)
+    return settle(cavities, weigh, np.where(as_given & (hidden == 0.0), given, 0.0), hidden, spread)
 
 
 class _Field:

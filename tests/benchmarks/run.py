@@ -60,6 +60,7 @@ ROWS = {  # module and function; a row imports its module alone, so that commits
     "smoothing": "smoothing.smoothing",
     "smoothing-doubling": "smoothing.smoothing_doubling",
     "smoothing-duels": "smoothing.smoothing_duels",
+    "smoothing-resolution": "smoothing.smoothing_resolution",
     "start": "with_lake.start",
     "profile": "phases.profile",
     "profile-lake": "layers.profile_lake",

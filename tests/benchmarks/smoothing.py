@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from against_peer import CODEFORCES, TENNIS, rate_all
@@ -12,10 +13,14 @@ from history import TENNIS_COLUMNS, History, load, rate_warm
 from timing import Options, Result, SkippedRow
 
 from ranklake.flows.engines.factory import open_engine
+from ranklake.flows.smoothing.params import params_of
+from ranklake.rating_kernels import Rounds
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoothed, Smoother
+from ranklake.rating_kernels.systems.elo_mms import EloMMS
 
 DUELS = 4_000  # matches that the peer is given
+MATCHES, LEFT_OUT = 60_000, 1e-7  # matches that are left out a tenth at a time, and the weight of one that is
 PEER_SWEEPS = 10  # as in its authors' article
 
 
@@ -84,7 +89,7 @@ def smoothing_duels(options: Options) -> Iterator[Result]:
     params = Smoothing(gamma=0.0)
     _smooth(history, params)
     seconds, smoother = _smooth(history, params)
-    ours = smoother.result()
+    ours = {"": smoother.result(), "ranked_": _smooth(history, replace(params, resolution="rank"))[1].result()}
     names = [str(player) for player in rounds.player]
     days = (rounds.time_seconds - rounds.time_seconds.min()) // 86400
     games = [[[names[row]], [names[row + 1]]] for row in rounds.offsets[:-1]]
@@ -96,9 +101,35 @@ def smoothing_duels(options: Options) -> Iterator[Result]:
     peer = Peer(games, times=days.tolist(), priors=players)
     peer.convergence(epsilon=0.5, iterations=PEER_SWEEPS, verbose=False)
     peer_seconds = time.perf_counter() - began
-    figures = _agreement(history, ours, days, peer.learning_curves())
+    figures, curves = {}, peer.learning_curves()
+    for kind, result in ours.items():
+        figures |= {f"{kind}{name}": value for name, value in _agreement(history, result, days, curves).items()}
     what = f"{history}; " + ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
     yield Result("smoothing-duels", what, sum(seconds), peer_seconds, figures=figures)
+
+
+def smoothing_resolution(options: Options) -> Iterator[Result]:
+    """Whether cavities of duels contain their own results: tennis, also with a tenth of it left out at a time."""
+    history = _informative(load(options.file(TENNIS), options.least(MATCHES), TENNIS_COLUMNS))
+    rounds = history.rounds
+    tenth = np.random.default_rng(5).integers(0, 10, len(rounds))
+    for resolution, duel in (("exact", 1.0), ("exact", 2.0), ("rank", 2.0)):
+        params = params_of(EloMMS(duel=duel, resolution=resolution), {})
+        seconds, smoother = _smooth(history, params)
+        without = np.empty(rounds.n_rows)
+        for k in range(10):
+            part, rows = replace(rounds, weight=np.where(tenth == k, LEFT_OUT, 1.0)), np.repeat(tenth == k, 2)
+            without[rows] = _smooth(History(part, history.handles), params)[1].result().cavity_mu[rows]
+        found = {"cavities": smoother.result().cavity_mu, "left_out": without}
+        figures = {name: _ordered(rounds, mu) for name, mu in found.items()}
+        what = f"{history}; pairs in order: " + ", ".join(f"{name} {value:.2f} %" for name, value in figures.items())
+        yield Result("smoothing-resolution", what, sum(seconds), figures=figures, case=f"{resolution}-{duel:g}")
+
+
+def _ordered(rounds: Rounds, mu: np.ndarray) -> float:
+    """Percent of the matches after the first tenth whose winner has the larger mean."""
+    winner = rounds.offsets[:-1][len(rounds) // 10 :]
+    return 100.0 * float(np.mean(mu[winner] > mu[winner + 1]))
 
 
 def _gaussian(mu: float, sigma: float) -> object:

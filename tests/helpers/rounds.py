@@ -40,6 +40,23 @@ def season(sizes: tuple[int, ...], seed: int = 11) -> Rounds:
     return Rounds.from_columns(offsets, *(np.concatenate(part) for part in (player, lo, hi)), time)
 
 
+def history(sizes: list[int], n_players: int, seed: int = 3, ties: float = 0.2) -> Rounds:
+    """Rounds of these sizes among players who improve, with a skill behind the places."""
+    draw = np.random.default_rng(seed)
+    skill, player, lo, hi = draw.normal(0.0, 250.0, n_players), [], [], []
+    for n in sizes:
+        chosen = draw.permutation(n_players)[:n]
+        ordered = chosen[np.argsort(-skill[chosen] - draw.normal(0.0, 150.0, n))]
+        group = np.cumsum(draw.random(n) > ties)
+        player.append(ordered)
+        lo.append(np.searchsorted(group, group, "left"))
+        hi.append(np.searchsorted(group, group, "right") - 1)
+        skill += draw.normal(2.0, 10.0, n_players)
+    columns = (np.concatenate(part) for part in (player, lo, hi))
+    time = np.arange(len(sizes)) * 500_000
+    return Rounds.from_columns(np.cumsum([0, *sizes]), *columns, time, draw.choice([0.5, 1.0, 2.0], len(sizes)))
+
+
 def around(small: int) -> Rounds:
     """Rounds of more than one field block, and of sizes on both sides of what counts as small."""
     return season((2600, 40, small + 1, small, 5000, 3, 1500))

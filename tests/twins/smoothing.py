@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from twins.elo_mmr import Twin as EloMMRTwin
-from twins.elo_mms import Law
+from twins.elo_mms import Law, _update
 
 Standing = tuple[str, int, int]  # player, lo, hi
 
@@ -135,3 +135,33 @@ def sweep(
         for k, r in enumerate(mine):
             beliefs[r][player] = {name: column[k] for name, column in columns.items()}
     return perf, beliefs
+
+
+def messages(
+    sig0: float,
+    cavities: Sequence[tuple[float, float]],
+    perf: Sequence[float],
+    laws: Sequence[Law],
+    rho: Sequence[float],
+    added: Sequence[float],
+    growth: Sequence[float],
+) -> list[tuple[float, float]]:
+    """Mean and variance of each cavity of one player, from the messages that all other rounds send given theirs.
+
+    A round sends the normal law that changes its cavity as a place does which shows the share ``rho`` of a performance.
+    """
+    precision, value = [], []
+    for (mean, variance), shown, law, share in zip(cavities, perf, laws, rho, strict=True):
+        after = _update(mean, math.sqrt(variance), shown, law)[0]
+        left = variance - share * variance**2 / (variance + law.variance)
+        precision.append(1.0 / left - 1.0 / variance)
+        value.append((after / left - mean / variance) / precision[-1])
+    chain, pull = _chain(sig0, added, growth)
+    found = []
+    for k in range(len(perf)):
+        weight = np.array(precision)
+        weight[k] = 0.0
+        matrix = chain + np.diag(weight)
+        mean = np.linalg.solve(matrix, pull + weight * np.array(value))
+        found.append((float(mean[k]), float(np.linalg.inv(matrix)[k, k])))
+    return found

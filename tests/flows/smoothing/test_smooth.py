@@ -49,6 +49,7 @@ from ranklake.storage.runs.smoothing import StoredSmoothing
 
 NUMBERS = ("perf", "smooth_mu", "smooth_sigma", "cavity_mu", "cavity_sigma")
 SETTINGS = {"beta": "150", "gamma": "20", "drift_per_day": "5", "practice": "6"}
+RANKED = {"duel": "2", "resolution": "rank", "skew": "1.4", "lower": "logistic"}
 NUMERIC = {name: float(value) for name, value in SETTINGS.items()}
 
 
@@ -106,12 +107,13 @@ def test_run__has_the_bits_of_the_frame_and_its_ratings_stay(rated: Lake) -> Non
 @pytest.mark.parametrize(
     "engine", [lambda: Threads(2), lambda: InProcessEngine(3, losses=(2,))], ids=["two", "cluster"]
 )
-def test_run__has_the_same_bits_on_every_engine(rated: Lake, engine) -> None:
-    smooth_run(rated, "run", Serial())
+@pytest.mark.parametrize("settings", [{}, RANKED], ids=["usual", "ranked"])
+def test_run__has_the_same_bits_on_every_engine(rated: Lake, engine, settings: dict[str, str]) -> None:
+    smooth_run(rated, "run", Serial(), settings)
     expected = bits(smoothed(rated))
     (folder_of(rated) / "smoothed.json").unlink()
     with engine() as opened:
-        smooth_run(rated, "run", opened)
+        smooth_run(rated, "run", opened, settings)
     assert bits(smoothed(rated)) == expected
 
 
@@ -240,10 +242,15 @@ def test_params__follow_from_every_system(system: str) -> None:
 
 
 def test_params__of_elo_mms_are_its_noise_its_drift_and_its_practice() -> None:
-    names = ("beta", "skew", "lower", "gamma", "drift_per_day", "practice", "practice_rounds", "mu_init", "sigma_init")
-    numbers = (100.0, 2.0, "normal", 9.0, 3.0, 4.0, 11.0, 1000.0, 200.0)
-    params = params_of(EloMMS(**dict(zip(names, numbers, strict=True))), {})
-    assert tuple(getattr(params, name) for name in names) == numbers
+    given = {
+        "beta": 100.0, "skew": 2.0, "lower": "normal", "duel": 3.0, "resolution": "exact", "gamma": 9.0,
+        "drift_per_day": 3.0, "practice": 4.0, "practice_rounds": 11.0, "mu_init": 1000.0, "sigma_init": 200.0,
+    }  # fmt: skip
+    params = params_of(EloMMS(**given), {})
+    assert {name: getattr(params, name) for name in given} == given
+    assert params_of(EloMMS(), {}).resolution == EloMMS().resolution == "rank"
+    before = params_of(EloMMS(duel=1.0, resolution="exact"), {})
+    assert params_of(EloMMS(), {"resolution": "exact", "duel": "1"}) == before
 
 
 def test_params__with_normal_noise_have_the_variance_of_skewed_performances_in_a_large_round() -> None:

@@ -58,7 +58,8 @@ def steps(rounds: Rounds, n: int, params: Smoothing | None = None, engine=None) 
 
 def evidence(rounds: Rounds, perf: np.ndarray) -> Evidence:
     smoother = Smoother(Smoothing(), rounds, int(rounds.player.max()) + 1)
-    return Evidence(np.diff(rounds.offsets), smoother._rows, smoother._model, perf, 20.0, 350.0, Serial().map)
+    sizes, map = np.diff(rounds.offsets), Serial().map
+    return Evidence(sizes, smoother._rows, smoother._model, rounds.weight, perf, 20.0, 350.0, map)
 
 
 def assert_near(params: Smoothing, truth: Smoothing, share: float, practice: float) -> None:
@@ -123,6 +124,15 @@ def test_estimate__keeps_what_is_not_asked_for() -> None:
     assert found.gamma != Smoothing().gamma
     assert found.beta != Smoothing().beta
     assert (found.sigma_init, found.mu_init) == (350.0, 1500.0)
+
+
+def test_estimate__has_the_noise_of_duels_as_given_and_places_of_large_rounds_as_exact() -> None:
+    rounds, _ = drawn(TRUTH, 12, (40, 50), 100, 60)
+    given = Smoothing(duel=3.0, resolution="rank")
+    usual, found = steps(rounds, 1), steps(rounds, 1, given)
+    assert (found.duel, found.resolution) == (3.0, "rank")
+    wider = 1.0 + 2.0 * 2.0 / np.diff(rounds.offsets).mean()  # the performances are the same, and so is their noise
+    assert found.beta * wider == pytest.approx(usual.beta, rel=0.03)
 
 
 def test_estimate__doubles_with_the_unit() -> None:

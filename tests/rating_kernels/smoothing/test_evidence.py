@@ -14,7 +14,7 @@ from ranklake.rating_kernels.smoothing.evidence import DRIFT, LEAST, LEVELS, Evi
 from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
 
-SPREAD = 350.0
+SPREAD, DUEL = 350.0, 3.0
 HYPERPARAMETERS = np.array([150.0**2, 20.0**2, 30.0, 300.0**2, 8.0])
 
 
@@ -31,8 +31,9 @@ PERF = np.random.default_rng(2).normal(0.0, 300.0, ROUNDS.n_rows)
 
 
 def evidence(rounds: Rounds = ROUNDS, perf: np.ndarray = PERF, map: Map = serial_map) -> Evidence:
-    smoother = Smoother(Smoothing(), rounds, 60)
-    return Evidence(np.diff(rounds.offsets), smoother._rows, smoother._model, perf, 20.0, SPREAD, map)
+    smoother = Smoother(Smoothing(duel=DUEL), rounds, 60)
+    sizes, shown = np.diff(rounds.offsets), smoother._noise.weight
+    return Evidence(sizes, smoother._rows, smoother._model, shown, perf, 20.0, SPREAD, map)
 
 
 def point(one: Evidence) -> np.ndarray:
@@ -56,8 +57,9 @@ def laws(rounds: Rounds, at: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, n
         days = np.diff(rounds.time_seconds[played]) / 86_400
         added = np.append(sigma2, gamma2 * rounds.weight[played[1:]] + drift * days)
         growth = np.append(0.0, practice * (1.0 - 2.0 / sizes[played[1:]]) / (1.0 + k / 20.0))
+        wider = (1.0 + (DUEL - 1.0) * 2.0 / sizes[played]) ** 2
         walk = np.tril(np.ones((len(rows), len(rows))))
-        covariance = walk @ np.diag(added) @ walk.T + np.diag(beta2 / rounds.weight[played])
+        covariance = walk @ np.diag(added) @ walk.T + np.diag(wider * beta2 / rounds.weight[played])
         seen = sizes[played] >= LEAST
         found.append((rows[seen], (np.cumsum(growth) + level[played])[seen], covariance[np.ix_(seen, seen)]))
     return found

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.rounds import history
 from twins import elo_mms
 from twins import smoothing as twin
 from twins.elo_mmr import Twin as EloMMRTwin
@@ -24,24 +25,8 @@ from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoothed, Smoother, solve_performances
 
 COLUMNS = Smoothed.__slots__
-SKEWED = Smoothing(beta=130.0, skew=1.4, lower="logistic", practice=8.0)  # the defaults of Elo-MMS
-
-
-def history(sizes: list[int], n_players: int, seed: int = 3, ties: float = 0.2) -> Rounds:
-    """Rounds of these sizes among players who improve, with a skill behind the places."""
-    draw = np.random.default_rng(seed)
-    skill, player, lo, hi = draw.normal(0.0, 250.0, n_players), [], [], []
-    for n in sizes:
-        chosen = draw.permutation(n_players)[:n]
-        ordered = chosen[np.argsort(-skill[chosen] - draw.normal(0.0, 150.0, n))]
-        group = np.cumsum(draw.random(n) > ties)
-        player.append(ordered)
-        lo.append(np.searchsorted(group, group, "left"))
-        hi.append(np.searchsorted(group, group, "right") - 1)
-        skill += draw.normal(2.0, 10.0, n_players)
-    columns = (np.concatenate(part) for part in (player, lo, hi))
-    time = np.arange(len(sizes)) * 500_000
-    return Rounds.from_columns(np.cumsum([0, *sizes]), *columns, time, draw.choice([0.5, 1.0, 2.0], len(sizes)))
+SKEWED = Smoothing(beta=130.0, skew=1.4, lower="logistic", practice=8.0)
+RANKED = replace(SKEWED, duel=2.0, resolution="rank")  # the defaults of Elo-MMS
 
 
 def smooth(rounds: Rounds, n_players: int, engine=None, params: Smoothing | None = None, sweeps: int = 0) -> Smoother:
@@ -107,12 +92,19 @@ def test_advantages__beside_teams_or_a_ceiling_are_refused(column: dict[str, Any
         Smoother(Smoothing(), rounds, 3)
 
 
-@pytest.mark.parametrize(("lower", "weight"), [("logistic", 1.0), ("normal", 2.0)])
-def test_sweeps__begin_with_the_performances_of_elo_mms(lower: str, weight: float) -> None:
-    rounds, names = history([6, 2, 5, 8, 7, 3], 9), ("beta", "skew", "gamma", "drift_per_day", "practice")
-    params = Smoothing(beta=130.0 * weight, skew=1.0 + weight, lower=lower, practice=8.0)
-    before = {"duel": 1.0, "resolution": "exact"}
-    system = elo_mms.Twin(lower=lower, **before, **{name: getattr(params, name) for name in names})
+@pytest.mark.parametrize(
+    "params",
+    [
+        replace(SKEWED, skew=2.0),
+        replace(SKEWED, beta=260.0, skew=3.0, lower="normal"),
+        RANKED,
+        replace(RANKED, tie_mode="split", skew=1.0, lower="normal"),
+    ],
+    ids=["logistic", "normal", "ranked", "split"],
+)
+def test_sweeps__begin_with_the_performances_of_elo_mms(params: Smoothing) -> None:
+    rounds = history([6, 2, 5, 8, 7, 3, 2, 2], 9)
+    system = elo_mms.Twin(**{name: getattr(params, name) for name in Smoothing.__slots__})
     smoother = Smoother(params, rounds, 9)
     smoother.sweep()
     expected = []
@@ -158,8 +150,9 @@ def test_sweeps__with_skewed_performances_end_at_the_mode_of_each_player() -> No
         ([300, 40, 150, 2, 500, 97, 96] * 3, 600, 2.0, Smoothing()),
         ([300, 40, 150, 2, 500, 97, 96] * 3, 600, 4.0, SKEWED),
         ([2] * 400, 30, 6.0, Smoothing()),
+        ([2, 2, 3] * 200, 90, 6.0, RANKED),
     ],
-    ids=["contests", "skewed", "duels"],
+    ids=["contests", "skewed", "duels", "ranked"],
 )
 def test_sweeps__end_near_the_limit(sizes: list[int], n_players: int, factor: float, params: Smoothing) -> None:
     """The tolerances are of one sweep; duels, of which each says little, and skewed performances are slower."""
@@ -180,7 +173,7 @@ def test_sweeps__end_near_the_limit(sizes: list[int], n_players: int, factor: fl
 @pytest.mark.parametrize(
     "engine", [lambda: Serial(7), lambda: Threads(2), lambda: Threads(3, 11)], ids=["pieces", "two", "three"]
 )
-@pytest.mark.parametrize("params", [Smoothing(), SKEWED], ids=["normal", "skewed"])
+@pytest.mark.parametrize("params", [Smoothing(), SKEWED, RANKED], ids=["normal", "skewed", "ranked"])
 def test_sweeps__have_the_same_bits_however_the_work_is_cut(engine, params: Smoothing) -> None:
     rounds = history([300, 40, 150, 2, 2, 2, 500, 97, 96, 2] * 2, 600)
     expected = smooth(rounds, 600, params=params)
@@ -191,7 +184,9 @@ def test_sweeps__have_the_same_bits_however_the_work_is_cut(engine, params: Smoo
 
 
 @pytest.mark.parametrize(
-    ("params", "sizes"), [(Smoothing(), [2] * 400), (SKEWED, [20, 3] * 60)], ids=["normal", "skewed"]
+    ("params", "sizes"),
+    [(Smoothing(), [2] * 400), (SKEWED, [20, 3] * 60), (RANKED, [2, 3] * 200)],
+    ids=["normal", "skewed", "ranked"],
 )
 def test_sweeps__go_on_from_a_checkpoint_with_the_same_bits(monkeypatch, params: Smoothing, sizes: list[int]) -> None:
     monkeypatch.setattr(sweeps, "PERIOD", 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,8 +20,11 @@ from ranklake.rating_kernels.smoothing.params import Smoothing
 from ranklake.rating_kernels.smoothing.sweeps import Smoothed, Smoother
 
 PEOPLE = 9
-RULES = ({}, {"team_noise": "members", "tie_mode": "split"}, {"credit": "own"})
+RULES = (
+    {}, {"team_noise": "members", "tie_mode": "split"}, {"credit": "own"}, {"duel": 2.0, "resolution": "rank"},
+)  # fmt: skip
 SKEWED = {"beta": 130.0, "skew": 1.4, "lower": "logistic"}
+RANKED = {**SKEWED, "duel": 2.0, "resolution": "rank"}
 
 
 def drawn(seed: int = 4, n_rounds: int = 8) -> Rounds:
@@ -80,9 +84,10 @@ def teams_of(params: Smoothing, rounds: Rounds, result: Smoothed) -> list[tuple[
 
 def law(params: Smoothing, rounds: Rounds, r: int, wider: float) -> elo_mms.Law:
     """The law of an individual's performance in a round, with both sides ``wider`` by a factor."""
-    upper = params.beta / math.sqrt(rounds.weight[r]) * wider
-    share = max(0.0, 1.0 - 2.0 / float(rounds.participants[r]))
-    return elo_mms.Law(upper, params.skew * upper, share, logistic=params.lower == "logistic")
+    names = ("beta", "skew", "lower", "duel", "resolution")
+    system = elo_mms.Twin(**{name: getattr(params, name) for name in names})
+    alone = system.law(int(rounds.participants[r]), float(rounds.weight[r]))
+    return replace(alone, upper=alone.upper * wider, lower=alone.lower * wider)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -100,7 +105,8 @@ def test_performances__of_members_are_those_of_a_rating_against_the_cavities(rul
                 row = rows.start + k
                 shown, noise = team.of_member(k, root)
                 assert result.perf[row] == pytest.approx(shown, abs=1e-4)
-                variance = 1.0 / (result.cavity_sigma[row] ** -2.0 + noise**-2.0)
+                variance = result.cavity_sigma[row] ** 2
+                variance -= law(params, rounds, r, 1.0).rho * variance**2 / (variance + noise**2)
                 assert result.smooth_sigma[row] ** 2 == pytest.approx(variance, rel=1e-8)
 
 
@@ -142,8 +148,9 @@ def test_deviations__are_exact_where_no_partners_meet_again() -> None:
     np.testing.assert_allclose(result.smooth_sigma**2, np.diag(posterior), rtol=1e-8)
 
 
-def test_skills__with_skewed_performances_are_the_mode_of_each_player() -> None:
-    params, rounds = Smoothing(**SKEWED), drawn()
+@pytest.mark.parametrize("rule", [SKEWED, RANKED], ids=["exact", "ranked"])
+def test_skills__with_skewed_performances_are_the_mode_of_each_player(rule: dict[str, object]) -> None:
+    params, rounds = Smoothing(**rule), drawn()
     result = smooth(params, rounds)
     round_of = np.repeat(np.arange(len(rounds)), np.diff(rounds.offsets))
     noise = np.empty(rounds.n_rows)
@@ -162,7 +169,7 @@ def test_skills__with_skewed_performances_are_the_mode_of_each_player() -> None:
         np.testing.assert_allclose(result.smooth_mu[rows] - params.mu_init, mode, rtol=0, atol=1e-3)
 
 
-@pytest.mark.parametrize("rule", [{}, SKEWED], ids=["normal", "skewed"])
+@pytest.mark.parametrize("rule", [{}, RANKED, {**RANKED, "tie_mode": "split"}], ids=["normal", "ranked", "split"])
 def test_bits__do_not_depend_on_the_engine_or_a_checkpoint(rule: dict[str, object]) -> None:
     params, rounds = Smoothing(**rule), drawn(6, 40)
     expected = smooth(params, rounds, 12)
