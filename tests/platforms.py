@@ -29,6 +29,10 @@ NOT_ON_WINDOWS = {
     "rating_kernels/core/test_cache_folder.py::test_folder__numba_cache_dir_may_be_a_link": LINK,
     f"{DISK}flush__on_macos_empties_the_cache_of_the_disk": "Windows has no module fcntl",
     f"{DISK}process__of_another_user_hidden_by_proc_has_an_unknown_state": "Windows has no /proc",
+    "flows/benchmark/test_stops.py::test_command__continues_after_a_signal": INTERRUPT,
+    "flows/engines/test_task_pool.py::test_whole_pool__starts_a_cluster_that_ends_with_it": (
+        "Windows has no os.kill that only asks whether a process is there"
+    ),
     "flows/compilation/test_compile.py::test_end__kills_a_child_that_does_not_end": KILL,
     "flows/databases/test_bounds.py::ingested": "Windows has no module resource; tests that call it skip",
     "flows/databases/test_read_only.py::folder": MODE,

@@ -52,7 +52,8 @@ class Candidate:
             ) from error
         if self.code != code_digest(system):
             raise EngineError(
-                f"a worker of the cluster has other code of {self.label}; install the same one everywhere"
+                f"the code of {self.label} has changed since the start, or a worker of the cluster has other code; "
+                "the same command goes on with the same code everywhere"
             )
         return system
 

@@ -26,21 +26,21 @@ from .histories import BenchmarkHistory
 
 FILTERS = ("everyone", "experienced")
 _SCORES = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
-_CHANCES = ("cross_entropy", "squared_error")
+_CHANCES = {"own_cross_entropy": "cross_entropy", "brier": "squared_error"}  # and the sums of each
 METRICS = (*_SCORES, "rank_information", *_CHANCES, "calibration_error")
 HEADINGS = {
     "pair_inversion": ("pair inversion, %", 2),
     "pair_inversion_equal_half": ("pair inversion with equal ratings as half, %", 2),
     "rank_deviation": ("rank deviation, %", 2),
     "rank_information": ("rank information, nats", 4),
-    "cross_entropy": ("cross-entropy, bits", 4),
-    "squared_error": ("squared error", 4),
+    "own_cross_entropy": ("cross-entropy, bits", 4),
+    "brier": ("Brier score", 4),
     "calibration_error": ("calibration error, %", 2),
 }
 """Names of the metrics for people, and their digits."""
 
 # Columns of sums: a weight, and the sums of the measures that have it; then 10 bins of 4 sums
-_WEIGHTED = {"weight": _SCORES, "information_weight": ("rank_information",), "pair_weight": _CHANCES}
+_WEIGHTED = {"weight": _SCORES, "information_weight": ("rank_information",), "pair_weight": tuple(_CHANCES)}
 COLUMNS = tuple(name for weight, names in _WEIGHTED.items() for name in (weight, *names))
 _BIN_SUMS = 4
 
@@ -90,7 +90,9 @@ def sums_of(
 def _columns(scores: RoundScores, pairs: PairSums) -> Floats:
     """The columns of each round."""
     known = {name: scores.known(name) for name in (*_SCORES, "rank_information")}
-    sums = {name: total for name, (total, _) in known.items()} | {name: getattr(pairs, name) for name in _CHANCES}
+    sums = {name: total for name, (total, _) in known.items()} | {
+        name: getattr(pairs, sums) for name, sums in _CHANCES.items()
+    }
     weights = {
         "weight": scores.weight, "information_weight": known["rank_information"][1], "pair_weight": pairs.weight
     }  # fmt: skip

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PURPOSE = "the report of a benchmark"
 PAGE, JSON = "report.html", "report.json"
 _LARGEST_DRIFT = 1e6  # beyond it, the level diverges
-_SHOWN = ("pair_inversion", "rank_deviation", "cross_entropy", "calibration_error")
+_SHOWN = ("pair_inversion", "rank_deviation", "own_cross_entropy", "calibration_error")
 _LEAST_PAIRS = 100  # of a point in a reliability diagram
 _COLUMNS = 6  # panels beside each other
 _ABOUT = (

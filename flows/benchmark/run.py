@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from typing import Any
 
@@ -91,7 +92,7 @@ def run_benchmark(
         done, total = sum(numbers[:at]), sum(numbers)
         watching.on_progress(done, total, f"reading {source.name}")
         try:
-            history = source.read(lambda *_: None)
+            history = source.read(partial(_reading, watching, source.name, done, total))
         except UNREADABLE as error:
             reason = str(error).partition("\n")[0]
             unreadable.append({"name": source.name, "reason": reason})
@@ -121,6 +122,10 @@ def run_benchmark(
         "metric": request.metric, "filter": request.filter, "histories": histories, "unreadable": unreadable,
     }  # fmt: skip
     return document
+
+
+def _reading(watching: Watching, name: str, done: int, total: int, _: int, __: int | None, text: str) -> None:
+    watching.on_progress(done, total, f"reading {name}: {text}")
 
 
 def has_failed(document: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from ...benchmark.measures import HEADINGS
 from ...benchmark.report import shown_drift
 from .tables import NAME, NUMBER, TEXT, new_table
 
-_METRICS = ("pair_inversion", "rank_deviation", "cross_entropy", "calibration_error")
+_METRICS = ("pair_inversion", "rank_deviation", "own_cross_entropy", "calibration_error")
 _CAPTION = "* best; difference to the best with its 95 % interval, a paired bootstrap over rounds"
 
 
@@ -28,7 +28,8 @@ def _table(history: Mapping[str, Any], filter: str, metric: str) -> Table:
     names = dict.fromkeys((metric, *_METRICS))
     heads = {name: f"{HEADINGS[name][0]} {'↑' if name in HIGHER_IS_BETTER else '↓'}" for name in names}
     columns = {"system": NAME, heads[metric]: NUMBER, "difference": NUMBER}
-    columns |= {heads[name]: NUMBER for name in names} | {"drift a year": NUMBER, "seconds": NUMBER, "remark": TEXT}
+    columns |= {heads[name]: NUMBER for name in names} | {"drift a year": NUMBER, "seconds": NUMBER}
+    columns |= {"remark": TEXT} if any(row["status"] != "rated" for row in history["systems"]) else {}
     hide = ["seconds", *(heads[name] for name in reversed(_METRICS) if name != metric)]
     title = f"{history['name']}, {filter}: {history['scored']:,} of {history['contests']:,} {history['kind']} scored"
     table = new_table(columns, hide, title=title, caption=_CAPTION)

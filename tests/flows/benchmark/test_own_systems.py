@@ -113,6 +113,17 @@ def test_command__explains_wrong_names_of_own_systems(invoke: Command, package: 
     assert not Path("out").exists()
 
 
+def test_rate__imports_no_module_for_a_name(invoke: Command, package: Path) -> None:
+    assert invoke("ingest", "files", "club.csv", "--dataset", "club", "--lake", "lake").code == 0
+    for command in ("rate", "tune"):
+        assert invoke(command, "--dataset", "club", "--system", NAME, "--lake", "lake").code == 2
+    answer = invoke("rate", "--dataset", "club", "--system", NAME, "--lake", "lake")
+    assert "system must be one of elo-mmr, " in answer.err
+    with pytest.raises(ValueError, match="system must be one of"):
+        ranklake.rate_history(RESULTS, system=NAME)  # type: ignore[call-overload]
+    assert "own_of_tests" not in sys.modules
+
+
 def test_own_systems__need_names_of_their_own(package: Path) -> None:
     sys.path.append(str(package.parent))
     system = import_system(NAME)
@@ -134,7 +145,7 @@ def test_candidate__on_a_worker_with_other_code_is_refused(package: Path) -> Non
     (one,) = candidates_of([NAME])
     assert one.system() is import_system(NAME)
     (package / "more.py").write_text("", encoding="utf-8")
-    with pytest.raises(EngineError, match="other code of place-share; install the same one everywhere"):
+    with pytest.raises(EngineError, match="the code of place-share has changed since the start, or a worker"):
         one.system()
     missing = replace(one, source="no_such_package:SYSTEM")
     with pytest.raises(EngineError, match=r"cannot import it .*no module no_such_package"):
