@@ -21,7 +21,7 @@ from ...plotting.figures import SERIES, legible, new_figure
 from ...smoothing.params import params_of
 from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
 from ..data import GROUPS, History, RatedHistory
-from ..published import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, Contender, contenders
+from ..published import LIKE, NAMES, PRINTED, PRINTED_CONTESTS, REDDIT_CLAIM, TRUESKILL_CLAIM, Contender, contenders
 
 _METRICS = ("pair_inversion", "rank_deviation")
 _EQUAL_HALF = ("pair_inversion_equal_half", "rank_deviation")
@@ -221,7 +221,9 @@ EXPERIMENTS = (
             "truncated normal distributions, and its moments lose precision in upsets. The first error is reproduced "
             "in a row of its own beside the exact distribution; the second is not. The first 1,087 published contests "
             "of Codeforces have the number of contests and the mean number of participants that the paper prints: "
-            "compare the paper with that table."
+            "compare the paper with that table.",
+            TRUESKILL_CLAIM,
+            REDDIT_CLAIM,
         ],
         data="beside",
         least=20,

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...plotting.figures import SERIES, legible, log_scale, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table
-from ..published import LIKE, PRINTED_CONTESTS, SHAPES
+from ..published import LIKE, PRINTED_CONTESTS, REDDIT_CLAIM, SHAPES, TRUESKILL_CLAIM
 
 
 def _datasets(context: ExperimentContext) -> list[Part]:
@@ -64,6 +64,7 @@ EXPERIMENTS = (
             "The data sets published with the paper have grown since. Where the first contests have the printed number "
             "of contests, they have a row of their own; those of Codeforces also have the printed mean."
         ],
+        [TRUESKILL_CLAIM, REDDIT_CLAIM],
         data="beside",
     ),
 )

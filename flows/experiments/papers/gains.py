@@ -12,7 +12,7 @@ from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table, of_each
 from ..data import History
-from ..published import Contender
+from ..published import GROWTH_CLAIM, Contender
 
 _SHOWN = ("elo-mmr", "elo-mmx", "elo-mms", "elo-r", "codeforces", "cf-general", "topcoder", "elo-srm", "elo", "bar")
 _PIECES = 40
@@ -59,6 +59,7 @@ EXPERIMENTS = (
             "another scale. For all of TopCoder, the EloSRM document prints a mean gain of 25.7 points a round with "
             "its last row of hyperparameters, 22.2 with its first, and −20.8 for TopCoder's own ratings."
         ],
+        [GROWTH_CLAIM],
         data="instead",
     ),
 )

@@ -39,7 +39,7 @@ from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.residuals import BinSummary, breakdowns, contest_classes, surprises
 from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_history
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.experiments import EXPERIMENTS, find_experiment
+from ranklake.flows.experiments import EXPERIMENTS, find_experiment, published
 from ranklake.flows.experiments.base import Experiment, ExperimentContext, Heading, Picture, Report, Table
 from ranklake.flows.experiments.data import History, from_file, from_lake
 from ranklake.flows.experiments.papers import accuracy, calibration, convergence
@@ -782,3 +782,31 @@ def test_command__refuses_options_that_do_not_fit(invoke: Command, arguments: An
 def test_labels__are_the_largest_classes_and_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(residuals, "_MOST_CLASSES", 2)
     assert residuals._labels(["c", "b", "b", "a", "a", "other"]) == ["a", "b", "other"]
+
+
+# Claims that are not reproduced
+
+
+def test_claims__stand_beside_the_tables_that_contradict_them() -> None:
+    for name, claims in (
+        ("datasets", (published.TRUESKILL_CLAIM, published.REDDIT_CLAIM)),
+        ("accuracy", (published.TRUESKILL_CLAIM, published.REDDIT_CLAIM)),
+        ("inflation", (published.GROWTH_CLAIM,)),
+    ):
+        assert set(claims) <= set(find_experiment(name).after)
+    assert any("The report's reason for the second property" in text for text in find_experiment("monotone").after)
+
+
+@pytest.mark.slow
+@real
+def test_claims__have_the_numbers_of_the_data() -> None:
+    """tourist's best rating from the end of 2011 to October 2015; the report prints almost 900 and about 300."""
+    history = from_file(DATA / "codeforces.tar.xz")
+    rows = np.flatnonzero(history.rounds.player == history.handles.to_pylist().index("tourist"))
+    days = np.repeat(history.rounds.time_seconds, np.diff(history.rounds.offsets))[rows].astype("datetime64[s]")
+    gains = {}
+    for name, settings in (("r327", {"rule": "r327"}), ("oct2015", {"rule": "oct2015"}), ("elo-r", {})):
+        mu = history.rate("elo-r" if name == "elo-r" else "codeforces", **settings).outcome.mu[rows]
+        gains[name] = mu[days < np.datetime64("2015-10-15")].max() - mu[days < np.datetime64("2012-01-01")].max()
+    assert gains["elo-r"] == pytest.approx(281, abs=2)
+    assert (round(gains["r327"]), round(gains["oct2015"])) == (451, 483)
