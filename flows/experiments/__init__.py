@@ -29,6 +29,7 @@ _MODULES = {
     "residuals": "properties.residuals",
     "hindsight": "papers.accuracy",
     "teams": "properties.teams",
+    "all": "everything",
 }
 EXPERIMENTS = tuple(_MODULES)
 

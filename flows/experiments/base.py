@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from ..plotting.figures import encode
-from .data import History, RatedHistory
+from .data import History, RatedHistory, synthetic
 from .published import Contender
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+SYNTHETIC = "paper"  # the preset for experiments without data
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +148,21 @@ class Experiment:
 
     def run(self, context: ExperimentContext) -> Report:
         return Report([*self.before, *self.parts(context), *self.after])
+
+    def refusal(self, history: History) -> str:
+        """Why a history is unsuitable; empty if it is not."""
+        if len(history.rounds) < self.least:
+            return (
+                f"experiment {self.name} needs at least {self.least:,} rated contests; "
+                f"data set {history.name} has {len(history.rounds):,}"
+            )
+        try:
+            self.check(history)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    def with_synthetic(self, given: Sequence[History], seed: int) -> list[History]:
+        """The histories of the experiment: those given, and the synthetic one where it belongs to them."""
+        needed = self.data == "beside" or (self.data == "instead" and not given)
+        return [*given, synthetic(SYNTHETIC, seed)] if needed else list(given)

@@ -38,6 +38,7 @@ _ENDINGS = (
     ".tar", ".tgz", ".txz", ".zip", ".gz", ".bz2", ".zst", ".xz",
     ".csv", ".txt", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".pq",
 )  # fmt: skip
+_DATA_SETS = tuple(one for one in _ENDINGS if one not in (".txt", ".json"))  # not files of one contest
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -116,6 +117,14 @@ class RatedHistory:
         return score_rounds(
             rounds.offsets, rounds.lo, strength, outcome.n_before, filters, probabilities=False, law=law
         )
+
+
+def data_files(path: Path) -> list[Path]:
+    """The data sets at a path: the archives and tables of a folder that has some; otherwise the path itself."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(one for one in path.iterdir() if one.is_file() and one.name.lower().endswith(_DATA_SETS))
+    return found or [path]
 
 
 def name_of(path: Path) -> str:

@@ -16,11 +16,12 @@ from .base import Heading, Part, Picture
 _HUGE = 1e9  # larger numbers are shown in powers of ten
 
 
-def to_page(command: str, title: str, about: Sequence[str], parts: Sequence[Part]) -> str:
+def to_page(command: str, title: str, about: Sequence[str], parts: Sequence[Part], contents: bool = False) -> str:
     """A report as an HTML page.
 
     ``command``: what made it, without ``ranklake``.
     ``about``: lines below the title.
+    ``contents``: whether a list of the headings, with links, comes first.
     Raises MissingExtraError: the package jinja2 is not installed.
     """
     jinja2 = need("jinja2", "report", "a report")
@@ -34,6 +35,7 @@ def to_page(command: str, title: str, about: Sequence[str], parts: Sequence[Part
         about=about,
         version=metadata.version("ranklake"),
         day=datetime.now(UTC).strftime("%Y-%m-%d"),
+        contents=contents,
         parts=[_part(part) for part in parts],
     )
     return page

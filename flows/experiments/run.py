@@ -16,12 +16,10 @@ from ..evaluation.residuals import contest_classes
 from ..plotting.figures import drawing
 from ..sources.options import ReadOptions
 from . import find_experiment
-from .base import Experiment, ExperimentContext, Report, Table
-from .data import History, from_file, from_lake, name_of, synthetic
+from .base import Experiment, ExperimentContext, Heading, Report, Table
+from .data import History, data_files, from_file, from_lake, name_of
 from .page import to_page
 from .published import Contender, parse_contender
-
-_SYNTHETIC = "paper"  # the preset for experiments without data
 
 
 @dataclass(frozen=True)
@@ -81,26 +79,21 @@ class ExperimentRequest:
         experiment = self.experiment
         if experiment.data == "none":
             return []
+        files = [one for path in self.files for one in data_files(path)]
         chosen = list(self.datasets) if self.datasets or lake is None or self.files else Dataset.names(lake)
-        names = [*map(name_of, self.files), *chosen]
+        names = [*map(name_of, files), *chosen]
         twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if twice is not None:
             raise ValueError(f"two data sets are called {twice!r}")
         if not names and experiment.data == "given":
             rule = "needs a real history: --data codeforces.tar.xz, or a --lake that has one"
             raise ValueError(f"experiment {self.name} {rule}")
-        found = [from_file(path, self.options) for path in self.files]
+        found = [from_file(path, self.options) for path in files]
         if lake is not None:
             found += [from_lake(lake, name) for name in chosen]
-        if experiment.data == "beside" or (experiment.data == "instead" and not found):
-            found.append(synthetic(_SYNTHETIC, self.seed))
-        for history in found:
-            if len(history.rounds) < experiment.least:
-                raise ValueError(
-                    f"experiment {self.name} needs at least {experiment.least:,} rated contests; "
-                    f"data set {history.name} has {len(history.rounds):,}"
-                )
-            experiment.check(history)
+        for history in (found := experiment.with_synthetic(found, self.seed)):
+            if refusal := experiment.refusal(history):
+                raise ValueError(refusal)
         return found
 
     def run(self, histories: Sequence[History], folder: Path, on_step: Callable[[str], None]) -> tuple[Path, int]:
@@ -131,7 +124,8 @@ def write_report(experiment: Experiment, report: Report, folder: Path, data: str
 def to_html(experiment: Experiment, report: Report, data: str) -> str:
     """The report as an HTML page; raises as :func:`.page.to_page`."""
     parts = [replace(one, file=_file(experiment, one)) if isinstance(one, Table) else one for one in report.parts]
-    return to_page(f"experiment {experiment.name}", experiment.title, (experiment.source, data), parts)
+    contents = any(isinstance(part, Heading) for part in parts)
+    return to_page(f"experiment {experiment.name}", experiment.title, (experiment.source, data), parts, contents)
 
 
 def _file(experiment: Experiment, table: Table) -> str:

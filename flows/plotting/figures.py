@@ -7,6 +7,7 @@ figure gives the same bytes.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -66,6 +67,22 @@ def drawing(purpose: str) -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_LOOK | {"font.family": list(_fonts())})
         yield
+
+
+@contextmanager
+def small_drawing() -> Iterator[None]:
+    """Inside :func:`drawing`: letters are text, not outlines, so that figures take a fraction of the bytes."""
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        yield
+
+
+def without_digits(svg: bytes) -> bytes:
+    """A figure with coordinates to a hundredth of a point, and without notes of its origin."""
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg.decode("utf-8"), flags=re.DOTALL)
+    text = re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
+    return re.sub(r"\n\s*", "\n", text).encode("utf-8")
 
 
 def new_figure(width: float = 8.0, height: float = 4.5, columns: int = 1, **more: Any) -> tuple[Figure, Any]:

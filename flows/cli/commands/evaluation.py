@@ -191,7 +191,8 @@ def tune(
 @click.argument("name", required=False)
 @click.option("--list", "listing", is_flag=True, help="List the experiments.")
 @click.option("--data", "paths", multiple=True, metavar="PATH", help="A history as `ingest files` reads it: folder, "
-              "archive or table; its file name names the data set. Repeatable.")  # fmt: skip
+              "archive or table; its file name names the data set. In a folder of archives and tables, each is a data "
+              "set. Repeatable.")  # fmt: skip
 @read_options
 @click.option("--dataset", "datasets", multiple=True, help="A data set of the lake; repeatable. By default all.")
 @click.option("--lake", type=LAKE, envvar="RANKLAKE_LAKE", show_envvar=True, help="Folder or address of the lake.")
@@ -216,6 +217,8 @@ def experiment(
     options: ReadOptions,
 ) -> None:
     """Reproduce an experiment of the papers, with the printed values; needs the extra `report`.
+
+    `all` makes one page of all experiments, and leaves out the histories that do not suit one of them.
 
     Histories come from files (--data), from a lake (--lake, --dataset) or both. Some experiments use a synthetic
     history by default.

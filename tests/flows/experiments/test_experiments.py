@@ -448,7 +448,8 @@ def test_report__formats_numbers_and_escapes_names() -> None:
     page = Page(text)
     assert page.cells == [who, "x", "n", "y", attack, "−1,234.57", "1,000,000", "∞", "b", "–", "2", "1.00e+12"]
     assert "<script>" not in text
-    assert "<h2>&lt;h&gt;</h2>" in text
+    assert '<a href="#part-1">&lt;h&gt;</a>' in text
+    assert '<h2 id="part-1">&lt;h&gt;</h2>' in text
     assert "name-t.parquet" in text
     assert len(page.images) == 1
 
