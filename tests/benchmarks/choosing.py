@@ -75,6 +75,7 @@ LEVELS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("elo-mms", {}),
     ("elo-mms", {"sigma_init": 200.0}),
     ("elo-mms", {"sigma_init": 120.0}),
+    ("elo-mms", {"duel": 1.0, "resolution": "exact"}),
     ("elo-mmr", {}),
 )
 PARTS = 5
