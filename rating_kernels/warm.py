@@ -23,6 +23,7 @@ import numpy as np
 from . import SYSTEMS
 from .core import cache_folder
 from .core.beliefs import Beliefs, serial_map
+from .core.learning import Tally
 from .core.ragged import Ragged
 from .core.standings import Floats, Ints, Rounds
 from .core.system import Outcome, PerformanceLaw, Prior, System, select_rows
@@ -106,7 +107,8 @@ def _small(system: System) -> None:
 
 def _large(system: System) -> None:
     """Rate a large synthetic round, and copy beliefs from one store to another."""
-    params = system.params()
+    learning = system.learning  # the kernels of its switch, too
+    params = system.params(**({} if learning is None else {learning.switch: True}))
     n = 2 * max(system.small, _FEW)
     beliefs = system.newcomers(params, n)
     round, outcome = _round(np.arange(n)), Outcome.empty(n)
@@ -138,6 +140,9 @@ def _last_steps(system: System, params: Any, beliefs: Beliefs, round: Rounds, pr
     n = round.n_rows
     summary = system.summarise(params, prior, round, serial_map)
     system.perform(params, summary, 0, len(summary.first) - 1, outcome.perf)
+    tally = Tally(system.learning, params, beliefs, round, prior)
+    tally.add(0, n, outcome.perf)
+    tally.close()
     system.absorb(params, beliefs, round, prior, select_rows(summary, np.arange(n)), 0, n, outcome)
 
 

@@ -6,6 +6,9 @@ and absorbs those of its own players (:meth:`PartitionWorker.finish_round`). The
 places, never histories. The summary of a very large field is shared: its maps fill arrays in ranges, and the workers
 exchange the filled ranges (:meth:`PartitionWorker.receive_partials`, :meth:`PartitionWorker.resume_summary`). A summary
 has no other state than these arrays: to resume it, it is made again with the arrays filled so far.
+
+What all players share is held by the driver. It comes with each call that reads it, and changes by the sums of all
+workers (:meth:`PartitionWorker.sums`).
 """
 
 from __future__ import annotations
@@ -18,14 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import SYSTEMS, Beliefs, ConvergenceError, Outcome, Prior, Rounds, System
-from ranklake.rating_kernels.core.beliefs import Column, serial_map
-from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.core.standings import Floats, Ints
+from ranklake.rating_kernels.core.beliefs import serial_map
+from ranklake.rating_kernels.core.learning import SharedArrays, Tally
+from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 from ranklake.rating_kernels.core.system import Summary, select_rows
 from ranklake.rating_kernels.warm import warm
 
 from ..engines.protocols import RemoteCall
-from .rater import HandOver
+from .rater import BeliefColumns, HandOver
 
 Arrays = list[npt.NDArray[Any]]
 RoundMetadata = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight, perf_ceiling, event, participants
@@ -67,16 +70,18 @@ class PartitionWorker(ActorState):
         self._beliefs = self._system.newcomers(params, n_rows)
         self._index, self._size = index, size
         self._round: _Round | None = None
+        self._sums: Longs | None = None  # of the last round
         self._next = np.empty(0, dtype=np.int32)  # rows of this partition's players in the next round
 
-    def take(self, rows: Ints) -> dict[str, Column | Ragged]:
+    def take(self, rows: Ints) -> BeliefColumns:
         return self._beliefs.take(rows)
 
-    def put(self, rows: Ints, columns: dict[str, Column | Ragged]) -> None:
+    def put(self, rows: Ints, columns: BeliefColumns) -> None:
         self._beliefs.put(writable(rows), columns)
 
-    def prior(self, metadata: RoundMetadata, rows: Ints, without: Ints) -> list[npt.NDArray[Any]]:
+    def prior(self, metadata: RoundMetadata, rows: Ints, without: Ints, shared: SharedArrays) -> list[npt.NDArray[Any]]:
         """Diffuse this partition's players before the round; the driver sends the rows ``without`` already diffused."""
+        self._share(shared)
         self._next = writable(rows)
         prior = diffuse(self._system, self._params, self._beliefs, metadata, np.delete(self._next, without))
         return [pack(column) for column in prior]
@@ -134,16 +139,24 @@ class PartitionWorker(ActorState):
         assert here.summary is not None
         return self._absorb(here.summary, unpack(perf, len(here.rows)))[1:]
 
-    def columns(self, n_rows: int) -> dict[str, Column | Ragged]:
+    def sums(self) -> Longs | None:
+        """The sums over this partition's players by which the last round changes what all share."""
+        return self._sums
+
+    def columns(self, n_rows: int) -> BeliefColumns:
         return self._beliefs.take(np.arange(n_rows))
 
-    def hand_over(self, n_players: int, take: HandOver) -> Any:
+    def hand_over(self, n_players: int, take: HandOver, shared: SharedArrays) -> Any:
         """Call a function with the beliefs of this partition's players, of so many on all workers."""
+        self._share(shared)
         players = np.arange(self._index, n_players, self._size)
         return take(players, self.columns(len(players)))
 
-    def restore(self, columns: dict[str, Column | Ragged]) -> None:
+    def restore(self, columns: BeliefColumns) -> None:
         self._beliefs.restore(columns)
+
+    def _share(self, shared: SharedArrays) -> None:
+        self._beliefs.shared = {name: writable(values) for name, values in shared.items()}
 
     def _current(self) -> _Round:
         assert self._round is not None
@@ -162,6 +175,9 @@ class PartitionWorker(ActorState):
         prior = Prior(all_of.mu[own], all_of.sigma[own], all_of.beta[own], all_of.n_before[own])
         outcome = Outcome.empty(len(own))._replace(perf=perf)
         self._beliefs.reserve(here.rows)
+        tally = Tally(self._system.learning, self._params, self._beliefs, part, prior)
+        tally.add(0, len(own), perf)
+        self._sums = tally.sums
         try:
             own_summary = select_rows(summary, own)
             self._system.absorb(self._params, self._beliefs, part, prior, own_summary, 0, len(own), outcome)

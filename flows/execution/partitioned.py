@@ -4,6 +4,9 @@ A large round takes one trip to each worker and back, which ends it and fetches 
 large round takes two more trips, for its summary (``ClusterLimits.shared_summary_rows``). Consecutive small rounds are
 rated in this process: their players' beliefs are fetched, all rounds are rated in one kernel call, and the new beliefs
 go back with the next calls. So is each large round of teams, or with advantages.
+
+What all players share is held by this process. A large round then takes two trips: its priors depend on what the round
+before it changed.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import numpy.typing as npt
 
 from ranklake.rating_kernels import Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import serial_map
+from ranklake.rating_kernels.core.learning import add_sums
 
 from ..engines.protocols import ActorGroup, DistributedEngine, RemoteCall
 from .batches import Batch, Stage
@@ -39,6 +43,7 @@ class PartitionedRater:
 
     def __init__(self, system: System, params: Any, n_players: int, engine: DistributedEngine) -> None:
         self._system, self._params, self._n_players = system, params, n_players
+        self._nobody = system.newcomers(params, 0)  # has what all players share
         self._shared_summary_rows = engine.limits.shared_summary_rows
 
         def init_args(index: int, size: int) -> tuple[Any, ...]:
@@ -78,12 +83,15 @@ class PartitionedRater:
     def columns(self) -> BeliefColumns:
         self._check_idle()
         calls: list[list[RemoteCall]] = [[("columns", (len(own),))] for own in self._partitioning.players()]
-        return self._partitioning.merge([reply[0] for reply in self._call(calls, self._n_players)])
+        columns = self._partitioning.merge([reply[0] for reply in self._call(calls, self._n_players)])
+        return columns | self._nobody.shared_columns
 
     def hand_over(self, take: HandOver) -> list[Any]:
         self._check_idle()
         since = time.perf_counter()
-        calls: list[list[RemoteCall]] = [[("hand_over", (self._n_players, take))] for _ in range(self._group.size)]
+        calls: list[list[RemoteCall]] = [
+            [("hand_over", (self._n_players, take, self._nobody.shared))] for _ in range(self._group.size)
+        ]
         results = [reply[0] for reply in self._call(calls, self._n_players)]
         self._record_phase("beliefs handed over", since)
         return results
@@ -92,6 +100,7 @@ class PartitionedRater:
         self._check_idle()
         calls: list[list[RemoteCall]] = [[("restore", (part,))] for part in self._partitioning.cut(columns)]
         self._call(calls, self._n_players)
+        self._nobody.share(columns)
 
     def close(self) -> None:
         self._overlap.close()
@@ -120,9 +129,10 @@ class PartitionedRater:
     def _rate_small(self, now: Batch, following: Batch | None) -> None:
         """Rate small rounds here, and send the new beliefs with the next calls."""
         if now.stage is Stage.PLANNED:
-            self._fetch(now, following)
+            self._fetch(now, self._known(following))
         since = time.perf_counter()
         beliefs = self._system.newcomers(self._params, len(now.players))
+        beliefs.shared = self._nobody.shared
         for places, columns in zip(now.places, now.beliefs, strict=True):
             beliefs.put(places, columns)
         if now.n_rows:
@@ -148,9 +158,15 @@ class PartitionedRater:
             since = self._record_phase("summary", since)
             absorb: list[RemoteCall] = [("absorb", (pack(perf),)) for perf in now.divide(now.outcome.perf)]
             since = self._record_phase("pack and unpack", since)
-            fetch = self._fetch_calls(following, second)
+            fetch = self._last_calls(following, second)
             replies = self._call([[one, *more] for one, more in zip(absorb, fetch, strict=True)], now.n_rows)
-        self._receive(following, second, [reply[1:] for reply in replies])
+        last = [reply[1:] for reply in replies]
+        if self._nobody.shared:
+            assert self._system.learning is not None
+            sums = add_sums(self._system.learning, [reply[0] for reply in last if reply[0] is not None])
+            self._system.learning.learn(self._params, self._nobody.shared, sums)
+            last = [reply[1:] for reply in last]
+        self._receive(self._known(following), self._known(second), last)
         self._record_phase("large rounds, next priors", since)
         return [reply[0] for reply in replies]
 
@@ -160,7 +176,7 @@ class PartitionedRater:
         prior = list(map(pack, batch.prior_columns))
         to_all: list[RemoteCall] = [("receive_priors", (batch.metadata, batch.n_rows, batch.ties, prior))]
         shares = self._shares_summary(batch)
-        fetch = self._no_calls() if shares else self._fetch_calls(following, second)
+        fetch = self._no_calls() if shares else self._last_calls(following, second)
         calls: list[list[RemoteCall]] = [
             [("finish_round", (places, shares)), *more] for places, more in zip(batch.places, fetch, strict=True)
         ]
@@ -174,6 +190,17 @@ class PartitionedRater:
         self._receive(batch, following, self._call(self._fetch_calls(batch, following), len(batch.players)))
         self._record_phase("priors", since)
 
+    def _known(self, batch: Batch | None) -> Batch | None:
+        """The batch if what it needs is known before those ahead of it are rated; priors read what all share."""
+        return None if batch is None or (batch.large and self._nobody.shared) else batch
+
+    def _last_calls(self, following: Batch | None, second: Batch | None) -> list[list[RemoteCall]]:
+        """Calls for each worker after a large round: for its sums if all players share a state, then those that fetch
+        for the next batches.
+        """
+        sums: list[RemoteCall] = [("sums", ())] if self._nobody.shared else []
+        return [[*sums, *calls] for calls in self._fetch_calls(self._known(following), self._known(second))]
+
     def _fetch_calls(self, batch: Batch | None, following: Batch | None) -> list[list[RemoteCall]]:
         """Calls for each worker that fetch the priors of a large round, or the beliefs of the players of small ones.
 
@@ -182,13 +209,13 @@ class PartitionedRater:
         if batch is None:
             return self._no_calls()
         if batch.large:
-            return [[("prior", (batch.metadata, rows, _NO_ROWS))] for rows in batch.rows]
+            return [[("prior", (batch.metadata, rows, _NO_ROWS, self._nobody.shared))] for rows in batch.rows]
         calls: list[list[RemoteCall]] = [[("take", (rows,))] for rows in batch.rows]
         if following is not None and following.large:
             in_both = positions(following.players, batch.players) >= 0
             following.carried = np.flatnonzero(in_both)
             for own, places, rows in zip(calls, following.places, following.rows, strict=True):
-                own.append(("prior", (following.metadata, rows, np.flatnonzero(in_both[places]))))
+                own.append(("prior", (following.metadata, rows, np.flatnonzero(in_both[places]), {})))
         return calls
 
     def _receive(self, batch: Batch | None, following: Batch | None, replies: Sequence[list[Any]]) -> None:

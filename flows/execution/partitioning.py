@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ranklake.rating_kernels.core.beliefs import Column
-from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.beliefs import AnyColumn
+from ranklake.rating_kernels.core.ragged import Ragged, Shared
 from ranklake.rating_kernels.core.standings import Ints, Longs
 
 from .rater import BeliefColumns
@@ -56,7 +56,9 @@ class Partitioning:
         return {name: _joined([part[name] for part in parts], order) for name in parts[0]}
 
 
-def _joined(parts: Sequence[Column | Ragged], order: Longs) -> Column | Ragged:
+def _joined(parts: Sequence[AnyColumn], order: Longs) -> AnyColumn:
+    if isinstance(parts[0], Shared):
+        return parts[0]
     if isinstance(parts[0], Ragged):
         return Ragged.concat([part for part in parts if isinstance(part, Ragged)]).take(order)
     return np.concatenate(parts)[order]

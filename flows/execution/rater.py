@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Outcome, Rounds, System
-from ranklake.rating_kernels.core.beliefs import Column
-from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.beliefs import AnyColumn
+from ranklake.rating_kernels.core.ragged import Ragged, Shared
 
 T = TypeVar("T")
 
-BeliefColumns = dict[str, Column | Ragged]
+BeliefColumns = dict[str, AnyColumn]
 HandOver = Callable[[npt.NDArray[np.int64], BeliefColumns], Any]  # players and their beliefs; can be pickled
 
 
@@ -56,14 +56,14 @@ def select_beliefs(system: System, params: Any, columns: BeliefColumns, rows: np
     """The beliefs in some rows of the columns; row -1, and any beyond the last, is a newcomer."""
     known = (rows >= 0) & (rows < len(columns["mu"]))
     if known.all():
-        return {
-            name: column.take(rows) if isinstance(column, Ragged) else column[rows] for name, column in columns.items()
-        }
+        return {name: column.take(rows) for name, column in columns.items()}
     selected = system.newcomers(params, len(rows)).columns()
     at = rows[known]
     for name, column in columns.items():
         newcomers = selected[name]
-        if isinstance(column, Ragged) and isinstance(newcomers, Ragged):
+        if isinstance(column, Shared):
+            selected[name] = column
+        elif isinstance(column, Ragged) and isinstance(newcomers, Ragged):
             selected[name] = newcomers.put(np.flatnonzero(known), column.take(at))
         else:
             newcomers[known] = column[at]  # type: ignore[index]

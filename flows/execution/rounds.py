@@ -10,6 +10,7 @@ import numpy as np
 
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Map
+from ranklake.rating_kernels.core.learning import Tally
 from ranklake.rating_kernels.core.standings import OUTSIDE
 
 from ..engines.threads import Threads
@@ -38,7 +39,13 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
         with check_outcome(system, params, part, rows, start):
             if large:
                 _rate_large(system, params, beliefs, part, engine.map, rows)
-            elif engine.workers > 1 and system.history and len(part) >= LEAST_GAMES and are_games(part):
+            elif (
+                engine.workers > 1
+                and system.history
+                and not beliefs.shared
+                and len(part) >= LEAST_GAMES
+                and are_games(part)
+            ):
                 rate_waves(system, params, beliefs, part, engine.map, rows, start)
             else:
                 rate_few(system, params, beliefs, part, engine.map, rows)
@@ -59,7 +66,7 @@ def rate_few(system: System, params: object, beliefs: Beliefs, rounds: Rounds, m
             system.rate_teams(params, beliefs, given, map, found)
 
     if rounds.roles.any():
-        _rate_with_unrated(beliefs, rounds, rate, outcome)
+        _rate_with_unrated(system, params, beliefs, rounds, rate, outcome)
     else:
         rate(rounds, outcome)
 
@@ -127,6 +134,7 @@ def _rate_large(system: System, params: object, beliefs: Beliefs, round: Rounds,
     advantage = round.advantage
     summary = system.summarise(params, system.field_of(prior, advantage), round, map)
     in_rating = system.in_rating(summary, advantage)
+    tally = Tally(system.learning, params, beliefs, round, prior)
 
     def finish(start: int, stop: int) -> None:  # the tie groups that begin between these rows
         first, last = np.searchsorted(summary.first, (start, stop))
@@ -134,13 +142,20 @@ def _rate_large(system: System, params: object, beliefs: Beliefs, round: Rounds,
         system.perform(params, summary, first, last, outcome.perf)
         if len(advantage):
             outcome.perf[begin:end] -= advantage[begin:end]
+        tally.add(begin, end, outcome.perf)
         system.absorb(params, beliefs, round, prior, in_rating, begin, end, outcome)
 
     map(finish, n)
+    tally.close()
 
 
 def _rate_with_unrated(
-    beliefs: Beliefs, round: Rounds, rate: Callable[[Rounds, Outcome], None], outcome: Outcome
+    system: System,
+    params: object,
+    beliefs: Beliefs,
+    round: Rounds,
+    rate: Callable[[Rounds, Outcome], None],
+    outcome: Outcome,
 ) -> None:
     """Rate one round whose unrated participants are all ``OUTSIDE`` or all ``IN_FIELD``.
 
@@ -149,16 +164,26 @@ def _rate_with_unrated(
 
     If the unrated participants are in the field, one round of all is rated, and their beliefs are restored. Otherwise
     the beliefs about all are restored, and the rated participants are rated again without them: to the bit as if the
-    others had not taken part.
+    others had not taken part. What all players share changes by the rated participants only.
     """
     rated, outside = round.are_rated, bool((round.roles == OUTSIDE).any())
     restored = round.player if outside else round.player[~rated]
     before = beliefs.take(restored)
+    everybody = beliefs.take(round.player) if beliefs.shared else {}
     rate(replace(round, roles=round.roles[:0]), outcome)
     beliefs.put(restored, before)
+    beliefs.share(before)
     if outside:
         found = Outcome.empty(int(rated.sum()))
         rate(round.select(rated), found)
         for name in Outcome._fields:
             getattr(outcome, name)[rated] = getattr(found, name)
+    elif everybody:
+        store, rows = system.newcomers(params, round.n_rows), np.flatnonzero(rated)
+        store.restore(everybody)
+        part = replace(round.select(rated), player=rows.astype(np.int32), participants=round.participants)
+        tally = Tally(system.learning, params, store, part, outcome.select(rated).prior)
+        tally.add(0, len(rows), outcome.perf[rated])
+        tally.close()
+        beliefs.share(store.shared_columns)
     outcome.mu[~rated], outcome.sigma[~rated] = beliefs.mu[round.player[~rated]], beliefs.sigma[round.player[~rated]]

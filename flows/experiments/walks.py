@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ranklake.rating_kernels import Outcome, Rounds
-from ranklake.rating_kernels.core.beliefs import Column, serial_map
-from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.beliefs import AnyColumn, serial_map
 from ranklake.rating_kernels.core.standings import Floats
 from ranklake.rating_kernels.inference.performance import group_starts
 
@@ -18,7 +17,7 @@ from .published import Contender
 
 PARTICIPANTS = 1_000  # of each round; it matters to Elo-MMS
 
-Columns = dict[str, Column | Ragged]
+Columns = dict[str, AnyColumn]
 
 
 def walk(one: Contender, performances: Sequence[float], start: Columns | None = None) -> tuple[list[float], Columns]:

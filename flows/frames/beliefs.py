@@ -12,7 +12,7 @@ import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, System
 from ranklake.rating_kernels.core.limits import LARGEST
-from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.ragged import Ragged, Shared
 
 from ..common.configuration.settings import build_contest_params, find_system, params_to_json, recorded_settings
 from ..common.text import described
@@ -50,8 +50,11 @@ class PlayerBeliefs:
     def frame(self) -> pd.DataFrame:
         """A frame indexed by player, one column for each of the store's; :class:`InitialBeliefs` takes it."""
         columns: dict[str, Any] = {}
+        shared: dict[str, list[float]] = {}
         for name, column in self.columns.items():
-            if isinstance(column, Ragged):
+            if isinstance(column, Shared):
+                shared[name] = column.values.ravel().tolist()
+            elif isinstance(column, Ragged):
                 offsets, values = column
                 cells = np.empty(len(self.players), dtype=object)
                 cells[:] = np.split(values, offsets[1:-1]) if len(self.players) > 1 else [values]
@@ -64,7 +67,7 @@ class PlayerBeliefs:
             "hyperparameters": params_to_json(self.params),
             "events": self.n_events,
             "time_seconds": self.last_time,
-        }
+        } | ({"shared": shared} if shared else {})
         return frame
 
 
@@ -162,7 +165,9 @@ class InitialBeliefs:
             columns = store.columns()
             for name, column in given.columns.items():
                 newcomers = columns[name]
-                if isinstance(column, Ragged) and isinstance(newcomers, Ragged):
+                if isinstance(column, Shared):
+                    columns[name] = column
+                elif isinstance(column, Ragged) and isinstance(newcomers, Ragged):
                     columns[name] = newcomers.put(row, column)
                 else:
                     newcomers[row] = column  # type: ignore[index]
@@ -248,12 +253,15 @@ def _columns_of_frame(
         columns["last_time"][row] = given["last_time_seconds"].to_numpy()  # type: ignore[index]
     for name, values in {"mu": mu, "sigma": sigma, "n_rounds": n_rounds, **state}.items():
         columns[name][row] = values  # type: ignore[index]
+    for name, numbers in given.attrs.get("shared", {}).items():
+        columns[name] = Shared(np.array(numbers))
     return columns
 
 
 def _check_complete(system: System, given: pd.DataFrame, columns: BeliefColumns) -> None:
     """Refuse a frame of stored beliefs without all columns of the system."""
-    wanted = ["last_time_seconds" if name == "last_time" else name for name in columns]
+    rows = [name for name, column in columns.items() if not isinstance(column, Shared)]
+    wanted = ["last_time_seconds" if name == "last_time" else name for name in rows]
     own = {name for name in given.columns if str(name).startswith("history_")}
     missing = [name for name in wanted if name not in given.columns]
     if missing or own - set(wanted):

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, Prior, Rounds, System
-from ranklake.rating_kernels.core.beliefs import Column
 from ranklake.rating_kernels.core.limits import LARGEST
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
@@ -29,6 +28,7 @@ from ..common.text import count, described
 from ..compilation.compile import announce_compilation, compile_kernels
 from ..engines.serial import Serial
 from ..execution.outcomes import RoundError, named_error
+from ..execution.rater import BeliefColumns
 from ..execution.rounds import check_teams, rate_rounds
 from ..execution.team_laws import team_laws, team_prior
 from ..results.display import Display
@@ -127,7 +127,7 @@ class Prediction:
         self,
         display: Display,
         players: Sequence[Any],
-        columns: dict[str, Column | Ragged],
+        columns: BeliefColumns,
         time_seconds: int,
         event: int = 0,
         weight: float = 1.0,

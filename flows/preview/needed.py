@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Outcome, Rounds
-from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.ragged import Ragged, Shared
 
 from ..engines.threads import Threads
 from ..execution.rater import BeliefColumns, select_beliefs
@@ -76,11 +76,12 @@ def _by_rounds(
     first, group = np.unique(round.lo[teams.offsets[:-1]], return_inverse=True)
     n_teams, team = len(group), np.repeat(np.arange(len(group)), teams.lengths)[rows]
     n_before = np.asarray(beliefs["n_rounds"])[rows]
+    coupled = any(isinstance(column, Shared) for column in beliefs.values())  # each round would change the next one
 
     def excess(at: Longs, before: Longs) -> Floats:
         """The rating above the goal of some of the rows, alone before the others of a tie group."""
         above = np.empty(len(at))
-        step = max(1, _ROWS // n)
+        step = 1 if coupled else max(1, _ROWS // n)
         for start in range(0, len(at), step):
             some = at[start : start + step]
             m = len(some)

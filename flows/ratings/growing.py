@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.ragged import Ragged, Shared
 
 from ..execution.rater import BeliefColumns
 from ..frames.beliefs import PlayerBeliefs, report_no_common_player
@@ -61,6 +61,9 @@ def _latest(*parts: _Rows) -> _Rows:
     columns: BeliefColumns = {}
     for name, column in parts[0].columns.items():
         every: Any = [part.columns[name] for part in parts]
+        if isinstance(column, Shared):
+            columns[name] = every[-1]
+            continue
         together = Ragged.concat(every) if isinstance(column, Ragged) else np.concatenate(every)
         columns[name] = _take(together, len(numbers) - 1 - back)
     return _Rows(found, columns)
@@ -68,7 +71,7 @@ def _latest(*parts: _Rows) -> _Rows:
 
 def _take(column: Any, rows: Longs) -> Any:
     if not isinstance(column, Ragged):
-        return column[rows]
+        return column.take(rows)
     begins, ends = column.offsets[rows], column.offsets[rows + 1]  # Ragged.take computes all lengths
     lists = [column.values[begin:end] for begin, end in zip(begins, ends, strict=True)]
     return Ragged.from_lengths(ends - begins, np.concatenate([np.empty(0), *lists]))

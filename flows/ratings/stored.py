@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ranklake.rating_kernels.core.ragged import Ragged
+from ranklake.rating_kernels.core.ragged import Ragged, Shared
 from ranklake.storage.lake.access.disk import Disk
 
 from ..common.configuration.settings import build_params, find_system, params_to_json, recorded_settings
@@ -37,7 +37,10 @@ def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBe
     """
     rows = _as_table(history)
     columns = {"player": pa.array(beliefs.players)}
+    shared = {name: column.values for name, column in beliefs.columns.items() if isinstance(column, Shared)}
     for name, column in beliefs.columns.items():
+        if name in shared:
+            continue
         columns[name] = (
             pa.ListArray.from_arrays(pa.array(column.offsets.astype(np.int32)), pa.array(column.values))
             if isinstance(column, Ragged)
@@ -53,6 +56,7 @@ def write(path: str | os.PathLike[str], facts: dict[str, Any], beliefs: PlayerBe
         "history": base64.b64encode(rows.schema.serialize()).decode(),
         "types": _types(history),
         "categories": _categories(rows),
+        **({"shared": {name: values.ravel().tolist() for name, values in shared.items()}} if shared else {}),
         **facts,
     }
     table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(metadata, allow_nan=False).encode()})
@@ -95,6 +99,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], PlayerBeliefs, A
         for name, column in zip(table.column_names, table.columns, strict=True)
         if name not in ("player", _ROUNDS)
     }
+    columns |= {name: Shared(np.array(numbers)) for name, numbers in facts.get("shared", {}).items()}
     system = find_system(facts["system"])
     params = build_params(system, recorded_settings(system, facts["hyperparameters"]))
     players = table.column("player").to_pylist()

@@ -7,7 +7,7 @@ too, in a segment of a shared pool with room to grow. A row costs a few cache mi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from .jit import exact, inner_exact
 from .numerics import prefetch
-from .ragged import Ragged
+from .ragged import Ragged, Shared
 from .standings import Floats, Ints, Longs
 
 Column = npt.NDArray[Any]
+AnyColumn = Column | Ragged | Shared  # one entry, or one list, a player; or an array that all share
 
 LANES = 4  # factors a vector register
 LINE = 8  # float64 a cache line; also the first capacity, most players take part a few times only
@@ -79,6 +80,8 @@ class Beliefs:
         ``mu``, ``sigma`` and further state columns of a newcomer.
     history_parts
         Numbers stored for every past round; none by default.
+    shared
+        Names and shapes of arrays that all players share; zero at first, none by default.
 
     Attributes
     ----------
@@ -92,10 +95,19 @@ class Beliefs:
         Further state columns of the system: factors of the belief, volatility.
     history : History or None
         Past performances, if the system stores them.
+    shared : dict of str to float64[...]
+        State of the run that belongs to no player; see :mod:`.learning`.
     """
 
-    def __init__(self, n_players: int, initial: dict[str, float], history_parts: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        n_players: int,
+        initial: dict[str, float],
+        history_parts: tuple[str, ...] = (),
+        shared: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> None:
         self._initial = initial
+        self.shared: dict[str, Floats] = {name: np.zeros(shape) for name, shape in (shared or {}).items()}
         fields = [*((name, np.float64) for name in initial), ("last_time", np.int64), ("n_rounds", np.int32)]
         if history_parts:
             fields += [("length", np.int32), ("start", np.int64), ("capacity", np.int32)]
@@ -151,34 +163,38 @@ class Beliefs:
         assert self.history is not None
         return self.history.allocate(self.history.places_needed(start, stop, rows))
 
-    def columns(self, map: Map = serial_map) -> dict[str, Column | Ragged]:
+    def columns(self, map: Map = serial_map) -> dict[str, AnyColumn]:
         """The beliefs about all players, as arrays; :meth:`restore` is the exact inverse."""
         return self.take(None, map)
 
-    def take(self, rows: npt.NDArray[np.integer] | None, map: Map = serial_map) -> dict[str, Column | Ragged]:
-        """The beliefs about some players, all if None; :meth:`put` is the inverse, in this store or in another."""
+    def take(self, rows: npt.NDArray[np.integer] | None, map: Map = serial_map) -> dict[str, AnyColumn]:
+        """The beliefs about some players, all if None; :meth:`put` is the inverse, in this store or in another.
+
+        What all players share is among the columns; :meth:`put` leaves it as it is.
+        """
         at = slice(None) if rows is None else rows
-        plain: dict[str, Column | Ragged] = {name: np.array(self._records[name][at]) for name in self._columns}
+        plain: dict[str, AnyColumn] = {name: np.array(self._records[name][at]) for name in self._columns}
+        plain |= self.shared_columns
         if self.history is None:
             return plain
         return plain | {f"history_{name}": column for name, column in self.history.ragged(rows, map).items()}
 
-    def put(self, rows: npt.NDArray[np.integer], columns: dict[str, Column | Ragged]) -> None:
+    def put(self, rows: npt.NDArray[np.integer], columns: dict[str, AnyColumn]) -> None:
         """Set the beliefs about some players to columns that :meth:`take` returned."""
         for name in self._columns:
             self._records[name][rows] = columns[name]
         if self.history is not None:
             self.history.put(rows, {name: columns[f"history_{name}"] for name in self.history.parts})  # type: ignore[misc]
 
-    def restore(self, columns: dict[str, Column | Ragged]) -> None:
-        """Set the beliefs about the first players from columns; all other players become newcomers.
+    def restore(self, columns: dict[str, AnyColumn]) -> None:
+        """Set the beliefs about the first players from columns, and what all share; all others become newcomers.
 
         Raises
         ------
         ValueError
             If the column names are not those of this system.
         """
-        expected = set(self._columns)
+        expected = {*self._columns, *self.shared}
         parts = () if self.history is None else self.history.parts
         expected |= {f"history_{name}" for name in parts}
         if set(columns) != expected:
@@ -189,6 +205,17 @@ class Beliefs:
             self._records[name][: len(columns["mu"])] = columns[name]
         if self.history is not None:
             self.history.fill({name: columns[f"history_{name}"] for name in parts})  # type: ignore[misc]
+        self.share(columns)
+
+    @property
+    def shared_columns(self) -> dict[str, AnyColumn]:
+        """Copies of what all players share, as :meth:`take` has them."""
+        return {name: Shared(values.copy()) for name, values in self.shared.items()}
+
+    def share(self, columns: Mapping[str, Any]) -> None:
+        """Set what all players share from columns; raises ``ValueError`` for an array of another size."""
+        for name, values in self.shared.items():
+            values[...] = columns[name].values.reshape(values.shape)
 
     @property
     def _columns(self) -> tuple[str, ...]:

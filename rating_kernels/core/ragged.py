@@ -52,6 +52,23 @@ class Ragged(NamedTuple):
         return Ragged.concat([self, lists]).take(source)
 
 
-def from_stored(columns: Mapping[str, Any]) -> dict[str, npt.NDArray[Any] | Ragged]:
-    """Columns as a snapshot has them, in which lists are pairs of offsets and values."""
-    return {name: Ragged(*column) if isinstance(column, tuple) else column for name, column in columns.items()}
+class Shared(NamedTuple):
+    """An array among the columns of beliefs that belongs to all players together: the state of the run.
+
+    ``values`` (float64[...]).
+    """
+
+    values: Floats
+
+    def take(self, rows: npt.NDArray[np.integer]) -> Shared:
+        """The same array: it has no rows of players."""
+        return self
+
+
+def from_stored(columns: Mapping[str, Any]) -> dict[str, npt.NDArray[Any] | Ragged | Shared]:
+    """Columns as a snapshot has them: lists are pairs of offsets and values, what all players share a single array."""
+    return {name: _from_stored(column) if isinstance(column, tuple) else column for name, column in columns.items()}
+
+
+def _from_stored(column: tuple[Any, ...]) -> Ragged | Shared:
+    return Shared(*column) if len(column) == 1 else Ragged(*column)

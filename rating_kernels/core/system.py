@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .beliefs import Beliefs, Map
+from .learning import Learning
 from .limits import Limits, limits_of
 from .ragged import Ragged
 from .standings import Floats, Ints, Longs, Rounds
@@ -221,6 +222,8 @@ class System:
         Whether ratings or performances are whole numbers; advantages then are, too.
     ignores : tuple of str
         The columns ``weight`` and ``perf_ceiling`` of rounds that no rating depends on.
+    learning : Learning, or None
+        The state of the run that belongs to no player, and how rounds change it.
     empty_summary : () -> Summary, or None
         A summary with which ``absorb`` and then ``perform`` can be called for zero participants, to compile them: while
         one process compiles ``rate_small``, whose steps come from the first on, another can begin with the last.
@@ -252,6 +255,7 @@ class System:
     summary_ratings: tuple[str, ...] = ()
     is_whole: Callable[[Any], bool] | None = None
     ignores: tuple[Literal["weight", "perf_ceiling"], ...] = ()
+    learning: Learning | None = None
     empty_summary: Callable[[], Summary] | None = None
 
     def violations(self, rounds: Rounds, outcome: Outcome) -> dict[str, int]:
@@ -281,7 +285,8 @@ class System:
         mu, sigma = float(params.mu_init), float(params.sigma_init)
         state = self.state(params, np.array([mu]), np.array([sigma]))
         initial = {name: float(column[0]) for name, column in state.items()}
-        return Beliefs(n_players, {"mu": mu, "sigma": sigma, **initial}, self.history)
+        shared = None if self.learning is None else self.learning.shapes_of(params)
+        return Beliefs(n_players, {"mu": mu, "sigma": sigma, **initial}, self.history, shared)
 
 
 def check_limits(params: Any) -> None:

@@ -4,6 +4,9 @@ Source: this project, not a paper; the performances are those of Ebtekar and Liu
 Multiplayer Competitions" (arXiv:2101.00400). A belief is one normal law, so a player has no history. Taking part raises
 a skill, most in the first rounds; skills drift with rounds and days; a bad performance is weaker evidence than a good
 one (:mod:`.skewed`). The field is that of Elo-MMR around each player's mean performance. All ratings in rating points.
+
+A better place never lowers a later rating, but for the table of ``learnt_drift`` (:mod:`..inference.learnt_drift`): one
+result reaches a cell of it by at most 60 kappa / (C + n + 1500) points.
 """
 
 from __future__ import annotations
@@ -16,12 +19,14 @@ import numpy as np
 
 from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact
-from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive, within
+from ..core.learning import Learning, SharedArrays
+from ..core.limits import POINTS, at_least, choice, finite, later, non_negative, positive, switch, within
 from ..core.parts import prior_of
-from ..core.standings import Floats, Rounds
+from ..core.standings import Floats, Longs, Rounds
 from ..core.system import ConvergenceError, Outcome, PerformanceLaw, Prior, System, check_limits
 from ..fields.advantages import perform_in_rating
 from ..inference.game_performance import end_of_games, solve_games
+from ..inference.learnt_drift import CELLS, NO_TABLE, Table, learn_rows, move_rows, observe_rows
 from ..inference.logistic_field import FieldSummary, empty_field, solve_field, solve_small, summarise_field
 from ..inference.skewed import (
     Growth,
@@ -91,6 +96,8 @@ class EloMMS:
     credit : str
         How members take part in a team's surprise. "joint": as the joint posterior of their skills has it; "own": as if
         each had shown the team's performance alone.
+    learnt_drift : bool
+        Whether the run learns how skills change, by rounds played and days away, and moves ratings by it.
     """
 
     beta: float = field(default=130.0, metadata=positive(POINTS))
@@ -108,6 +115,7 @@ class EloMMS:
     team: str = field(default="mean", metadata=later(choice("mean", "best")))
     team_noise: str = field(default="team", metadata=later(choice("team", "members")))
     credit: str = field(default="joint", metadata=later(choice("joint", "own")))
+    learnt_drift: bool = field(default=False, metadata=later(switch()))
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -138,9 +146,11 @@ def performance_law(params: EloMMS, weight: Any, participants: Any, prior: Prior
 
 def prior(params: EloMMS, beliefs: Beliefs, round: Rounds, start: int, stop: int, prior: Prior) -> None:
     """Step 1: add practice and drift to the participants' beliefs in place."""
+    law = _law(params, round.participants[0])
+    if beliefs.shared and law.tau > 0.0:
+        move_rows(start, stop, round.player, round.time_seconds[0], law.tau, _table(beliefs.shared), beliefs.store)
     diffuse_rows(
-        start, stop, round.player, round.time_seconds[0], round.weight[0], _law(params, round.participants[0]),
-        _growth(params), beliefs.store, prior,
+        start, stop, round.player, round.time_seconds[0], round.weight[0], law, _growth(params), beliefs.store, prior,
     )  # fmt: skip
 
 
@@ -172,10 +182,27 @@ def rate_small(params: EloMMS, beliefs: Beliefs, rounds: Rounds, outcome: Outcom
     """All four steps for many small rounds in sequence, in one kernel call."""
     failed = _rate_small(
         rounds.columns, team_columns(rounds), team_rules(params), _noise(params), _growth(params),
-        params.tie_mode == "split", beliefs.store, outcome,
+        params.tie_mode == "split", _table(beliefs.shared), beliefs.store, outcome,
     )  # fmt: skip
     if failed >= 0:
         raise ConvergenceError("no performance or no rating found")
+
+
+def observe(
+    params: EloMMS, beliefs: Beliefs, round: Rounds, prior: Prior, start: int, stop: int, perf: Floats, sums: Longs
+) -> None:
+    """Add the surprises of participants to the sums by which the table of drifts changes."""
+    shift = mean_shift(_law(params, round.participants[0]), round.weight[0])
+    observe_rows(start, stop, round.player, round.time_seconds[0], shift, prior, perf, beliefs.store, sums)
+
+
+def learn(params: EloMMS, arrays: SharedArrays, sums: Longs) -> None:
+    """Change the table of drifts after a round."""
+    learn_rows(_table(arrays), sums)
+
+
+def _table(arrays: SharedArrays) -> Table:
+    return Table(*(arrays[f"learnt_{name}"] for name in Table._fields)) if arrays else NO_TABLE
 
 
 def _noise(params: EloMMS) -> Law:
@@ -192,7 +219,7 @@ def _growth(params: EloMMS) -> Growth:
 
 
 @exact
-def _rate_small(rounds, teams, team_rules, noise, growth, split, store, outcome):
+def _rate_small(rounds, teams, team_rules, noise, growth, split, table, store, outcome):
     """Rate all rounds; returns -1, or the round that has no root.
 
     The roots of consecutive games of two without a common player are searched together
@@ -203,12 +230,15 @@ def _rate_small(rounds, teams, team_rules, noise, growth, split, store, outcome)
     omega, space, centre = np.empty(SMALL), team_space(teams, SMALL), np.empty(len(player))
     prior = prior_of(outcome, np.empty(len(player)))
     members = Members(prior.mu, prior.sigma, prior.beta)
+    learns, sums = len(table.drift) > 0, np.zeros((2, *CELLS), dtype=np.int64)
     while r < len(offsets) - 1:
         stop = end_of_games(r, offsets, player, teams.first)
         i, j, teamed = offsets[r], offsets[stop], has_teams(r, rounds, teams)
         prefetch_next(i, j, player, store.mu, store.n_rounds)
         for one in range(r, stop):
             first, last, law = offsets[one], offsets[one + 1], in_round(noise, float(rounds.participants[one]))
+            if learns and law.tau > 0.0:
+                move_rows(first, last, player, rounds.time_seconds[one], law.tau, table, store)
             diffuse_rows(first, last, player, rounds.time_seconds[one], weight[one], law, growth, store, prior)
             shift = shift_of_mean(law, weight[one])
             for k in range(first, last):
@@ -230,10 +260,13 @@ def _rate_small(rounds, teams, team_rules, noise, growth, split, store, outcome)
         if failed >= 0:
             stop = r + failed  # the games before it are complete
         for one in range(r, stop):
-            law = in_round(noise, float(rounds.participants[one]))
+            first, last, law = offsets[one], offsets[one + 1], in_round(noise, float(rounds.participants[one]))
+            if learns and law.tau > 0.0:
+                shift, time = shift_of_mean(law, weight[one]), rounds.time_seconds[one]
+                observe_rows(first, last, player, time, shift, prior, outcome.perf, store, sums)
+                learn_rows(table, sums)
             absorbed = absorb_rows(
-                offsets[one], offsets[one + 1], player, rounds.time_seconds[one], weight[one], law, teamed, prior,
-                store, outcome,
+                first, last, player, rounds.time_seconds[one], weight[one], law, teamed, prior, store, outcome
             )  # fmt: skip
             if absorbed >= 0:
                 return one
@@ -249,4 +282,8 @@ SYSTEM: System = System(
     rate_teams=lambda *given: rate_team_round(SYSTEM, *given), team_laws=weigh_members,
     win_probability=win_probability, sized=True, performance_law=performance_law, advantages=True,
     empty_summary=empty_field,
+    learning=Learning(
+        "learnt_drift", {f"learnt_{name}": CELLS for name in Table._fields}, (2, *CELLS),
+        lambda params, participants: participants > 2, observe, learn,
+    ),
 )  # fmt: skip

@@ -1,7 +1,12 @@
-"""Columns of a snapshot: arrays with one entry, or one list of entries, a player; bit for bit, in Arrow files."""
+"""Columns of a snapshot: arrays with one entry, or one list of entries, a player; bit for bit, in Arrow files.
+
+An array that all players share has no rows. Every file has it whole, in the metadata of its schema, as hexadecimal
+text of its float64 numbers, little-endian, row after row.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -10,12 +15,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Array: TypeAlias = npt.NDArray[Any]
-Column: TypeAlias = Array | tuple[Array, Array]  # one value a player; or offsets[n + 1] and values, a list a player
+# One value a player; or offsets[n + 1] and values, a list a player; or an array that all players share.
+Column: TypeAlias = Array | tuple[Array, Array] | tuple[Array]
 Places: TypeAlias = slice | npt.NDArray[np.int64]  # where the rows of a part are in the whole column
 
 PART_PLAYERS = 1 << 16  # in one file
 _ROOM = 1 << 14  # bytes of an encoded part beside its values: for the schema, and for each column
 _LZ4_LEVEL = -32  # all of Codeforces: two thirds of the time of the default level, and a tenth more bytes
+_SHARED = b"ranklake.shared"  # key of the metadata
 _INT32_MAX = np.iinfo(np.int32).max
 
 
@@ -24,9 +31,23 @@ def to_table(columns: Mapping[str, Column], start: int, stop: int) -> pa.Table:
 
     Raises ValueError: the lists of a column have too many values for one table.
     """
-    arrays = {name: _to_arrow(name, column, start, stop) for name, column in columns.items()}
+    shared = {name: column[0] for name, column in columns.items() if is_shared(column)}
+    arrays = {name: _to_arrow(name, columns[name], start, stop) for name in columns if name not in shared}
     fields = [pa.field(name, array.type, nullable=False) for name, array in arrays.items()]
-    return pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields))
+    text = json.dumps({name: values.astype("<f8").tobytes().hex() for name, values in shared.items()})
+    metadata = {_SHARED: text.encode()} if shared else None
+    return pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields, metadata))
+
+
+def is_shared(column: Column) -> bool:
+    """Whether all players share a column."""
+    return isinstance(column, tuple) and len(column) == 1
+
+
+def read_shared(table: pa.Table) -> dict[str, Column]:
+    """The arrays that all players share, flat, from a table of :func:`to_table`; none if there are none."""
+    text = (table.schema.metadata or {}).get(_SHARED, b"{}")
+    return {name: (np.frombuffer(bytes.fromhex(values), "<f8"),) for name, values in json.loads(text).items()}
 
 
 def encode(table: pa.Table) -> pa.Buffer:
@@ -34,7 +55,8 @@ def encode(table: pa.Table) -> pa.Buffer:
     # Half the time of Parquet to write and a quarter to read: lists need no repetition levels. Most doubles
     # hardly shrink, others repeat: a fast LZ4 gives up early on the first ones and still packs the others.
     # The buffer has room for what LZ4 cannot pack: one that grows is copied, which takes a quarter of the time.
-    buffer = pa.allocate_buffer(table.nbytes + table.nbytes // 100 + _ROOM * (1 + table.num_columns))
+    room = _ROOM * (1 + table.num_columns) + 2 * table.schema.serialize().size  # the schema is at both ends
+    buffer = pa.allocate_buffer(table.nbytes + table.nbytes // 100 + room)
     sink = pa.FixedSizeBufferWriter(buffer)
     options = pa.ipc.IpcWriteOptions(compression=pa.Codec("lz4", compression_level=_LZ4_LEVEL), use_threads=False)
     with pa.ipc.new_file(sink, table.schema, options=options) as writer:
@@ -73,7 +95,7 @@ def _of_lists(offsets: Array, lengths: Array, rows: Places) -> Places:
 def _to_arrow(name: str, column: Column, start: int, stop: int) -> pa.Array:
     if not isinstance(column, tuple):
         return pa.array(column[start:stop])
-    offsets, values = column
+    offsets, values = column  # type: ignore[misc]
     first, last = int(offsets[start]), int(offsets[stop])
     if last - first > _INT32_MAX:
         raise ValueError(f"{name}: at most {_INT32_MAX} values for {PART_PLAYERS} players, got {last - first}")

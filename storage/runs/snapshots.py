@@ -24,7 +24,7 @@ from ..lake.parquet import arrow_buffer
 from ..lake.prefetch import prefetch
 from ..lake.remedies import damaged
 from ..lake.schemas import FORMAT_VERSION
-from .snapshot_columns import PART_PLAYERS, Column, Places, encode, gather, to_table
+from .snapshot_columns import PART_PLAYERS, Column, Places, encode, gather, is_shared, read_shared, to_table
 
 SNAPSHOT_MANIFEST = "manifest.json"
 PARTITIONED_FORMAT = 2  # releases before it would take the rows of the parts for players in order
@@ -74,11 +74,14 @@ class _Manifest(msgspec.Struct, frozen=True):
 def encode_parts(columns: Mapping[str, Column]) -> Iterator[EncodedPart]:
     """The parts of a snapshot, with the players in order, encoded while earlier ones are written.
 
-    ``columns``: by name, an array with one entry a player, or the offsets and values of a list a player.
+    ``columns``: by name, an array with one entry a player, the offsets and values of a list a player, or a tuple of one
+    array that all players share.
     Raises ValueError: there are no columns, or they are not of one length.
     """
     lengths = {
-        name: len(column[0]) - 1 if isinstance(column, tuple) else len(column) for name, column in columns.items()
+        name: len(column[0]) - 1 if isinstance(column, tuple) else len(column)
+        for name, column in columns.items()
+        if not is_shared(column)
     }
     if len(set(lengths.values())) != 1:
         raise ValueError(f"a snapshot needs columns of one length, got {lengths}")
@@ -165,8 +168,11 @@ def read_snapshot(
         known = np.concatenate(places)
         if len(known) != n_rows or not np.array_equal(np.bincount(known, minlength=n_rows), np.ones(n_rows)):
             raise _damaged(folder, "its parts do not have each player once")
+    if any(table.schema.metadata != tables[0].schema.metadata for table in tables):
+        raise _damaged(folder, "its parts differ in what all players share")
     names = tables[0].column_names
-    return {name: gather([table.column(name) for table in tables], places, n_rows) for name in names}, manifest.digest
+    columns = {name: gather([table.column(name) for table in tables], places, n_rows) for name in names}
+    return columns | read_shared(tables[0]), manifest.digest
 
 
 def read_digest(lake: Lake, folder: str) -> str:

@@ -13,6 +13,7 @@ from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
+from ranklake.rating_kernels.core.learning import Tally
 from ranklake.rating_kernels.core.ragged import Ragged
 
 SYSTEM = SYSTEMS["elo-mmr"]
@@ -57,7 +58,10 @@ def four_steps(
     else:
         capped = getattr(params, "ceiling_gaussian", True)  # without such a parameter a ceiling always holds
         outcome.perf[:] = np.minimum(performances, round.perf_ceiling[0]) if capped else performances
+    tally = Tally(system.learning, params, beliefs, round, prior)
+    tally.add(0, n, outcome.perf)
     system.absorb(params, beliefs, round, prior, summary, 0, n, outcome)
+    tally.close()
     return outcome
 
 

@@ -19,7 +19,10 @@ from ranklake.flows.execution.rater import Rater
 from ranklake.rating_kernels import Outcome, Rounds, System
 
 N_PLAYERS = 6000
-_OPTIONS: dict[str, dict[str, Any]] = {"elo-mmr": {"noob_delay": (0.5, 0.7), "drift_per_day": 4.0}}
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "elo-mmr": {"noob_delay": (0.5, 0.7), "drift_per_day": 4.0},
+    "elo-mms": {"learnt_drift": True},  # a state that all players share
+}
 
 
 @cache

@@ -190,6 +190,7 @@ _ELO_MMS = st.fixed_dictionaries(
         "practice": st.sampled_from([8.0, 0.0, 60.0]) | st.floats(0, 30),
         "practice_rounds": st.sampled_from([20.0, 0.5, 1000.0]) | st.floats(1, 100),
         "tie_mode": _TIE_MODES,
+        "learnt_drift": st.booleans(),
     }
 )
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from twins.learnt_drift import Cell, Drifts, cell_of
 from twins.teams import Options, team_of
 
 Standing = tuple[str, int, int]  # player, lo, hi
@@ -93,6 +94,7 @@ class Twin:
     team: str = "mean"
     team_noise: str = "team"
     credit: str = "joint"
+    learnt_drift: bool = False
     initial_state: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -108,6 +110,7 @@ class Twin:
         broken = [rule for rule, holds in rules.items() if not holds]
         if broken:
             raise ValueError(f"{broken[0]}, got {self}")
+        self.drifts = Drifts()
         self.players = {
             name: Player(state["mu"], state["sig"], int(state["n"])) for name, state in self.initial_state.items()
         }
@@ -125,10 +128,12 @@ class Twin:
         law = self.law(len(standings), weight)
         options, alone = Options(self.team, self.team_noise, self.credit), math.sqrt(law.variance)
         teams = []
+        learns, cells = self.learnt_drift and law.share > 0, dict[str, Cell | None]()
         for _, _, members, shares in standings:
             known = [self.players.setdefault(name, Player(self.mu_init, self.sigma_init)) for name in members]
-            for player in known:
-                self._diffuse(player, time, weight, law.share)
+            for name, player in zip(members, known, strict=True):
+                cells[name] = cell_of(player.n, self._days(player, time)) if player.n and learns else None
+                self._diffuse(player, time, weight, law.share, cells[name])
             teams.append(team_of([(player.mu, player.sigma, alone) for player in known], shares, options))
         field_ = [(team.mu, math.sqrt(team.skill + team.noise)) for team in teams]
         full = self.tie_mode == "full"
@@ -142,6 +147,11 @@ class Twin:
                 player = self.players[name]
                 mu, sigma = _update(player.mu, player.sigma, shown, own)
                 outcomes.append(Outcome(name, shown, player.mu, player.sigma, mu, sigma))
+        self.drifts.learn(
+            (cell, outcome.performance - (outcome.mu_prior - law.shift))
+            for outcome in outcomes
+            if (cell := cells[outcome.player]) is not None
+        )
         for outcome in outcomes:
             player = self.players[outcome.player]
             player.mu, player.sigma, player.n = outcome.mu, outcome.sigma, player.n + 1
@@ -155,11 +165,17 @@ class Twin:
         rho = (n - 1.0) / (n + 1.0) if self.resolution == "rank" else 1.0
         return Law(upper, self.skew * upper, max(0.0, 1.0 - 2.0 / n), self.lower == "logistic", rho)
 
-    def _diffuse(self, player: Player, time: float, weight: float, share: float) -> None:
+    def _days(self, player: Player, time: float) -> float:
+        """Days since the player's last round."""
+        return 0.0 if player.last_time is None else max(0.0, time - player.last_time) / 86400
+
+    def _diffuse(self, player: Player, time: float, weight: float, share: float, cell: Cell | None) -> None:
         """Practice and drift before a round that is not the first."""
         if player.n == 0:
             return
-        days = 0.0 if player.last_time is None else max(0.0, time - player.last_time) / 86400
+        days = self._days(player, time)
+        if cell is not None:
+            player.mu += share * self.drifts.gain(cell)
         player.mu += share * self.practice / (1.0 + player.n / self.practice_rounds)
         player.sigma = math.sqrt(player.sigma**2 + self.gamma**2 * weight + self.drift_per_day * days)
 

@@ -30,7 +30,10 @@ Stand = Callable[[int, Rounds, float], Rounds]
 def other_self(
     system: System, params: Any, rounds: Rounds, n_players: int, players: int | Longs, stand: Stand, start: int = 0
 ) -> tuple[Floats, Floats]:
-    """The ratings of one player or of some after their rounds from ``start`` on: original and counterfactual."""
+    """The ratings of one player or of some after their rounds from ``start`` on: original and counterfactual.
+
+    A state that all players share stays as it is, but for the lasting effect of the counterfactual results on it.
+    """
     group = np.sort(np.atleast_1d(players))
     beliefs, other = system.newcomers(params, n_players), system.newcomers(params, len(group))
     if start:
@@ -39,6 +42,7 @@ def other_self(
     rows = np.flatnonzero(np.isin(rounds.player, group))
     own = np.unique(np.searchsorted(rounds.offsets, rows, side="right") - 1)
     honest, another, done = [], [], start
+    effect = {name: np.zeros_like(values) for name, values in beliefs.shared.items()}
     for n, at in enumerate(own[own >= start].tolist()):
         if at > done:
             rate_rounds(system, params, beliefs, rounds.part(done, at), Serial())
@@ -50,10 +54,12 @@ def other_self(
         store = system.newcomers(params, len(field))
         store.put(np.arange(len(field)), beliefs.take(field))
         store.put(me, other.take(here))
+        store.shared = {name: values + effect[name] for name, values in beliefs.shared.items()}
         player_of_field = np.searchsorted(field, played.player).astype(np.int32)
         rate_rounds(system, params, store, replace(played, player=player_of_field), Serial())
         rate_rounds(system, params, beliefs, round, Serial())
         other.put(here, store.take(me))
+        effect = {name: store.shared[name] - values for name, values in beliefs.shared.items()}
         honest.append(beliefs.mu[group[here]])
         another.append(store.mu[me])
         done = at + 1
@@ -116,16 +122,22 @@ def _incentives(context: ExperimentContext) -> Iterator[Part]:
         if one.lo[row] > 0:
             trials.append((at, int(one.player[row]), int(rng.integers(0, one.lo[row]))))
     by_proof = {"elo-mmr": "never", "elo-mmx": "never", "elo-mms": "never", "topcoder": "may", "glicko2": "may"}
+    by_proof["elo-mms with learnt_drift"] = "may"
     rows: list[tuple[Any, ...]] = []
-    for name, system in SYSTEMS.items():
-        context.on_step(name)
-        params = system.params()
+    cases = [(name, name, system.params()) for name, system in SYSTEMS.items()]
+    cases += [
+        (f"{name} with {learning.switch}", name, system.params(**{learning.switch: True}))
+        for name, system in SYSTEMS.items()
+        if (learning := system.learning) is not None
+    ]
+    for label, name, params in cases:
+        context.on_step(label)
         unit = float(params.sigma_init) / 350.0 or 1.0
         found = [losses(name, params, rounds, *trial) / unit for trial in trials]
         lowered = sum(bool((one > TOLERANCE).any()) for one in found)
         ratings = sum(int(np.count_nonzero(one > TOLERANCE)) for one in found)
         worst = max(0.0, *(float(one.max()) for one in found))
-        rows.append((name, TRIALS, lowered, ratings, worst, by_proof.get(name)))
+        rows.append((label, TRIALS, lowered, ratings, worst, by_proof.get(label)))
     headings = ("system", "better places", "with a later loss", "lower ratings", "largest loss, points", "proved")
     figure, axes = new_figure(7.5, 3.8)
     axes.barh([row[0] for row in rows][::-1], [row[4] for row in rows][::-1], color=SERIES[0])

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.beliefs import Beliefs, Map
 from ...core.jit import inner_exact
+from ...core.learning import Tally
 from ...core.ragged import Ragged
 from ...core.standings import Floats, Ints, Longs, Rounds
 from ...core.system import ConvergenceError, Outcome, Prior, System, TeamLaws
@@ -47,7 +48,14 @@ def rate_team_round(system: System, params: Any, beliefs: Beliefs, round: Rounds
         ),
         n_teams,
     )
-    map(lambda start, stop: system.absorb(params, beliefs, round, prior, summary, start, stop, outcome), n)
+    tally = Tally(system.learning, params, beliefs, round, prior)
+
+    def finish(start: int, stop: int) -> None:
+        tally.add(start, stop, outcome.perf)
+        system.absorb(params, beliefs, round, prior, summary, start, stop, outcome)
+
+    map(finish, n)
+    tally.close()
 
 
 def field_of_teams(round: Rounds) -> Rounds:

@@ -63,14 +63,18 @@ def equal_to_the_rating(lake: Lake, one: Contest, run: str = "run", **settings: 
         assert np.array_equal(a.view(np.int64), b.view(np.int64)) or (np.isnan(a).all() and np.isnan(b).all()), name
 
 
-@pytest.mark.parametrize("system", ["elo-mmr", "elo-srm"])
-def test_preview__equals_the_next_round_of_a_run(lake: Lake, system: str) -> None:
+@pytest.mark.parametrize(
+    ("system", "settings"), [("elo-mmr", {}), ("elo-srm", {}), ("elo-mms", {"learnt_drift": True})]
+)
+def test_preview__equals_the_next_round_of_a_run(lake: Lake, system: str, settings: dict[str, Any]) -> None:
     """To the bit: later, and as another division of the last event; with weights, a ceiling, ties and newcomers."""
     run, last = f"of-{system}", CONTESTS[-1].time_seconds
-    rate_run(lake, run=run, system=system, exclude=("3",))
-    equal_to_the_rating(lake, contest("later", *NEXT, time_seconds=last + 10**6, weight=0.5), run, system=system)
+    rate_run(lake, run=run, system=system, exclude=("3",), **settings)
+    equal_to_the_rating(
+        lake, contest("later", *NEXT, time_seconds=last + 10**6, weight=0.5), run, system=system, **settings
+    )
     second = contest("same", "player 9", "new again", "player 4", time_seconds=last + 10**6, perf_ceiling=1500.0)
-    equal_to_the_rating(lake, second, run, system=system)
+    equal_to_the_rating(lake, second, run, system=system, **settings)
 
 
 def test_open__reads_one_manifest_of_the_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
