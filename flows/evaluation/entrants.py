@@ -15,9 +15,10 @@ import numpy as np
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
 from ranklake.rating_kernels.core.system import PerformanceLaw, Prior, System
-from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter
+from ranklake.rating_kernels.metrics.calibration import Chances, PairSums, score_pairs
+from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter, keep
 
-from ..execution.team_laws import team_laws
+from ..execution.team_laws import sigma_for_chances, team_laws
 from .scores import RoundScores, score_rounds
 
 
@@ -28,16 +29,20 @@ class Entrants:
     ``offsets`` (int64[r + 1]): round ``i`` has the entrants ``offsets[i]:offsets[i + 1]``.
     ``lo`` (int32[n]): first place of the tie group.
     ``mu``, ``n_before`` ([n]): strength in the round: the rating before it, plus the advantage; rounds rated before.
+    ``sigma`` (float64[n]): uncertainty for the chances of the system.
     ``change`` (float64[n]): change of the rating in the round.
     ``law``: laws of performances; None if the system has no model of them.
+    ``chances``: of one entrant to beat another, by the system; None without a system.
     """
 
     offsets: Longs
     lo: Ints
     mu: Floats
+    sigma: Floats
     n_before: Ints
     change: Floats
     law: PerformanceLaw | None
+    chances: Chances | None
 
     @classmethod
     def of(
@@ -64,13 +69,40 @@ class Entrants:
         sizes = np.diff(offsets)
         entrants = sizes if teams is None else np.diff(np.searchsorted(teams.offsets, offsets))
         prior = Prior(mu, sigma, np.full(len(mu), np.nan), n_before)
-        law = None if system is None else laws_of(system, params, sizes, weight, prior, entrants)
-        alone = cls(offsets, lo, mu, n_before, change, law)
+        law, chances = None, None
+        if system is not None:
+            law = laws_of(system, params, sizes, weight, prior, entrants)
+
+            def chances(of_round: Longs, one: Prior, other: Prior, system: System = system) -> Floats:
+                return system.beats(params, weight[of_round], entrants[of_round], one, other)
+
+        alone = cls(offsets, lo, mu, sigma, n_before, change, law, chances)
         return alone if teams is None else _joined(alone, system, params, sigma, teams)
 
-    def scores(self, filters: Sequence[Filter] = tuple(FILTERS.values()), **options: Any) -> dict[str, RoundScores]:
-        """Score the ratings before each round; see :func:`.scores.score_rounds`."""
-        return score_rounds(self.offsets, self.lo, self.mu, self.n_before, filters, law=self.law, **options)
+    def scores(
+        self,
+        filters: Sequence[Filter] = tuple(FILTERS.values()),
+        *,
+        information: bool = True,
+        pairs: bool = True,
+        **options: Any,
+    ) -> dict[str, RoundScores]:
+        """Score the ratings before each round; see :func:`.scores.score_rounds`.
+
+        ``information``, ``pairs``: whether to compute rank information, and the metrics of chances, if there are any.
+        """
+        law = self.law if information else None
+        of_pairs = self.pair_sums if pairs and self.chances is not None else None
+        return score_rounds(self.offsets, self.lo, self.mu, self.n_before, filters, law=law, pairs=of_pairs, **options)
+
+    def pair_sums(self, filter: Filter) -> PairSums:
+        """The chances of all pairs of a round, scored under a filter."""
+        assert self.chances is not None, "a system"
+        kept = keep(self.offsets, self.lo, self.n_before >= filter.least, filter.top, all_tied=True)
+        rows = kept.rows
+        prior = Prior(self.mu[rows], self.sigma[rows], np.full(len(rows), np.nan), self.n_before[rows])
+        deviation = self.sigma if self.law is None else self.law.deviation
+        return score_pairs(kept, prior, deviation[rows], self.chances)
 
 
 def _joined(members: Entrants, system: System | None, params: Any, sigma: Floats, teams: Ragged) -> Entrants:
@@ -81,20 +113,23 @@ def _joined(members: Entrants, system: System | None, params: Any, sigma: Floats
     noise = np.zeros(len(sigma))
     if members.law is not None:
         noise = np.sqrt(np.maximum(np.square(members.law.deviation) - np.square(sigma), 0.0))
-    weight, mu, skill, noises = team_laws(system, params, teams, members.mu, sigma, noise)
+    teams_law = team_laws(system, params, teams, members.mu, sigma, noise)
     law = members.law
     if law is not None:
         alone = lengths == 1
         shift = (law.mean - members.mu)[first]  # of a whole round
-        mean = np.where(alone, law.mean[first], mu + shift)
-        law = replace(law, mean=mean, deviation=np.where(alone, law.deviation[first], np.hypot(skill, noises)))
+        mean = np.where(alone, law.mean[first], teams_law.mu + shift)
+        deviation = np.where(alone, law.deviation[first], np.hypot(teams_law.sigma, teams_law.beta))
+        law = replace(law, mean=mean, deviation=deviation)
     return Entrants(
         offsets=np.searchsorted(bounds, members.offsets),
         lo=members.lo[first],
-        mu=mu,
+        mu=teams_law.mu,
+        sigma=sigma_for_chances(teams, teams_law, sigma, noise),
         n_before=np.minimum.reduceat(members.n_before, first),
-        change=np.bincount(of_row, weight * members.change, n_teams).astype(np.float64),
+        change=np.bincount(of_row, teams_law.weight * members.change, n_teams).astype(np.float64),
         law=law,
+        chances=members.chances,
     )
 
 

@@ -26,7 +26,7 @@ from ..compilation.compile import CompileCallback, announce, compile_parts
 from ..results.rated_rounds import RatedRounds
 from .games import summary
 from .pieces import PieceScorer, split
-from .scores import METRICS, RoundScores
+from .scores import EACH_ROUND, RoundScores
 
 SIZES = {"2-16": 2, "17-99": 17, "100-199": 100, "200-399": 200, "400-599": 400, "600-799": 600, "800+": 800}
 _PIECE_ROWS = 60_000  # rows of consecutive segments that are scored together
@@ -101,7 +101,7 @@ class Evaluation:
                 "division": self.division.astype(np.int32),
                 "weight": scores.weight,
             }
-            columns |= {metric: pa.array(scores.per_round(metric), from_pandas=True) for metric in METRICS}
+            columns |= {metric: pa.array(scores.per_round(metric), from_pandas=True) for metric in EACH_ROUND}
             tables.append(finite_rows(pa.table(columns)))
         return pa.concat_tables(tables)
 
@@ -114,6 +114,9 @@ class Evaluation:
                 "system": self.system,
                 "first_round": self.first_round,
                 "filters": {name: scores.summary() for name, scores in self.filters.items()},
+                "reliability": {
+                    name: [row._asdict() for row in scores.reliability()] for name, scores in self.filters.items()
+                },
                 "by_era": {name: self.by_era(name) for name in self.filters},
                 "by_size": {name: self.by_size(name) for name in self.filters},
                 "by_experience": {name: scores.experience() for name, scores in self.filters.items()},

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ranklake.rating_kernels.core.standings import Floats, Longs
+from ranklake.rating_kernels.metrics.bootstrap import interval
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, SCALE
 from ranklake.storage import Lake, LakeError
 
@@ -22,7 +23,7 @@ from ..common.finite import finite_json
 from ..common.text import count
 from ..compilation.compile import CompileCallback, announce
 from .evaluate import Evaluation, evaluate, rounds_to_skip
-from .scores import METRICS, Mask, RoundScores, is_better
+from .scores import EACH_ROUND, METRICS, Mask, RoundScores, is_better
 
 CONFIDENCE = 0.95  # coverage of the intervals
 LEAST_ROUNDS = 3  # minimum for an interval; the quantile is then exact to 1 %
@@ -130,7 +131,7 @@ def win_rates(one: Evaluation, other: Evaluation) -> Iterator[WinRate]:
     classes |= {f"division {number}": one.division == number for number in (1, 2)}
     classes |= {f"{name} players": rounds for name, rounds in one.sizes()}
     for filter in one.filters:
-        for metric in METRICS:
+        for metric in EACH_ROUND:
             points, scored = _points(one, other, filter, metric)
             for name, rounds in classes.items():
                 n = int(np.count_nonzero(rounds & scored))
@@ -163,7 +164,8 @@ def differences(evaluations: Sequence[Evaluation], filters: Sequence[str]) -> It
 
     ``evaluations``: evaluations of the same rounds; see :func:`check_comparable`.
 
-    The interval is that of :func:`half_width`. It does not account for the choice of the best among several runs.
+    The interval is that of :func:`half_width`; that of the calibration error, which is no ratio of two sums, is by
+    :func:`bootstrap_interval`. It does not account for the choice of the best among several runs.
     """
     for filter in filters:
         for metric in METRICS:
@@ -173,8 +175,12 @@ def differences(evaluations: Sequence[Evaluation], filters: Sequence[str]) -> It
             for evaluation in evaluations:
                 a, b = evaluation.filters[filter], best.filters[filter]
                 d = a.mean(metric) - b.mean(metric)
-                half = 0.0 if evaluation is best else half_width(a, b, metric)
-                yield Difference(filter, metric, evaluation.run, best.run, d, d - half, d + half)
+                if metric in EACH_ROUND or evaluation is best:
+                    half = 0.0 if evaluation is best else half_width(a, b, metric)
+                    low, high = d - half, d + half
+                else:
+                    low, high = bootstrap_interval(a, b, metric)
+                yield Difference(filter, metric, evaluation.run, best.run, d, low, high)
 
 
 def best_run(evaluations: Sequence[Evaluation], filter: str, metric: str) -> Evaluation | None:
@@ -200,6 +206,17 @@ def half_width(one: RoundScores, other: RoundScores, metric: str) -> float:
     residual = _residuals(value, weight) - _residuals(value_other, weight_other)
     variance = n / (n - 1) * float(np.dot(residual, residual))
     return student_quantile(0.5 + CONFIDENCE / 2, n - 1) * math.sqrt(variance)
+
+
+def bootstrap_interval(one: RoundScores, other: RoundScores, metric: str) -> tuple[float, float]:
+    """Confidence interval of ``one.mean(metric) - other.mean(metric)``, for any metric; NaN as in :func:`half_width`.
+
+    Both have the same rounds. The percentiles of the differences in rounds drawn with replacement.
+    """
+    weight = one.weight if one.pairs is None else one.pairs.weight
+    if np.count_nonzero(weight) < LEAST_ROUNDS:
+        return math.nan, math.nan
+    return interval(one.resampled(metric) - other.resampled(metric), CONFIDENCE)
 
 
 def student_quantile(p: float, degrees: int) -> float:

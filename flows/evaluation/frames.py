@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ def evaluate_history(
     *,
     scale: float = SCALE,
     columns: Mapping[str, str] | None = None,
+    by: Literal["chance"] | None = None,
     system: str | None = None,
     **hyperparameters: Any,
 ) -> pd.DataFrame:
@@ -48,21 +49,27 @@ def evaluate_history(
     columns
         What the history calls its columns ``team`` and ``share`` of a member, if teams took places: metrics then have
         one row a team. Without their names these columns are not read.
+    by
+        ``"chance"`` for the reliability table: the pairs by the favourite's chance, which needs the system.
     system, hyperparameters
-        The system that rated the history, for rank information, which is NaN without it; ``sigma_prior`` is read then,
-        and ``weight``, the weights of contests, if there is such a column.
+        The system that rated the history, for rank information and the metrics of its own chances
+        (``own_cross_entropy``, ``brier``, ``calibration_error``), which are NaN without it; ``sigma_prior`` is read
+        then, and ``weight``, the weights of contests, if there is such a column.
 
     Returns
     -------
     pd.DataFrame
         One row a filter (``everyone``, ``experienced``, ``top100``): ``weight``, the participations scored, and every
-        metric of ``ranklake evaluate``. A metric is NaN if no round is scored under the filter.
+        metric of ``ranklake evaluate``. A metric is NaN if no round is scored under the filter. With ``by="chance"``
+        one row a filter and bin of the favourite's chance, from ``least`` to ``most``: number of ``pairs``, their
+        ``weight`` in participations, the mean ``chance`` of the favourites, and the share of them that won, ``seen``;
+        a tie is half a win.
 
     Raises
     ------
     ValueError
         A column is missing, rounds are not in order, a rating is not finite, no round is left to score, the scale is
-        out of range, or there is no such system or hyperparameter.
+        out of range, there is no such system or hyperparameter, or ``by`` is not known.
     """
     history = to_pandas(history, "history")
     if "rated" in history.columns and pd.api.types.is_bool_dtype(history["rated"]):  # as rate_history marks them
@@ -70,6 +77,10 @@ def evaluate_history(
     check_value("scale", scale, positive(POINTS)["limits"])
     if system is None and hyperparameters:
         raise ValueError(f"{next(iter(hyperparameters))} is a hyperparameter of a system; give system too")
+    if by not in (None, "chance"):
+        raise ValueError(f'by must be "chance" or None, got {by!r}')
+    if by is not None and system is None:
+        raise ValueError("by='chance' needs the system that rated the history; give system")
     needed = _COLUMNS if system is None else (*_COLUMNS, "sigma_prior")
     if missing := [name for name in needed if name not in history.columns]:
         raise ValueError(f"history needs the columns {', '.join(needed)}; {missing[0]} is missing")
@@ -101,6 +112,9 @@ def evaluate_history(
     teams = _teams(rows, starts, columns or {})
     entrants = Entrants.of(found, params, offsets, lo, mu, sigma, n_before, np.zeros(len(rows)), weight, teams)
     scores = entrants.scores(scale=scale)
+    if by is not None:
+        tables = {name: pd.DataFrame(table) for name, one in scores.items() if (table := one.reliability())}
+        return pd.concat(tables, names=["filter"]).reset_index("filter").reset_index(drop=True)
     return pd.DataFrame({name: one.summary() for name, one in scores.items()}).T.rename_axis("filter")
 
 

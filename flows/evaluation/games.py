@@ -16,17 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
-from ranklake.rating_kernels.core.system import Prior, System
 from ranklake.storage import LakeError
 
 from ..common.adapters import HALVES
 from ..results.rated_rounds import RatedRounds
 from .entrants import Entrants
+from .scores import RoundScores
 
 LEAST_BEFORE = {"everyone": 1, "experienced": 5}
 """Games that both players have played before, at least, by the name of the filter."""
-
-_LEAST_CHANCE = 1e-9  # bounds the cross-entropy of a result whose predicted probability is 0
 
 
 class GameFacts:
@@ -71,29 +69,23 @@ class GameFacts:
         )
 
 
-def score_games(
-    system: System, params: Any, entrants: Entrants, sigma: Floats, weight: Floats, results: Longs
-) -> Floats:
+def score_games(entrants: Entrants, scores: dict[str, RoundScores], results: Longs) -> Floats:
     """Sums over the games of each period, for each filter of :data:`LEAST_BEFORE`.
 
-    ``entrants``, ``sigma``: two rows a game, the winner first; with the strengths of the players in it.
-    ``weight``: of each game.
+    ``entrants``: two rows a game, the winner first.
+    ``scores``: the scores of the periods, with the metrics of chances.
     ``results``: as for :func:`.scores.score_rounds`.
     Returns float64[p, filters, 4]: games, draws, squared errors of the expected score, and cross-entropy in bits.
     """
-    mu, n_before = entrants.mu, entrants.n_before
-    nothing = np.full(len(mu) // 2, np.nan)
-    first, second = (Prior(mu[at::2], sigma[at::2], nothing, n_before[at::2]) for at in (0, 1))
-    expected = np.clip(system.beats(params, weight, 2, first, second), _LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
-    draw = (entrants.lo[1::2] == 0).astype(np.float64)
-    score = 1.0 - 0.5 * draw
-    bits = -(score * np.log2(expected) + (1.0 - score) * np.log2(1.0 - expected))
-    period, n = np.repeat(np.arange(len(results) - 1), np.diff(results)), len(results) - 1
-    sums = np.empty((n, len(LEAST_BEFORE), 4))
-    for at, least in enumerate(LEAST_BEFORE.values()):
-        known = np.minimum(n_before[::2], n_before[1::2]) >= least
-        for column, values in enumerate((np.ones(len(draw)), draw, np.square(score - expected), bits)):
-            sums[:, at, column] = np.bincount(period[known], values[known], n)
+    draw, period = entrants.lo[1::2] == 0, np.repeat(np.arange(len(results) - 1), np.diff(results))
+    fewer = np.minimum(entrants.n_before[::2], entrants.n_before[1::2])
+    sums = np.empty((len(results) - 1, len(LEAST_BEFORE), 4))
+    for at, (name, least) in enumerate(LEAST_BEFORE.items()):
+        pairs = scores[name].pairs
+        assert pairs is not None, "the chances of a system"
+        draws = np.bincount(period[draw & (fewer >= least)], minlength=len(sums))
+        games, squares, bits = (0.5 * column for column in (pairs.weight, pairs.squared_error, pairs.cross_entropy))
+        sums[:, at] = np.stack([games, draws, squares, bits], axis=-1)  # a game has the weight of two participations
     return sums
 
 

@@ -81,11 +81,9 @@ class PieceScorer:
         entrants = self._entrants(table, offsets, weight, rounds, advantage)
         n_players = np.diff(entrants.offsets) if results is None else np.where(sizes > 0, 2, 0)
         errors = self._rank_errors(entrants, self.division[rounds], results)
-        games = None
-        if results is not None:
-            sigma = np.array(table.column("sigma_prior"))
-            games = score_games(self._system, self._params, entrants, sigma, weight, results)
-        return Piece(n_players, entrants.scores(scale=self._scale, results=results), errors, games)
+        scores = entrants.scores(scale=self._scale, results=results)
+        games = None if results is None else score_games(entrants, scores, results)
+        return Piece(n_players, scores, errors, games)
 
     def _check(self, table: pa.Table, offsets: Longs, begin: int) -> None:
         bad = ~(np.isfinite(table.column("mu_prior").to_numpy()) & np.isfinite(table.column("mu").to_numpy()))

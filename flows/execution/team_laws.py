@@ -29,10 +29,17 @@ def team_prior(system: System, params: Any, teams: Ragged, weight: float, prior:
     """The prior of each team of a round, for the chances of the system, from those of all members."""
     noise, first = noise_of(system, params, weight, len(teams.offsets) - 1, prior), teams.offsets[:-1]
     law = team_laws(system, params, teams, prior.mu, prior.sigma, noise)
-    # A system's chances have the noise of a player in them; the rest of a team's noise is put into its sigma.
-    variance = np.square(law.sigma) + np.square(law.beta) - np.square(noise[first])
-    sigma = np.where(teams.lengths == 1, prior.sigma[first], np.sqrt(np.maximum(variance, 0.0)))
+    sigma = sigma_for_chances(teams, law, prior.sigma, noise)
     return Prior(law.mu, sigma, np.full(len(first), np.nan), np.minimum.reduceat(prior.n_before, first))
+
+
+def sigma_for_chances(teams: Ragged, law: TeamLaws, sigma: Floats, noise: Floats) -> Floats:
+    """The sigma of each team for the chances of a system, which have the noise of a player in them: the rest of a
+    team's noise is added to that of its skill.
+    """
+    first = teams.offsets[:-1]
+    variance = np.square(law.sigma) + np.square(law.beta) - np.square(noise[first])
+    return np.where(teams.lengths == 1, sigma[first], np.sqrt(np.maximum(variance, 0.0)))
 
 
 def noise_of(system: System, params: Any, weight: float, participants: int, prior: Prior) -> Floats:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -274,13 +274,18 @@ class Ratings(PlayerRatings[FrameT]):
 
     @checked
     def evaluate(
-        self, first_round: int = 0, *, rounds: Collection[int] | None = None, scale: float = SCALE
+        self,
+        first_round: int = 0,
+        *,
+        rounds: Collection[int] | None = None,
+        scale: float = SCALE,
+        by: Literal["chance"] | None = None,
     ) -> pd.DataFrame:
         """Scores of the predictions from the ratings before each round.
 
         Parameters
         ----------
-        first_round, scale
+        first_round, scale, by
             As for :func:`ranklake.evaluate_history`, with the system and hyperparameters of the ratings.
         rounds
             The only rounds to score, by ``round_index``; by default all.
@@ -288,8 +293,8 @@ class Ratings(PlayerRatings[FrameT]):
         Returns
         -------
         pd.DataFrame
-            One row a filter (``everyone``, ``experienced``, ``top100``), columns as of that function. Metrics have one
-            row a team if the results have teams.
+            One row a filter (``everyone``, ``experienced``, ``top100``), columns as of that function; with
+            ``by="chance"`` its reliability table. Metrics have one row a team if the results have teams.
 
         Raises
         ------
@@ -303,7 +308,7 @@ class Ratings(PlayerRatings[FrameT]):
                 raise ValueError("history has none of these rounds")
         rows, of_teams = scored_columns(self._reading, history)
         settings = params_to_json(self._beliefs.params, whole=True)
-        return evaluate_history(rows, first_round, scale=scale, columns=of_teams, system=self.system, **settings)
+        return evaluate_history(rows, first_round, scale=scale, columns=of_teams, by=by, system=self.system, **settings)
 
     @checked
     def smooth(self, *, engine: Any = "threads", workers: int | None = None, **hyperparameters: Any) -> FrameT:

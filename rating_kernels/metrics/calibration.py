@@ -30,8 +30,11 @@ from ..core.system import Prior
 from .metrics import Kept
 from .pair_cells import pair_kinds
 
+CHANCE_METRICS = ("own_cross_entropy", "brier", "calibration_error")
 BINS: Floats = np.linspace(0.5, 1.0, 11)
 LEAST_CHANCE = 1e-9  # bounds the cross-entropy of a result whose chance is 0
+
+_EVEN = 1e-9  # distance from 1/2 that may be the rounding of an even chance
 
 Chances = Callable[[Longs, Prior, Prior], Floats]
 """The chances of some players to beat others, given the indices of their rounds and their priors."""
@@ -86,6 +89,16 @@ class PairSums:
 
         return type(self)(*(of_periods(getattr(self, field.name)) for field in fields(self)))
 
+    def means(self, rounds: Any = slice(None)) -> dict[str, float]:
+        """The metrics :data:`CHANCE_METRICS` over some rounds; NaN without pairs. Empty rounds change no bit."""
+        counted = self.weight[rounds] > 0
+        weight = int(self.weight[rounds].sum())
+        if not weight:
+            return dict.fromkeys(CHANCE_METRICS, float("nan"))
+        sums = (float(column[rounds][counted].sum()) / weight for column in (self.cross_entropy, self.squared_error))
+        error = float(calibration_error(self.bins[rounds][counted].sum(axis=0)))
+        return dict(zip(CHANCE_METRICS, (*sums, error), strict=True))
+
     def table(self, rounds: Any = slice(None)) -> list[ReliabilityBin]:
         """The reliability table of some rounds."""
         pairs, weight, chance, seen = self.bins[rounds].sum(axis=0).T
@@ -132,7 +145,7 @@ def score_pairs(kept: Kept, prior: Prior, deviation: Floats, chances: Chances) -
         for total, values in zip(sums, (bits, squares), strict=True):
             total += np.bincount(kinds.of_round, values, n)
         favourite = np.maximum(chance, 1.0 - chance)
-        seen = np.where(chance == 0.5, 0.5 * pairs, np.where(chance > 0.5, score, pairs - score))
+        seen = np.where(np.abs(chance - 0.5) < _EVEN, 0.5 * pairs, np.where(chance > 0.5, score, pairs - score))
         at = np.minimum(np.searchsorted(BINS, favourite, side="right") - 1, len(BINS) - 2)
         at += kinds.of_round * (len(BINS) - 1)
         for total, values in zip(bins, (pairs, pairs * favourite, seen), strict=True):

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.jit import exact, inner_exact
+from ..core.jit import exact, inner_exact, inner_kernel
 from ..core.standings import Floats, Longs
 from .metrics import Kept
 
 FEW = 128  # rows whose pairs, 8,128, are about as many as the kinds of pairs of a lattice
-FINE = 20.0  # steps of the lattice in the smallest deviation
+FINE = 16.0  # steps of the lattice in the smallest deviation
 _RATIO = 1.12  # of the largest to the smallest deviation of a class, unless that takes more than the following classes
 _CLASSES = 8
 _POINTS = 1024  # of a lattice; ratings farther apart have wider steps
@@ -195,7 +195,7 @@ def _put(cells, at, share):
     cells[at + 2] += share
 
 
-@inner_exact
+@inner_kernel
 def _add_row(cells, lowest, highest, counts, shift, share):
     """Count one row against the rows in the cells, by their leads."""
     for k in range(len(cells)):

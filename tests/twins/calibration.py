@@ -16,10 +16,13 @@ def pair_sums(lo: Sequence[int], chance: Callable[[int, int], float]) -> tuple[f
             bits.append(-y * math.log2(p) - (1.0 - y) * math.log2(1.0 - p))
             squares.append((y - p) ** 2)
             favourite, seen = (p, y) if p > 0.5 else (1.0 - p, 1.0 - y)
-            if p == 0.5:
+            if abs(p - 0.5) < 1e-9:
                 seen = 0.5
             bins[min(int((favourite - 0.5) * 20 + 1e-12), 9)].append((favourite, seen))
-    means = [[len(one), *(math.fsum(column) / len(one) for column in zip(*one, strict=True))] for one in bins if one]
+    means = []
+    for one in bins:
+        chance, seen = zip(*one, strict=True) if one else ((0.0,), (0.0,))
+        means.append([len(one), math.fsum(chance) / len(chance), math.fsum(seen) / len(seen)])
     return math.fsum(bits) / len(bits), math.fsum(squares) / len(squares), means
 
 

@@ -14,7 +14,7 @@ from ...common.text import count
 from ...evaluation.evaluate import Evaluation
 from ...evaluation.evaluations import CONFIDENCE, Evaluations, WinRate, differences
 from ...evaluation.games import summary
-from ...evaluation.scores import METRICS
+from ...evaluation.scores import EACH_ROUND, METRICS
 from ...evaluation.tuning.tune import TuningReport
 from .tables import NAME, NUMBER, TEXT, WHOLE, new_table
 
@@ -28,6 +28,9 @@ _NAMES = {
     "kendall_tau_b": "tau-b",
     "spearman_rho": "rho",
     "rank_information": "information nats",
+    "own_cross_entropy": "own cross-entropy",
+    "brier": "Brier score",
+    "calibration_error": "calibration error %",
 }
 _HEADS = {metric: f"{name} {'↑' if metric in HIGHER_IS_BETTER else '↓'}" for metric, name in _NAMES.items()}
 _HIDE = (
@@ -36,9 +39,12 @@ _HIDE = (
     "kendall_tau_b",
     "log2_rank_error",
     "cross_entropy",
+    "brier",
     "rank_information",
+    "calibration_error",
+    "own_cross_entropy",
 )
-_PERCENT = frozenset({"pair_inversion", "pair_inversion_equal_half", "rank_deviation"})
+_PERCENT = frozenset({"pair_inversion", "pair_inversion_equal_half", "rank_deviation", "calibration_error"})
 _ARROWS = "↑ higher is better, ↓ lower"
 
 
@@ -48,6 +54,7 @@ def show_evaluations(
     """All tables of evaluations: scores, games, breakdowns, and with ``pairs`` the win rates."""
     if len(found.runs) == 1:
         yield scores_table(found.runs[0], filters)
+        yield from reliability_tables(found.runs[0], filters)
     else:
         yield from (comparison_table(found.runs, filter) for filter in filters)
     if any(evaluation.games is not None for evaluation in found.runs):
@@ -62,6 +69,27 @@ def scores_table(evaluation: Evaluation, filters: Sequence[str]) -> Table:
     """One run: a row a filter."""
     rows = {name: evaluation.filters[name].summary() for name in filters}
     return _scores(f"{evaluation.run}: {_rounds(evaluation)}", "filter", rows, caption=_ARROWS)
+
+
+def reliability_tables(evaluation: Evaluation, filters: Sequence[str]) -> Iterator[Table]:
+    """One run: the chances of pairs against their results, a table a filter; those with equal pairs are shown once."""
+    shown: list[Any] = []
+    for name in filters:
+        if not (rows := evaluation.filters[name].reliability()) or rows in shown:
+            continue
+        shown.append(rows)
+        error = evaluation.filters[name].mean("calibration_error")
+        title = f"{name}: pairs by the system's chance of the favourite; expected calibration error {error:.2f} %"
+        columns = {"chance %": WHOLE, "pairs": NUMBER, "of all %": NUMBER, "mean chance %": NUMBER, "seen %": NUMBER}
+        table = new_table(columns, title=title, caption="seen: favourites that finished first, a tie counting half")
+        total = sum(row.weight for row in rows)
+        for row in rows:
+            if row.pairs:
+                values = (100.0 * row.weight / total, 100.0 * row.chance, 100.0 * row.seen)
+                span = f"{100 * row.least:.0f}-{100 * row.most:.0f}"
+                table.add_row(span, f"{row.pairs:,}", *(f"{value:.2f}" for value in values))
+        if total:
+            yield table
 
 
 def games_table(evaluations: Sequence[Evaluation]) -> Table:
@@ -102,7 +130,7 @@ def comparison_table(evaluations: Sequence[Evaluation], filter: str) -> Table:
             elif difference.best == evaluation.run:
                 cells.append(Text(f"*{value}", "bold"))
             else:
-                half = _number(metric, difference.high - difference.difference)
+                half = _number(metric, 0.5 * (difference.high - difference.low))
                 change = f"{difference.difference:+.{_decimals(metric)}f}{f' ±{half}' if half else ''}"
                 cells.append(Text(f"{value}\n").append(change, "dim"))
         table.add_row(evaluation.run, *weight, *cells)
@@ -127,8 +155,8 @@ def breakdown_tables(evaluation: Evaluation, breakdowns: Sequence[str], filters:
 
 def win_table(run: str, second: str, rates: Sequence[WinRate], filter: str) -> Table:
     """How often one run is better than another, under one filter."""
-    columns = {"rounds": WHOLE, "number": NUMBER} | {_NAMES[metric].removesuffix(" %"): NUMBER for metric in METRICS}
-    hide = [_NAMES[metric].removesuffix(" %") for metric in _HIDE]
+    columns = {"rounds": WHOLE, "number": NUMBER} | {_NAMES[metric].removesuffix(" %"): NUMBER for metric in EACH_ROUND}
+    hide = [_NAMES[metric].removesuffix(" %") for metric in _HIDE if metric in EACH_ROUND]
     title = f"{filter}: % of rounds that {run} predicted better than {second}; equal rounds count half"
     table = new_table(columns, hide, title=title)
     by_class: dict[str, dict[str, WinRate]] = {}
@@ -136,7 +164,7 @@ def win_table(run: str, second: str, rates: Sequence[WinRate], filter: str) -> T
         if rate.filter == filter:
             by_class.setdefault(rate.rounds, {})[rate.metric] = rate
     for name, by_metric in by_class.items():
-        values = [f"{by_metric[metric].percent:.1f}" if metric in by_metric else "" for metric in METRICS]
+        values = [f"{by_metric[metric].percent:.1f}" if metric in by_metric else "" for metric in EACH_ROUND]
         table.add_row(name, f"{max(rate.n_rounds for rate in by_metric.values()):,}", *values)
     return table
 

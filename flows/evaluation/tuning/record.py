@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ranklake.rating_kernels.core.limits import value_before
-from ranklake.rating_kernels.metrics.metrics import FILTERS
+from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS
+from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter
+from ranklake.rating_kernels.metrics.rank_information import LEAST
 from ranklake.storage import DamagedError, Lake, LakeError, MissingError
 from ranklake.storage.lake import layout
 
@@ -19,7 +21,17 @@ from ...rating.config import default_run
 from .proposals import Proposals, open_proposals
 from .trials import Trial
 
-METRICS = ("pair_inversion", "rank_deviation", "rank_information")
+METRICS = ("pair_inversion", "rank_deviation", "rank_information", *CHANCE_METRICS)
+
+
+def possible_metrics(filter: Filter, most_players: int = LEAST) -> list[str]:
+    """The criteria under a filter, of contests with at most so many of its players."""
+    return [
+        metric
+        for metric in METRICS
+        if not (metric == "rank_information" and most_players < LEAST)
+        and not (metric in CHANCE_METRICS and (filter.top is not None or most_players < 2))
+    ]
 
 
 def check_choices(metric: str, filter: str, train_share: float, **numbers: int | None) -> None:
@@ -27,6 +39,9 @@ def check_choices(metric: str, filter: str, train_share: float, **numbers: int |
     for name, value, known in (("metric", metric, METRICS), ("filter", filter, tuple(FILTERS))):
         if value not in known:
             raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    if metric not in (possible := possible_metrics(FILTERS[filter])):
+        rule = f"filter {filter} selects by place, after which chances are others"
+        raise ValueError(f"{rule}: with it, metric must be one of {', '.join(possible)}, got {metric!r}")
     for name, number in numbers.items():
         if number is not None and number < 1:
             raise ValueError(f"{name} must be >= 1, got {number}")

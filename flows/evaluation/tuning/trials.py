@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ranklake.rating_kernels import Outcome, Rounds
-from ranklake.rating_kernels.core.standings import Ints
+from ranklake.rating_kernels.core.standings import Ints, Longs
 from ranklake.rating_kernels.core.system import System
+from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS
 from ranklake.rating_kernels.metrics.metrics import FILTERS
 from ranklake.storage import Dataset
 from ranklake.storage.datasets.tables.games import GAMES_KIND
@@ -31,10 +32,14 @@ RUNGS = 4  # parts of the training rounds after which a trial may be pruned
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialRounds:
-    """The rated contests of a data set, with players renumbered."""
+    """The rated contests of a data set, with players renumbered.
+
+    ``periods`` (int64[p + 1]): the rounds are games, of which period ``i`` has ``periods[i]:periods[i + 1]``.
+    """
 
     rounds: Rounds
     n_players: int
+    periods: Longs | None = None
 
     @classmethod
     def of(cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM) -> TrialRounds:
@@ -46,7 +51,15 @@ class TrialRounds:
 
     def first(self, n_rounds: int) -> TrialRounds:
         """A history of the first rounds."""
-        return TrialRounds.of(self.rounds.part(0, n_rounds), Skipping(False, False, False))
+        first = TrialRounds.of(self.rounds.part(0, n_rounds), Skipping(False, False, False))
+        return first if self.periods is None else replace(first, periods=self.periods[self.periods <= n_rounds])
+
+    def mean(self, scores: RoundScores, metric: str, first_round: int = 0) -> float:
+        """A metric of the rounds from ``first_round`` on; chances of games are summed by period, as by `evaluate`."""
+        if metric in CHANCE_METRICS and self.periods is not None and scores.pairs is not None:
+            ends = np.unique(np.append(self.periods[self.periods <= len(scores)], len(scores)))
+            return scores.pairs.grouped(ends).means(slice(np.searchsorted(ends, first_round), None))[metric]
+        return scores.mean(metric, slice(first_round, None))
 
     @property
     def n_before(self) -> Ints:
@@ -89,7 +102,12 @@ def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping =
     if rounds.roles.any():
         rounds = rounds.keep(kept).rated_only()
         kept[kept] = skipping.keep(rounds)
-    return TrialRounds.of(rounds, skipping), int(np.count_nonzero(kept[:stop]))
+    history = TrialRounds.of(rounds, skipping)
+    if dataset.kind == GAMES_KIND:
+        games = np.concatenate(([0], np.cumsum(kept)))
+        ends = np.cumsum(dataset.contests.column("n_players").to_numpy()) // 2
+        history = replace(history, periods=games[np.concatenate(([0], ends))])
+    return history, int(np.count_nonzero(kept[:stop]))
 
 
 def run_trial(
@@ -121,7 +139,9 @@ def run_trial(
     except (ArithmeticError, ValueError) as error:  # the ratings diverge with these hyperparameters
         return Trial(dict(settings), {}, (), error=str(error).partition("\n")[0])
     together = RoundScores.joined(parts)
-    scores = {name: together.mean(name) for name in dict.fromkeys(("pair_inversion", "rank_deviation", metric))}
+    scores = {
+        name: history.mean(together, name) for name in dict.fromkeys(("pair_inversion", "rank_deviation", metric))
+    }
     return Trial(dict(settings), scores, tuple(rungs), stopped=len(rungs) < RUNGS)
 
 
@@ -141,7 +161,7 @@ def held_out_scores(
     [outcome] = rater.rate_batches([history.rounds])
     scores = _scores(found, params, history.rounds, outcome, filter, metric)
     names = dict.fromkeys(("pair_inversion", "pair_inversion_equal_half", "rank_deviation", metric))
-    return {name: scores.mean(name, slice(first_round, None)) for name in names}
+    return {name: history.mean(scores, name, first_round) for name in names}
 
 
 def tested(
@@ -161,9 +181,11 @@ def best_first(trials: Iterable[Trial], metric: str) -> list[Trial]:
 
 
 def _scores(system: System, params: Any, rounds: Rounds, outcome: Outcome, filter: str, metric: str) -> RoundScores:
-    with_laws = system if metric == "rank_information" else None
+    of_chances = metric in CHANCE_METRICS
+    with_laws = system if of_chances or metric == "rank_information" else None
     entrants = Entrants.of(
         with_laws, params, rounds.offsets, rounds.lo, rounds.strengths(outcome.mu_prior), outcome.sigma_prior,
         outcome.n_before, outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
     )  # fmt: skip
-    return entrants.scores([FILTERS[filter]], probabilities=False)[filter]
+    wanted = {"information": not of_chances, "pairs": of_chances, "probabilities": False}
+    return entrants.scores([FILTERS[filter]], **wanted)[filter]

@@ -28,7 +28,7 @@ from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
 from ...rating.config import check_dataset_times
 from .proposals import Proposals, Settings
-from .record import TuningConfig, TuningRecord, settings_key
+from .record import TuningConfig, TuningRecord, possible_metrics, settings_key
 from .spaces import chosen_in
 from .trials import RUNGS, Trial, TrialRounds, best_first, load_history, run_trial, tested
 
@@ -156,11 +156,12 @@ def _check_scored(config: TuningConfig, train: TrialRounds, n_train: int) -> Non
     if not np.any(train.n_before >= one.least):
         rule = f"no player with {count(one.least, 'round')} before, so that there is nothing to score"
         raise LakeError(f"{share} has {rule}; use a larger --train-share or another --filter")
-    if config.metric == "rank_information":
-        kept = keep(train.rounds.offsets, train.rounds.lo, train.n_before >= one.least, one.top)
-        if not np.any(kept.weight >= LEAST):
-            rule = f"no contest with {LEAST} players under filter {one.name}, which rank_information needs"
-            raise LakeError(f"{share} has {rule}; use a larger --train-share or another --metric")
+    kept = keep(train.rounds.offsets, train.rounds.lo, train.n_before >= one.least, one.top, all_tied=True)
+    possible = possible_metrics(one, int(kept.weight.max(initial=0)))
+    if config.metric not in possible:
+        least = LEAST if config.metric == "rank_information" else 2
+        rule = f"no contest with {least} players under filter {one.name}, which {config.metric} needs"
+        raise LakeError(f"{share} has {rule}; use a larger --train-share or a --metric of {', '.join(possible)}")
 
 
 def _ranked(trials: Sequence[Trial], metric: str) -> list[Trial]:

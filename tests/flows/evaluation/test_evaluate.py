@@ -18,6 +18,7 @@ import twins.metrics as slow
 from helpers.commands import Command
 from helpers.lakes import commit_often, contest, ingest, lake_of, rate_run, rated, synthetic
 from helpers.teams import draw_team_contests, team_contests, team_frame, team_rounds
+from twins.calibration import pair_sums as slow_pairs
 from twins.rank_information import rank_information as slow_information
 
 import ranklake
@@ -27,14 +28,22 @@ from ranklake.flows.engines.task_pool import open_task_pool
 from ranklake.flows.evaluation import evaluate as module
 from ranklake.flows.evaluation.entrants import Entrants
 from ranklake.flows.evaluation.evaluate import SIZES, division_of, evaluate, rounds_to_skip
-from ranklake.flows.evaluation.evaluations import check_comparable, differences, half_width, student_quantile, win_rates
+from ranklake.flows.evaluation.evaluations import (
+    bootstrap_interval,
+    check_comparable,
+    differences,
+    half_width,
+    student_quantile,
+    win_rates,
+)
 from ranklake.flows.evaluation.frames import evaluate_history
-from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, SUMMED, RoundScores
+from ranklake.flows.evaluation.scores import EACH_ROUND, METRICS, PER_ROUND, SUMMED, RoundScores
 from ranklake.flows.evaluation.tuning.record import TuningConfig
 from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_history
 from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels import SYSTEMS, Prior
+from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, PER_ROW
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
@@ -55,12 +64,17 @@ def by_hand(lake: Lake, run: str, first_round: int, filter: str) -> dict[str, An
     rounds = defaultdict(list)
     for row in Run.open(lake, run).read_rounds(first_round).to_pylist():
         rounds[row["round_index"]].append(row)
+    weights = weights_of(lake)
+    of_pairs: list[list[float]] = []
     weight, sums, values, information = 0, defaultdict(float), defaultdict(list), []
     for rows in rounds.values():
         standings = [(row["mu_prior"], row["lo"], row["hi"]) for row in rows]
         kept = slow.keep(
             standings, [row["n_before"] >= LEAST[filter] for row in rows], 100 if filter == "top100" else None
         )
+        counted = [i for i, row in enumerate(rows) if row["n_before"] >= LEAST[filter]]
+        if len(counted) > 1 and filter != "top100":
+            of_pairs.append(pairs_by_hand(run, [rows[i] for i in counted], weights[rows[0]["round_index"]], len(rows)))
         if not kept:
             continue
         scores = slow.score([standings[i] for i in kept])
@@ -79,7 +93,31 @@ def by_hand(lake: Lake, run: str, first_round: int, filter: str) -> dict[str, An
             information += slow_information(mu, deviation, first, last, "logistic")
     means = {name: total / weight for name, total in sums.items()}
     means["rank_information"] = sum(information) / len(information) if information else math.nan
-    return {"weight": weight} | means | {name: sum(numbers) / len(numbers) for name, numbers in values.items()}
+    means |= {name: sum(numbers) / len(numbers) for name, numbers in values.items()}
+    means |= dict.fromkeys(CHANCE_METRICS, math.nan)
+    if of_pairs:
+        n, bits, squares, *bins = (sum(column) for column in zip(*of_pairs, strict=True))
+        error = sum(abs(chance - seen) for chance, seen in zip(bins[::2], bins[1::2], strict=True))
+        means |= zip(CHANCE_METRICS, (bits / n, squares / n, 100.0 * error / n), strict=True)
+    return {"weight": weight} | means
+
+
+def weights_of(lake: Lake) -> list[float]:
+    return Dataset.open(lake, "games").contests.column("weight").to_pylist()
+
+
+def pairs_by_hand(run: str, rows: list[dict[str, Any]], weight: float, participants: int) -> list[float]:
+    """A round's participants, and its sums over pairs by participation: errors, and of each bin chances and results."""
+    system = SYSTEMS["elo" if run == "elo" else "elo-mmr"]
+    priors = [Prior(*(np.array([row[name]]) for name in ("mu_prior", "sigma_prior", "mu", "n_before"))) for row in rows]
+
+    def chance(i: int, j: int) -> float:
+        return float(system.beats(system.params(), weight, participants, priors[i], priors[j])[0])
+
+    n, pairs = len(rows), len(rows) * (len(rows) - 1) / 2
+    bits, squares, bins = slow_pairs([row["lo"] for row in rows], chance)
+    sums = [value * n * count / pairs for count, *means in bins for value in means]
+    return [n, n * bits, n * squares, *sums]
 
 
 def test_sizes__names_are_of_adjacent_ranges() -> None:
@@ -96,15 +134,36 @@ def test_ranklake__exports_both_functions(lake: Lake) -> None:
 @pytest.mark.parametrize("first_round", [0, 3, 13])
 def test_evaluate_history__has_the_scores_of_the_same_rounds_in_a_lake(lake: Lake, first_round: int) -> None:
     history = Run.open(lake, "run").read_rounds().to_pandas()
+    history["weight"] = np.array(weights_of(lake))[history["round_index"]]
     scores = evaluate_history(history, first_round, system="elo-mmr")
     assert scores.index.tolist() == list(LEAST)
     assert list(scores.columns) == ["weight", *METRICS]
     expected = evaluate(lake, "run", first_round)
     for name in LEAST:
         assert scores.loc[name].to_dict() == pytest.approx(expected.filters[name].summary(), rel=1e-12, nan_ok=True)
-    without = evaluate_history(history, first_round)
-    assert without.drop(columns="rank_information").equals(scores.drop(columns="rank_information"))
-    assert without["rank_information"].isna().all()
+    without, of_laws = evaluate_history(history, first_round), ["rank_information", *CHANCE_METRICS]
+    assert without.drop(columns=of_laws).equals(scores.drop(columns=of_laws))
+    assert without[of_laws].isna().all(axis=None)
+
+
+def test_evaluate_history__has_the_reliability_table(lake: Lake) -> None:
+    history = Run.open(lake, "elo").read_rounds().to_pandas()
+    table = evaluate_history(history, 3, system="elo", by="chance")
+    report = evaluate(lake, "elo", 3).to_json()
+    assert list(table.columns) == ["filter", "least", "most", "pairs", "weight", "chance", "seen"]
+    for name in ("everyone", "experienced"):
+        rows = table[table["filter"] == name]
+        assert rows["least"].tolist() == [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95]
+        for row, found in zip(rows.to_dict("records"), report["reliability"][name], strict=True):
+            assert {"filter": name} | {key: math.nan if value is None else value for key, value in found.items()} == (
+                pytest.approx(row, nan_ok=True)
+            )
+        error = 100.0 * (rows["weight"] * (rows["chance"] - rows["seen"]).abs()).sum() / rows["weight"].sum()
+        assert error == pytest.approx(report["filters"][name]["calibration_error"])
+    assert report["reliability"]["top100"] == []  # places select its players
+    for options, said in (({"by": "chance"}, "give system"), ({"by": "size", "system": "elo"}, "by must be")):
+        with pytest.raises(ValueError, match=said):
+            evaluate_history(history, **options)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +287,7 @@ def test_win_rates__count_equal_rounds_half(lake: Lake) -> None:
     forth = {rate[:3]: rate for rate in win_rates(one, other)}
     back = {rate[:3]: rate for rate in win_rates(other, one)}
     assert forth.keys() == back.keys()
-    assert {metric for _, metric, _ in forth} == set(METRICS)
+    assert {metric for _, metric, _ in forth} == set(EACH_ROUND)
     for key, rate in forth.items():
         assert rate.percent + back[key].percent == pytest.approx(100.0)
         assert rate.n_rounds == back[key].n_rounds
@@ -238,6 +297,16 @@ def test_win_rates__count_equal_rounds_half(lake: Lake) -> None:
                   for x, y in zip(a, b, strict=True) if not math.isnan(x + y)]  # fmt: skip
         rate = forth["everyone", metric, "all"]
         assert (rate.n_rounds, rate.percent) == (len(points), pytest.approx(100 * sum(points) / len(points)))
+
+
+def test_interval__of_chances_is_nearly_that_of_a_bootstrap(lake: Lake) -> None:
+    one, other = (evaluate(lake, run).filters["everyone"] for run in ("run", "elo"))
+    d = one.mean("brier") - other.mean("brier")
+    low, high = bootstrap_interval(one, other, "brier")
+    assert (d - low, high - d) == pytest.approx([half_width(one, other, "brier")] * 2, rel=0.35)  # 30 rounds
+    assert bootstrap_interval(one, one, "calibration_error") == (0.0, 0.0)
+    few = evaluate(lake, "run", N_ROUNDS - 2).filters["everyone"]
+    assert math.isnan(bootstrap_interval(few, few, "calibration_error")[0])
 
 
 def test_check_comparable__names_the_first_round_that_differs(lake: Lake) -> None:
@@ -260,6 +329,7 @@ def test_command__prints_json_with_the_fixed_keys(invoke: Command, lake: Lake) -
     assert math.isnan(expected.pop("rank_information"))
     found = dict(report["filters"]["experienced"])
     assert found.pop("rank_information") is None
+    assert sum(row["weight"] for row in report["reliability"]["experienced"]) >= found["weight"]
     assert found == pytest.approx(expected, rel=1e-10)
     share = invoke("evaluate", "--run", "run", "--skip-share", "0.1", "--format", "json", "--lake", lake.url)
     assert json.loads(share.out) == report
@@ -387,7 +457,8 @@ def test_differences__are_to_the_best_run_of_the_metric(lake: Lake) -> None:
             assert math.isnan(row.low)
             continue
         assert row.low < row.difference < row.high
-        assert (row.low + row.high) / 2 == pytest.approx(row.difference)
+        if metric in EACH_ROUND:
+            assert (row.low + row.high) / 2 == pytest.approx(row.difference)
 
 
 def test_command__compares_runs_in_one_table_and_marks_the_best(invoke: Command, lake: Lake) -> None:
@@ -397,7 +468,7 @@ def test_command__compares_runs_in_one_table_and_marks_the_best(invoke: Command,
     assert "everyone" in text
     assert "predicted better" not in text
     heads = next(line for line in text.splitlines() if "pair inversion" in line)
-    assert (heads.count("↑"), heads.count("↓")) == (5, 3)
+    assert (heads.count("↑"), heads.count("↓")) == (5, 6)
     found = {run: evaluate(lake, run).filters["everyone"] for run in ("run", "elo")}
     rows = {line.split()[1]: line for line in text.splitlines() if line.startswith(("│ run ", "│ elo "))}
     assert rows["run"].count("*") + rows["elo"].count("*") == len(METRICS)
@@ -410,6 +481,11 @@ def test_command__compares_runs_in_one_table_and_marks_the_best(invoke: Command,
     assert "experienced" in both
     assert "everyone" not in both
     assert invoke("evaluate", *runs, "--pairs").out.count("┏") == 2
+    assert "pairs by the system's chance" not in text
+    one = " ".join(invoke("evaluate", "--run", "elo", "--lake", lake.url).out.split())
+    assert one.count("pairs by the system's chance") == 2  # not of the first hundred places
+    error = found["elo"].mean("calibration_error")
+    assert f"everyone: pairs by the system's chance of the favourite; expected calibration error {error:.2f} %" in one
     assert "give at least two --run" in invoke.refuses("evaluate", *runs[2:], "--pairs", code=2)
     assert text == invoke("evaluate", *runs).out
 
@@ -419,7 +495,8 @@ def test_command__json_of_several_runs_has_all_differences(invoke: Command, lake
     report = json.loads(invoke("evaluate", *runs, "--format", "json").out)
     assert list(report) == ["runs", "win_rates", "differences", "confidence"]
     experienced = [one["metric"] for one in report["differences"] if one["filter"] == "experienced"]
-    assert len(report["differences"]) == 2 * (len(METRICS) * len(LEAST) - 1)
+    unknown = 1 + len(CHANCE_METRICS)  # rank information of experienced players; chances of the first hundred places
+    assert len(report["differences"]) == 2 * (len(METRICS) * len(LEAST) - unknown)
     assert "rank_information" not in experienced
     assert set(report["differences"][0]) == {"filter", "metric", "run", "best", "difference", "low", "high"}
     few = ("--skip-rounds", N_ROUNDS - 2, "--format", "json")

@@ -19,7 +19,7 @@ from ranklake.flows.evaluation.evaluate import evaluate
 from ranklake.flows.evaluation.evaluations import half_width
 from ranklake.flows.evaluation.games import LEAST_BEFORE
 from ranklake.flows.evaluation.residuals import surprises
-from ranklake.flows.evaluation.scores import METRICS, PER_ROUND, SUMMED
+from ranklake.flows.evaluation.scores import EACH_ROUND, PER_ROUND, SUMMED
 from ranklake.flows.evaluation.tuning.trials import TrialRounds, run_trial
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Rounds
@@ -69,7 +69,8 @@ def test_scores__of_periods_are_sums_over_games(lake: Lake, system: str, skipped
 
 @pytest.mark.parametrize("system", NAMES)
 def test_results__are_scored_by_the_chance_of_a_win(lake: Lake, system: str) -> None:
-    found = evaluate(lake, f"{system}-periods").to_json()["games"]
+    report = evaluate(lake, f"{system}-periods").to_json()
+    found = report["games"]
     rows = Run.open(lake, f"{system}-periods").read_rounds().to_pylist()
     params = SYSTEMS[system].params()
     for name, least in LEAST_BEFORE.items():
@@ -87,6 +88,9 @@ def test_results__are_scored_by_the_chance_of_a_win(lake: Lake, system: str) -> 
         n = len(bits)
         means = {"draws": draws / n, "squared_error": sum(squares) / n, "cross_entropy": sum(bits) / n}
         assert found[name] == pytest.approx({"games": n} | means, rel=1e-12)
+        of_pairs = report["filters"][name]
+        assert (of_pairs["brier"], of_pairs["own_cross_entropy"]) == tuple(list(found[name].values())[2:])
+        assert sum(row["pairs"] for row in report["reliability"][name]) == n
     assert "games" not in evaluate(lake, f"{system}-contests").to_json()
 
 
@@ -118,7 +122,7 @@ def test_table__has_a_row_a_period_and_a_filter(lake: Lake) -> None:
     table = evaluation.to_table()
     assert table.num_rows == 3 * len(PERIODS)
     assert table.column("contest_id").to_pylist()[: len(PERIODS)] == [period.contest_id for period in PERIODS]
-    assert set(METRICS) < set(table.column_names)
+    assert set(EACH_ROUND) < set(table.column_names)
     assert list(evaluation.by_size("everyone")) == ["2-16"]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from helpers.commands import Command
 from helpers.frames import frame_of
+from helpers.games import as_periods, ingest_periods, league
 from helpers.lakes import contest, copy_of, files, lake_of, rate_run, start, synthetic
 from helpers.teams import rosters
 from helpers.timeouts import TIMEOUT
@@ -123,6 +124,45 @@ def test_tune__finds_the_largest_rank_information(tmp_path: Path, method: str, p
         assert 0.0 < expected < 3.0
     again = found_in(lake, **options)
     assert (again.n_new, again.best) == (0, report.best)
+
+
+@pytest.mark.parametrize("metric", ["own_cross_entropy", "brier", "calibration_error"])
+def test_tune__has_the_bits_of_evaluate_for_chances(lake: Lake, metric: str) -> None:
+    """Also where some rounds have no pair, and some trials were pruned."""
+    prune = metric != "brier"
+    options = {"system": "elo", "space": ("n=50:1600:log:40",), "filter": "everyone", "name": metric}
+    report = found_in(lake, metric=metric, prune=prune, **options)
+    assert any(trial.stopped for trial in report.trials) == prune
+    whole = [trial for trial in report.trials if not trial.stopped]
+    best = min(whole, key=lambda trial: trial.scores[metric])
+    assert report.best[0].settings == best.settings
+    for run, most in (("whole", {}), ("beginning", {"max_rounds": report.n_train})):
+        rate_run(lake, run=f"{metric}-{run}", system="elo", **most, **best.settings)
+    tuned, tested = evaluate(lake, f"{metric}-beginning"), evaluate(lake, f"{metric}-whole", report.n_train)
+    assert report.best[0].train[metric] == tuned.filters["everyone"].mean(metric)
+    assert report.best[0].test[metric] == tested.filters["everyone"].mean(metric)
+
+
+def test_tune__of_games_has_the_bits_of_evaluate(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path / "lake", create=True)
+    ingest_periods(lake, as_periods(league(300, n_players=12)))
+    config = TuningConfig("league", "elo", ("k=20",), metric="own_cross_entropy", filter="everyone", train_share=0.4)
+    with open_task_pool(1) as pool:
+        [found] = tune(lake, config, pool, config.proposals()).best
+    rate_run(lake, run="whole", dataset="league", system="elo", k=20.0)
+    n_train = int(Dataset.open(lake, "league").contests.num_rows * 0.4)
+    tested = evaluate(lake, "whole", n_train)
+    assert found.test["own_cross_entropy"] == tested.filters["everyone"].mean("own_cross_entropy")
+    assert found.test["own_cross_entropy"] == tested.to_json()["games"]["everyone"]["cross_entropy"]
+
+
+def test_tune__names_the_metrics_that_a_search_can_have(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"top100 selects by place.* rank_information, got 'brier'"):
+        TuningConfig("games", "elo", metric="brier", filter="top100")
+    lake = lake_of(tmp_path / "lake", synthetic(40, n_players=20))
+    possible = "pair_inversion, rank_deviation, own_cross_entropy, brier, calibration_error"
+    with pytest.raises(LakeError, match=f"a --metric of {possible}$"):
+        found_in(lake, metric="rank_information")
 
 
 def test_tune__says_that_no_round_is_large_enough_for_rank_information(tmp_path: Path) -> None:

@@ -276,7 +276,7 @@ def test_compare__scores_the_rounds_that_all_rated(ratings: Ratings) -> None:
     assert table.index.tolist() == ["elo-mmr rho=0.5", "elo"]
     common = elo.history["round_index"].isin(ratings.history["round_index"])
     assert not common.all()
-    expected = evaluate_history(elo.history[common]).loc["everyone"]
+    expected = evaluate_history(elo.history[common], system="elo").loc["everyone"]
     assert np.array_equal(table.loc["elo"], expected, equal_nan=True)
     with pytest.raises(ValueError, match="different names"):
         compare([elo, elo])
