@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranklake.rating_kernels import Outcome, Rounds, System
-from ranklake.rating_kernels.core.standings import Floats, Longs
-from ranklake.rating_kernels.core.system import Prior
+from ranklake.rating_kernels.core.standings import Floats
 from ranklake.rating_kernels.metrics.bootstrap import MOST_UNITS, interval, resampled_sums
-from ranklake.rating_kernels.metrics.calibration import BINS, PairSums, calibration_error, score_pairs
+from ranklake.rating_kernels.metrics.calibration import BINS, PairSums, calibration_error
 from ranklake.rating_kernels.metrics.metrics import FILTERS as ALL_FILTERS
-from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, Filter, keep
+from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from ..evaluation.entrants import Entrants
 from ..evaluation.scores import Mask, RoundScores
@@ -80,7 +79,8 @@ def sums_of(
     scores = entrants.scores(filters, probabilities=False, results=history.periods)
     found = {}
     for name, one in scores.items():
-        pairs = _pairs(entrants, system, params, rounds, outcome, ALL_FILTERS[name], history.periods)
+        pairs = one.pairs
+        assert pairs is not None, "the chances of a system"
         columns = np.zeros((n, len(COLUMNS) + pairs.bins[0].size))
         columns[kept if history.periods is None else slice(None)] = _columns(one, pairs)
         found[name] = np.add.reduceat(columns[first:], starts, axis=0) if units else columns[:0]
@@ -98,32 +98,6 @@ def _columns(scores: RoundScores, pairs: PairSums) -> Floats:
     }  # fmt: skip
     columns = [(weights | sums)[name] for name in COLUMNS]
     return np.column_stack([*columns, pairs.bins.reshape(len(pairs), -1)]).astype(np.float64)
-
-
-def _pairs(
-    entrants: Entrants,
-    system: System,
-    params: Any,
-    rounds: Rounds,
-    outcome: Outcome,
-    filter: Filter,
-    periods: Longs | None,
-) -> PairSums:
-    """The system's chances of all pairs, scored; rounds of teams have no score."""
-    counts = entrants.n_before >= filter.least
-    if rounds.teams is not None:
-        counts[:] = False
-    kept = keep(entrants.offsets, entrants.lo, counts, filter.top, all_tied=True)
-    rows = kept.rows
-    sigma = np.zeros(len(counts)) if rounds.teams is not None else outcome.sigma_prior
-    deviation = sigma if entrants.law is None else entrants.law.deviation
-    prior = Prior(entrants.mu[rows], sigma[rows], np.full(len(rows), np.nan), entrants.n_before[rows])
-
-    def chances(of_round: Longs, one: Prior, other: Prior) -> Floats:
-        return system.beats(params, rounds.weight[of_round], rounds.participants[of_round], one, other)
-
-    scored = score_pairs(kept, prior, deviation[rows], chances)
-    return scored if periods is None else scored.grouped(periods)
 
 
 def measures(sums: Floats) -> dict[str, Floats]:
