@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pytest
 from helpers.answers import SOURCES, OfRounds, rows_of
 from helpers.commands import Command
+from helpers.data import shared
 from helpers.lakes import contest, ingest, lake_of, often, rate_run, rated, same_tables, synthetic
 from helpers.tables import assert_published, over_years
 from hypothesis import given, settings
@@ -27,6 +28,8 @@ from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.common.configuration.settings import build_params, find_system
 from ranklake.flows.engines.serial import Serial
+from ranklake.flows.execution.rounds import rate_rounds
+from ranklake.flows.experiments.data import from_file
 from ranklake.flows.plotting.quantiles import quantiles_over_time
 from ranklake.flows.publication.export import export_rows
 from ranklake.flows.publication.publish import publish
@@ -36,6 +39,8 @@ from ranklake.flows.rating.report import RateReport
 from ranklake.flows.results.display import Display
 from ranklake.flows.results.level_shifts import MONTH, LevelShifts
 from ranklake.flows.site.publish import publish_site
+from ranklake.flows.sources.column_names import Columns
+from ranklake.flows.sources.options import ReadOptions
 from ranklake.storage import Lake, LakeError, Run
 
 CONTESTS = over_years(synthetic(72, n_players=25))
@@ -143,6 +148,22 @@ def test_level__mean_of_participants_stays(lake: Lake) -> None:
     assert np.ptp(steady[1:]) < 0.25 * np.ptp(free[1:])
 
 
+@pytest.mark.slow
+def test_level__mean_of_participants_stays_over_half_a_century_of_tennis() -> None:
+    """docs/choosing.md: 133 points from the first to the last fifth, and 7 with the shifts."""
+    columns = Columns.parse(("contest=contest_id", "player=player_id", "time=time"))
+    history = from_file(shared("tennis_atp.parquet"), ReadOptions(columns=columns))
+    system, rounds = find_system("elo-mms"), history.rounds
+    params = build_params(system, {})
+    mu = rate_rounds(system, params, system.newcomers(params, len(history.handles)), rounds, Serial()).mu
+    sizes = np.diff(rounds.offsets)
+    shifts = LevelShifts.measure(rounds.time_seconds, np.add.reduceat(mu, rounds.offsets[:-1]), sizes, 0)
+    shown = mu - np.repeat(shifts.at(np.arange(len(rounds))), sizes)
+    free, steady = ([part.mean() for part in np.array_split(values, 5)] for values in (mu, shown))
+    assert np.ptp(free) > 100
+    assert np.ptp(steady) < 10
+
+
 def shown_rows(table: Any, contest: str) -> dict[str, float]:
     rows = {name: table[name] for name in (contest, "player", "rating")}
     keys = [f"{one}/{player}" for one, player in zip(rows[contest], rows["player"], strict=True)]
@@ -161,6 +182,7 @@ def test_level__doors_show_the_same_ratings(lake: Lake, tmp_path: Path) -> None:
     loaded = Ratings.load(tmp_path / "saved")
     published, rounds = open_published(lake, "run"), OfRounds(lake, "run")
     board = rounds.leaderboard().select(["handle", "rating"]).to_pylist()
+    assert published.facts["level"] == "steady"
     assert published.leaderboard_table.select(["handle", "rating"]).to_pylist() == board
     for notebook in (ratings, loaded):
         frame = notebook.leaderboard()
