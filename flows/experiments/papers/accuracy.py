@@ -28,7 +28,6 @@ _EQUAL_HALF = ("pair_inversion_equal_half", "rank_deviation")
 _PLAIN: dict[str, Any] = {"skew": 1.0, "lower": "normal"}
 _ABLATIONS: dict[str, dict[str, Any]] = {
     "elo-mms": {},
-    "elo-mms with exact places": {"duel": 1.0, "resolution": "exact"},
     "elo-mms without skew": _PLAIN,
     "elo-mms without practice": {"practice": 0.0},
     "elo-mms without either": _PLAIN | {"practice": 0.0},
