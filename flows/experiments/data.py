@@ -23,7 +23,7 @@ from ..common.configuration.settings import build_contest_params, find_system
 from ..common.skipping import ANY_SYSTEM
 from ..compilation.compile import compile_kernels
 from ..engines.threads import Threads
-from ..evaluation.entrants import laws_of
+from ..evaluation.entrants import Entrants, laws_of
 from ..evaluation.scores import RoundScores, score_rounds
 from ..execution.rounds import rate_rounds
 from ..sources.base import SourceError
@@ -106,6 +106,14 @@ class RatedHistory:
         rounds, prior = self.history.rounds, self.outcome.prior
         prior = prior._replace(mu=rounds.strengths(prior.mu))
         return laws_of(self.system, self.params, np.diff(rounds.offsets), rounds.weight, prior)
+
+    def entrants(self) -> Entrants:
+        """The entrants of every round, with the system's chances."""
+        rounds, outcome = self.history.rounds, self.outcome
+        return Entrants.of(
+            self.system, self.params, rounds.offsets, rounds.lo, rounds.strengths(outcome.mu_prior),
+            outcome.sigma_prior, outcome.n_before, outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
+        )  # fmt: skip
 
     def scores(
         self, groups: Sequence[str] = GROUPS, mu: Floats | None = None, law: PerformanceLaw | None = None

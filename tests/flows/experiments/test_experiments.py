@@ -42,7 +42,7 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.experiments import EXPERIMENTS, find_experiment, published
 from ranklake.flows.experiments.base import Experiment, ExperimentContext, Heading, Picture, Report, Table
 from ranklake.flows.experiments.data import History, from_file, from_lake
-from ranklake.flows.experiments.papers import accuracy, calibration, convergence
+from ranklake.flows.experiments.papers import accuracy, convergence
 from ranklake.flows.experiments.properties import farming, incentives, teams
 from ranklake.flows.experiments.properties.incentives import move, other_self
 from ranklake.flows.experiments.published import (
@@ -59,7 +59,7 @@ from ranklake.flows.experiments.published import (
 from ranklake.flows.experiments.run import to_html
 from ranklake.flows.plotting.figures import drawing, new_figure
 from ranklake.flows.smoothing.params import params_of
-from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
+from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.storage import Dataset
 from ranklake.storage.lake.remedies import install_extra
@@ -311,59 +311,7 @@ def test_incentives__hold_for_elo_mmr_and_fail_for_topcoder() -> None:
     assert worst["topcoder"] > 1.0
 
 
-# Calibration and convergence
-
-
-@pytest.mark.bound("ranklake.flows.experiments.papers.calibration.MOST_PAIRS")
-def test_calibration__of_a_true_model_is_good_and_of_an_overconfident_one_is_not() -> None:
-    """Results drawn with Elo's own chances, and with half of its scale."""
-    rng = np.random.default_rng(4)
-    n, size = 40_000, 2
-    skill = rng.normal(1500.0, 250.0, (n, size))
-    won = rng.random(n) < 1 / (1 + 10 ** ((skill[:, 1] - skill[:, 0]) / 400))
-    mu = np.where(won[:, None], skill, skill[:, ::-1])
-    places = np.tile([0, 1], n)
-    rounds = Rounds.from_columns(size * np.arange(n + 1), np.tile([0, 1], n), places, places)
-    outcome = Outcome.empty(size * n)
-    outcome.mu_prior[:], outcome.sigma_prior[:], outcome.n_before[:] = mu.ravel(), 0.0, 9
-    pairs = calibration.draw_pairs(rounds, outcome.n_before >= 5, 0, 80_000)
-    good, bold, shy = (
-        calibration.calibrate("elo", SYSTEMS["elo"].params(n=scale), rounds, outcome, pairs)
-        for scale in (400.0, 200.0, 800.0)
-    )
-    assert good.error < 1.0 < 5.0 < min(bold.error, shy.error)
-    assert good.brier < min(bold.brier, shy.brier)
-    assert good.bits < min(bold.bits, shy.bits)
-    expected = 100 * np.mean(
-        np.maximum(1 / (1 + 10 ** ((mu[:, 1] - mu[:, 0]) / 400)), 1 / (1 + 10 ** ((mu[:, 0] - mu[:, 1]) / 400)))
-    )
-    assert good.sharpness == pytest.approx(expected, abs=0.5)
-
-
-def test_calibration__of_even_chances_has_all_bins() -> None:
-    rounds = Rounds.from_columns([0, 2, 4], [0, 1, 0, 1], [0, 1, 0, 1], [0, 1, 0, 1])
-    outcome = Outcome.empty(4)
-    outcome.mu_prior[:], outcome.sigma_prior[:], outcome.n_before[:] = 1500.0, 0.0, 9
-    pairs = np.array([0, 2]), np.array([1, 3]), np.array([0, 1])
-    found = calibration.calibrate("elo", SYSTEMS["elo"].params(), rounds, outcome, pairs)
-    assert found.pairs.tolist() == [2] + [0] * (len(calibration.BINS) - 2)
-
-
-def test_pairs__are_two_marked_rows_of_one_round(history: History) -> None:
-    counts = np.random.default_rng(1).random(history.rounds.n_rows) < 0.5
-    one, other, of_round = calibration.draw_pairs(history.rounds, counts, 7, 5_000)
-    assert len(one) == 5_000
-    assert np.all(counts[one] & counts[other])
-    assert np.all(one != other)
-    for rows in (one, other):
-        assert np.array_equal(np.searchsorted(history.rounds.offsets, rows, side="right") - 1, of_round)
-    again = calibration.draw_pairs(history.rounds, counts, 7, 5_000)
-    assert all(np.array_equal(a, b) for a, b in zip((one, other, of_round), again, strict=True))
-
-
-def test_pairs__of_unmarked_rows_are_empty(history: History) -> None:
-    unmarked = np.zeros(history.rounds.n_rows, dtype=bool)
-    assert all(len(part) == 0 for part in calibration.draw_pairs(history.rounds, unmarked, 0))
+# Convergence
 
 
 def test_league__is_ordered_by_its_skills() -> None:

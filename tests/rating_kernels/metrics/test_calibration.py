@@ -175,6 +175,20 @@ def test_calibration_error__is_the_distance_from_true_chances(boldness: float) -
     assert (means(sums)[2] > 8.0) == (boldness > 1.0)
 
 
+def test_scores__of_duels_are_best_for_true_chances() -> None:
+    """Results drawn with Elo's own chances, and scored with half and twice their scale."""
+    rng = np.random.default_rng(4)
+    n = 40_000
+    skill = rng.normal(1500.0, 250.0, (n, 2))
+    won = rng.random(n) < logistic((skill[:, 0] - skill[:, 1]) / SCALE)
+    prior = prior_of(np.where(won[:, None], skill, skill[:, ::-1]).ravel())
+    lo, offsets = np.tile([0, 1], n), np.arange(0, 2 * n + 1, 2)
+    true, bold, shy = (means(scored(lo, prior, offsets, n=scale)) for scale in (400.0, 200.0, 800.0))
+    for good, *others in zip(true, bold, shy, strict=True):
+        assert good < min(others)
+    assert true[2] < 1.0 < 5.0 < min(bold[2], shy[2])
+
+
 def test_pairs__of_periods_are_those_of_their_games() -> None:
     draw = np.random.default_rng(4)
     n = 60
