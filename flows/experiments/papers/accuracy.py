@@ -31,6 +31,7 @@ _ABLATIONS: dict[str, dict[str, Any]] = {
     "elo-mms without skew": _PLAIN,
     "elo-mms without practice": {"practice": 0.0},
     "elo-mms without either": _PLAIN | {"practice": 0.0},
+    "elo-mms with learnt drift": {"learnt_drift": True},
 }
 _HEADINGS = ("pair inversion, %", "rank deviation, %")
 _RHOS = (0.0, 0.04, 0.2, 1.0, 5.0, math.inf)
@@ -113,7 +114,7 @@ def _skew_and_practice(history: History, of_paper: str) -> Table:
     parts = [
         f"{group}, {part}: {heading}" for group in GROUPS for part in ("first tenth", "rest") for heading in _HEADINGS
     ]
-    caption = f"{history.name}: what skew and practice add; equal ratings count half"
+    caption = f"{history.name}: what skew, practice and learnt drift add; equal ratings count half"
     return Table.of_rows(f"{slug_of(history.name)}-skew", caption, ("system", *parts), found, 2)
 
 
