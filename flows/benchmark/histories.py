@@ -40,7 +40,7 @@ _ALL_ROUNDS = Skipping(False, False, False)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BenchmarkHistory:
-    """Contests in rated order, of rated participants alone; each system skips some (:meth:`rated_by`).
+    """Contests in rated order, of rated participants alone; each system skips some (:mod:`.cells`).
 
     ``rounds``: contests, or games of one-to-one games.
     ``periods`` (int64[p + 1] or None): of games, the first game of each period and the number of games.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ..common.extras import need
@@ -24,6 +26,7 @@ _LARGEST_DRIFT = 1e6  # beyond it, the level diverges
 _SHOWN = ("pair_inversion", "rank_deviation", "own_cross_entropy", "calibration_error")
 _LEAST_PAIRS = 100  # of a point in a reliability diagram
 _COLUMNS = 6  # panels beside each other
+_REACH = 4.0  # of the axis of differences, in medians
 _ABOUT = (
     "Every contest is predicted by the ratings before it, and then rated. “Everyone” are players with at least one "
     "contest before, “experienced” ones have five. Pair inversion is the share of pairs predicted correctly; equal "
@@ -104,7 +107,8 @@ def _parts(document: Mapping[str, Any]) -> Iterator[Part]:
         yield f"{failed['name']} could not be read: {failed['reason']}"
     if len(histories) > 1:
         what = f"{HEADINGS[document['metric']][0]}, {document['filter']}, and drift of the level, points a year"
-        yield Table("overview", f"All histories: {what}", overview(document))
+        columns = overview(document)
+        yield Table("overview", f"All histories: {what}", columns, aligned=list(columns)[1:])
     if histories:
         yield _INTERVALS
     for history in histories:
@@ -127,8 +131,10 @@ def _history_parts(history: Mapping[str, Any], document: Mapping[str, Any]) -> I
         chances["drift, points a year"] = [shown_drift(row["drift"]) or None for row in rated]
         chances["seconds"] = [row["seconds"] for row in rated]
         digits = {head: HEADINGS[metric][1] for metric in _SHOWN for head in _heads(metric, filter, other)}
-        yield Table(f"{slugged}-order", "The order of players", order, digits)
-        yield Table(f"{slugged}-chances", "Chances of pairs, level and seconds", chances, digits | {"seconds": 3})
+        aligned = ["drift, points a year", *(_heads(metric, filter, other)[1] for metric in _SHOWN)]
+        captions = {"order": "The order of players", "chances": "Chances of pairs, level and seconds"}
+        for (part, caption), columns in zip(captions.items(), (order, chances), strict=True):
+            yield Table(f"{slugged}-{part}", caption, columns, digits | {"seconds": 3}, aligned=aligned)
     if others := [(row["label"], row["status"], row["reason"]) for row in rows if row["status"] != "rated"]:
         yield Table.of_rows(f"{slugged}-others", "Not rated", ("system", "result", "reason"), others)
     if len(rated) > 1:
@@ -152,7 +158,8 @@ def _scored(rows: Sequence[Mapping[str, Any]], metrics: Sequence[str], filter: s
     for metric in metrics:
         first, difference, second = _heads(metric, filter, other)
         columns[first] = [row["scores"][filter][metric] for row in rows]
-        columns[difference] = [_difference(row, filter, metric) for row in rows]
+        if metric != "calibration_error":  # there is no room for it
+            columns[difference] = [_difference(row, filter, metric) for row in rows]
         columns[second] = [row["scores"][other][metric] for row in rows]
     return columns
 
@@ -166,7 +173,7 @@ def _difference(row: Mapping[str, Any], filter: str, metric: str) -> str | None:
         return "*"
     digits = HEADINGS[metric][1]
     texts = ["–" if found[key] is None else f"{found[key]:+.{digits}f}" for key in ("difference", "low", "high")]
-    return f"{texts[0]} ({texts[1]} to {texts[2]})".replace("-", "−").replace(" ", "\u00a0")
+    return f"{texts[0]} ({texts[1]} to {texts[2]})".replace("-", "−")
 
 
 def _settings(histories: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
@@ -188,15 +195,22 @@ def _texts(settings: Mapping[str, Any]) -> str:
 
 
 def _differences_figure(rows: Sequence[Mapping[str, Any]], filter: str, metric: str) -> Figure:
-    """A row for each system, the best one on top."""
+    """A row for each system, the best one on top; differences much larger than the others are written as numbers."""
+    known = {at: found for at, row in enumerate(rows) if (found := row["differences"][filter].get(metric)) is not None}
+    reach = _REACH * median(abs(found["difference"]) for found in known.values()) if known else 0.0
     figure, axes = new_figure(8.5, 0.6 + 0.24 * len(rows))
-    for at, row in enumerate(rows):
-        found = row["differences"][filter].get(metric)
-        if found is not None:
-            if found["low"] is not None:
-                axes.plot([found["low"], found["high"]], [-at, -at], color=SERIES[0], linewidth=2.0, alpha=0.5)
-            axes.plot([found["difference"]], [-at], color=SERIES[0], marker="o", markersize=4)
+    for at, found in known.items():
+        difference = found["difference"]
+        if abs(difference) > reach > 0.0:
+            edge = math.copysign(reach, difference)
+            text = f"{difference:+.{HEADINGS[metric][1]}f}".replace("-", "−")
+            axes.text(edge, -at, text, color=SERIES[0], ha="left" if edge < 0.0 else "right", va="center")
+            continue
+        if found["low"] is not None:
+            axes.plot([found["low"], found["high"]], [-at, -at], color=SERIES[0], linewidth=2.0, alpha=0.5)
+        axes.plot([difference], [-at], color=SERIES[0], marker="o", markersize=4)
     axes.axvline(0.0, color="#999999", linewidth=0.8)
+    axes.set_ylim(0.7 - len(rows), 0.7)
     axes.set_yticks([-at for at in range(len(rows))], [legible(row["label"]) for row in rows])
     axes.set_xlabel(f"difference in {HEADINGS[metric][0]}")
     return figure

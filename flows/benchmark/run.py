@@ -68,7 +68,7 @@ class Watching:
     """Whom a benchmark tells of its progress.
 
     ``on_progress``: called with the number of finished cells, that of all cells, and a text.
-    ``on_line``: called with a line about a history that cannot be read, and with one about what is left to do.
+    ``on_line``: called with a line about what cannot be read or was left out, and about the cells that were finished.
     """
 
     on_progress: ProgressCallback = not_shown

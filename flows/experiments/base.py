@@ -52,6 +52,7 @@ class Table:
     ``columns``: values by heading; None for an empty cell.
     ``digits``: decimals of all columns, or by heading.
     ``file``: the name of the file with the numbers, which the page shows; empty without one.
+    ``aligned``: headings of texts that are aligned as numbers, such as intervals.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Table:
     columns: Mapping[str, Sequence[Any]]
     digits: int | dict[str, int] = 1
     file: str = ""
+    aligned: Sequence[str] = ()
 
     @classmethod
     def of_rows(

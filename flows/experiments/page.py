@@ -58,7 +58,10 @@ def _part(part: Part) -> dict[str, Any]:
         heading: [_cell(value, digits if isinstance(digits, int) else digits.get(heading, 1)) for value in values]
         for heading, values in part.columns.items()
     }
-    numeric = [any(isinstance(value, int | float) for value in values) for values in part.columns.values()]
+    numeric = [
+        heading in part.aligned or any(isinstance(value, int | float) for value in values)
+        for heading, values in part.columns.items()
+    ]
     rows = [list(zip(row, numeric, strict=True)) for row in zip(*shown.values(), strict=True)]
     headings = list(zip(shown, numeric, strict=True))
     return {"kind": "table", "caption": part.caption, "headings": headings, "rows": rows, "file": part.file}

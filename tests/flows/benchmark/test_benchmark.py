@@ -19,9 +19,9 @@ from helpers.tables import over_years
 import ranklake
 from ranklake.flows.benchmark.candidates import candidates_of, published_for
 from ranklake.flows.benchmark.histories import sources_of
-from ranklake.flows.benchmark.measures import METRICS, differences, measures
+from ranklake.flows.benchmark.measures import COLUMNS, METRICS, differences, measures
 from ranklake.rating_kernels import SYSTEMS
-from ranklake.rating_kernels.metrics.bootstrap import MOST_UNITS, resampled_sums
+from ranklake.rating_kernels.metrics.bootstrap import MOST_UNITS
 
 SYSTEM = ("--system", "elo", "--system", "elo-mmr")
 CONTESTS = over_years(synthetic(60, n_players=40))
@@ -195,9 +195,7 @@ def test_candidates__know_where_their_settings_come_from() -> None:
 
 def test_differences__are_those_of_drawn_rounds() -> None:
     draw = np.random.default_rng(1)
-    columns = len(resampled_sums(np.zeros((1, 1)))[0])
-    assert columns == 1
-    width = 9 + 40
+    width = len(COLUMNS) + 40
     one, other = (draw.uniform(1.0, 2.0, (50, width)) for _ in range(2))
     other[:, 0] = one[:, 0]  # the same participations
     found = differences({"one": one, "other": other})
@@ -209,12 +207,8 @@ def test_differences__are_those_of_drawn_rounds() -> None:
         values = {name: measures(sums.sum(axis=0))[metric] for name, sums in (("one", one), ("other", other))}
         assert found[metric][rest].difference == values[rest] - values[best]
         drawn = np.random.default_rng(0).integers(0, 50, (2_000, 50))
-        each = [
-            measures({"one": one, "other": other}[rest][rows].sum(axis=0))[metric]
-            - measures({"one": one, "other": other}[best][rows].sum(axis=0))[metric]
-            for rows in drawn
-        ]
-        low, high = np.quantile(each, [0.025, 0.975])
+        each = {name: measures(sums[drawn].sum(axis=1))[metric] for name, sums in (("one", one), ("other", other))}
+        low, high = np.quantile(each[rest] - each[best], [0.025, 0.975])
         assert found[metric][rest][2:] == pytest.approx((low, high), rel=1e-9)
 
 
