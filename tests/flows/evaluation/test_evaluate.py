@@ -43,8 +43,9 @@ from ranklake.flows.evaluation.tuning.trials import held_out_scores, load_histor
 from ranklake.flows.evaluation.tuning.tune import tune
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Prior
+from ranklake.rating_kernels.inference.win_probability import normal_win_probability
 from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS
-from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER, PER_ROW
+from ranklake.rating_kernels.metrics.metrics import FILTERS, HIGHER_IS_BETTER, PER_ROW
 from ranklake.storage import Dataset, Lake, LakeError, Run
 
 N_ROUNDS = 30
@@ -594,6 +595,28 @@ def test_law__of_a_team_is_that_of_its_rating_and_of_one_member(name: str, setti
             assert law.mean[k] == pytest.approx(law.mean[1], rel=1e-12)
     if "team" in settings:
         assert law.mean[0] > law.mean[2] > law.mean[1]
+
+
+@pytest.mark.parametrize("settings", [{}, {"team_noise": "members"}])
+def test_chances__of_teams_are_those_of_their_laws(settings: dict[str, str]) -> None:
+    """Pairs of teams by their strengths, as normal laws of the variance of skill and noise; teams of one among them."""
+    rng = np.random.default_rng(8)
+    standings = [(lo, lo, [3 * lo, 3 * lo + 1][: 1 + lo % 2], None) for lo in range(6)]
+    system = SYSTEMS["elo-mmx"]
+    params = system.params(**settings)
+    rounds = team_rounds([(standings, 0, 1.0, math.inf)], {k: k for k in range(18)})
+    mu, sigma = rng.normal(1500.0, 300.0, rounds.n_rows), rng.uniform(300.0, 350.0, rounds.n_rows)
+    entrants = Entrants.of(
+        system, params, rounds.offsets, rounds.lo, mu, sigma, np.full(len(mu), 7, np.int32), np.zeros(len(mu)),
+        rounds.weight, rounds.teams,
+    )  # fmt: skip
+    found, law = entrants.pair_sums(FILTERS["experienced"]), entrants.law
+    assert law is not None
+    one, other = np.triu_indices(6, 1)
+    chance = normal_win_probability(law.mean[one] - law.mean[other], law.deviation[one], law.deviation[other])
+    assert found.weight.tolist() == [6]
+    assert found.squared_error[0] / 6 == pytest.approx(np.square(1.0 - chance).mean(), rel=1e-9)
+    assert found.cross_entropy[0] / 6 == pytest.approx(-np.log2(chance).mean(), rel=1e-9)
 
 
 def test_faults__of_a_frame_are_refused() -> None:
