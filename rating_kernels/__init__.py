@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .systems.elo_mmx import EloMMX
     from .systems.elo_r import EloR
     from .systems.elo_srm import EloSRM
+    from .systems.federations.fide import Fide
     from .systems.glicko import Glicko
     from .systems.glicko2 import Glicko2
     from .systems.glicko_allpairs import GlickoAllPairs
@@ -44,6 +45,7 @@ __all__ = [
     "EloMMX",
     "EloR",
     "EloSRM",
+    "Fide",
     "Games",
     "Glicko",
     "Glicko2",
@@ -75,6 +77,7 @@ _MODULES = {
     "EloMMX": "systems.elo_mmx",
     "EloR": "systems.elo_r",
     "EloSRM": "systems.elo_srm",
+    "Fide": "systems.federations.fide",
     "Glicko": "systems.glicko",
     "Glicko2": "systems.glicko2",
     "GlickoAllPairs": "systems.glicko_allpairs",

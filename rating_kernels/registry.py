@@ -52,6 +52,7 @@ SYSTEMS: MutableMapping[str, System] = _Systems(
         "topcoder": "topcoder",
         "elo-srm": "elo_srm",
         "elo": "elo",
+        "fide": "federations.fide",
         "glicko": "glicko",
         "glicko2": "glicko2",
         "glicko-allpairs": "glicko_allpairs",
@@ -59,3 +60,8 @@ SYSTEMS: MutableMapping[str, System] = _Systems(
         "bar": "bar",
     }
 )
+
+
+def of_contests() -> list[str]:
+    """Names of the systems that rate contests of any size; the others rate games of periods only."""
+    return [name for name, system in SYSTEMS.items() if not system.periods]

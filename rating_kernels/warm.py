@@ -98,7 +98,7 @@ def _small(system: System) -> None:
     system.rate_small(params, beliefs, round, outcome)
     system.violations(round, outcome)
     Waves.of(round.player[: n // 2 * 2], n)
-    if hasattr(params, "games"):
+    if hasattr(params, "games") and not system.periods:
         from .inference.period_games import SIMULTANEOUS  # imported here, as in _score
 
         game = _round(np.arange(2))
@@ -119,6 +119,17 @@ def _large(system: System) -> None:
         system.absorb(params, system.newcomers(params, _FEW), one, nothing.prior, empty, 0, 0, nothing)
         system.perform(params, empty, 0, 0, nothing.perf)
     system.prior(params, beliefs, round, 0, n, prior)
+    if not system.periods:  # otherwise the games of a period are its only steps
+        _steps(system, params, beliefs, round, prior, outcome)
+    other = system.newcomers(params, 0)
+    other.restore(beliefs.columns())
+    other.put(round.player, beliefs.take(round.player))
+    if system.rate_teams is not None:
+        system.rate_teams(params, beliefs, _pairs(round), serial_map, outcome)
+
+
+def _steps(system: System, params: Any, beliefs: Beliefs, round: Rounds, prior: Prior, outcome: Outcome) -> None:
+    """The steps of a large round after the first one, and all of a small one with advantages."""
     prior.mu[:] = _spread_out(prior.mu)
     _last_steps(system, params, beliefs, round, prior, outcome)
     if not system.advantages:  # a small round with advantages is rated by the steps
@@ -128,11 +139,6 @@ def _large(system: System) -> None:
         beliefs.reserve(few.player)
         _last_steps(system, params, beliefs, few, prior, found)
     system.violations(round, outcome)
-    other = system.newcomers(params, 0)
-    other.restore(beliefs.columns())
-    other.put(round.player, beliefs.take(round.player))
-    if system.rate_teams is not None:
-        system.rate_teams(params, beliefs, _pairs(round), serial_map, outcome)
 
 
 def _last_steps(system: System, params: Any, beliefs: Beliefs, round: Rounds, prior: Prior, outcome: Outcome) -> None:

@@ -18,7 +18,7 @@ from ..common.skipping import Skipping
 from ..common.text import count
 from ..engines.threads import Threads
 from ..evaluation.scores import Mask
-from ..execution.rounds import check_advantages, check_teams, rate_rounds
+from ..execution.rounds import check_rounds, rate_rounds
 from ..rating.commits.level import Level
 from .candidates import Candidate
 from .histories import BenchmarkHistory, simultaneous
@@ -77,15 +77,16 @@ def measure(history: BenchmarkHistory, candidate: Candidate, skip_share: float, 
 def _rated_by(system: System, params: Any, history: BenchmarkHistory) -> tuple[Rounds, Mask]:
     """The rounds that a system rates, and a mask of them; ``ValueError`` if it has no rule for some of them."""
     if history.periods is None:
-        check_simultaneous(params, "the history has contests")
+        check_simultaneous(system, params, "the history has contests")
+    elif system.periods and not params.mu_init:
+        raise ValueError(f"{system.name} rates games against rated players; give newcomers a rating, as mu_init=1500")
     if not history.timed:
         check_times(type(params), chosen_of(params), "the history has no times")
     kept = Skipping.of(system).keep(history.rounds)
     rounds = history.rounds.keep(kept)
     if history.periods is not None and rates_simultaneously(params):
         rounds = simultaneous(rounds, history.periods)
-    check_teams(system, rounds)
-    check_advantages(system, params, rounds)
+    check_rounds(system, params, rounds)
     return rounds, kept
 
 

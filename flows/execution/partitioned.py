@@ -30,7 +30,7 @@ from .outcomes import check_outcome
 from .partition_worker import PartitionWorker, diffuse, pack
 from .partitioning import Partitioning, positions
 from .rater import BeliefColumns, HandOver
-from .rounds import check_advantages, check_teams, rate_few, split_batches
+from .rounds import check_rounds, rate_few, split_batches
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -115,8 +115,7 @@ class PartitionedRater:
         for rounds in batches:
             if rounds.n_rows and rounds.player.max() >= self._n_players:
                 raise ValueError(f"player {rounds.player.max()} has no row in a store of {self._n_players} players")
-            check_teams(self._system, rounds)
-            check_advantages(self._system, self._params, rounds)
+            check_rounds(self._system, self._params, rounds)
             outcome = Outcome.empty(rounds.n_rows)
             for start, stop, large in split_batches(self._system, rounds) or [(0, 0, False)]:
                 since = time.perf_counter()

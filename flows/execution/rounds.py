@@ -31,25 +31,25 @@ def rate_rounds(system: System, params: object, beliefs: Beliefs, rounds: Rounds
     """
     if rounds.n_rows and rounds.player.max() >= len(beliefs):
         raise ValueError(f"player {rounds.player.max()} has no row in a store of {len(beliefs)} players")
-    check_teams(system, rounds)
-    check_advantages(system, params, rounds)
+    check_rounds(system, params, rounds)
     outcome = Outcome.empty(rounds.n_rows)
     for start, stop, large in split_batches(system, rounds):
         part, rows = rounds.part(start, stop), outcome.part(rounds.offsets[start], rounds.offsets[stop])
         with check_outcome(system, params, part, rows, start):
             if large:
                 _rate_large(system, params, beliefs, part, engine.map, rows)
-            elif (
-                engine.workers > 1
-                and system.history
-                and not beliefs.shared
-                and len(part) >= LEAST_GAMES
-                and are_games(part)
-            ):
+            elif engine.workers > 1 and _stores_each(system, beliefs) and len(part) >= LEAST_GAMES and are_games(part):
                 rate_waves(system, params, beliefs, part, engine.map, rows, start)
             else:
                 rate_few(system, params, beliefs, part, engine.map, rows)
     return outcome
+
+
+def _stores_each(system: System, beliefs: Beliefs) -> bool:
+    """Whether a system stores a history of rounds, and a game depends on its two players alone: neither on the period
+    nor on what a run has learnt.
+    """
+    return bool(system.history) and not system.periods and not beliefs.shared
 
 
 def rate_few(system: System, params: object, beliefs: Beliefs, rounds: Rounds, map: Map, outcome: Outcome) -> None:
@@ -69,6 +69,18 @@ def rate_few(system: System, params: object, beliefs: Beliefs, rounds: Rounds, m
         _rate_with_unrated(system, params, beliefs, rounds, rate, outcome)
     else:
         rate(rounds, outcome)
+
+
+def check_rounds(system: System, params: Any, rounds: Rounds) -> None:
+    """Raise ``ValueError`` if a system has no rule for some of the rounds."""
+    check_teams(system, rounds)
+    check_advantages(system, params, rounds)
+    if system.periods and not are_games(rounds):
+        sizes = np.diff(rounds.offsets)
+        at = int(np.argmax((sizes != 2) | rounds.with_unrated))
+        what = "unrated" if sizes[at] == 2 else sizes[at]
+        rule = f"{system.name} rates games of two rated players only"
+        raise ValueError(f"{rule}; round {at} of those given has {what} participants")
 
 
 def check_teams(system: System, rounds: Rounds) -> None:
@@ -96,7 +108,10 @@ def check_advantages(system: System, params: Any, rounds: Rounds) -> None:
     mask, rule = rounds.with_advantages, ""
     if not mask.any():
         return
-    if (found := mask & rounds.of_teams).any():
+    found = mask
+    if system.periods:
+        rule = f"{system.name} has no rule for advantages; choose another system, or ingest the games without them"
+    elif (found := mask & rounds.of_teams).any():
         rule = "a round of teams has advantages; only rounds without teams can have them"
     elif (found := mask & np.isfinite(rounds.perf_ceiling)).any():
         rule = "a round has advantages and a performance ceiling; it can have one of them"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 
 from ..common.configuration.settings import build_params, find_system, parse_settings
 
@@ -197,7 +197,9 @@ def contenders(data: str, metric: int) -> list[Contender]:
         Contender("trueskill, as the engine", "trueskill", trueskill, True),
         Contender("trueskill, exact", "trueskill", exact),
     ]
-    others = [Contender(name, name, tuned.get(name, {}), name in NAMES) for name in SYSTEMS if name != "trueskill"]
+    others = [
+        Contender(name, name, tuned.get(name, {}), name in NAMES) for name in of_contests() if name != "trueskill"
+    ]
     # the paper's rows first, in its order
-    order = [*NAMES, *SYSTEMS]
+    order = [*NAMES, *of_contests()]
     return sorted(rows[:1] + others, key=lambda row: (not row.printed, order.index(row.system))) + rows[1:]

@@ -11,6 +11,8 @@ from typing import Any
 
 from ranklake.storage import Chain, Dataset
 
+from .player_state import PlayerState, add_state, player_state
+
 NUMERICS = 2  # increased by a release that changes the bits of any rating; every run is then rated again
 
 BESIDE = ("exclude", "titles", "display", "accept_rounding")  # keys of run.json outside the configuration digest
@@ -25,12 +27,16 @@ def config_digest(facts: Mapping[str, Any]) -> bytes:
 def required_digests(config: Mapping[str, Any], dataset: Dataset) -> list[str]:
     """The required digest of each round of a run, from its configuration as in ``run.json``."""
     facts = {key: value for key, value in config.items() if key not in BESIDE}
-    return round_digests(config_digest(facts), dataset, set(config.get("exclude", [])))
+    state = player_state(config["system"], dataset)
+    return round_digests(config_digest(facts), dataset, set(config.get("exclude", [])), state)
 
 
-def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str]) -> list[str]:
-    """The required digest of each round: of its contest and of all rounds before it, and of the configuration."""
+def round_digests(digest: bytes, dataset: Dataset, exclude: Collection[str], state: PlayerState) -> list[str]:
+    """The required digest of each round: of its contest, with the state of its players, and of all rounds before it,
+    and of the configuration.
+    """
     contents = list(map(bytes.fromhex, dataset.contests.column("content_digest").to_pylist()))
+    add_state(contents, dataset, state)
     if exclude:
         for place, contest_id in enumerate(dataset.contests.column("contest_id").to_pylist()):
             if contest_id in exclude:  # of an excluded contest, only the position matters

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.storage import Dataset, Run
 from ranklake.storage.lake.layout import run_file
@@ -107,6 +110,27 @@ def check_level_times(dataset: Dataset, level: str | None) -> None:
         raise ValueError(
             f"a steady level is measured over months, and data set {dataset.name} has no times: "
             "ingest it with them, or leave the level free"
+        )
+
+
+def check_periods(config: RunConfig, contests: pa.Table, some_rated: bool) -> None:
+    """Refuse periods that a system of rated periods cannot rate: nobody has a rating in the beginning, or two of them
+    end on one day, in UTC.
+    """
+    system = config.system
+    if not (some_rated or config.params.mu_init):
+        raise ValueError(
+            f"{system} rates games against rated players, and no player of data set {config.dataset} has a rating; "
+            "record some in a table with the columns handle and rating, by `ranklake attributes`, or let all begin "
+            "with one, as with --set mu_init=1500"
+        )
+    day = contests.column("time_seconds").to_numpy() // 86_400
+    same = np.flatnonzero(day[1:] == day[:-1])
+    if len(same):
+        one, other = contests.column("contest_id").slice(int(same[0]), 2).to_pylist()
+        raise ValueError(
+            f"{system} rates periods of a day or longer, and the periods {one} and {other} end on one day; ingest the "
+            "games with a longer --period into another data set"
         )
 
 

@@ -18,6 +18,7 @@ from ..results.level_shifts import STEADY
 from ..results.titles import Titles
 from .chain import BESIDE, first_break, n_valid, round_digests
 from .config import RunConfig
+from .player_state import PlayerState, player_state
 from .report import RateReport
 
 
@@ -28,6 +29,7 @@ class Plan:
     ``run``, ``chain``: the existing run and its segments; None if it must be created.
     ``config``, ``n_rounds``: the content of ``run.json``, and the number of rounds, after the rating.
     ``digests``: the required digest of each round: of its contest and of all rounds before it.
+    ``state``: what the system takes from attributes of players; see :func:`.player_state.player_state`.
     ``excluded`` (bool[n]): mask of the excluded contests.
     ``holds``, ``kept``: number of leading rounds with the required digests; of these, rounds in complete segments.
     ``snapshots``: last rounds of the snapshots that are kept.
@@ -40,6 +42,7 @@ class Plan:
     config: dict[str, Any]
     skipping: Skipping
     digests: list[str]
+    state: PlayerState
     excluded: npt.NDArray[np.bool_]
     n_rounds: int
     holds: int
@@ -66,14 +69,15 @@ class Plan:
         contest_ids: list[str] = dataset.contests.column("contest_id").to_pylist()
         exclude = _excluded(config, before, contest_ids)
         excluded = np.fromiter(map(exclude.__contains__, contest_ids), np.bool_, len(contest_ids))
-        digests = round_digests(config.digest, dataset, exclude)
+        state = player_state(config.system, dataset)
+        digests = round_digests(config.digest, dataset, exclude, state)
         wanted = config.to_json() | _beside(config, {} if run is None else run.config, exclude)
         if start and start >= len(digests):
             rule = f"its last round is {len(digests) - 1}" if digests else "it is empty"
             raise MissingError(f"no round {start} in data set {config.dataset}; {rule}")
         n_rounds = len(digests) if max_rounds is None else min(max_rounds, len(digests))
         if run is None:
-            return cls(dataset, None, None, wanted, config.skipping, digests, excluded, n_rounds, 0, 0, [], "")
+            return cls(dataset, None, None, wanted, config.skipping, digests, state, excluded, n_rounds, 0, 0, [], "")
 
         chain, why = run.segments(), ""
         recorded = chain.digests
@@ -92,7 +96,19 @@ class Plan:
             why = chain.reason
         snapshots = [number for number in run.snapshots() if number < kept]
         return cls(
-            dataset, run, chain, wanted, config.skipping, digests, excluded, n_rounds, holds, kept, snapshots, why
+            dataset,
+            run,
+            chain,
+            wanted,
+            config.skipping,
+            digests,
+            state,
+            excluded,
+            n_rounds,
+            holds,
+            kept,
+            snapshots,
+            why,
         )
 
     @property

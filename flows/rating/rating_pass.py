@@ -22,11 +22,13 @@ from ..common.configuration.settings import find_system, rates_simultaneously
 from ..engines.protocols import Engine
 from ..execution.local import open_rater
 from ..execution.outcomes import RoundError, named_error
+from ..execution.rater import BeliefColumns, select_beliefs
 from .commits.commit_policy import CommitPolicy
 from .commits.rated_batch import RatedBatch
 from .config import RunConfig
 from .eligibility import Eligibility, Undecided
 from .plan import Plan
+from .player_state import with_state
 from .replay import Difference, largest_difference, machines_elsewhere
 
 T = TypeVar("T")
@@ -56,6 +58,8 @@ class RatingPass:
         self._facts = ContestFacts.of(plan.dataset.contests, self._counts, rates_simultaneously(config.params))
         self._eligibility = Eligibility(run, plan.dataset, self._counts)
         self.rater = open_rater(self._system, config.params, plan.dataset.n_players, engine)
+        if plan.state:
+            self._restore(self._system.newcomers(config.params, 0).columns())
         self.damaged_snapshots: list[int] = []
         self.accepted: list[Difference] = []
 
@@ -142,10 +146,17 @@ class RatingPass:
                 self.damaged_snapshots.append(last_round)
                 continue
             if digest == self._plan.digests[last_round]:
-                self.rater.restore(from_stored(columns))
+                self._restore(from_stored(columns))
                 self._eligibility.restore(columns)
                 return last_round + 1
         return 0
+
+    def _restore(self, columns: BeliefColumns) -> None:
+        """Take stored beliefs; newcomers have the state that follows from their attributes."""
+        if self._plan.state:
+            every = np.arange(self._dataset.n_players)
+            columns = with_state(select_beliefs(self._system, self._params, columns, every), self._plan.state)
+        self.rater.restore(columns)
 
     def differences(
         self, start: int, stop: int, names: Sequence[str], on_round: Callable[[int], None] = lambda reached: None

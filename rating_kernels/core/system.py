@@ -194,7 +194,8 @@ class System:
     sized : bool
         Whether ``win_probability`` takes the number of participants as a fifth argument; see :meth:`beats`.
     performs : bool
-        Whether the system has performances, all finite; otherwise every ``perf`` is NaN.
+        Whether the system has performances, all finite; otherwise every ``perf`` is NaN, or a figure beside the ratings
+        that some participants have.
     history : tuple of str
         Names of the numbers that beliefs store for every round; empty if none.
     deviations : float
@@ -220,6 +221,12 @@ class System:
         among the columns of the summary that ``absorb`` reads: advantages are subtracted.
     is_whole : (params) -> bool, or None
         Whether ratings or performances are whole numbers; advantages then are, too.
+    periods : bool
+        Whether the system rates games of two only, all games of a period at the same time: ``rate_small`` takes the
+        games of whole periods, and rounds of other sizes and advantages are refused.
+    attributes : tuple of (str, str, Limits)
+        Columns of a newcomer's beliefs that attributes of the players of a data set replace, ``mu`` among them perhaps:
+        column, attribute, and permitted values.
     ignores : tuple of str
         The columns ``weight`` and ``perf_ceiling`` of rounds that no rating depends on.
     learning : Learning, or None
@@ -254,6 +261,8 @@ class System:
     field_ratings: tuple[str, ...] = ("mu",)
     summary_ratings: tuple[str, ...] = ()
     is_whole: Callable[[Any], bool] | None = None
+    periods: bool = False
+    attributes: tuple[tuple[str, str, Limits], ...] = ()
     ignores: tuple[Literal["weight", "perf_ceiling"], ...] = ()
     learning: Learning | None = None
     empty_summary: Callable[[], Summary] | None = None

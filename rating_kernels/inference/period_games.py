@@ -18,7 +18,7 @@ SEQUENTIAL, SIMULTANEOUS = "sequential", "simultaneous"
 RatePeriod = Callable[[Period, Ints, Ints, Floats, Floats, int, Outcome], None]
 """Rates one period, given its players with zero sums, the places of the first and the second player of each game among
 them, the scores of the first one, its advantages less those of the second (empty for none), and the time; writes the
-beliefs before and after, one entry a player."""
+beliefs before and after, and perhaps performances, one entry a player."""
 
 
 def are_simultaneous(games: str, rounds: Rounds) -> bool:
@@ -29,8 +29,8 @@ def are_simultaneous(games: str, rounds: Rounds) -> bool:
 def rate_periods(rate: RatePeriod, beliefs: Beliefs, rounds: Rounds, outcome: Outcome) -> None:
     """Rate games of two, of which consecutive ones of one event are one period; its time is that of the last one.
 
-    Each game has the beliefs about its players before and after the whole period. Every game counts as a round of its
-    players.
+    Each game has the beliefs about its players before and after the whole period, and their performances in it, if the
+    system has them. Every game counts as a round of its players.
     """
     place = np.zeros(len(beliefs), dtype=np.int32)
     first, other = rounds.player[::2].copy(), rounds.player[1::2].copy()
@@ -44,20 +44,20 @@ def rate_periods(rate: RatePeriod, beliefs: Beliefs, rounds: Rounds, outcome: Ou
         period, found = Period(player, np.zeros(m), np.zeros(m)), Outcome.empty(m)
         rate(period, a, b, score[start:stop], lead[start:stop], int(rounds.time_seconds[stop - 1]), found)
         _write_rows(
-            a, b, found.mu_prior, found.sigma_prior, found.mu, found.sigma, found.n_before,
-            rows.mu_prior, rows.sigma_prior, rows.mu, rows.sigma, rows.n_before,
+            a, b, found.mu_prior, found.sigma_prior, found.mu, found.sigma, found.perf, found.n_before,
+            rows.mu_prior, rows.sigma_prior, rows.mu, rows.sigma, rows.perf, rows.n_before,
         )  # fmt: skip
         beliefs.n_rounds[player] = found.n_before
 
 
 @exact
 def _write_rows(
-    a, b, mu_before, sigma_before, mu_after, sigma_after, count, mu_prior, sigma_prior, mu, sigma, n_before
+    a, b, mu_before, sigma_before, mu_after, sigma_after, shown, count, mu_prior, sigma_prior, mu, sigma, perf, n_before
 ):  # fmt: skip
     """Write two rows a game; ``count`` is the number of games of each player before, and is increased by each game."""
     for game in range(len(a)):
         for side, k in enumerate((a[game], b[game])):
             i = 2 * game + side
             mu_prior[i], sigma_prior[i], mu[i], sigma[i] = mu_before[k], sigma_before[k], mu_after[k], sigma_after[k]
-            n_before[i] = count[k]
+            perf[i], n_before[i] = shown[k], count[k]
             count[k] += 1

@@ -201,7 +201,7 @@ class Dataset:
     def attributes(self) -> pa.Table:
         """The attributes of players, such as a country; see ``schemas.ATTRIBUTES``. Empty if there are none.
 
-        Ratings do not depend on them.
+        Most systems do not depend on them (``System.attributes``).
         """
         try:
             return self.lake.read_table(layout.attributes_file(self.name), "attributes")

@@ -10,7 +10,7 @@ from against_peer import CODEFORCES, TENNIS
 from history import TENNIS_COLUMNS, History, largest_difference, load, peer_rater, rate_warm
 from timing import Best, Options, Result, best_of
 
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 
 # our system, the engine's, and the allowed difference; the engine's erfc limits the last two
 PEERS = (
@@ -48,7 +48,7 @@ def systems_all(options: Options) -> Iterator[Result]:
     """All of Codeforces, every system, compared with elo-mmr in one run."""
     history = load(options.file(CODEFORCES), options.limit)
     base, _ = best_of(options.repeats(3), rate_warm(history))
-    for name in SYSTEMS:
+    for name in of_contests():
         repeats = options.repeats(1 if name == "trueskill" else 2)
         seconds = base if name == "elo-mmr" else best_of(repeats, rate_warm(history, name))[0]
         targets = {}
@@ -78,7 +78,7 @@ def systems_others(options: Options) -> Iterator[Result]:
              "tennis": (TENNIS, TENNIS_COLUMNS)}  # fmt: skip
     for label, (file, columns) in files.items():
         history = load(options.file(file), options.limit, columns)
-        for name in SYSTEMS:
+        for name in of_contests():
             limits = TENNIS_SECONDS if label == "tennis" else {}
             yield _alone(label, name, history, limits, options.repeats(2))
 

@@ -23,6 +23,7 @@ from ranklake.flows.frames.predict import predict
 from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import SYSTEMS, ConvergenceError, System
 from ranklake.rating_kernels.core.limits import LARGEST, PERF_CEILING, TIME_SECONDS, WEIGHT, Limits, limits_of
+from ranklake.rating_kernels.registry import of_contests
 
 _USUAL = (1e-3, 0.2, 1.0, 25.0, 350.0, 1500.0, 1e6)
 _DAY = 86_400
@@ -31,7 +32,7 @@ _PLAYERS = 6
 _TABULATED = 120  # participants from which some systems sum over tables
 
 
-def check_numbers(seed: int, systems: Sequence[str] = tuple(SYSTEMS)) -> str | None:
+def check_numbers(seed: int, systems: Sequence[str] = tuple(of_contests())) -> str | None:
     """One random trial, the same for the same seed; returns a description of the violation, or None."""
     rng = np.random.default_rng(seed)
     name = str(rng.choice(list(systems)))

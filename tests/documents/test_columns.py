@@ -10,6 +10,7 @@ from helpers.documents import blocks_of, page
 
 from ranklake import SYSTEMS, Ratings
 from ranklake.flows.preview.preview import COLUMNS as PREVIEW
+from ranklake.rating_kernels.registry import of_contests
 from ranklake.storage.lake.schemas import PUBLISHED
 
 PAGE = page("columns")
@@ -46,7 +47,7 @@ def test_values__are_those_of_the_example(example: dict[str, Any]) -> None:
 
 
 def test_systems__have_the_sigma_and_the_rating_of_the_table(example: dict[str, Any]) -> None:
-    for name in SYSTEMS:
+    for name in of_contests():
         system, ratings = SYSTEMS[name], Ratings.rate(example["results"], name, engine="serial")
         ada = ratings.leaderboard().set_index("player").loc["ada"]
         meaning = MEANING.get(name, "the uncertainty of `mu`" if ada["sigma"] else "0: not used")

@@ -84,8 +84,8 @@ def check(vector: Vector, answers: Answers, excused: Collection[str] = ()) -> No
     assert len(answers) == len(expected), f"{len(answers)} contests answered, {len(expected)} expected"
     wrong = []
     for index, (answer, rows) in enumerate(zip(answers, expected, strict=True)):
-        if isinstance(rows, dict) and all(isinstance(column, list) for column in rows.values()):
-            rows = {"player": rows}  # the columns of the one player there is
+        if isinstance(rows, dict) and not any(isinstance(column, dict) for column in rows.values()):
+            rows = {"player": rows}  # the columns or the numbers of the one player there is
         keyed = rows if isinstance(rows, dict) else {row.get("player", at): row for at, row in enumerate(rows)}
         assert set(answer) == set(keyed), f"contest {index}: answered {list(answer)}, expected {list(keyed)}"
         for key, row in keyed.items():

@@ -12,7 +12,7 @@ import pytest
 from helpers.data import shared
 from helpers.lakes import start
 
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 from ranklake.storage import Dataset, Lake, Run
 
 TIMEOUT = 600.0
@@ -85,7 +85,7 @@ def test_every_system__rates_real_histories(archives: Path, tmp_path: Path, data
     columns = ("--column", "contest=contest_id", "--column", "player=player_id") if data == "tennis" else ()
     run("ingest", "files", str(path), "--dataset", data, "--on-error", "skip", *columns, "--lake", lake)
     contests = Dataset.open(Lake.open(lake), data).contests.num_rows
-    for system in {"reddit": list(SYSTEMS), "ctf": list(SYSTEMS)[::2], "tennis": list(SYSTEMS)[1::2]}[data]:
+    for system in {"reddit": of_contests(), "ctf": of_contests()[::2], "tennis": of_contests()[1::2]}[data]:
         out, _ = run("rate", "--dataset", data, "--system", system, "--lake", lake)
         assert f"rated {contests:,} rounds with " in out
         rows = Run.open(Lake.open(lake), f"{data}-{system}").read_rounds(columns=["mu", "sigma"])

@@ -73,7 +73,8 @@ def attributes(file: str, dataset: str, lake: LakeAddress) -> None:
     """Record attributes of players, such as country and organisation, from a table with a column `handle`.
 
     FILE is CSV, Parquet or a Delta table and replaces all attributes recorded before. Every other column is an
-    attribute; an empty cell is none. No rating depends on them: `leaderboard --where` and `--by` do.
+    attribute; an empty cell is none. `leaderboard --where` and `--by` read them, and of all
+    systems only fide: rating, games, peak and birth_year, before a player's first period.
     """
     from ...ingestion.attributes import record_attributes
 

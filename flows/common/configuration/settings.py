@@ -38,7 +38,7 @@ def build_params(system: System, settings: Mapping[str, Any]) -> Any:
 def build_contest_params(system: System, settings: Mapping[str, Any]) -> Any:
     """As :func:`build_params`, for contests; ``ValueError`` also if the hyperparameters are for periods of games."""
     params = build_params(system, settings)
-    check_simultaneous(params, "contests are rated here")
+    check_simultaneous(system, params, "contests are rated here")
     return params
 
 
@@ -47,11 +47,14 @@ def rates_simultaneously(params: Any) -> bool:
     return bool(getattr(params, "games", SEQUENTIAL) == SIMULTANEOUS)
 
 
-def check_simultaneous(params: Any, where: str) -> None:
-    """Raise ``ValueError`` if hyperparameters are for periods of games; ``where`` says what is rated instead."""
+def check_simultaneous(system: System, params: Any, where: str) -> None:
+    """Raise ``ValueError`` if the hyperparameters of a system are for periods of games; ``where`` says what is rated
+    instead.
+    """
     if rates_simultaneously(params):
+        chosen = system.name if system.periods else f"games={SIMULTANEOUS}"
         raise ValueError(
-            f"games={SIMULTANEOUS} is for the periods of a data set of games, as `ranklake rate` rates them; {where}, "
+            f"{chosen} is for the periods of a data set of games, as `ranklake rate` rates them; {where}, "
             "and a contest is always one period"
         )
 
@@ -88,7 +91,7 @@ def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> 
     known = [field.name for field in own_fields_first(kind)]
     for name in settings:
         if name not in known:
-            raise ValueError(f"{owner} has no parameter {name!r}; it has {', '.join(known)}")
+            raise ValueError(f"{owner} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
     return {name: _convert(name, value, hints[name]) for name, value in settings.items()}
 
 
@@ -134,7 +137,7 @@ def _convert(name: str, value: Any, kind: Any) -> Any:
 
 SystemName = Literal[
     "elo-mmr", "elo-mmx", "elo-mms", "elo-r", "codeforces", "cf-general", "leetcode", "atcoder", "topcoder", "elo-srm",
-    "elo", "glicko", "glicko2", "glicko-allpairs", "trueskill", "bar",
+    "elo", "fide", "glicko", "glicko2", "glicko-allpairs", "trueskill", "bar",
 ]  # fmt: skip
 
 

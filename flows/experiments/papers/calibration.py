@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.metrics.calibration import BINS, CHANCE_METRICS, ReliabilityBin
 from ranklake.rating_kernels.metrics.metrics import FILTERS
+from ranklake.rating_kernels.registry import of_contests
 
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, new_figure
@@ -24,7 +24,7 @@ _SHOWN = 30  # pairs of a point of a figure, at least
 def _calibration(context: ExperimentContext, history: History) -> list[Part]:
     tables: dict[str, list[ReliabilityBin]] = {}
     rows = []
-    systems = [Contender(name, name, {}) for name in SYSTEMS]
+    systems = [Contender(name, name, {}) for name in of_contests()]
     of_paper = LIKE.get(history.name, history.name)
     for row in contenders(of_paper, 0) if of_paper in TUNED else ():
         if row.settings and row.label != "trueskill, as the engine":

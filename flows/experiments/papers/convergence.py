@@ -10,6 +10,7 @@ import numpy as np
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.rating_kernels.core.standings import Floats
 from ranklake.rating_kernels.metrics.metrics import keep, score
+from ranklake.rating_kernels.registry import of_contests
 
 from ...compilation.compile import compile_kernels
 from ...engines.threads import Threads
@@ -41,7 +42,7 @@ def _convergence(context: ExperimentContext) -> Iterator[Part]:
     for drift, scenario in ((DRIFT, "skills drift by 35 points a round"), (0.0, "skills are constant")):
         rounds, skills = league(context.seed, PLAYERS, ROUNDS, drift)
         order, error, sigma = {}, {}, {}
-        for name in SYSTEMS:
+        for name in of_contests():
             context.on_step(f"{scenario}: {name}")
             order[name], error[name], sigma[name] = _course(name, rounds, skills)
         slug = "drifting" if drift else "constant"

@@ -10,6 +10,7 @@ import numpy as np
 
 from ranklake.rating_kernels import SYSTEMS, Rounds
 from ranklake.rating_kernels.metrics.metrics import FILTERS
+from ranklake.rating_kernels.registry import of_contests
 
 from ...common.text import slug as slug_of
 from ...compilation.compile import compile_kernels
@@ -57,7 +58,7 @@ def _speed(context: ExperimentContext, history: History) -> Iterator[Part]:
 
 
 def _scaling(context: ExperimentContext) -> Iterator[Part]:
-    seconds = {name: _times(context, name) for name in SYSTEMS}
+    seconds = {name: _times(context, name) for name in of_contests()}
     columns: dict[str, Any] = {"system": list(seconds)}
     for i, size in enumerate(SIZES):
         columns[f"{size:,} players, s"] = [times[i] for times in seconds.values()]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 
 from ...common.text import slug as slug_of
 from ...plotting.figures import SERIES, new_figure
@@ -24,7 +24,7 @@ def _inflation(context: ExperimentContext, history: History) -> list[Part]:
     starts, counts = rounds.offsets[edges[:-1]], np.diff(rounds.offsets[edges])
     rows: list[tuple[Any, ...]] = []
     levels: dict[str, Any] = {}
-    for (name, *_), rated in context.rated(history, [Contender(name, name, {}) for name in SYSTEMS]):
+    for (name, *_), rated in context.rated(history, [Contender(name, name, {}) for name in of_contests()]):
         outcome = rated.outcome
         gain = outcome.mu - outcome.mu_prior
         levels[name] = np.add.reduceat(outcome.mu_prior, starts) / counts

@@ -14,6 +14,7 @@ import numpy as np
 
 from ranklake.rating_kernels import SYSTEMS, Rounds, System
 from ranklake.rating_kernels.core.standings import Floats, Longs
+from ranklake.rating_kernels.registry import of_contests
 
 from ...engines.serial import Serial
 from ...execution.rounds import rate_rounds
@@ -124,10 +125,11 @@ def _incentives(context: ExperimentContext) -> Iterator[Part]:
     by_proof = {"elo-mmr": "never", "elo-mmx": "never", "elo-mms": "never", "topcoder": "may", "glicko2": "may"}
     by_proof["elo-mms with learnt_drift"] = "may"
     rows: list[tuple[Any, ...]] = []
-    cases = [(name, name, system.params()) for name, system in SYSTEMS.items()]
+    every = [(name, SYSTEMS[name]) for name in of_contests()]
+    cases = [(name, name, system.params()) for name, system in every]
     cases += [
         (f"{name} with {learning.switch}", name, system.params(**{learning.switch: True}))
-        for name, system in SYSTEMS.items()
+        for name, system in every
         if (learning := system.learning) is not None
     ]
     for label, name, params in cases:

@@ -34,6 +34,7 @@ from ranklake.flows.evaluation.tuning.trials import TrialRounds, load_history, r
 from ranklake.flows.evaluation.tuning.tune import TuningReport, tune
 from ranklake.flows.smoothing.params import estimated_of, params_of, settings_of
 from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 from ranklake.rating_kernels.smoothing.estimation import ESTIMATED
 from ranklake.rating_kernels.smoothing.sweeps import Smoother
 from ranklake.storage import DamagedError, Dataset, Lake, LakeError
@@ -380,7 +381,7 @@ def test_ranges__cover_the_grid(name: str) -> None:
 
 
 @pytest.mark.quick("*-elo-mmr", "*-trueskill")
-@pytest.mark.parametrize("name", list(SYSTEMS))
+@pytest.mark.parametrize("name", of_contests())
 @pytest.mark.parametrize("method", ["grid", "random", "bayes"])
 def test_default_space__of_every_system_contains_its_default_and_is_valid(name: str, method: str) -> None:
     system = SYSTEMS[name]
@@ -397,7 +398,8 @@ def test_default_space__of_every_system_contains_its_default_and_is_valid(name: 
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in ("elo", "glicko") else pytest.param(name, marks=pytest.mark.slow) for name in SYSTEMS]
+    "name",
+    [name if name in ("elo", "glicko") else pytest.param(name, marks=pytest.mark.slow) for name in of_contests()],
 )
 def test_command__tunes_every_system_without_a_space(invoke: Command, tmp_path: Path, name: str) -> None:
     lake = lake_of(tmp_path / "lake", synthetic(24, n_players=9, size=5))

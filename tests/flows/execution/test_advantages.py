@@ -24,6 +24,7 @@ from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.array_system import array_system
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import OUTSIDE
+from ranklake.rating_kernels.registry import of_contests
 
 H = 35.0  # points for the first player: White
 REAL = {"codeforces": {"arithmetic": "real"}, "atcoder": {"rounded": False}}
@@ -31,7 +32,7 @@ PLAYERS = 60
 MU = (1480.0, 1555.0, 1390.0, 1601.0, 1520.0)
 
 
-@pytest.fixture(scope="module", params=list(SYSTEMS))
+@pytest.fixture(scope="module", params=of_contests())
 def system(request: pytest.FixtureRequest) -> System:
     return SYSTEMS[request.param]
 

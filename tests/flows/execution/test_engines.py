@@ -24,9 +24,10 @@ from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.rater import Rater
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
+from ranklake.rating_kernels.registry import of_contests
 
 
-@pytest.fixture(scope="module", params=list(SYSTEMS))
+@pytest.fixture(scope="module", params=of_contests())
 def system(request: pytest.FixtureRequest) -> System:
     return SYSTEMS[request.param]
 

@@ -16,11 +16,12 @@ from ranklake.flows.execution.rounds import check_teams, split_batches
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds, System
 from ranklake.rating_kernels.core.ragged import Ragged, Shared
 from ranklake.rating_kernels.core.standings import IN_FIELD, OUTSIDE, RATED
+from ranklake.rating_kernels.registry import of_contests
 
 COLUMNS = Outcome._fields
 
 
-@pytest.fixture(scope="module", params=list(SYSTEMS))
+@pytest.fixture(scope="module", params=of_contests())
 def system(request: pytest.FixtureRequest) -> System:
     return SYSTEMS[request.param]
 

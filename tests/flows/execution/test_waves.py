@@ -18,6 +18,7 @@ from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.flows.execution.waves import are_games, rate_waves
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
 from ranklake.rating_kernels.core.standings import RATED
+from ranklake.rating_kernels.registry import of_contests
 
 PLAYERS = 60
 
@@ -37,7 +38,7 @@ def league(games: int = 400) -> Rounds:
 
 
 @pytest.mark.quick("elo-mmr", "trueskill")
-@pytest.mark.parametrize("name", list(SYSTEMS))
+@pytest.mark.parametrize("name", of_contests())
 def test_waves__have_the_bits_of_one_game_after_the_other(name: str) -> None:
     system, games = SYSTEMS[name], league()
     params = params_of(system)

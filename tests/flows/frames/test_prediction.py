@@ -18,13 +18,13 @@ from helpers.lakes import contest, ingest, lake_of, rate_run, synthetic
 from ranklake import predict, rate_history
 from ranklake.flows.frames import prediction as module
 from ranklake.flows.frames.prediction import Prediction
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 from ranklake.storage import Contest, Lake
 
 FIELD = ["player 3", "player 0", "player 7", "nobody yet", "player 12", "player 5", "player 21"]
 
 
-@pytest.fixture(params=list(SYSTEMS))
+@pytest.fixture(params=of_contests())
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -25,7 +25,7 @@ from ranklake.flows.plotting.figures import SERIES, drawing, encode, legible, ne
 from ranklake.flows.plotting.plots import players_figure
 from ranklake.flows.plotting.quantiles import MOMENTS, QUANTILES, distribution_figure, quantiles_over_time
 from ranklake.flows.smoothing.smooth import smooth_run
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 from ranklake.storage import Contest, Lake
 from ranklake.storage.lake.remedies import install_extra
 
@@ -134,7 +134,7 @@ def test_player__has_smoothed_skills_only_if_they_are_current(lake: Lake) -> Non
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("look")
-@pytest.mark.parametrize("system", list(SYSTEMS))
+@pytest.mark.parametrize("system", of_contests())
 def test_figures__of_every_system_are_drawn(system: str, tmp_path: Path) -> None:
     lake = lake_of(tmp_path, synthetic(25, spice=False))
     rate_run(lake, system=system)

@@ -19,6 +19,7 @@ from ranklake.flows.results.display import Display
 from ranklake.flows.results.titles import NONE, Title, Titles
 from ranklake.rating_kernels import SYSTEMS, ConvergenceError, Prior, Rounds, System
 from ranklake.rating_kernels.core.standings import places_from_ranks
+from ranklake.rating_kernels.registry import of_contests
 
 rng = np.random.default_rng
 
@@ -32,7 +33,7 @@ def prior_of(system: System, n: int, seed: int = 1) -> Prior:
 
 
 @pytest.mark.quick("*-elo-mmr", "*-trueskill")
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", of_contests())
 @pytest.mark.parametrize("n", [2, 300])
 def test_expected_places__equal_the_sums_over_all_pairs(name: str, n: int) -> None:
     system = SYSTEMS[name]
@@ -131,7 +132,7 @@ def rating_at(display: Display, beliefs: Any, round: Rounds, row: int, ahead: in
 
 
 @pytest.mark.quick("*-elo-mmr", "*-trueskill")
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", of_contests())
 @pytest.mark.parametrize("ties", [1, 3])
 def test_places_needed__are_the_worst_sufficient_ones(name: str, ties: int) -> None:
     display, beliefs, round = round_of(name, 12, ties)

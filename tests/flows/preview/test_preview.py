@@ -15,7 +15,7 @@ from helpers.lakes import synthetic
 from twins import atcoder, leetcode
 
 from ranklake import Ratings, preview, rate_history
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 from ranklake.storage import Contest
 
 SAME = ("perf", "mu_prior", "sigma_prior", "mu", "sigma")
@@ -49,7 +49,7 @@ def same_bits(one: pd.DataFrame, other: pd.DataFrame) -> None:
 
 
 @pytest.mark.quick("elo-mmr", "trueskill")
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", of_contests())
 def test_preview__equals_the_rating_of_the_contest(name: str, contests: list[Contest]) -> None:
     """To the bit, with ties, newcomers, weights and ceilings, days later or as another division of the last event."""
     _, beliefs = rate_history(frame_of(contests), system=name, engine="serial", return_beliefs=True)

@@ -24,6 +24,7 @@ from ranklake.flows.rating.config import RunConfig, default_run
 from ranklake.flows.rating.rate import rate
 from ranklake.flows.rating.report import RateReport
 from ranklake.rating_kernels import SYSTEMS, Rounds
+from ranklake.rating_kernels.registry import of_contests
 from ranklake.storage import Contest, Dataset, Lake
 
 SKIP_TIES = ("elo-mmr", "elo-mmx", "elo-r")
@@ -69,7 +70,7 @@ def rate_as(lake: Lake, recorded: Skipping | None, system: str = "elo", run: str
     return rate(lake, config, Serial())
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", of_contests())
 def test_draw__of_two_players_is_rated_by_every_system(name: str) -> None:
     games = frame(("won", [1, 2]), ("won again", [1, 2]), ("drawn", [1, 1]))
     history = rate_history(games, system=name)
@@ -87,7 +88,7 @@ def test_draw__of_two_players_is_rated_by_every_system(name: str) -> None:
 
 
 @pytest.mark.quick("elo-mmr", "trueskill")
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", of_contests())
 def test_tie_of_all__is_rated_unless_the_system_skips_it(name: str) -> None:
     games = frame(("first", [1, 2, 3]), ("tied", [1, 1, 1]), ("alone", [1]))
     default, skipped, kept = (rate_history(games, system=name, skip_uninformative=s) for s in (None, True, False))

@@ -33,6 +33,7 @@ from ranklake.flows.publication.verification import verify_published
 from ranklake.flows.results.smoothed import RunSmoothing
 from ranklake.flows.smoothing.smooth import smooth_run
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
+from ranklake.rating_kernels.registry import of_contests
 from ranklake.storage import Dataset, Lake, LakeError, Run
 from ranklake.storage.lake.layout import dataset_folder
 from ranklake.storage.leases.acquire import hold_lease
@@ -78,7 +79,7 @@ def late_at(day: int) -> list[Game]:
 
 
 @pytest.mark.quick("elo-mmr", "trueskill")
-@pytest.mark.parametrize("system", list(SYSTEMS))
+@pytest.mark.parametrize("system", of_contests())
 def test_rating__of_periods_is_that_of_one_contest_a_game(copied: Lake, system: str) -> None:
     report = rate_games(copied, run="periods", system=system)
     rate_contests(copied, run="contests", system=system)

@@ -17,6 +17,7 @@ from helpers.lakes import synthetic
 from ranklake import Ratings, predict, preview, rate_history
 from ranklake import systems as table_of_systems
 from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 
 FRAME = frame_of(synthetic(12, seed=5, spice=False)).drop(columns=["weight", "perf_ceiling"])
 NUMBER = pd.factorize(FRAME["contest"])[0]
@@ -24,7 +25,7 @@ COLUMNS = {"weight": np.where(NUMBER % 3, 1.0, 0.5), "perf_ceiling": np.where(NU
 
 
 @pytest.mark.quick("elo-mmr", "trueskill")
-@pytest.mark.parametrize("name", list(SYSTEMS))
+@pytest.mark.parametrize("name", of_contests())
 def test_system__ignores_what_it_declares(name: str) -> None:
     plain = rate_history(FRAME, name)["mu"].to_numpy()
     for column, values in COLUMNS.items():

@@ -80,7 +80,7 @@ def test_round_digests__are_each_the_digest_of_the_one_before_and_its_contest(ex
         update = b"excluded " + name.encode() if name in exclude else bytes.fromhex(content)
         digest = blake2b(digest + update, digest_size=16).digest()
         wanted.append(digest.hex())
-    assert round_digests(b"configuration", dataset, exclude) == wanted
+    assert round_digests(b"configuration", dataset, exclude, {}) == wanted
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,13 @@ from ranklake import rate_history
 from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.rating.config import RunConfig
 from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 
 CONTESTS = synthetic(40, seed=5, large=20)
 PERFORMERS = ("elo-mmr", "elo-mmx", "elo-mms", "elo-r", "codeforces", "cf-general", "leetcode", "atcoder", "topcoder")
 
 
-@pytest.fixture(params=list(SYSTEMS))
+@pytest.fixture(params=of_contests())
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -31,7 +32,7 @@ SETTINGS = [  # of elo-mmr
     {"beta": 200.0, "gamma": 35.0, "history_len": 3, "mu_init": 1200.0},
 ]
 CASES = {
-    **{name: {"system": name} for name in SYSTEMS},
+    **{name: {"system": name} for name in of_contests()},
     **{",".join(settings): settings for settings in SETTINGS},
     "keeping": {"skip_uninformative": False},
 }

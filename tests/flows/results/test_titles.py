@@ -19,7 +19,7 @@ from ranklake.flows.common.configuration.settings import find_system
 from ranklake.flows.results.display import Display
 from ranklake.flows.results.rating_format import RatingFormat
 from ranklake.flows.results.titles import CODEFORCES, NONE, Title, Titles, default_titles, parse_titles
-from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 from ranklake.storage import Contest, DamagedError, Dataset, Lake, Run
 
 LADDER = Titles("two", (Title("slow", -math.inf, "#102030"), Title("fast", 1500.0, "#ff00ff")))
@@ -137,7 +137,7 @@ def test_titles__a_rating_has_the_title_of_its_highest_minimum() -> None:
     assert Titles.from_json(CODEFORCES.to_json()) is CODEFORCES
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", of_contests())
 def test_format__has_the_decimals_of_the_scale(lake: Lake, system: str) -> None:
     rate_run(lake, run=system, system=system, max_rounds=0)
     form = RatedRun(lake, system).format

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.registry import of_contests
 from ranklake.rating_kernels.warm import PARTS, SCORES, SMOOTHING, warm_part
 
 EVERY = [SCORES, SMOOTHING, *(f"{name}.{part}" for name in SYSTEMS for part in PARTS)]
@@ -115,7 +116,7 @@ def test_compiled_kernels__of_all_systems_load_without_registries_that_a_compila
 
 @pytest.mark.slow
 def test_warm_kernels__rate_periods_of_simultaneous_games() -> None:
-    run(PERIOD, *(name for name in SYSTEMS if hasattr(SYSTEMS[name].params(), "games")))
+    run(PERIOD, *(name for name in of_contests() if hasattr(SYSTEMS[name].params(), "games")))
 
 
 @pytest.mark.slow

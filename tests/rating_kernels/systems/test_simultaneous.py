@@ -17,6 +17,7 @@ from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.partitioned import PartitionedRater
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Rounds
+from ranklake.rating_kernels.registry import of_contests
 
 DAY = 86_400
 PLAYERS, PERIODS, GAMES = 12, 5, 30
@@ -127,6 +128,6 @@ def test_order__of_the_games_of_a_period_does_not_matter(name: str) -> None:
     assert math.isclose(alone.mu[1], one.mu[1], rel_tol=1e-14)  # the second game has no part in it
 
 
-@pytest.mark.parametrize("name", [name for name in SYSTEMS if name not in SETTINGS])
+@pytest.mark.parametrize("name", [name for name in of_contests() if name not in SETTINGS])
 def test_other_systems__have_no_simultaneous_games(name: str) -> None:
     assert not hasattr(SYSTEMS[name].params(), "games")

@@ -13,9 +13,10 @@ from ranklake.flows.engines.serial import Serial
 from ranklake.flows.engines.threads import Threads
 from ranklake.flows.execution.rounds import rate_rounds
 from ranklake.rating_kernels import SYSTEMS, Beliefs, Outcome, Rounds, System
+from ranklake.rating_kernels.registry import of_contests
 
 
-@pytest.fixture(params=list(SYSTEMS))
+@pytest.fixture(params=of_contests())
 def system(request: pytest.FixtureRequest) -> System:
     return SYSTEMS[request.param]
 

@@ -43,7 +43,7 @@ def ingest_games(
     left out and counted.
 
     The games of a period are one round; an ingest replaces the periods that it has games of, so give all games of a
-    period at once. Ratings are those of one game after the other.
+    period at once. Ratings are those of one game after the other, unless the system rates whole periods.
 
     \b
     Examples:

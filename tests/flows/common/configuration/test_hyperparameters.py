@@ -102,6 +102,7 @@ def test_parameter__is_refused_outside_its_range_and_accepted_inside(name: str, 
 # Values refused by a rule for several hyperparameters.
 NEVER_ALONE = {
     ("elo", "k_rule", "fide"),
+    ("fide", "mu_init", 3),
     ("elo-r", "sigma_star", 250.0),
     ("elo-r", "sigma_star", 1500.0),
     ("glicko", "max_rd", 0.125),

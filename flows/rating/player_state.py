@@ -1,0 +1,71 @@
+"""Beliefs about newcomers that a system takes from the attributes of players, such as a rating and a year of birth."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+
+from ranklake.rating_kernels import SYSTEMS
+from ranklake.rating_kernels.core.limits import Limits
+from ranklake.storage import Dataset, LakeError
+
+from ..execution.rater import BeliefColumns
+from ..results.attributes import player_attributes
+
+PlayerState = dict[str, npt.NDArray[np.float64]]
+
+
+def player_state(system: str, dataset: Dataset) -> PlayerState:
+    """A number for each player of a data set by column of the beliefs, NaN where there is none.
+
+    Empty if no player has such an attribute, or the system is unknown. ``LakeError`` names a value out of range.
+    """
+    wanted = SYSTEMS[system].attributes if system in SYSTEMS else ()
+    state = PlayerState()
+    if not wanted:
+        return state
+    recorded = player_attributes(dataset)
+    for column, name, limits in wanted:
+        rows = recorded.filter(pc.equal(recorded.column("attribute"), name))
+        if rows.num_rows:
+            state[column] = np.full(dataset.n_players, np.nan)
+            columns = (rows.column(key).to_pylist() for key in ("player", "handle", "value"))
+            for player, handle, value in zip(*columns, strict=True):
+                state[column][player] = _number(name, limits, handle, value)
+    return state
+
+
+def with_state(columns: BeliefColumns, state: PlayerState) -> BeliefColumns:
+    """Columns of beliefs about all players, in which players without rounds have their state."""
+    new = columns["n_rounds"] == 0
+    given = {name: np.where(new & ~np.isnan(values), values, columns[name]) for name, values in state.items()}
+    return columns | given
+
+
+def _number(name: str, limits: Limits, handle: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not limits.contains(value) or value % 1.0:
+        raise LakeError(
+            f"{name} of player {handle!r} must be {limits.rule}, got {text!r}; correct the table of players and record "
+            "it again with `ranklake attributes`"
+        )
+    return value
+
+
+def add_state(contents: list[bytes], dataset: Dataset, state: PlayerState) -> None:
+    """Add to the content of each contest, in place, the state of its players, if any of them has one.
+
+    A run is then rated again from the first contest of a player whose attribute was changed. Reads all standings.
+    """
+    if not state:
+        return
+    for part in dataset.standings():
+        values = np.stack([column[part.player] for column in state.values()], axis=1)
+        for i in range(len(part)):
+            of_contest = values[part.offsets[i] : part.offsets[i + 1]]
+            if not np.isnan(of_contest).all():
+                contents[part.first_contest + i] += of_contest.tobytes()
