@@ -140,7 +140,7 @@ class Smoother:
             )
         if self.is_checkpoint:
             self._mixing = Mixing()
-        image = self._mean.copy()
+        image = self._mean.copy()  # from which means of places that show a share move on
         self._solve(self._mean, self._cavity_variance, self._perf)
         self._smooth(self._perf, image)
         self._smooth(self._perf, image, self._level.shift(self._moves(image)[0]))
