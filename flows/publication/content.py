@@ -159,7 +159,7 @@ class Content:
         """The leaderboard; with ``before``, the leaderboard before round ``start``, only later rounds are read."""
         builder = self.builder()
         if before is not None:
-            builder.restore(before)
+            builder.restore(before, start)
         for _, rows in self._rated.walk(start, None, builder.columns, self._report, "leaderboard"):
             builder.update(rows)
         self._board = self.board_of(builder)

@@ -52,8 +52,9 @@ class LeaderboardBuilder:
         self.last_time_seconds = np.zeros(n_players, dtype=np.int64)
         self._last_round = -1
 
-    def restore(self, table: pa.Table) -> None:
-        """Restore the state from the result of :meth:`table`; the display must be the same."""
+    def restore(self, table: pa.Table, stop: int) -> None:
+        """Restore the state from the result of :meth:`table` after the rounds before ``stop``, by the same display."""
+        self._last_round = stop - 1
         players = table.column("player").to_numpy()
         for name in ("n_rounds", "mu", "sigma", "rating", "max_rating", "last_time_seconds"):
             getattr(self, name)[players] = table.column(name).to_numpy()

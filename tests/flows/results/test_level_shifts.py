@@ -244,6 +244,11 @@ def test_level__publishes_follow_rounds_and_corrections(tmp_path: Path) -> None:
     report = publish(lake, "run")
     assert report.kept == 50
     assert_published(lake)
+    later = CONTESTS[-1].time_seconds + 40 * 86_400
+    ingest(lake, [contest("alone", "player 1", time_seconds=later)])
+    rate_level(lake, None)
+    assert publish(lake, "run").kept == 72  # without a rating
+    assert_published(lake)
     corrected = CONTESTS[30]
     handles = corrected.handles.to_pylist()[::-1]
     ingest(lake, [contest(corrected.contest_id, *handles, time_seconds=corrected.time_seconds)])
