@@ -140,6 +140,14 @@ def test_games__example_compares_advantages_by_the_predicted_results(follow: Fol
     assert shown in " ".join(page("ingest/games").split()), shown
 
 
+# FIDE
+
+
+def test_fide__example_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    run_examples("systems/fide", {})
+    assert capsys.readouterr().out == blocks_of(page("systems/fide"), "text")[1]
+
+
 # Teams
 
 

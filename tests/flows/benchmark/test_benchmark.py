@@ -122,6 +122,15 @@ def test_benchmark__gives_the_same_report_on_a_cluster(files: Path) -> None:
     assert timeless(one) == timeless(other)
 
 
+def test_fide__needs_games_and_players_with_a_rating(files: Path) -> None:
+    systems = ["fide", "fide mu_init=1500"]
+    report = ranklake.benchmark([files / "club"], systems, games=[files / "chess.csv"]).attrs["report"]
+    for name, last in (("club", "not possible"), ("chess", "rated")):
+        assert [rows_of(report, name)[label]["status"] for label in systems] == ["not possible", last]
+    reason = rows_of(report, "chess")["fide"]["reason"]
+    assert reason == "fide rates games against rated players; give newcomers a rating, as mu_init=1500"
+
+
 def test_benchmark__names_what_cannot_be_read_or_rated(invoke: Command, files: Path, tmp_path: Path) -> None:
     (tmp_path / "torn.tar.xz").write_bytes(b"no archive")
     words = (

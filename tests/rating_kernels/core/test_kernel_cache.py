@@ -121,4 +121,4 @@ def test_warm_kernels__rate_periods_of_simultaneous_games() -> None:
 
 @pytest.mark.slow
 def test_warm_kernels__rate_rounds_with_advantages() -> None:
-    run(AHEAD, *SYSTEMS)
+    run(AHEAD, *of_contests())
