@@ -23,6 +23,10 @@ from ..base import Experiment, ExperimentContext, Part, Picture, Table
 
 PLAYERS, ROUNDS, TRIALS = 24, 30, 40
 TOLERANCE = 1e-7  # rating points, for rounding errors
+_SHARING: dict[str, dict[str, Any]] = {  # a result also reaches ratings by the table that all share
+    "elo-mms, learnt drift": {"learnt_drift": True},
+    "elo-mms, learnt drift, beta 30, gamma 100": {"learnt_drift": True, "beta": 30.0, "gamma": 100.0},
+}
 
 Stand = Callable[[int, Rounds, float], Rounds]
 """``(n, round, mu)``: the ``n``-th round with counterfactual places; ``mu`` is the first player's rating before it."""
@@ -123,15 +127,10 @@ def _incentives(context: ExperimentContext) -> Iterator[Part]:
         if one.lo[row] > 0:
             trials.append((at, int(one.player[row]), int(rng.integers(0, one.lo[row]))))
     by_proof = {"elo-mmr": "never", "elo-mmx": "never", "elo-mms": "never", "topcoder": "may", "glicko2": "may"}
-    by_proof["elo-mms with learnt_drift"] = "may"
+    by_proof |= dict.fromkeys(_SHARING, "may")
     rows: list[tuple[Any, ...]] = []
-    every = [(name, SYSTEMS[name]) for name in of_contests()]
-    cases = [(name, name, system.params()) for name, system in every]
-    cases += [
-        (f"{name} with {learning.switch}", name, system.params(**{learning.switch: True}))
-        for name, system in every
-        if (learning := system.learning) is not None
-    ]
+    cases = [(name, name, SYSTEMS[name].params()) for name in of_contests()]
+    cases += [(label, "elo-mms", SYSTEMS["elo-mms"].params(**settings)) for label, settings in _SHARING.items()]
     for label, name, params in cases:
         context.on_step(label)
         unit = float(params.sigma_init) / 350.0 or 1.0
