@@ -45,7 +45,7 @@ class Trials:
         self._counts = [bool(part.lo[-1] > 0) for part in self._parts]  # a tie of all has no rank error
 
     def error(self, constants: Constants) -> float:
-        """The mean of \\|P\\| over all participants of all rounds."""
+        """The mean of |P| over all participants of all rounds."""
         k, alpha, c, m, b, n = constants
         system = SYSTEMS["elo-srm"]
         params = system.params(k=k, n_inflation=n)

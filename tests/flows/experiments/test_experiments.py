@@ -356,7 +356,7 @@ def test_rate_history__rates_the_whole_history(history: History) -> None:
 
 # Reports
 
-LIGHT = ["datasets", "accuracy", "transfer", "calibration", "inflation", "srm", "residuals", "hindsight"]
+LIGHT = ["datasets", "accuracy", "transfer", "calibration", "inflation", "srm", "stability", "residuals", "hindsight"]
 TABLES_ONLY = ["hindsight", "teams"]
 
 
