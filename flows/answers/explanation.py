@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import asdict, dataclass
+from math import isfinite
 from shlex import quote
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..results.player_names import candidate_names
 from ..results.rated_rounds import RatedRounds
 from ..results.rating_format import RatingFormat
 from ..results.titles import TitlesChoice
+from .caps import Caps, largest_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Explanation:
     the rating: of ``mu``; of ``sigma`` by the diffusion before the round; of ``sigma`` by the result; of the system's
     addend for new players, and of a preset's minimum; of the shift of all ratings since the round before, with a steady
     level.
+    ``caps``: how far the contest could have moved ``mu``; None if it was not asked for.
     """
 
     handle: str
@@ -65,10 +68,15 @@ class Explanation:
     from_offset: float
     from_shift: float
     change: float
+    caps: Caps | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The attributes as a JSON object."""
-        return asdict(self)
+        """The attributes as a JSON object; the caps, if they were asked for, are null without a bound."""
+        document = asdict(self)
+        del document["caps"]
+        if self.caps is not None:
+            document |= {name: value if isfinite(value) else None for name, value in self.caps._asdict().items()}
+        return document
 
     def reason(self) -> str:
         """Why the rating moved against the result; empty if it did not."""
@@ -85,13 +93,20 @@ class Explanation:
 
 
 def explain(
-    lake: Lake, run_name: str, handle: str, contest: str, deviations: float | None = None, titles: TitlesChoice = None
+    lake: Lake,
+    run_name: str,
+    handle: str,
+    contest: str,
+    deviations: float | None = None,
+    titles: TitlesChoice = None,
+    caps: bool = False,
 ) -> tuple[Explanation, RatingFormat]:
     """Explain the change of a player's rating in a contest, and the format of the ratings.
 
     ``handle``: any name of the player.
     ``contest``: the id of the contest, or its name if no other contest has it.
     ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
+    ``caps``: whether to compute the largest changes of ``mu``; see :func:`ranklake.flows.answers.caps.largest_changes`.
     Raises ``LakeError`` if there is no such run, player or contest, the run did not rate the player there, or the
     contest is one of teams; the message says which.
     """
@@ -123,6 +138,7 @@ def explain(
         expected_place=_expected_place(display, rows, at, weight),
         **{name: row[name] for name in ("perf", "n_before", "mu_prior", "sigma_prior", "mu", "sigma")},
         **_parts(display, row, *_before(rounds, row, display)),
+        caps=largest_changes(rounds, display, row) if caps else None,
     )
     return explanation, rounds.format(display, titles)
 

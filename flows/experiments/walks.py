@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ranklake.rating_kernels import Outcome, Rounds
-from ranklake.rating_kernels.core.beliefs import AnyColumn, serial_map
+from ranklake.rating_kernels import Rounds
+from ranklake.rating_kernels.core.beliefs import AnyColumn
 from ranklake.rating_kernels.core.standings import Floats
-from ranklake.rating_kernels.inference.performance import group_starts
 
 from ..common.configuration.settings import build_params, find_system
+from ..execution.given import rate_given
 from .published import Contender
 
 PARTICIPANTS = 1_000  # of each round; it matters to Elo-MMS
@@ -40,13 +40,6 @@ def walks(one: Contender, performances: Floats, start: Columns | None = None) ->
     players = np.arange(n)
     round = replace(Rounds.from_columns([0, n], players, players, players), participants=np.array([PARTICIPANTS]))
     for performance in performances:
-        outcome = Outcome.empty(n)
-        prior = outcome.prior
-        system.prior(params, beliefs, round, 0, n, prior)
-        beliefs.reserve(round.player)
-        summary = system.summarise(params, prior, round, serial_map)
-        system.perform(params, summary, 0, len(group_starts(round.lo)) - 1, outcome.perf)
-        outcome.perf[:] = performance
-        system.absorb(params, beliefs, round, prior, summary, 0, n, outcome)
+        rate_given(system, params, beliefs, round, performance)
         ratings.append(beliefs.mu.copy())
     return np.array(ratings), beliefs.columns()

@@ -166,9 +166,10 @@ def diff(before: str, after: str, top: int, form: Form, lake: LakeAddress) -> No
 @click.argument("handle")
 @click.argument("contest")
 @run_option
+@click.option("--caps", is_flag=True, help="Also show how far the contest could have moved mu at most.")
 @format_option("table", "json")
 @chosen_run()
-def explain(handle: str, contest: str, chosen: ChosenRun, form: str) -> None:
+def explain(handle: str, contest: str, chosen: ChosenRun, form: str, caps: bool) -> None:
     """Explain how one contest changed a rating: the belief before, the expected place, and the parts of the change.
 
     CONTEST is an id, or a name that only one contest has.
@@ -176,7 +177,7 @@ def explain(handle: str, contest: str, chosen: ChosenRun, form: str) -> None:
     from ...answers.explanation import explain as explain_change
 
     opened = chosen.open()
-    found, ratings = explain_change(opened, chosen.run, handle, contest, chosen.deviations, chosen.titles)
+    found, ratings = explain_change(opened, chosen.run, handle, contest, chosen.deviations, chosen.titles, caps)
     if form == "json":
         write_json(found.to_json())
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -75,6 +76,11 @@ def explanation_table(found: Explanation, form: RatingFormat) -> Table:
         if part or text == parts[0][0]:
             table.add_row(text, "", "", form.change(part))
     table.add_row("change", "", "", form.change(found.change))
+    if found.caps is not None:
+        table.add_section()
+        for text, cap in (("largest rise of mu by one result", found.caps.largest_rise),
+                          ("largest fall of mu by one result", found.caps.largest_fall)):  # fmt: skip
+            table.add_row(text, form.change(cap) if math.isfinite(cap) else "no bound", "", "")
     return table
 
 
