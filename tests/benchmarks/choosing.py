@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from against_peer import CODEFORCES, TENNIS
 from history import TENNIS_COLUMNS, load
-from timing import Best, Options, Result
+from timing import Options, Result
 
+from ranklake.flows.benchmark.candidates import candidates_of
+from ranklake.flows.benchmark.finished import FinishedCells
+from ranklake.flows.benchmark.histories import source_of
+from ranklake.flows.benchmark.run import BenchmarkRequest, Watching, run_benchmark
 from ranklake.flows.common.configuration.settings import build_params
 from ranklake.flows.common.skipping import Skipping
 from ranklake.flows.engines.factory import open_engine
-from ranklake.flows.evaluation.scores import score_rounds
+from ranklake.flows.engines.task_pool import open_whole_pool
 from ranklake.flows.evaluation.tuning.spaces import as_texts
 from ranklake.flows.execution.rounds import rate_rounds
-from ranklake.flows.rating.commits.level import Level
 from ranklake.flows.results.level_shifts import LevelShifts
 from ranklake.rating_kernels import SYSTEMS, Outcome, Rounds
-from ranklake.rating_kernels.metrics.metrics import FILTERS
 
-SKIP = 0.1  # share of the rounds at the start without scores, as in the Elo-MMR paper
 HISTORIES = {
     "f1": ("f1_races.parquet", ("contest=contest_id", "player=player", "time=time")),
     "tennis": (TENNIS, TENNIS_COLUMNS),
@@ -58,17 +58,21 @@ CHOICES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def choosing(options: Options) -> Iterator[Result]:
-    """Every history by every system: pairs predicted, drift of the level, seconds."""
+    """Every history by every system: pairs predicted, their chances, drift of the level, seconds."""
+    candidates = candidates_of([" ".join((name, *as_texts(settings))) for name, settings in CHOICES])
     for label, (file, columns) in HISTORIES.items():
-        history = load(options.file(file), options.limit, columns)
-        for name, settings in CHOICES:
-            seconds, inversion, drift = _one(history, name, settings, options.repeats(2, 2))
-            shown = f"{drift:+.1f}" if abs(drift) < 1e6 else "diverges" if np.isfinite(drift) else "no times"
-            what = " ".join((label, name, *as_texts(settings)))
-            yield Result(
-                "choosing", f"{what}: {inversion:.2f} % of pairs, drift a year {shown}", seconds, targets={},
-                figures={"pair_inversion": inversion, "drift": drift}, case=what,
-            )  # fmt: skip
+        source = source_of(label, str(options.file(file)), columns, {"on_error": "skip"})
+        with open_whole_pool() as pool:
+            document = run_benchmark(
+                BenchmarkRequest([source], candidates), FinishedCells(None, 0.0), pool, None, Watching()
+            )
+        for row in document["histories"][0]["systems"]:
+            what = f"{label} {row['label']}"
+            scores = row.get("scores", {}).get("experienced", {}) | {"drift": row.get("drift")}
+            figures = {name: value for name in ("pair_inversion", "own_cross_entropy", "drift")
+                       if (value := scores.get(name)) is not None}  # fmt: skip
+            shown = ", ".join(f"{name} {value:.4g}" for name, value in figures.items()) or row["status"]
+            yield Result("choosing", f"{what}: {shown}", row.get("seconds"), figures=figures, case=what)
 
 
 LEVELS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -88,7 +92,7 @@ def level(options: Options) -> Iterator[Result]:
         if not history.rounds.time_seconds.any():
             continue
         for name, settings in LEVELS:
-            rounds, outcome, _ = _rated(history, name, settings, 1)
+            rounds, outcome = _rated(history, name, settings)
             sums = np.add.reduceat(outcome.mu, rounds.offsets[:-1])
             shifts = LevelShifts.measure(rounds.time_seconds, sums, np.diff(rounds.offsets), 0)
             of_row = np.repeat(shifts.at(np.arange(len(rounds))), np.diff(rounds.offsets))
@@ -103,27 +107,9 @@ def level(options: Options) -> Iterator[Result]:
             )  # fmt: skip
 
 
-def _one(history: Any, name: str, settings: dict[str, Any], repeats: int) -> tuple[Best, float, float]:
-    rounds, outcome, seconds = _rated(history, name, settings, repeats)
-    drift = Level(len(history.handles))
-    drift.add(rounds, outcome)
-    scores = score_rounds(
-        rounds.offsets, rounds.lo, outcome.mu_prior, outcome.n_before, [FILTERS["experienced"]], probabilities=False
-    )["experienced"]
-    return Best(seconds), scores.mean("pair_inversion", slice(int(len(rounds) * SKIP), None)), drift.drift()
-
-
-def _rated(history: Any, name: str, settings: dict[str, Any], repeats: int) -> tuple[Rounds, Outcome, list[float]]:
+def _rated(history: Any, name: str, settings: dict[str, Any]) -> tuple[Rounds, Outcome]:
     system = SYSTEMS[name]
     params = build_params(system, settings)
     rounds = history.rounds.keep(Skipping.of(system).keep(history.rounds))
-    seconds = []
     with open_engine("threads") as engine:
-        for _ in range(repeats):  # the first may compile
-            beliefs = system.newcomers(params, len(history.handles))
-            began = perf_counter()
-            outcome = rate_rounds(system, params, beliefs, rounds, engine)
-            seconds.append(perf_counter() - began)
-            if seconds[0] > 5.0:
-                break
-    return rounds, outcome, seconds
+        return rounds, rate_rounds(system, params, system.newcomers(params, len(history.handles)), rounds, engine)
