@@ -173,7 +173,7 @@ def tuning_table(report: TuningReport, metric: str) -> Table:
     """The best trials of a search, with their scores in training and test."""
     share = f"tuned on the first {report.n_train:,} of {count(report.n_contests, 'contest')}, tested on the others"
     columns = {"": NUMBER, "hyperparameters": TEXT}
-    shown = ("pair_inversion", "rank_deviation", *(() if metric in _PERCENT else (metric,)))
+    shown = dict.fromkeys(("pair_inversion", "rank_deviation", metric))
     for part in ("tuned", "tested"):
         for name in shown:
             columns[f"{_NAMES[name].removesuffix(' %')}, {part}"] = NUMBER

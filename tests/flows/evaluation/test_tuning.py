@@ -157,6 +157,26 @@ def test_tune__of_games_has_the_bits_of_evaluate(tmp_path: Path) -> None:
     assert found.test["own_cross_entropy"] == tested.to_json()["games"]["everyone"]["cross_entropy"]
 
 
+def test_command__shows_the_metric_that_it_optimised(invoke: Command, lake: Lake) -> None:
+    space = (
+        "--dataset",
+        "games",
+        "--system",
+        "elo",
+        "--space",
+        "k=20,40",
+        "--filter",
+        "everyone",
+        "--train-share",
+        "0.5",
+    )
+    for metric, head in (("calibration_error", "calibration error"), ("own_cross_entropy", "own cross-entropy")):
+        shown = " ".join(invoke("tune", *space, "--metric", metric, "--lake", lake.url).out.split())
+        assert all(f"{head}, {part}" in shown for part in ("tuned", "tested"))
+    refused = invoke.refuses("tune", *space, "--metric", "brier", "--filter", "top100", "--lake", lake.url, code=2)
+    assert "with it, metric must be one of pair_inversion, rank_deviation, rank_information, got 'brier'" in refused
+
+
 def test_tune__names_the_metrics_that_a_search_can_have(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"top100 selects by place.* rank_information, got 'brier'"):
         TuningConfig("games", "elo", metric="brier", filter="top100")
