@@ -18,7 +18,7 @@ Sources: Brier, "Verification of forecasts expressed in terms of probability", 1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
@@ -28,7 +28,7 @@ import numpy.typing as npt
 from ..core.standings import Floats, Longs
 from ..core.system import Prior
 from .metrics import Kept
-from .pair_cells import pair_kinds
+from .pair_cells import PairKinds, pair_kinds
 
 CHANCE_METRICS = ("own_cross_entropy", "brier", "calibration_error")
 BINS: Floats = np.linspace(0.5, 1.0, 11)
@@ -137,7 +137,12 @@ def score_pairs(kept: Kept, prior: Prior, deviation: Floats, chances: Chances) -
             Prior(mu, prior.sigma[rows], np.full(len(mu), np.nan), prior.n_before[rows])
             for mu, rows in ((kinds.mu_one, kinds.one), (kinds.mu_other, kinds.other))
         )
-        chance = np.clip(chances(kinds.of_round, one, other), LEAST_CHANCE, 1.0 - LEAST_CHANCE)
+
+        def chance_of(lead: Any, kinds: PairKinds = kinds, one: Prior = one, other: Prior = other) -> Floats:
+            found = chances(kinds.of_round, one._replace(mu=kinds.mu_one + lead), other)
+            return np.clip(found, LEAST_CHANCE, 1.0 - LEAST_CHANCE)
+
+        chance = chance_of(0.0)
         pairs, score = kinds.won + kinds.lost + kinds.tied, kinds.won + 0.5 * kinds.tied
         bits = -(score * np.log2(chance) + (pairs - score) * np.log2(1.0 - chance))
         squares = kinds.won * np.square(1.0 - chance) + kinds.lost * np.square(chance)
@@ -146,12 +151,30 @@ def score_pairs(kept: Kept, prior: Prior, deviation: Floats, chances: Chances) -
             total += np.bincount(kinds.of_round, values, n)
         favourite = np.maximum(chance, 1.0 - chance)
         seen = np.where(np.abs(chance - 0.5) < _EVEN, 0.5 * pairs, np.where(chance > 0.5, score, pairs - score))
-        at = np.minimum(np.searchsorted(BINS, favourite, side="right") - 1, len(BINS) - 2)
-        at += kinds.of_round * (len(BINS) - 1)
-        for total, values in zip(bins, (pairs, pairs * favourite, seen), strict=True):
-            total += np.bincount(at, values, len(total))
+        ends = [chance_of(0.5 * sign * kinds.step) for sign in (-1.0, 1.0)] if kinds.step.any() else [chance]
+        for at, share in _bins_of(ends):
+            at += kinds.of_round * (len(BINS) - 1)
+            for total, values in zip(bins, (pairs, pairs * favourite, seen), strict=True):
+                total += np.bincount(at, share * values, len(total))
     with np.errstate(divide="ignore"):
         each = np.where(kept.weight > 1, 2.0 / (kept.weight - 1.0), 0.0)
     pairs, favourite, seen = bins.reshape(3, n, -1)
     weighted = np.stack([pairs, *(each[:, None] * column for column in (pairs, favourite, seen))], axis=-1)
     return PairSums(kept.weight, each * sums[0], each * sums[1], weighted)
+
+
+def _bins_of(ends: Sequence[Floats]) -> Iterator[tuple[Longs, Floats]]:
+    """The bins of kinds of pairs whose chances lie between two, and the share of each kind in its bin.
+
+    A step of a lattice is smaller than a bin: of two bins the first has what lies below its upper bound.
+    """
+    first, last = ends[0], ends[-1]
+    even = (first - 0.5) * (last - 0.5) <= 0.0
+    sides = np.maximum(first, 1.0 - first), np.maximum(last, 1.0 - last)
+    low, high = np.where(even & (first != last), 0.5, np.minimum(*sides)), np.maximum(*sides)
+    lower, upper = (np.minimum(np.searchsorted(BINS, side, "right") - 1, len(BINS) - 2) for side in (low, high))
+    width = np.where(high > low, high - low, 1.0)
+    share = np.where(lower == upper, 1.0, (BINS[lower + 1] - low) / width)
+    yield lower, share
+    if len(ends) > 1:
+        yield upper, 1.0 - share

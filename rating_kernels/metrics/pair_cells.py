@@ -37,6 +37,7 @@ class PairKinds(NamedTuple):
     ``mu_one``, ``mu_other`` (float64[k]): their ratings.
     ``won``, ``lost``, ``tied`` (float64[k]): number of pairs in which the first has the better place, the worse, the
     same. A pair on several points of a lattice counts by shares.
+    ``step`` (float64[k]): distance of the lattice's points; 0 for single pairs.
     """
 
     of_round: Longs
@@ -47,6 +48,7 @@ class PairKinds(NamedTuple):
     won: Floats
     lost: Floats
     tied: Floats
+    step: Floats
 
 
 def pair_kinds(kept: Kept, start: int, mu: Floats, deviation: Floats) -> tuple[int, PairKinds]:
@@ -54,7 +56,7 @@ def pair_kinds(kept: Kept, start: int, mu: Floats, deviation: Floats) -> tuple[i
 
     ``mu``, ``deviation`` (float64[n]): rating of each row kept, and what its chances depend on beside it.
     """
-    longs, floats = np.empty((3, _KINDS), np.int64), np.empty((5, _KINDS))
+    longs, floats = np.empty((3, _KINDS), np.int64), np.empty((6, _KINDS))
     stop, n = _count(kept.offsets, kept.hi, mu, deviation, np.int64(start), longs, floats)
     return stop, PairKinds(*longs[:, :n], *floats[:, :n])
 
@@ -76,10 +78,10 @@ def _count(offsets, hi, mu, deviation, start, longs, floats):
 
 
 @inner_exact
-def _add(n, longs, floats, of_round, one, other, mu_one, mu_other, won, lost, tied):
+def _add(n, longs, floats, of_round, one, other, mu_one, mu_other, won, lost, tied, step):
     longs[0, n], longs[1, n], longs[2, n] = of_round, one, other
     floats[0, n], floats[1, n] = mu_one, mu_other
-    floats[2, n], floats[3, n], floats[4, n] = won, lost, tied
+    floats[2, n], floats[3, n], floats[4, n], floats[5, n] = won, lost, tied, step
     return n + 1
 
 
@@ -88,7 +90,7 @@ def _every_pair(r, a, b, hi, mu, longs, floats, n):
     for i in range(a, b):
         for j in range(i + 1, b):
             tied = 1.0 if j - a <= hi[i] else 0.0
-            n = _add(n, longs, floats, r, i, j, mu[i], mu[j], 1.0 - tied, 0.0, tied)
+            n = _add(n, longs, floats, r, i, j, mu[i], mu[j], 1.0 - tied, 0.0, tied, 0.0)
     return n
 
 
@@ -130,7 +132,7 @@ def _by_cells(r, a, hi, mu, deviation, longs, floats, n):
                 if wins + losses + ties > 0.0:
                     n = _add(
                         n, longs, floats, r, a + typical[one], a + typical[other], middle + lead * step, middle,
-                        wins, losses, ties,
+                        wins, losses, ties, step,
                     )  # fmt: skip
     return n
 

@@ -129,7 +129,9 @@ def test_pairs__of_a_crowd_are_nearly_those_one_by_one(name: str, tied: float) -
     expected = bits, squares, slow.calibration_error(bins)
     assert means(found)[:2] == pytest.approx(expected[:2], abs=1e-3)
     assert means(found)[2] == pytest.approx(expected[2], abs=0.08)  # percent
-    assert found.bins[0, :, 0].sum() == pytest.approx(n * (n - 1) / 2, rel=1e-12)
+    pairs = n * (n - 1) / 2
+    assert found.bins[0, :, 0].sum() == pytest.approx(pairs, rel=1e-12)
+    assert found.bins[0, :, 0] / pairs == pytest.approx(np.array([one[0] for one in bins]) / pairs, abs=0.003)
 
 
 def test_pairs__do_not_depend_on_the_rounds_beside_them() -> None:
