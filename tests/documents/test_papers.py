@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import imports
@@ -21,6 +22,13 @@ def rows(section: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
+@cache
+def in_tests(module: str) -> set[str]:
+    """The functions of the test modules of a name."""
+    return set().union(*(defined(path) for path in (ROOT / "tests").rglob(f"{module}.py")))
+
+
+@cache
 def defined(path: Path) -> set[str]:
     """The functions and classes of a file."""
     tree = ast.parse(path.read_text("utf-8"))
@@ -39,8 +47,7 @@ def test_papers__name_functions_and_tests_that_exist(document: str) -> None:
             module, _, function = name.rpartition(".")
             assert function in defined(modules[module]), f"{document}, {place}: there is no {name}"
         module, _, function = test.strip("`").partition(".")
-        files = list((ROOT / "tests").rglob(f"{module}.py"))
-        assert any(function in defined(path) for path in files), f"{document}, {place}: there is no {test}"
+        assert function in in_tests(module), f"{document}, {place}: there is no {test}"
 
 
 def numbered(section: str, word: str) -> set[int]:

@@ -37,12 +37,12 @@ def folder(tmp_path: Path) -> Path:
 def test_all__is_one_page_with_contents_and_says_what_it_leaves_out(
     invoke: Command, monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(everything, "NAMES", ("losses", "srm", "all"))
+    monkeypatch.setattr(everything, "NAMES", ("srm", "calibration", "all"))
     answer = invoke("experiment", "all", "--data", folder, "-o", tmp_path / "out")
     assert answer.code == 0, answer.err
     page = (tmp_path / "out" / "all.html").read_text("utf-8")
     headings = dict(re.findall(r'<h2 id="(part-\d+)">([a-z-]+): ', page))
-    assert list(headings.values()) == ["losses", "srm"]
+    assert list(headings.values()) == ["srm", "calibration"]
     assert re.findall(r'<li><a href="#(part-\d+)">', page) == list(headings)
     assert "Left out: experiment srm needs at least 20 rated contests; data set short has 3." in page
     assert "http" not in re.sub(r"data:image/svg\+xml;base64,[^\"]*", "", page)
@@ -57,7 +57,7 @@ def test_all__is_one_page_with_contents_and_says_what_it_leaves_out(
 def test_all__without_data_leaves_out_what_needs_some(
     invoke: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(everything, "NAMES", ("calibration", "losses"))
+    monkeypatch.setattr(everything, "NAMES", ("calibration",))
     assert invoke("experiment", "all", "-o", tmp_path).code == 0
     assert "Left out: experiment calibration needs a real history." in (tmp_path / "all.html").read_text("utf-8")
 

@@ -14,7 +14,7 @@ from ranklake.flows.experiments.data import History
 from ranklake.flows.experiments.papers.stability import LONG, periods
 from ranklake.rating_kernels import Rounds
 
-PLAYERS, ROUNDS, DAYS = 24, 100, 15
+PLAYERS, ROUNDS, DAYS = 20, 60, 25
 
 
 @pytest.fixture(scope="module")
