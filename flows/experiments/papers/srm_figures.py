@@ -162,8 +162,8 @@ EXPERIMENTS = (
             "Each figure has the mean of |P| over all participants of all rounds, by one constant: a factor K; W, the "
             "number of rounds to the power alpha; C, the damping by P'; M, the bound of P; B, the bonus; N, the growth "
             "of the initial rating. The constants of the earlier figures have the printed values. K is fitted anew for "
-            "every value, in the last figure B too. Long histories are cut, as each curve needs some hundred ratings "
-            "of the history."
+            "every value, in the last figure B too. A best value at an end of its grid is that end. Long histories are "
+            "cut, as each curve needs some hundred ratings of the history."
         ],
         data="instead",
         least=20,
