@@ -23,6 +23,7 @@ from ranklake.flows.benchmark.measures import COLUMNS, METRICS, differences, mea
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.metrics.bootstrap import MOST_UNITS
 
+CHANCES = ("own_cross_entropy", "brier", "calibration_error")
 SYSTEM = ("--system", "elo", "--system", "elo-mmr")
 CONTESTS = over_years(synthetic(60, n_players=40))
 
@@ -66,21 +67,30 @@ def rows_of(report: dict[str, Any], history: str) -> dict[str, dict[str, Any]]:
     return {row["label"]: row for row in found["systems"]}
 
 
-@pytest.mark.parametrize(("name", "system"), [("club", "elo-mmr"), ("chess", "elo")])
+@pytest.mark.quick("club*", "chess-elo-")
+@pytest.mark.parametrize(
+    ("name", "system", "setting"),
+    [
+        ("club", "elo-mmr", ""),
+        ("chess", "elo", ""),
+        ("chess", "glicko", "games=simultaneous"),
+        ("chess", "fide", "mu_init=1500"),
+    ],
+)
 def test_benchmark__has_the_numbers_of_evaluate(
-    invoke: Command, files: Path, tmp_path: Path, name: str, system: str
+    invoke: Command, files: Path, tmp_path: Path, name: str, system: str, setting: str
 ) -> None:
+    given = ["--set", setting] if setting else []
     paths = ([], [files / "chess.csv"]) if name == "chess" else ([files / "club"], [])
-    frame = ranklake.benchmark(paths[0], [system], games=paths[1])
+    label = f"{system} {setting}".strip()
+    frame = ranklake.benchmark(paths[0], [label], games=paths[1])
     source, lake = ("games" if name == "chess" else "files"), ("--lake", tmp_path / "lake")
     assert invoke("ingest", source, *paths[0], *paths[1], "--dataset", name, *lake).code == 0
-    invoke("rate", "--dataset", name, "--system", system, *lake)
-    expected = json.loads(
-        invoke("evaluate", "--run", f"{name}-{system}", "--skip-share", "0.1", "--format", "json", *lake).out
-    )
-    scores = rows_of(frame.attrs["report"], name)[system]["scores"]
+    assert invoke("rate", "--dataset", name, "--system", system, *given, "--run", "run", *lake).code == 0
+    expected = json.loads(invoke("evaluate", "--run", "run", "--skip-share", "0.1", "--format", "json", *lake).out)
+    scores = rows_of(frame.attrs["report"], name)[label]["scores"]
     for group in ("everyone", "experienced"):
-        for metric in ("pair_inversion", "pair_inversion_equal_half", "rank_deviation", "rank_information"):
+        for metric in ("pair_inversion", "pair_inversion_equal_half", "rank_deviation", "rank_information", *CHANCES):
             value = expected["filters"][group][metric]
             assert scores[group][metric] == (None if value is None else pytest.approx(value, rel=1e-12)), metric
     if name == "chess":
@@ -200,6 +210,15 @@ def test_candidates__know_where_their_settings_come_from() -> None:
     assert {one.provenance for one in published} == {"published"}
     assert published[0].to_json()["settings"] == {"beta": 30.0, "weight": 0.05}
     assert published_for("unknown") == []
+
+
+def test_benchmark__adds_what_is_published_for_a_history_of_this_name() -> None:
+    frame = pd.DataFrame({"contest": [1, 1, 2, 2], "player": list("abba"), "rank": [1, 2, 1, 2]})
+    found = ranklake.benchmark({"reddit": frame, "club": frame}, ["elo"], published=True, skip_share=0.0)
+    rows = found[found["provenance"] == "published"]
+    assert set(rows["history"]) == {"reddit"}
+    assert {"cf-general, published", "elo-mmr, published", "bar, published"} <= set(rows["system"])
+    assert set(found["status"]) == {"rated"}
 
 
 def test_differences__are_those_of_drawn_rounds() -> None:
