@@ -103,16 +103,16 @@ def _by_cells(r, a, hi, mu, deviation, longs, floats, n):
         narrow, wide = min(narrow, deviation[i]), max(wide, deviation[i])
     known = narrow > 0.0 and wide < math.inf
     step = max(narrow / FINE if known else 0.0, (high - low) / (_POINTS - 1))
-    points = 2 if high == low else int((high - low) / step) + 2
+    points = int((high - low) / step) + 2 if 0.0 < high - low < math.inf else 2
     spread = math.log(wide / narrow) if known else 0.0
     classes = min(int(spread / math.log(_RATIO)) + 1, _CLASSES)
     at, share, kind = np.zeros(size, np.int64), np.zeros(size), np.zeros(size, np.int64)
     for i in range(size):
-        if high > low:
-            place = (mu[i] - low) / step
+        place = (mu[i] - low) / step if step > 0.0 else 0.0
+        if 0.0 < place < points - 1:  # never for NaN, whose integer is no index
             at[i] = int(place)
             share[i] = place - at[i]
-        if classes > 1:
+        if classes > 1 and deviation[i] >= narrow:
             kind[i] = min(int(math.log(deviation[i] / narrow) / spread * classes), classes - 1)
     typical = _typical(kind, classes, deviation)
     won, tied = _walk(hi, at, share, kind, classes, points)

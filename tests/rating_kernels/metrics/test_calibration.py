@@ -18,7 +18,7 @@ from ranklake.rating_kernels import SYSTEMS, Prior
 from ranklake.rating_kernels.inference.win_probability import logistic, normal_win_probability
 from ranklake.rating_kernels.metrics.calibration import PairSums, calibration_error, score_pairs
 from ranklake.rating_kernels.metrics.metrics import keep
-from ranklake.rating_kernels.metrics.pair_cells import FEW
+from ranklake.rating_kernels.metrics.pair_cells import FEW, pair_kinds
 
 SCALE = 400.0 / math.log(10.0)
 
@@ -158,6 +158,15 @@ def test_pairs__of_equal_priors_are_even_chances(name: str) -> None:
 def test_pairs__of_ratings_far_apart_have_finite_scores(mu: list[float]) -> None:
     many = np.resize(mu, 300)
     assert np.isfinite(means(scored(np.arange(300), prior_of(many)))).all()
+
+
+@pytest.mark.parametrize("mu", [[0.0, 1e308, -1e308], [math.nan, 0.0, 9.0], [7.0, math.inf, 0.0]])
+def test_pairs__of_ratings_beyond_numbers_stay_in_their_cells(mu: list[float]) -> None:
+    kept = keep(np.array([0, 300]), np.arange(300, dtype=np.int32), np.ones(300, dtype=bool))
+    for deviation in ([200.0], [200.0, math.nan, 900.0], [math.nan], [math.inf, 1.0], [0.0, 5.0]):
+        stop, kinds = pair_kinds(kept, 0, np.resize(mu, 300), np.resize(deviation, 300))
+        assert stop == 1
+        assert kinds.won.sum() + kinds.lost.sum() == pytest.approx(300 * 299 / 2)
 
 
 @pytest.mark.parametrize("boldness", [1.0, 2.0])
