@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 from dataclasses import asdict
 from hashlib import blake2b
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..common.configuration.settings import params_to_json
+from ..common.finite import finite_json
 from ..common.text import slug
 from ..publication.export import atomic_file
 from ..rating.chain import NUMERICS
@@ -50,6 +52,7 @@ class FinishedCells:
                 sums = {name.removeprefix("sums."): stored[name] for name in stored.files if name.startswith("sums.")}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
+        facts |= {name: math.nan for name, value in facts.items() if value is None}
         return Cell(**facts, sums=sums)
 
     def keep(self, history: BenchmarkHistory, candidate: Candidate, cell: Cell) -> None:
@@ -61,7 +64,7 @@ class FinishedCells:
         if path is None or cell.status == "failed":
             return
         facts = {name: value for name, value in asdict(cell).items() if name != "sums"}
-        text = json.dumps({"key": self._key(history, candidate), **facts})  # with NaN: read by this module alone
+        text = json.dumps({"key": self._key(history, candidate), **finite_json(facts)}, allow_nan=False)
         arrays: dict[str, Any] = {f"sums.{name}": table for name, table in cell.sums.items()}
         buffer = io.BytesIO()
         np.savez_compressed(buffer, facts=np.frombuffer(text.encode(), np.uint8), **arrays)

@@ -190,7 +190,8 @@ def _settings(histories: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
 
 def _texts(settings: Mapping[str, Any]) -> str:
     return ", ".join(
-        f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in settings.items()
+        f"{name}={value if isinstance(value, str) else json.dumps(value, allow_nan=False)}"
+        for name, value in settings.items()
     )
 
 

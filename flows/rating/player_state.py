@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from ranklake.rating_kernels import SYSTEMS
-from ranklake.rating_kernels.core.limits import Limits
 from ranklake.storage import Dataset, LakeError
 
-from ..execution.rater import BeliefColumns
 from ..results.attributes import player_attributes
+
+if TYPE_CHECKING:
+    from ranklake.rating_kernels.core.limits import Limits
+
+    from ..execution.rater import BeliefColumns
 
 PlayerState = dict[str, npt.NDArray[np.float64]]
 
@@ -21,8 +25,12 @@ def player_state(system: str, dataset: Dataset) -> PlayerState:
 
     Empty if no player has such an attribute, or the system is unknown. ``LakeError`` names a value out of range.
     """
-    wanted = SYSTEMS[system].attributes if system in SYSTEMS else ()
     state = PlayerState()
+    if not dataset.attributes().num_rows:
+        return state
+    from ranklake.rating_kernels import SYSTEMS  # kernels, which `ranklake runs` otherwise does without
+
+    wanted = SYSTEMS[system].attributes if system in SYSTEMS else ()
     if not wanted:
         return state
     recorded = player_attributes(dataset)

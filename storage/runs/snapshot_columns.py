@@ -34,7 +34,7 @@ def to_table(columns: Mapping[str, Column], start: int, stop: int) -> pa.Table:
     shared = {name: column[0] for name, column in columns.items() if is_shared(column)}
     arrays = {name: _to_arrow(name, columns[name], start, stop) for name in columns if name not in shared}
     fields = [pa.field(name, array.type, nullable=False) for name, array in arrays.items()]
-    text = json.dumps({name: values.astype("<f8").tobytes().hex() for name, values in shared.items()})
+    text = json.dumps({name: values.astype("<f8").tobytes().hex() for name, values in shared.items()}, allow_nan=False)
     metadata = {_SHARED: text.encode()} if shared else None
     return pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields, metadata))
 

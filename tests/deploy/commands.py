@@ -50,9 +50,9 @@ def check_shell(line: str) -> None:
 
 
 def shell_lines(page: Path) -> list[str]:
-    """The lines of all blocks of shell commands of a page."""
+    """The lines of all blocks of shell commands of a page; one that goes on after a backslash is one line."""
     blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    return [line for block in blocks for line in block.splitlines()]
+    return [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
 
 
 def _parse(command: click.Command, arguments: list[str]) -> None:

@@ -92,16 +92,16 @@ def test_table__shows_numbers_in_full_or_hides_their_column(
     full = output(on_terminal(*arguments, "--wide"))
     assert "hidden" not in full
     assert "…" not in full
-    for width in (80, 100, 200):
+    for width in (80, 100, 250):
         monkeypatch.setenv("COLUMNS", str(width))
         text = output(on_terminal(*arguments))
         assert max(cell_len(line) for line in text.splitlines() if not line.startswith("ranklake ")) <= width
         assert numbers(text) <= numbers(full), width
         hidden = sum(map(int, re.findall(r"^(\d+) columns? hidden", text, re.MULTILINE)))
-        # empty columns are hidden without a note: of runs, smoothing; of evaluate, rank information in each table
-        empty = {"runs": 1, "log": 6, "alias": 6, "amend": 6, "evaluate": 12}.get(command[0], 0)
+        # empty columns are hidden without a note: of runs, smoothing; of evaluate, rank information and chances
+        empty = {"runs": 1, "log": 6, "alias": 6, "amend": 6, "evaluate": 24}.get(command[0], 0)
         assert columns(text) + hidden <= columns(full) <= columns(text) + hidden + empty
-        if width == 200:
+        if width == 250:
             assert hidden == 0
 
 
