@@ -16,6 +16,7 @@ from typing import Any
 from ranklake.rating_kernels import SYSTEMS
 from ranklake.rating_kernels.warm import warm
 from ranklake.storage import Lake, LakeError, MissingError, Run
+from ranklake.storage.lake.errors import LeaseHeldError
 from ranklake.storage.lake.layout import run_folder
 from ranklake.storage.leases.acquire import hold_lease
 from ranklake.storage.leases.lease import Delegate
@@ -113,7 +114,7 @@ def rate_on_worker(config: RunConfig, plan: Plan, engine: DistributedEngine, opt
         try:
             with closing(engine.start_actors(RunWorker, lambda *_: init_args, 1)) as group:
                 left_out |= group.left_out
-                config, why = _open(group, plan, config, options.steal)
+                config, why = _open(group, plan, config, options.steal, recoveries.count)
                 if why:
                     [worker] = group.addresses
                     log.warning(
@@ -131,12 +132,19 @@ def rate_on_worker(config: RunConfig, plan: Plan, engine: DistributedEngine, opt
                 options = replace(options, start=None)
 
 
-def _open(group: ActorGroup, plan: Plan, config: RunConfig, steal: bool) -> tuple[RunConfig, str]:
+def _open(group: ActorGroup, plan: Plan, config: RunConfig, steal: bool, lost: int) -> tuple[RunConfig, str]:
     """Let the worker of a group open the lake; returns what is left to configure, and why the worker cannot open it.
 
     By the driver's lease the worker knows the lake from another one at the same address; it takes its own one
-    afterwards.
+    afterwards. Each of the ``lost`` workers that goes on may take the lease once, at this moment.
     """
+    for _ in range(lost):
+        with suppress(LeaseHeldError):
+            return _open_under_lease(group, plan, config, steal)
+    return _open_under_lease(group, plan, config, steal)
+
+
+def _open_under_lease(group: ActorGroup, plan: Plan, config: RunConfig, steal: bool) -> tuple[RunConfig, str]:
     lake, folder = plan.dataset.lake, run_folder(config.run)
     with hold_lease(lake, folder, f"rate {config.run}", steal=steal) as lease, lease.delegate() as delegate:
         why = _call(group, "open", delegate)

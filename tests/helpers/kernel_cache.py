@@ -20,6 +20,7 @@ def no_kernels(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[None]:
         for remembered in (cache_folder._folders, cache_folder._warn_once, cache_folder._note_use):
             remembered.cache_clear()
 
+    numba.config.reload_config()  # now, after tests with another environment; otherwise by the next compilation
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "home" / ".cache"))
     monkeypatch.setattr(cache_folder.tempfile, "gettempdir", lambda: str(folder / "tmp"))

@@ -23,8 +23,8 @@ def test_whole_pool__works_in_the_calling_thread(engine: str) -> None:
 
 
 def test_whole_pool__refuses_what_no_engine_is() -> None:
-    with pytest.raises(ValueError, match="engine must be one of serial, threads, dask, got 'tread'"):
-        open_whole_pool("tread")
+    with pytest.raises(ValueError, match="engine must be one of serial, threads, dask, got 'fork'"):
+        open_whole_pool("fork")
     with pytest.raises(ValueError, match="a scheduler goes with engine dask"):
         open_whole_pool("serial", scheduler="tcp://127.0.0.1:1")
 

@@ -187,6 +187,26 @@ def test_run__continues_on_another_worker(
     until_ended()
 
 
+def test_run__takes_over_from_a_lost_worker_that_takes_the_lease_at_the_same_moment(
+    lake: Lake, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two that take a lease at once, the slower one is refused."""
+    refused = list[str]()
+
+    def hold_too_late(lake: Lake, folder: str, purpose: str, *, steal: bool = False) -> Any:
+        if steal and not refused:
+            refused.append(folder)
+            raise LeaseHeldError(f"{folder}: the lost worker holds the lease", path=folder)
+        return hold_lease(lake, folder, purpose, steal=steal)
+
+    monkeypatch.setattr(run_worker, "hold_lease", hold_too_late)
+    slow_batches(monkeypatch, 0.0)
+    reports = rate_all(lake, InProcessEngine(2, {4, 5}))
+    assert refused
+    assert all(same_tables(rated(lake, run), expected[run][0]) for run in reports)
+    until_ended()
+
+
 class AtOnce:
     """A thread that does its work in the call that starts it."""
 
