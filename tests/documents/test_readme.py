@@ -207,7 +207,7 @@ def test_readme__corrections_work(follow: Follow) -> None:
 def test_readme__a_cluster_rates_two_systems(follow: Follow) -> None:
     pytest.importorskip("distributed", reason="the extra cluster is not installed")
     ingest_site(follow, "linus", n_contests=1)
-    (rated,) = follow(commands("--engine dask"))
+    (rated,) = follow(commands("--system glicko --engine dask"))
     assert sorted(re.findall(r"^run ([\w-]+): ", rated, re.MULTILINE)) == ["site-elo-mmr", "site-glicko"]
 
 

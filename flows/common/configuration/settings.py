@@ -12,6 +12,7 @@ import types
 import typing
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from ranklake.rating_kernels import SYSTEMS, System
@@ -87,12 +88,17 @@ def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> 
     """Convert settings to the types that a dataclass declares for its fields; ``ValueError`` names the ``owner`` of the
     fields.
     """
-    hints = typing.get_type_hints(kind)
+    hints = _types(kind)
     known = [field.name for field in own_fields_first(kind)]
     for name in settings:
         if name not in known:
             raise ValueError(f"{owner} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
     return {name: _convert(name, value, hints[name]) for name, value in settings.items()}
+
+
+@cache
+def _types(kind: type[Any]) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def parse_settings(texts: tuple[str, ...]) -> dict[str, str]:

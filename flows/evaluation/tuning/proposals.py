@@ -91,7 +91,7 @@ class _Grid(Proposals):
         self.total = len(points) if trials is None else min(trials, len(points))
         sampled = self.total < len(points)
         order = np.random.default_rng(seed).permutation(len(points)) if sampled else range(len(points))
-        self._points = [as_settings(points[at]) for at in order]
+        self._points = [as_settings(points[at]) for at in order[: self.total]]
 
     def ask(self, first: int, n: int) -> list[Settings]:
         return self._points[first : first + n]
