@@ -88,7 +88,7 @@ def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> 
     """Convert settings to the types that a dataclass declares for its fields; ``ValueError`` names the ``owner`` of the
     fields.
     """
-    hints = _types(kind)
+    hints = _types(kind)  # type: ignore[arg-type]  # a class is hashable
     known = [field.name for field in own_fields_first(kind)]
     for name in settings:
         if name not in known:
