@@ -25,7 +25,7 @@ from .histories import BenchmarkHistory
 
 FILTERS = ("everyone", "experienced")
 _SCORES = ("pair_inversion", "pair_inversion_equal_half", "rank_deviation")
-_CHANCES = {"own_cross_entropy": "cross_entropy", "brier": "squared_error"}  # and the sums of each
+_CHANCES = ("own_cross_entropy", "brier")
 METRICS = (*_SCORES, "rank_information", *_CHANCES, "calibration_error")
 HEADINGS = {
     "pair_inversion": ("pair inversion, %", 2),
@@ -39,7 +39,7 @@ HEADINGS = {
 """Names of the metrics for people, and their digits."""
 
 # Columns of sums: a weight, and the sums of the measures that have it; then 10 bins of 4 sums
-_WEIGHTED = {"weight": _SCORES, "information_weight": ("rank_information",), "pair_weight": tuple(_CHANCES)}
+_WEIGHTED = {"weight": _SCORES, "information_weight": ("rank_information",), "pair_weight": _CHANCES}
 COLUMNS = tuple(name for weight, names in _WEIGHTED.items() for name in (weight, *names))
 _BIN_SUMS = 4
 
@@ -71,10 +71,7 @@ def sums_of(
     n, first = history.n_results, int(np.floor(history.n_results * skip_share))
     units = min(n - first, MOST_UNITS)
     starts = np.arange(units) * (n - first) // max(units, 1)
-    entrants = Entrants.of(
-        system, params, rounds.offsets, rounds.lo, rounds.strengths(outcome.mu_prior), outcome.sigma_prior,
-        outcome.n_before, outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
-    )  # fmt: skip
+    entrants = Entrants.of_outcome(system, params, rounds, outcome)
     filters = [ALL_FILTERS[name] for name in FILTERS]
     scores = entrants.scores(filters, probabilities=False, results=history.periods)
     found = {}
@@ -89,13 +86,9 @@ def sums_of(
 
 def _columns(scores: RoundScores, pairs: PairSums) -> Floats:
     """The columns of each round."""
-    known = {name: scores.known(name) for name in (*_SCORES, "rank_information")}
-    sums = {name: total for name, (total, _) in known.items()} | {
-        name: getattr(pairs, sums) for name, sums in _CHANCES.items()
-    }
-    weights = {
-        "weight": scores.weight, "information_weight": known["rank_information"][1], "pair_weight": pairs.weight
-    }  # fmt: skip
+    known = {name: scores.known(name) for names in _WEIGHTED.values() for name in names}
+    sums = {name: total for name, (total, _) in known.items()}
+    weights = {weight: known[names[0]][1] for weight, names in _WEIGHTED.items()}
     columns = [(weights | sums)[name] for name in COLUMNS]
     return np.column_stack([*columns, pairs.bins.reshape(len(pairs), -1)]).astype(np.float64)
 

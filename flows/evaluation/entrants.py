@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.core.standings import Floats, Ints, Longs
-from ranklake.rating_kernels.core.system import PerformanceLaw, Prior, System
+from ranklake.rating_kernels.core.standings import Floats, Ints, Longs, Rounds
+from ranklake.rating_kernels.core.system import Outcome, PerformanceLaw, Prior, System
 from ranklake.rating_kernels.metrics.calibration import Chances, PairSums, score_pairs
 from ranklake.rating_kernels.metrics.metrics import FILTERS, Filter, keep
 
@@ -78,6 +78,14 @@ class Entrants:
 
         alone = cls(offsets, lo, mu, sigma, n_before, change, law, chances)
         return alone if teams is None else _joined(alone, system, params, sigma, teams)
+
+    @classmethod
+    def of_outcome(cls, system: System | None, params: Any, rounds: Rounds, outcome: Outcome) -> Entrants:
+        """The entrants of rounds that were rated; as for :meth:`of`."""
+        return cls.of(
+            system, params, rounds.offsets, rounds.lo, rounds.strengths(outcome.mu_prior), outcome.sigma_prior,
+            outcome.n_before, outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
+        )  # fmt: skip
 
     def scores(
         self,

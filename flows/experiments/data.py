@@ -109,11 +109,7 @@ class RatedHistory:
 
     def entrants(self) -> Entrants:
         """The entrants of every round, with the system's chances."""
-        rounds, outcome = self.history.rounds, self.outcome
-        return Entrants.of(
-            self.system, self.params, rounds.offsets, rounds.lo, rounds.strengths(outcome.mu_prior),
-            outcome.sigma_prior, outcome.n_before, outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
-        )  # fmt: skip
+        return Entrants.of_outcome(self.system, self.params, self.history.rounds, self.outcome)
 
     def scores(
         self, groups: Sequence[str] = GROUPS, mu: Floats | None = None, law: PerformanceLaw | None = None

@@ -183,9 +183,6 @@ def best_first(trials: Iterable[Trial], metric: str) -> list[Trial]:
 def _scores(system: System, params: Any, rounds: Rounds, outcome: Outcome, filter: str, metric: str) -> RoundScores:
     of_chances = metric in CHANCE_METRICS
     with_laws = system if of_chances or metric == "rank_information" else None
-    entrants = Entrants.of(
-        with_laws, params, rounds.offsets, rounds.lo, rounds.strengths(outcome.mu_prior), outcome.sigma_prior,
-        outcome.n_before, outcome.mu - outcome.mu_prior, rounds.weight, rounds.teams,
-    )  # fmt: skip
+    entrants = Entrants.of_outcome(with_laws, params, rounds, outcome)
     wanted = {"information": not of_chances, "pairs": of_chances, "probabilities": False}
     return entrants.scores([FILTERS[filter]], **wanted)[filter]
