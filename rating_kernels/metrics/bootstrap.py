@@ -10,6 +10,8 @@ Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapters
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..core.standings import Floats
@@ -30,9 +32,15 @@ def resampled_sums(sums: Floats, resamples: int = RESAMPLES, seed: int = SEED) -
     flat = np.asarray(sums, dtype=np.float64).reshape(n, -1)
     if n > units:
         flat = np.add.reduceat(flat, np.arange(units) * n // units, axis=0)
+    return np.asarray(_times(units, resamples, seed) @ flat).reshape(resamples, *sums.shape[1:])
+
+
+@lru_cache(maxsize=1)
+def _times(units: int, resamples: int, seed: int) -> Floats:
+    """How often each unit is drawn in each resample, ``[resample, unit]``: nine tenths of the time of one measure."""
     drawn = np.random.default_rng(seed).integers(0, units, (resamples, units))
     times = np.bincount((drawn + units * np.arange(resamples)[:, None]).ravel(), minlength=resamples * units)
-    return np.asarray(times.reshape(resamples, units).astype(np.float64) @ flat).reshape(resamples, *sums.shape[1:])
+    return times.reshape(resamples, units).astype(np.float64)
 
 
 def interval(values: Floats, confidence: float = 0.95) -> tuple[float, float]:
