@@ -12,13 +12,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from ranklake.flows.benchmark.report import shown_drift
+
 __all__ = ["tables", "write"]
 
 PAGE = Path(__file__).resolve().parent / "choosing.md"
 BEGIN, END = "<!-- comparison: begin -->", "<!-- comparison: end -->"
 NAMES = {"f1": "Formula 1", "tennis": "tennis", "reddit": "Reddit", "ctf": "CTFtime", "codeforces": "Codeforces"}
 GROUP = "experienced"
-DIVERGES = 1e6  # drift of the level, points a year
 
 Rows = Mapping[str, Mapping[str, Any]]  # of one history, by system
 
@@ -89,8 +90,7 @@ def _chances(row: Mapping[str, Any]) -> str:
 def _level(row: Mapping[str, Any]) -> str:
     if row["status"] != "rated":
         return str(row["status"])
-    drift = row["drift"]
-    return "–" if drift is None else "diverges" if abs(drift) > DIVERGES else f"{drift:+,.1f}".replace("-", "−")
+    return shown_drift(row["drift"]) or "–"
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from ranklake.rating_kernels import System
 
 from ..common.arguments import checked
 from ..common.text import described
-from ..engines.factory import choose_engine
 from ..engines.task_pool import open_whole_pool
 from ..frames.notebook import warn_user
 from .candidates import candidates_of
@@ -22,7 +21,7 @@ from .finished import FinishedCells
 from .histories import HistorySource, source_of, sources_of
 from .measures import FILTERS, METRICS
 from .report import check_report, write_report
-from .run import BenchmarkRequest, Watching, run_benchmark
+from .run import BenchmarkRequest, Watching, run_benchmark, threads_of
 
 
 @checked
@@ -96,12 +95,11 @@ def benchmark(
     sources = [*_sources(histories, columns or {}), *sources_of((), [os.fspath(path) for path in games], (), {})]
     candidates = candidates_of(systems, (), presets)
     request = BenchmarkRequest(sources, candidates, published, skip_share, metric, filter)
-    local = choose_engine(engine, workers, scheduler) != "dask"
+    threads = threads_of(engine, workers, scheduler)
     if output is not None:
         check_report()
     finished = FinishedCells(None if output is None else Path(output), skip_share)
     with open_whole_pool(engine, workers, scheduler) as pool:
-        threads = workers if local and engine != "serial" else 1
         document = run_benchmark(request, finished, pool, threads, Watching())
     for failed in document["unreadable"]:
         warn_user(f"history {failed['name']} could not be read: {failed['reason']}")

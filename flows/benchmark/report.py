@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PURPOSE = "the report of a benchmark"
 PAGE, JSON = "report.html", "report.json"
 _LARGEST_DRIFT = 1e6  # beyond it, the level diverges
-_SHOWN = ("pair_inversion", "rank_deviation", "own_cross_entropy", "calibration_error")
+SHOWN = ("pair_inversion", "rank_deviation", "own_cross_entropy", "calibration_error")  # metrics of all tables
 _LEAST_PAIRS = 100  # of a point in a reliability diagram
 _COLUMNS = 6  # panels beside each other
 _REACH = 4.0  # of the axis of differences, in medians
@@ -127,11 +127,11 @@ def _history_parts(history: Mapping[str, Any], document: Mapping[str, Any]) -> I
     )
     if rated := [row for row in rows if row["status"] == "rated"]:
         other = next(one for one in FILTERS if one != filter)
-        order, chances = (_scored(rated, metrics, filter, other) for metrics in (_SHOWN[:2], _SHOWN[2:]))
+        order, chances = (_scored(rated, metrics, filter, other) for metrics in (SHOWN[:2], SHOWN[2:]))
         chances["drift, points a year"] = [shown_drift(row["drift"]) or None for row in rated]
         chances["seconds"] = [row["seconds"] for row in rated]
-        digits = {head: HEADINGS[metric][1] for metric in _SHOWN for head in _heads(metric, filter, other)}
-        aligned = ["drift, points a year", *(_heads(metric, filter, other)[1] for metric in _SHOWN)]
+        digits = {head: HEADINGS[metric][1] for metric in SHOWN for head in _heads(metric, filter, other)}
+        aligned = ["drift, points a year", *(_heads(metric, filter, other)[1] for metric in SHOWN)]
         captions = {"order": "The order of players", "chances": "Chances of pairs, level and seconds"}
         for (part, caption), columns in zip(captions.items(), (order, chances), strict=True):
             yield Table(f"{slugged}-{part}", caption, columns, digits | {"seconds": 3}, aligned=aligned)

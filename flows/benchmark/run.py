@@ -16,6 +16,7 @@ from ranklake.storage import LakeError
 from ..common.finite import finite_json
 from ..common.progress import ProgressCallback, not_shown
 from ..compilation.compile import CompileCallback, announce, compile_parts, parts_for
+from ..engines.factory import choose_engine
 from ..engines.task_pool import TaskPool
 from ..sources.base import SourceError
 from .candidates import Candidate, published_for
@@ -76,20 +77,27 @@ class Watching:
     on_line: Callable[[str], None] = lambda line: None
 
 
+def threads_of(engine: str | None = None, workers: int | None = None, scheduler: str | None = None) -> int | None:
+    """Threads of each system by an engine: one on the workers of a cluster; None for one on each core.
+
+    Raises ValueError: as :func:`.factory.choose_engine`.
+    """
+    return workers if choose_engine(engine, workers, scheduler) == "threads" else 1
+
+
 def run_benchmark(
     request: BenchmarkRequest, finished: FinishedCells, pool: TaskPool, workers: int | None, watching: Watching
 ) -> dict[str, Any]:
     """The document of a benchmark: :data:`FORMAT`, what was asked, the histories with a result for each system, and
     the histories that could not be read with the reasons.
 
-    ``workers``: threads of each system on this machine; 1 on the workers of a cluster.
+    ``workers``: see :func:`threads_of`.
     Raises EngineError, OSError: a worker has other code, or the cluster lost a system too often. Finished cells stay.
     """
-    names = [source.name for source in request.sources]
-    numbers = [len(request.candidates_for(name)) for name in names]
-    histories, unreadable, n_kept = [], [], 0
-    for at, source in enumerate(request.sources):
-        done, total = sum(numbers[:at]), sum(numbers)
+    asked = [request.candidates_for(source.name) for source in request.sources]
+    histories, unreadable, n_kept, total = [], [], 0, sum(map(len, asked))
+    for at, (source, candidates) in enumerate(zip(request.sources, asked, strict=True)):
+        done = sum(map(len, asked[:at]))
         watching.on_progress(done, total, f"reading {source.name}")
         try:
             history = source.read(partial(_reading, watching, source.name, done, total))
@@ -101,7 +109,6 @@ def run_benchmark(
         if history.left_out:
             first, *others = history.left_out
             watching.on_line(f"{source.name}: left out: {first}" + (f"; and {len(others):,} more" if others else ""))
-        candidates = request.candidates_for(source.name)
         cells = {one.label: cell for one in candidates if (cell := finished.find(history, one)) is not None}
         n_kept += len(cells)
         missing = [one for one in candidates if one.label not in cells]
@@ -116,7 +123,7 @@ def run_benchmark(
             watching.on_progress(done + len(cells), total, f"{source.name}, {one.label}")
         histories.append(_history_document(request, history, candidates, cells))
     if n_kept:
-        watching.on_line(f"{n_kept:,} of {sum(numbers):,} results were there already")
+        watching.on_line(f"{n_kept:,} of {total:,} results were there already")
     document: dict[str, Any] = {
         "format": FORMAT, "release": metadata.version("ranklake"), "skip_share": request.skip_share,
         "metric": request.metric, "filter": request.filter, "histories": histories, "unreadable": unreadable,

@@ -78,8 +78,7 @@ def benchmark(
     from ...benchmark.finished import FinishedCells
     from ...benchmark.histories import HistorySource, sources_of
     from ...benchmark.report import check_report, write_report
-    from ...benchmark.run import BenchmarkRequest, Watching, has_failed, run_benchmark
-    from ...engines.factory import choose_engine
+    from ...benchmark.run import BenchmarkRequest, Watching, has_failed, run_benchmark, threads_of
     from ...engines.task_pool import open_whole_pool
     from ..terminal.show_benchmark import benchmark_tables
 
@@ -92,14 +91,13 @@ def benchmark(
         sources += [HistorySource(name, opened, {}) for name in datasets]
         candidates = candidates_of(*(choices.pop(name) for name in ("systems", "settings", "presets")))
         request = BenchmarkRequest(sources, candidates, filter=players, **choices)
-        local = choose_engine(*engine) != "dask"
+        threads = threads_of(*engine)
         check_report()
         pool = open_whole_pool(*engine)
-    workers = engine.workers if local and engine.engine != "serial" else 1
     finished = FinishedCells(Path(output), request.skip_share)
     with pool, progress("comparing", "results") as update:
         watching = Watching(update, show_compilation(update), lambda line: print_line(line, err=True))
-        document = run_benchmark(request, finished, pool, workers, watching)
+        document = run_benchmark(request, finished, pool, threads, watching)
     page = write_report(document, Path(output))
     if form == "json":
         write_json(document)

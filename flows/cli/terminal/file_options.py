@@ -44,7 +44,7 @@ _TEXT_OPTIONS = (
     encoding_option,
 )  # fmt: skip
 
-_CONTEST_OPTIONS = (
+_HISTORY_OPTIONS = (
     click.option(
         "--order",
         type=click.Choice(["number", "time", "given"]),
@@ -56,8 +56,11 @@ _CONTEST_OPTIONS = (
     click.option("--dedupe", is_flag=True, help="Drop contests that repeat an earlier one."),
     click.option("--field-includes-unrated", is_flag=True, help="Rated participants compete with unrated ones (column "
                  "rated), too; by default, ratings are as if those had not taken part."),
-    click.option("--mirror", is_flag=True, help="Remove contests from the data set that the source does not have."),
 )  # fmt: skip
+_CONTEST_OPTIONS = (
+    *_HISTORY_OPTIONS,
+    click.option("--mirror", is_flag=True, help="Remove contests from the data set that the source does not have."),
+)
 _QUERY_OPTIONS = (
     click.option("--url", envvar="RANKLAKE_DATABASE_URL", show_envvar=True, metavar="URL", help="Address of the "
                  "database, as postgresql://USER@HOST/DATABASE, mariadb://USER@HOST/DATABASE or sqlite:///FILE; its "
@@ -91,6 +94,6 @@ read_options = gathered("options", (*_RESULT_OPTIONS, *_TEXT_OPTIONS), _read_opt
 file_options = gathered("options", (*_RESULT_OPTIONS, *_TEXT_OPTIONS, *_CONTEST_OPTIONS))
 result_options = gathered("options", (*_RESULT_OPTIONS, *_CONTEST_OPTIONS))
 # The same without --mirror, for what reads files and keeps no data set
-history_options = gathered("options", (*_RESULT_OPTIONS, *_TEXT_OPTIONS, *_CONTEST_OPTIONS[:-1]))
+history_options = gathered("options", (*_RESULT_OPTIONS, *_TEXT_OPTIONS, *_HISTORY_OPTIONS))
 # ``url, query, watermark`` of a database, as one argument ``database``
 query_options = gathered("database", _QUERY_OPTIONS, _database)

@@ -11,10 +11,9 @@ from rich.text import Text
 from ranklake.rating_kernels.metrics.metrics import HIGHER_IS_BETTER
 
 from ...benchmark.measures import HEADINGS
-from ...benchmark.report import shown_drift
+from ...benchmark.report import SHOWN, shown_drift
 from .tables import NAME, NUMBER, TEXT, new_table
 
-_METRICS = ("pair_inversion", "rank_deviation", "own_cross_entropy", "calibration_error")
 _CAPTION = "* best; difference to the best with its 95 % interval, a paired bootstrap over rounds"
 
 
@@ -25,12 +24,12 @@ def benchmark_tables(document: Mapping[str, Any]) -> Iterator[Table]:
 
 
 def _table(history: Mapping[str, Any], filter: str, metric: str) -> Table:
-    names = dict.fromkeys((metric, *_METRICS))
+    names = dict.fromkeys((metric, *SHOWN))
     heads = {name: f"{HEADINGS[name][0]} {'↑' if name in HIGHER_IS_BETTER else '↓'}" for name in names}
     columns = {"system": NAME, heads[metric]: NUMBER, "difference": NUMBER}
     columns |= {heads[name]: NUMBER for name in names} | {"drift a year": NUMBER, "seconds": NUMBER}
     columns |= {"remark": TEXT} if any(row["status"] != "rated" for row in history["systems"]) else {}
-    hide = ["seconds", *(heads[name] for name in reversed(_METRICS) if name != metric)]
+    hide = ["seconds", *(heads[name] for name in reversed(SHOWN) if name != metric)]
     title = f"{history['name']}, {filter}: {history['scored']:,} of {history['contests']:,} {history['kind']} scored"
     table = new_table(columns, hide, title=title, caption=_CAPTION)
     for row in history["systems"]:
