@@ -8,19 +8,19 @@ from dataclasses import replace
 import numpy as np
 
 from ranklake.rating_kernels import Rounds
-from ranklake.rating_kernels.core.beliefs import AnyColumn
 from ranklake.rating_kernels.core.standings import Floats
 
 from ..common.configuration.settings import build_params, find_system
 from ..execution.given import rate_given
+from ..execution.rater import BeliefColumns
 from .published import Contender
 
 PARTICIPANTS = 1_000  # of each round; it matters to Elo-MMS
 
-Columns = dict[str, AnyColumn]
 
-
-def walk(one: Contender, performances: Sequence[float], start: Columns | None = None) -> tuple[list[float], Columns]:
+def walk(
+    one: Contender, performances: Sequence[float], start: BeliefColumns | None = None
+) -> tuple[list[float], BeliefColumns]:
     """A player's rating before and after each of these performances, and the belief at the end.
 
     ``start``: the belief before; by default that of a newcomer.
@@ -29,7 +29,7 @@ def walk(one: Contender, performances: Sequence[float], start: Columns | None = 
     return ratings[:, 0].tolist(), columns
 
 
-def walks(one: Contender, performances: Floats, start: Columns | None = None) -> tuple[Floats, Columns]:
+def walks(one: Contender, performances: Floats, start: BeliefColumns | None = None) -> tuple[Floats, BeliefColumns]:
     """As :func:`walk`, for several players: ``performances[round, player]``; ratings ``[round, player]``."""
     system, n = find_system(one.system), performances.shape[1]
     params = build_params(system, one.settings)

@@ -12,10 +12,11 @@ from ranklake.rating_kernels.core.numerics import C3
 from ranklake.rating_kernels.core.ragged import Ragged
 from ranklake.rating_kernels.core.standings import Floats
 
+from ...execution.rater import BeliefColumns
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table
 from ..published import Contender
-from ..walks import Columns, walk
+from ..walks import walk
 
 BELIEFS, ROUNDS = 40, 30  # random beliefs, and the performances of each
 _POINTS = (0.0, 0.5, 1.0, 2.0, 3.0, 6.0)
@@ -48,7 +49,7 @@ def densities(x: Floats) -> tuple[Floats, Floats]:
     return np.exp(-normal_loss(x)) / math.sqrt(2.0 * math.pi), 0.25 * C3 * np.exp(-logistic_loss(x))
 
 
-def weighted_mean(belief: Columns, mu: float) -> float:
+def weighted_mean(belief: BeliefColumns, mu: float) -> float:
     """The mean of a player's performances, weighted as equation 7 has it; the normal factor counts as one of them."""
     lists = (cast(Ragged, belief[f"history_{name}"]).values for name in ("perf", "force", "inverse_width"))
     perf, force, inverse_width = lists

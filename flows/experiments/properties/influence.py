@@ -12,10 +12,11 @@ from ranklake.rating_kernels import EloMMR
 from ranklake.rating_kernels.core.numerics import C3
 
 from ...common.configuration.settings import build_params, find_system
+from ...execution.rater import BeliefColumns
 from ...plotting.figures import SERIES, new_figure
 from ..base import Experiment, ExperimentContext, Part, Picture, Table
 from ..published import Contender
-from ..walks import Columns, walk
+from ..walks import walk
 
 LEVEL, ROUNDS = 1500.0, 60  # the performances before one of another size, and their number
 FAR = 1e7  # rating points; stands for an infinite performance
@@ -76,19 +77,19 @@ def _influence(context: ExperimentContext) -> Iterator[Part]:
     )
 
 
-def _cap(one: Contender, belief: Columns) -> tuple[float, float, float, bool]:
+def _cap(one: Contender, belief: BeliefColumns) -> tuple[float, float, float, bool]:
     """The lower bound, the change by a performance beyond all others, the upper bound; whether it is within them."""
     lower, upper = _bounds(build_params(find_system(one.system), one.settings), belief)
     seen = _change(one, belief, FAR)
     return lower, seen, upper, lower - 1e-6 <= seen <= upper + 1e-6
 
 
-def _change(one: Contender, belief: Columns, surprise: float) -> float:
+def _change(one: Contender, belief: BeliefColumns, surprise: float) -> float:
     (before, after), _ = walk(one, [LEVEL + surprise], belief)
     return after - before
 
 
-def _bounds(params: EloMMR, columns: Columns) -> tuple[float, float]:
+def _bounds(params: EloMMR, columns: BeliefColumns) -> tuple[float, float]:
     """(C3 / beta) / (w_0 + (pi^2 / 6) sum omega_k / beta_k^2) and (C3 / beta) / w_0, after diffusion (Theorem 5.7)."""
     sigma2, normal = (float(np.asarray(columns[name])[0]) for name in ("sigma", "normal_weight"))
     sigma2 = sigma2**2
