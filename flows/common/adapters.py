@@ -108,6 +108,10 @@ def concat_rounds(parts: Sequence[Rounds]) -> Rounds:
         parts = [part if len(part.roles) else replace(part, roles=np.zeros(part.n_rows, np.uint8)) for part in parts]
     if any(len(part.advantage) for part in parts):
         parts = [part if len(part.advantage) else replace(part, advantage=np.zeros(part.n_rows)) for part in parts]
+    if any(len(part.points) for part in parts):
+        parts = [part if len(part.points) else replace(part, points=np.full(part.n_rows, np.nan)) for part in parts]
+    if any(len(part.score) for part in parts):
+        parts = [part if len(part.score) else replace(part, score=np.where(part.hi[::2], 0.5, 1.0)) for part in parts]
     names = [name for name in Rounds.__slots__ if name not in ("offsets", "teams")]
     columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     sizes = np.concatenate([np.diff(part.offsets) for part in parts])

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ranklake.rating_kernels import Outcome, Prior, Rounds
-from ranklake.rating_kernels.core.standings import Ints
+from ranklake.rating_kernels.core.standings import OF_ROUNDS, Ints
 
 from .partition_worker import RoundMetadata, unpack
 from .partitioning import Partitioning
@@ -84,8 +84,7 @@ class Batch:
 
     @property
     def metadata(self) -> RoundMetadata:
-        rounds = self.rounds
-        return rounds.time_seconds, rounds.weight, rounds.perf_ceiling, rounds.event, rounds.participants
+        return {name: getattr(self.rounds, name) for name in OF_ROUNDS}
 
     @property
     def prior_columns(self) -> Sequence[npt.NDArray[Any]]:

@@ -31,7 +31,7 @@ from ..engines.protocols import RemoteCall
 from .rater import BeliefColumns, HandOver
 
 Arrays = list[npt.NDArray[Any]]
-RoundMetadata = tuple[npt.NDArray[Any], ...]  # of a round: time_seconds, weight, perf_ceiling, event, participants
+RoundMetadata = dict[str, Any]  # what a round has but its rows: time_seconds, weight and so on
 
 
 @dataclass(slots=True)
@@ -238,4 +238,5 @@ def diffuse(system: System, params: Any, beliefs: Beliefs, metadata: RoundMetada
 
 
 def _round(metadata: RoundMetadata, player: Ints, lo: Ints, hi: Ints) -> Rounds:
-    return Rounds(np.array([0, len(player)]), player, lo, hi, *(writable(fact) for fact in metadata))
+    facts: dict[str, Any] = {name: writable(fact) for name, fact in metadata.items()}
+    return Rounds(np.array([0, len(player)]), player, lo, hi, **facts)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ranklake.rating_kernels import Beliefs, Outcome, Rounds, System
 from ranklake.rating_kernels.core.beliefs import Map
-from ranklake.rating_kernels.core.standings import Ints, Longs
+from ranklake.rating_kernels.core.standings import OF_ROUNDS, Ints, Longs
 from ranklake.rating_kernels.core.waves import Waves
 
 from .outcomes import RoundError, check_outcome
@@ -94,13 +94,14 @@ def _calls(bounds: Longs, least: int) -> Iterator[tuple[int, int, bool]]:
 
 def _take(rounds: Rounds, order: Longs) -> Rounds:
     """Games in another order."""
-    n, advantage = len(rounds), rounds.advantage
+    n = len(rounds)
     player, lo, hi = (column.reshape(n, 2)[order].ravel() for column in (rounds.player, rounds.lo, rounds.hi))
-    if len(advantage):
-        advantage = advantage.reshape(n, 2)[order].ravel()
-    facts = ("time_seconds", "weight", "perf_ceiling", "event", "participants")
-    columns: dict[str, Any] = {name: getattr(rounds, name)[order] for name in facts}
-    return Rounds(rounds.offsets, player, lo, hi, **columns, advantage=advantage)
+    columns: dict[str, Any] = {name: getattr(rounds, name)[order] for name in OF_ROUNDS}
+    for name in ("advantage", "points"):
+        column = getattr(rounds, name)
+        columns[name] = column.reshape(n, 2)[order].ravel() if len(column) else column
+    score = rounds.score[order] if len(rounds.score) else rounds.score
+    return Rounds(rounds.offsets, player, lo, hi, **columns, score=score)
 
 
 def _with_own_places(beliefs: Beliefs, player: Ints) -> Beliefs:

@@ -123,6 +123,7 @@ def _moved(round: Rounds, teams: Ragged, key: Longs, order: Longs) -> Rounds:
         np.repeat(round.weight, m),
         np.repeat(round.perf_ceiling, m),
         np.repeat(round.event, m),
+        precision=np.repeat(round.precision, m),
         teams=None if round.teams is None else moved,
     )
 
@@ -145,7 +146,7 @@ def _by_performance(
         one = np.arange(m, dtype=np.int32)
         some = Rounds(
             np.array([0, m]), one, one, one, round.time_seconds, round.weight, round.perf_ceiling, round.event,
-            round.participants,
+            round.participants, precision=round.precision,
         )  # fmt: skip
         store.reserve(one)
         after = Outcome.empty(m)

@@ -105,6 +105,12 @@ def _spelled(end: float) -> str:
 # Weight of a contest. Usual are 0.1 to 10; prize money and numbers of participants are permitted too. Variances are
 # divided and multiplied by a weight.
 WEIGHT = Limits("number", "", 1e-9, 1e9, "both")
+# Factor on the precision of a contest's performances, as its length in units. The variance of their noise is divided.
+PRECISION = Limits("number", "", 1e-9, 1e9, "both")
+# Score of a player in a game: a fraction where halves do not say enough.
+SCORE = Limits("number", "", 0.0, 1.0, "both")
+# Points in a contest, of any sport: only differences count.
+SCORED = Limits("number", "points", -1e9, 1e9, "both")
 # Share of a member in a team. Only ratios matter: hours, points, 1 and 2.
 SHARE = Limits("number", "", 1e-9, 1e9, "both")
 # A ceiling below all ratings moves all players down to it: the range is that of ratings on any scale.

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .limits import ADVANTAGE, PERF_CEILING, SHARE, TIME_SECONDS, WEIGHT, Limits
+from .limits import ADVANTAGE, PERF_CEILING, PRECISION, SCORE, SCORED, SHARE, TIME_SECONDS, WEIGHT, Limits
 from .ragged import Ragged
 
 Floats = npt.NDArray[np.float64]
@@ -158,7 +158,8 @@ def count_events(time_seconds: Longs) -> Longs:
 
 _THESE_ROWS: Longs = np.empty(0, dtype=np.int64)  # stands for the number of rows of each round
 _NO_ROLES: npt.NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
-_NO_ADVANTAGES: Floats = np.empty(0)
+_NONE: Floats = np.empty(0)
+_ONES: Floats = np.empty(0)  # stands for a 1 for each round
 
 RATED, OUTSIDE, IN_FIELD = 0, 1, 2
 """Roles of a participant: rated; unrated, and rated participants do not compete with it; unrated, and they do."""
@@ -176,6 +177,16 @@ class RoundColumns(NamedTuple):
     perf_ceiling: Floats
     participants: Longs
     advantage: Floats
+    precision: Floats
+    points: Floats
+    score: Floats
+
+
+OF_ROUNDS = ("time_seconds", "weight", "perf_ceiling", "event", "participants", "precision")
+"""Columns of :class:`Rounds` with one entry a round."""
+
+_OF_ROWS = ("player", "lo", "hi")
+_MAY_BE_EMPTY = ("roles", "advantage", "points")  # of the rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +217,15 @@ class Rounds:
         Rating points by which the strength of each row's participant in this round exceeds its rating; see
         :data:`.limits.ADVANTAGE`. Where the first player of a game has the advantage h, its row has h/2 and the other
         one -h/2. Empty: none.
+    precision : float64[r]
+        Factor on the precision of performances: the variance of their noise is divided by it, that of the drift is not;
+        see :data:`.limits.PRECISION`. By default 1.
+    points : float64[n] or float64[0]
+        Points that each row's participant scored, more is better; NaN where unknown. Empty: unknown for all. Places do
+        not depend on them.
+    score : float64[r] or float64[0]
+        For rounds of two: the score of the first row, in [0, 1], the other row has the rest. Empty: scores follow from
+        the places.
     teams : Ragged or None
         For each team of all rounds the shares of its members, > 0, one for each row. None: all participants are alone.
     """
@@ -220,13 +240,18 @@ class Rounds:
     event: Longs
     participants: Longs = field(default_factory=lambda: _THESE_ROWS)
     roles: npt.NDArray[np.uint8] = field(default_factory=lambda: _NO_ROLES)
-    advantage: Floats = field(default_factory=lambda: _NO_ADVANTAGES)
+    advantage: Floats = field(default_factory=lambda: _NONE)
+    precision: Floats = field(default_factory=lambda: _ONES)
+    points: Floats = field(default_factory=lambda: _NONE)
+    score: Floats = field(default_factory=lambda: _NONE)
     teams: Ragged | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.participants is _THESE_ROWS:
             bounds = self.offsets if self.teams is None else np.searchsorted(self.teams.offsets, self.offsets)
             object.__setattr__(self, "participants", np.diff(bounds))
+        if self.precision is _ONES:
+            object.__setattr__(self, "precision", np.ones(len(self)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -249,14 +274,17 @@ class Rounds:
         event: npt.ArrayLike | None = None,
         teams: Ragged | None = None,
         advantage: npt.ArrayLike | None = None,
+        precision: npt.ArrayLike | None = None,
+        points: npt.ArrayLike | None = None,
+        score: npt.ArrayLike | None = None,
     ) -> Rounds:
         """Validate all columns once; kernels do not check them again.
 
         Raises
         ------
         ValueError
-            Columns of unequal length, a weight, a ceiling, a time, a share or an advantage out of range, or teams that
-            do not divide the rows of each round.
+            Columns of unequal length, a number of a round or of a row out of range, scores of rounds that are not of
+            two, or teams that do not divide the rows of each round.
         StandingsError
             Places that are not a valid result, members of a team with different places, or a player that occurs twice
             in one round; names round and row.
@@ -275,17 +303,19 @@ class Rounds:
             _column("weight", np.ones(r) if weight is None else weight, np.float64, r),
             _column("perf_ceiling", np.full(r, np.inf) if perf_ceiling is None else perf_ceiling, np.float64, r),
             _column("event", count_events(times) if event is None else event, np.int64, r),
-            advantage=_NO_ADVANTAGES if advantage is None else _column("advantage", advantage, np.float64, n),
+            advantage=_NONE if advantage is None else _column("advantage", advantage, np.float64, n),
+            precision=_column("precision", np.ones(r) if precision is None else precision, np.float64, r),
+            points=_NONE if points is None else _column("points", points, np.float64, n),
+            score=_NONE if score is None else _column("score", score, np.float64, r),
             teams=None if teams is None else _check_teams(teams, off),
         )
-        for name, limits in ROUND_LIMITS.items():
-            values = getattr(columns, name)
-            bad = np.flatnonzero(~limits.mask(values))
-            if len(bad):
-                raise ValueError(f"round {bad[0]}: {name} must be {limits.rule}, got {values[bad[0]]}")
-        bad = np.flatnonzero(~ADVANTAGE.mask(columns.advantage))
-        if len(bad):
-            raise ValueError(f"row {bad[0]}: advantage must be {ADVANTAGE.rule}, got {columns.advantage[bad[0]]}")
+        for name, limits in {**ROUND_LIMITS, "precision": PRECISION, "score": SCORE}.items():
+            _check_column("round", name, getattr(columns, name), limits)
+        _check_column("row", "advantage", columns.advantage, ADVANTAGE)
+        known = np.where(np.isnan(columns.points), 0.0, columns.points)
+        _check_column("row", "points", known, SCORED)
+        if len(columns.score) and (np.diff(off) != 2).any():
+            raise ValueError("scores are for rounds of two")
         if n and columns.player.min() < 0:
             raise ValueError(f"player must be a number >= 0, got {columns.player.min()}")
         if columns.teams is None:
@@ -298,20 +328,10 @@ class Rounds:
     def part(self, start: int, stop: int) -> Rounds:
         """Rounds ``start`` to ``stop - 1``; the rows are views."""
         a, b = self.offsets[start], self.offsets[stop]
-        return Rounds(
-            self.offsets[start : stop + 1] - a,
-            self.player[a:b],
-            self.lo[a:b],
-            self.hi[a:b],
-            self.time_seconds[start:stop],
-            self.weight[start:stop],
-            self.perf_ceiling[start:stop],
-            self.event[start:stop],
-            self.participants[start:stop],
-            self.roles[a:b],
-            self.advantage[a:b],
-            teams=None if self.teams is None else _part_of_teams(self.teams, int(a), int(b)),
-        )
+        columns: dict[str, Any] = {name: getattr(self, name)[a:b] for name in (*_OF_ROWS, *_MAY_BE_EMPTY)}
+        columns |= {name: getattr(self, name)[start:stop] for name in (*OF_ROUNDS, "score")}
+        teams = None if self.teams is None else _part_of_teams(self.teams, int(a), int(b))
+        return Rounds(self.offsets[start : stop + 1] - a, **columns, teams=teams)
 
     @property
     def columns(self) -> RoundColumns:
@@ -349,20 +369,12 @@ class Rounds:
             return self
         sizes = np.diff(self.offsets)
         rows = np.repeat(rounds, sizes)
-        return Rounds(
-            np.concatenate(([0], np.cumsum(sizes[rounds]))),
-            self.player[rows],
-            self.lo[rows],
-            self.hi[rows],
-            self.time_seconds[rounds],
-            self.weight[rounds],
-            self.perf_ceiling[rounds],
-            self.event[rounds],
-            self.participants[rounds],
-            self.roles[rows] if len(self.roles) else self.roles,
-            self.advantage[rows] if len(self.advantage) else self.advantage,
-            teams=None if self.teams is None else _keep_teams(self.teams, rows),
-        )
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _OF_ROWS}
+        columns |= {name: getattr(self, name)[rounds] for name in OF_ROUNDS}
+        for name, mask in (*((name, rows) for name in _MAY_BE_EMPTY), ("score", rounds)):
+            columns[name] = getattr(self, name)[mask] if len(getattr(self, name)) else getattr(self, name)
+        teams = None if self.teams is None else _keep_teams(self.teams, rows)
+        return Rounds(np.concatenate(([0], np.cumsum(sizes[rounds]))), **columns, teams=teams)
 
     @property
     def are_rated(self) -> npt.NDArray[np.bool_]:
@@ -399,8 +411,10 @@ class Rounds:
         lo, hi = close_up(self.lo[rows], round_of)
         start = offsets[round_of].astype(np.int32)
         facts = self.time_seconds, self.weight, self.perf_ceiling, self.event
-        advantage = self.advantage[rows] if len(self.advantage) else self.advantage
-        return Rounds(offsets, self.player[rows], lo - start, hi - start, *facts, advantage=advantage)
+        of_rows = {name: getattr(self, name) for name in ("advantage", "points")}
+        columns: dict[str, Any] = {name: column[rows] if len(column) else column for name, column in of_rows.items()}
+        columns |= {"precision": self.precision, "score": self.score}
+        return Rounds(offsets, self.player[rows], lo - start, hi - start, *facts, **columns)
 
     def rated_only(self) -> Rounds:
         """The same rounds without their unrated participants, as :meth:`select`; the same object if all are rated."""
@@ -461,6 +475,13 @@ def _check_places_of_teams(rounds: Rounds, teams: Ragged) -> None:
         team, start = at[error.round], int(rounds.offsets[error.round])
         rows = teams.offsets[team + error.first_row], teams.offsets[team + error.last_row + 1] - 1
         raise StandingsError(error.rule, error.round, int(rows[0]) - start, int(rows[1]) - start) from None
+
+
+def _check_column(what: str, name: str, values: Floats, limits: Limits) -> None:
+    """Raise ``ValueError`` at the first number of a column of rounds or rows that is out of range."""
+    bad = np.flatnonzero(~limits.mask(values))
+    if len(bad):
+        raise ValueError(f"{what} {bad[0]}: {name} must be {limits.rule}, got {values[bad[0]]}")
 
 
 def _column(name: str, values: npt.ArrayLike, dtype: type[np.generic], length: int) -> npt.NDArray[Any]:

@@ -22,6 +22,17 @@ def test_concat_rounds__without_advantages_beside_some_have_zeros() -> None:
     assert not len(concat_rounds([without, without]).advantage)
 
 
+def test_concat_rounds__without_points_and_scores_beside_some_have_the_unknown_and_the_places() -> None:
+    places = [0, 2], [0, 1], [0, 0], [1, 1]
+    without, some = Rounds.from_columns(*places), Rounds.from_columns(*places, points=[3.0, 1.0], score=[0.5])
+    won = Rounds.from_columns([0, 2], [0, 1], [0, 1], [0, 1])
+    joined = concat_rounds([without, some, won])
+    assert np.array_equal(joined.points, [np.nan, np.nan, 3.0, 1.0, np.nan, np.nan], equal_nan=True)
+    assert joined.score.tolist() == [0.5, 0.5, 1.0]
+    joined = concat_rounds([without, won])
+    assert [len(joined.points), len(joined.score)] == [0, 0]
+
+
 def rounds_of(lake: Lake, games: list[Game]) -> Rounds:
     """The rounds of a data set of these games."""
     ingest_periods(lake, as_periods(games))

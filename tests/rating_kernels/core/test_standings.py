@@ -145,6 +145,11 @@ def test_rounds__have_defaults_parts_and_a_number_of_rows() -> None:
         ({"advantage": [0.0, 0.0, math.nan, 0.0, 0.0]}, r"row 2: advantage must be within -10000\.\.10000 .*, got nan"),
         ({"advantage": [0.0, 1.01e4, 0.0, 0.0, 0.0]}, r"row 1: advantage must be .* rating points, got 10100\.0"),
         ({"advantage": [0.0, 0.0, 0.0, 0.0, -math.inf]}, "row 4: advantage must be"),
+        ({"precision": [1.0, 0.0]}, r"round 1: precision must be within 1e-09\.\.1e\+09, got 0\.0"),
+        ({"precision": [math.nan, 1.0]}, "round 0: precision must be"),
+        ({"points": [0.0, math.nan, math.inf, 0.0, 0.0]}, "row 2: points must be .* points, got inf"),
+        ({"score": [1.0, 1.5]}, r"round 1: score must be within 0\.\.1, got 1\.5"),
+        ({"score": [1.0, 0.5]}, "scores are for rounds of two"),
         ({"hi": [0, 2, 2, 1, 2]}, "round 1, rows 0-1: 2 tied rows"),
         ({"player": [4, 0, 4, 0, 4]}, "round 0, rows 0-2: player 4 is listed twice"),
     ],
@@ -207,6 +212,24 @@ def test_advantages__go_with_their_rows() -> None:
     assert rounds.select(np.array([False, True, True, True, False])).advantage.tolist() == [0.0, -30.0, 0.0]
     again = Rounds.from_arrays(rounds.arrays)
     assert [again.advantage.tolist(), again.roles.tolist(), again.teams] == [advantage, [], None]
+
+
+def test_precision__goes_with_its_round_and_points_with_their_rows() -> None:
+    points = [3.0, math.nan, 1.0, 4.0, -2.0]
+    rounds = Rounds.from_columns(**GOOD, precision=[0.5, 2.0], points=points)
+    some = rounds.select(np.array([False, True, True, True, False]))
+    found = [rounds.part(1, 2), rounds.keep(np.array([False, True])), some, Rounds.from_arrays(rounds.arrays)]
+    assert [each.precision.tolist() for each in found] == [[2.0], [2.0], [0.5, 2.0], [0.5, 2.0]]
+    expected = [points[3:], points[3:], points[1:4], points]
+    assert all(np.array_equal(each.points, p, equal_nan=True) for each, p in zip(found, expected, strict=True))
+    assert Rounds.from_columns(**GOOD).precision.tolist() == [1.0, 1.0]
+
+
+def test_score__goes_with_its_game() -> None:
+    games = Rounds.from_columns([0, 2, 4], [0, 1, 1, 2], [0, 1, 0, 0], [0, 1, 1, 1], score=[0.8, 0.5])
+    found = [games.part(0, 1), games.keep(np.array([False, True])), Rounds.from_arrays(games.arrays)]
+    assert [each.score.tolist() for each in found] == [[0.8], [0.5], [0.8, 0.5]]
+    assert not len(Rounds.from_columns(**GOOD).score)
 
 
 def test_advantages__are_empty_by_default() -> None:
