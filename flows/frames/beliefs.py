@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ranklake.rating_kernels import Beliefs, System
-from ranklake.rating_kernels.core.limits import LARGEST
+from ranklake.rating_kernels.core.limits import LARGEST, Limits
 from ranklake.rating_kernels.core.ragged import Ragged, Shared
 
 from ..common.configuration.settings import build_contest_params, find_system, params_to_json, recorded_settings
@@ -241,8 +241,9 @@ def _columns_of_frame(
         sigma = _number_column(given, "sigma", sigma, least=1.0 / LARGEST)
     n_rounds = _number_column(given, "n_rounds", np.zeros(len(given)), least=-1.0, whole=True)
     state = system.state(params, mu, sigma)
+    limits = {column: limits for column, _, limits in system.attributes}
     for name in state.keys() & set(given.columns):
-        state[name] = _state_column(given, name, state[name])
+        state[name] = _state_column(given, name, state[name], limits.get(name))
     if "last_time_seconds" in given.columns:  # from return_beliefs: restore all
         _check_complete(system, given, columns)
         for name, column in columns.items():
@@ -302,11 +303,15 @@ def _number_column(
     return values
 
 
-def _state_column(given: pd.DataFrame, name: str, default: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A state column, with the default of the system for missing values."""
-    values = pd.to_numeric(given[name], errors="coerce")
-    wrong = np.flatnonzero(values.isna() & given[name].notna())
+def _state_column(
+    given: pd.DataFrame, name: str, default: np.ndarray[Any, Any], limits: Limits | None
+) -> np.ndarray[Any, Any]:
+    """A state column, with the default of the system for missing values; some have limits."""
+    values = pd.to_numeric(given[name], errors="coerce").to_numpy(dtype=np.float64)
+    good = ~np.isnan(values) if limits is None else limits.mask(values)
+    wrong = np.flatnonzero(~good & given[name].notna())
     if len(wrong):
         player, value = given.index[wrong[0]], given[name].iloc[wrong[0]]
-        raise ValueError(f"beliefs of player {player!r}: {name} must be a number, got {value!r}")
-    return np.where(values.isna(), default, values.to_numpy(dtype=np.float64))
+        rule, shown = "a number" if limits is None else limits.rule, getattr(value, "item", lambda: value)()
+        raise ValueError(f"beliefs of player {player!r}: {name} must be {rule}, got {shown!r}")
+    return np.where(np.isnan(values), default, values)

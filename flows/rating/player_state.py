@@ -1,4 +1,4 @@
-"""Beliefs about newcomers that a system takes from the attributes of players, such as a rating and a year of birth."""
+"""What a system takes from attributes of players: first beliefs, such as a rating, and own hyperparameters."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _number(name: str, limits: Limits, handle: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = np.nan
-    if not limits.contains(value) or value % 1.0:
+    if not limits.contains(value) or (limits.kind == "whole number" and value % 1.0):
         raise LakeError(
             f"{name} of player {handle!r} must be {limits.rule}, got {text!r}; correct the table of players and record "
             "it again with `ranklake attributes`"

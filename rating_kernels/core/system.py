@@ -225,8 +225,8 @@ class System:
         Whether the system rates games of two only, all games of a period at the same time: ``rate_small`` takes the
         games of whole periods, and rounds of other sizes and advantages are refused.
     attributes : tuple of (str, str, Limits)
-        Columns of a newcomer's beliefs that attributes of the players of a data set replace, ``mu`` among them perhaps:
-        column, attribute, and permitted values.
+        Columns of a newcomer's beliefs that attributes of the players of a data set replace, ``mu`` among them perhaps,
+        or a player's own value of a hyperparameter (NaN: that of the run): column, attribute, and permitted values.
     ignores : tuple of str
         The columns ``weight`` and ``perf_ceiling`` of rounds that no rating depends on.
     learning : Learning, or None

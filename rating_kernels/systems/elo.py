@@ -46,7 +46,7 @@ _DIGITS = 12  # decimals of a rating in the thousands in double precision
 class Elo:
     """Hyperparameters of Elo.
 
-    If a player's state column ``k`` is a number, it overrides the rule; a contest's weight multiplies every K.
+    The attribute ``k`` of a player overrides the rule; a contest's weight multiplies every K.
 
     Attributes
     ----------
@@ -306,5 +306,5 @@ SYSTEM = System(
     name="elo", performs=False, params=Elo, state=state,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True,
-    ignores=("perf_ceiling",),
+    ignores=("perf_ceiling",), attributes=(("k", "k", non_negative(POINTS)["limits"]),),
 )  # fmt: skip

@@ -73,8 +73,8 @@ def attributes(file: str, dataset: str, lake: LakeAddress) -> None:
     """Record attributes of players, such as country and organisation, from a table with a column `handle`.
 
     FILE is CSV, Parquet or a Delta table and replaces all attributes recorded before. Every other column is an
-    attribute; an empty cell is none. `leaderboard --where` and `--by` read them, and of all
-    systems only fide: rating, games, peak and birth_year, before a player's first period.
+    attribute; an empty cell is none. `leaderboard --where` and `--by` read them, and some
+    systems: fide a player's first rating, games, peak and birth_year, elo a player's own k.
     """
     from ...ingestion.attributes import record_attributes
 

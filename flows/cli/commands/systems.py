@@ -91,6 +91,8 @@ def _show(description: Description) -> None:
     print_line(f"Source: {description.source}.")
     if description.ignores:
         print_line(f"Ignores {' and '.join(description.ignores)} of contests.")
+    if description.attributes:
+        print_line(f"Reads {', '.join(description.attributes)} of players, as `ranklake attributes` records them.")
     print_table(table)
 
 

@@ -45,18 +45,21 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One system: its name, a line about it, its source, what it ignores (``System.ignores``), its hyperparameters."""
+    """One system: its name, a line about it, its source, what it ignores (``System.ignores``), the attributes of
+    players that it reads, its hyperparameters.
+    """
 
     name: str
     text: str
     source: str
     ignores: tuple[str, ...]
+    attributes: tuple[str, ...]
     parameters: tuple[Parameter, ...]
 
     def to_json(self, parameters: bool = True) -> dict[str, Any]:
         """The description for JSON."""
         document: dict[str, Any] = {"name": self.name, "description": self.text, "source": self.source}
-        document["ignores"] = list(self.ignores)
+        document |= {"ignores": list(self.ignores), "attributes": list(self.attributes)}
         return document | ({"parameters": [one.to_json() for one in self.parameters]} if parameters else {})
 
 
@@ -77,7 +80,8 @@ def describe(system: System) -> Description:
         for field in own_fields_first(system.params)
     )  # fmt: skip
     text = page.partition("\n\n")[0].rstrip(".")
-    return Description(system.name, _plain(text), _plain(source[1]) if source else "", system.ignores, parameters)
+    facts = _plain(text), _plain(source[1]) if source else "", system.ignores
+    return Description(system.name, *facts, tuple(name for _, name, _ in system.attributes), parameters)
 
 
 def own_fields_first(kind: type[Any]) -> list[dataclasses.Field[Any]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ranklake.rating_kernels import Outcome, Rounds
+from ranklake.rating_kernels import Beliefs, Outcome, Rounds
 from ranklake.rating_kernels.core.standings import Ints, Longs
 from ranklake.rating_kernels.core.system import System
 from ranklake.rating_kernels.metrics.calibration import CHANCE_METRICS
@@ -24,6 +24,7 @@ from ...engines.protocols import Engine
 from ...engines.serial import Serial
 from ...execution.local import open_rater
 from ...execution.rounds import rate_rounds
+from ...rating.player_state import PlayerState, with_state
 from ..entrants import Entrants
 from ..scores import RoundScores, is_better
 
@@ -35,23 +36,26 @@ class TrialRounds:
     """The rated contests of a data set, with players renumbered.
 
     ``periods`` (int64[p + 1]): the rounds are games, of which period ``i`` has ``periods[i]:periods[i + 1]``.
+    ``state``: what the system takes from attributes of the players; see :func:`.player_state.player_state`.
     """
 
     rounds: Rounds
     n_players: int
     periods: Longs | None = None
+    state: PlayerState = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM) -> TrialRounds:
+    def of(cls, rounds: Rounds, skipping: Skipping = ANY_SYSTEM, state: PlayerState | None = None) -> TrialRounds:
         """Renumber the rated players of ``rounds`` and drop skipped rounds."""
         kept = rounds.keep(skipping.keep(rounds)).rated_only()
         present, player = np.unique(kept.player, return_inverse=True)
         columns = {name: getattr(kept, name) for name in Rounds.__slots__} | {"player": player.astype(np.int32)}
-        return cls(Rounds(**columns), len(present))
+        of_players = {name: values[present] for name, values in (state or {}).items()}
+        return cls(Rounds(**columns), len(present), state=of_players)
 
     def first(self, n_rounds: int) -> TrialRounds:
         """A history of the first rounds."""
-        first = TrialRounds.of(self.rounds.part(0, n_rounds), Skipping(False, False, False))
+        first = TrialRounds.of(self.rounds.part(0, n_rounds), Skipping(False, False, False), self.state)
         return first if self.periods is None else replace(first, periods=self.periods[self.periods <= n_rounds])
 
     def mean(self, scores: RoundScores, metric: str, first_round: int = 0) -> float:
@@ -60,6 +64,13 @@ class TrialRounds:
             ends = np.unique(np.append(self.periods[self.periods <= len(scores)], len(scores)))
             return scores.pairs.grouped(ends).means(slice(np.searchsorted(ends, first_round), None))[metric]
         return scores.mean(metric, slice(first_round, None))
+
+    def newcomers(self, system: System, params: Any) -> Beliefs:
+        """A store of the players before their first round."""
+        beliefs = system.newcomers(params, self.n_players)
+        if self.state:
+            beliefs.restore(with_state(beliefs.columns(), self.state))
+        return beliefs
 
     @property
     def n_before(self) -> Ints:
@@ -91,7 +102,9 @@ class Trial:
     error: str = ""
 
 
-def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping = ANY_SYSTEM) -> tuple[TrialRounds, int]:
+def load_history(
+    dataset: Dataset, stop: int | None = None, skipping: Skipping = ANY_SYSTEM, state: PlayerState | None = None
+) -> tuple[TrialRounds, int]:
     """A history in memory, of rated participants alone, and the number of rated contests among the first ``stop``."""
     everything = np.ones(dataset.contests.num_rows, dtype=bool)
     if dataset.kind == GAMES_KIND and stop is not None:  # each game is a round
@@ -102,7 +115,7 @@ def load_history(dataset: Dataset, stop: int | None = None, skipping: Skipping =
     if rounds.roles.any():
         rounds = rounds.keep(kept).rated_only()
         kept[kept] = skipping.keep(rounds)
-    history = TrialRounds.of(rounds, skipping)
+    history = TrialRounds.of(rounds, skipping, state)
     if dataset.kind == GAMES_KIND:
         games = np.concatenate(([0], np.cumsum(kept)))
         ends = np.cumsum(dataset.contests.column("n_players").to_numpy()) // 2
@@ -128,7 +141,7 @@ def run_trial(
     try:
         found = find_system(system)
         params = build_params(found, settings)
-        beliefs = found.newcomers(params, history.n_players)
+        beliefs = history.newcomers(found, params)
         for rung, (start, stop) in enumerate(pairwise(bounds)):
             rounds = history.rounds.part(start, stop)
             outcome = rate_rounds(found, params, beliefs, rounds, Serial())
@@ -158,6 +171,8 @@ def held_out_scores(
     found = find_system(system)
     params = build_params(found, settings)
     rater = open_rater(found, params, history.n_players, engine)
+    if history.state:
+        rater.restore(history.newcomers(found, params).columns())
     [outcome] = rater.rate_batches([history.rounds])
     scores = _scores(found, params, history.rounds, outcome, filter, metric)
     names = dict.fromkeys(("pair_inversion", "pair_inversion_equal_half", "rank_deviation", metric))

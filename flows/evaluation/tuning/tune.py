@@ -27,6 +27,7 @@ from ...compilation.compile import CompileCallback, announce, compile_parts, par
 from ...engines.factory import open_engine
 from ...engines.task_pool import TaskPool
 from ...rating.config import check_dataset_times
+from ...rating.player_state import add_state, player_state
 from .proposals import Proposals, Settings
 from .record import TuningConfig, TuningRecord, possible_metrics, settings_key
 from .spaces import chosen_in
@@ -84,16 +85,19 @@ def tune(
     n_contests = dataset.contests.num_rows
     n_train = int(np.floor(n_contests * config.train_share))
     skipping = Skipping.of(system)
-    history, first_round = load_history(dataset, n_train, skipping)
+    state = player_state(config.system, dataset)
+    history, first_round = load_history(dataset, n_train, skipping, state)
+    contents = [digest.encode() for digest in dataset.contests.column("content_digest").to_pylist()]
+    add_state(contents, dataset, state)
     # a suffix for histories with contests in which all tie, which release 0.1 skipped
     draws = "" if history.rounds.informative.all() else "-draws"
-    record = TuningRecord.open(lake, config, _digest(dataset, n_train) + draws)
+    record = TuningRecord.open(lake, config, digest_of(b"".join(contents[:n_train])) + draws)
     train = history.first(first_round)
     _check_scored(config, train, n_train)
     began = time.perf_counter()
     trials, n_new = _try_all(config, task_pool, proposals, record, train, on_progress, on_compile)
     seconds = time.perf_counter() - began
-    found, digest = [], _digest(dataset, n_contests) + draws
+    found, digest = [], digest_of(b"".join(contents)) + draws
     with open_engine() as engine:
         for number, trial in enumerate(ranked := _ranked(trials, config.metric)[:best], start=1):
             on_progress(len(trials), proposals.total, f"testing the best, {number} of {len(ranked)}")
@@ -143,11 +147,6 @@ def _try_all(
         return trials[-len(asked) :]
 
     return proposals.try_all(train, run), n_new
-
-
-def _digest(dataset: Dataset, n_contests: int) -> str:
-    """Digest of the content of the first contests."""
-    return digest_of("".join(dataset.contests.column("content_digest").to_pylist()[:n_contests]).encode())
 
 
 def _check_scored(config: TuningConfig, train: TrialRounds, n_train: int) -> None:

@@ -129,7 +129,7 @@ def test_command__lists_the_systems(invoke: Command) -> None:
     assert all(f" {name} " in answer.out for name in SYSTEMS)
     result = json.loads(invoke("systems", "--format", "json").out)
     assert [one["name"] for one in result] == list(SYSTEMS)
-    assert set(result[0]) == {"name", "description", "source", "ignores"}
+    assert set(result[0]) == {"name", "description", "source", "ignores", "attributes"}
 
 
 def test_command__lists_the_hyperparameters_of_one_system(invoke: Command) -> None:
