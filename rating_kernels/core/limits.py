@@ -140,6 +140,14 @@ def later(metadata: Mapping[str, Any], before: Any = None) -> Mapping[str, Any]:
     return {**metadata, "later": True} | ({} if before is None else {"before": before})
 
 
+def in_place_of(name: str, said: Mapping[Any, Any], metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A :func:`later` parameter in place of the one called ``name``, whose values are the keys of ``said``.
+
+    The configuration of a run records a value of ``said`` by its key and the older name: older runs stay valid.
+    """
+    return {**later(metadata), "older": (name, said)}
+
+
 def value_before(field: Field[Any]) -> Any:
     """The value of a :func:`later` parameter with the behaviour before it existed; the default of any other one."""
     return field.metadata.get("before", field.default)

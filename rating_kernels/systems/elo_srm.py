@@ -8,10 +8,10 @@ of tied places) of a division, with ``w_j`` the logistic probability that ``j`` 
     P'   = (1 + sum_j w_j (1 - w_j)) / (1 + sum_j w_j)                how fast rhat changes with the rating
     dR   = K Q / (Wt (1 + C P')),   Q = Pb / (1 + |Pb| / M),   Pb = P + B P' / K0
 
-where ``Wt`` is the root of the number of rounds including this one. Divisions of one event are separate rounds; the
-initial rating grows by N / 100 an event. The sums of ``w_j`` and of ``w_j (1 - w_j)`` are the field's table and its
-slope (:mod:`.field`). The sum over a tie group, which is subtracted in ``rhat``, is that of a small field. All ratings
-in rating points.
+where ``Wt`` is the number of rounds including this one to the power ``alpha``, a root by default. Divisions of one
+event are separate rounds; the initial rating grows by N / 100 an event. The sums of ``w_j`` and of ``w_j (1 - w_j)``
+are the field's table and its slope (:mod:`.field`). The sum over a tie group, which is subtracted in ``rhat``, is that
+of a small field. All ratings in rating points.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 
 from ..core.beliefs import Beliefs, Map, serial_map
 from ..core.jit import exact
-from ..core.limits import POINTS, choice, finite, non_negative, positive, switch
+from ..core.limits import POINTS, choice, finite, in_place_of, non_negative, positive, switch, within
 from ..core.parts import prior_of
 from ..core.standings import Floats, Longs, Rounds
 from ..core.system import Outcome, Prior, System, check_limits
@@ -44,17 +44,19 @@ _RATE = math.log(10.0) / 400.0  # of the logistic curve, per rating point
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "initial": {"k": K0, "c": 0.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "use_weight": False},
-        "K": {"k": 65.0, "c": 0.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "use_weight": False},
-        "W": {"k": 182.0, "c": 0.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "use_weight": True},
-        "C": {"k": 415.0, "c": 4.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "use_weight": True},
-        "Elo": {"k": 600.0, "c": 4.0, "m": 6.75, "b": 0.0, "n_inflation": 0.0, "use_weight": True},
-        "B": {"k": 600.0, "c": 4.0, "m": 6.75, "b": 6.0, "n_inflation": 0.0, "use_weight": True},
-        "Elo2": {"k": 600.0, "c": 4.0, "m": 6.75, "b": 27.0, "n_inflation": 63.0, "use_weight": True},
+        "initial": {"k": K0, "c": 0.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "alpha": 0.0},
+        "K": {"k": 65.0, "c": 0.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "alpha": 0.0},
+        "W": {"k": 182.0, "c": 0.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "alpha": 0.5},
+        "C": {"k": 415.0, "c": 4.0, "m": math.inf, "b": 0.0, "n_inflation": 0.0, "alpha": 0.5},
+        "Elo": {"k": 600.0, "c": 4.0, "m": 6.75, "b": 0.0, "n_inflation": 0.0, "alpha": 0.5},
+        "B": {"k": 600.0, "c": 4.0, "m": 6.75, "b": 6.0, "n_inflation": 0.0, "alpha": 0.5},
+        "Elo2": {"k": 600.0, "c": 4.0, "m": 6.75, "b": 27.0, "n_inflation": 63.0, "alpha": 0.5},
     }
 )
 """The rows of Table 5: each adds a refinement, with K tuned for it."""
 
+_ROOT = 0.5  # alpha of the document's weight
+_WEIGHTS = {True: _ROOT, False: 0.0}  # alpha by use_weight
 _FINAL = "Elo2"
 _PLAIN: Mapping[str, Any] = PRESETS["W"]  # without refinements; its K is never used
 
@@ -65,8 +67,8 @@ class EloSRM:
 
     Defaults come from a row of Table 5: from ``preset``, or from the final row, Elo2, if no preset is given. K is tuned
     for the refinements of its row. Therefore, if ``k`` is given without a preset, the defaults are a row without
-    refinements: ``c``, ``b`` and ``n_inflation`` 0, ``m`` infinite, ``use_weight`` true. After construction every
-    attribute except ``preset`` has a value. The weight of a contest has no effect.
+    refinements: ``c``, ``b`` and ``n_inflation`` 0, ``m`` infinite, ``alpha`` 1/2. After construction every attribute
+    except ``preset`` and ``use_weight`` has a value. The weight of a contest has no effect.
 
     Attributes
     ----------
@@ -82,10 +84,12 @@ class EloSRM:
         Bonus for participation, rating points times K / K0, >= 0.
     n_inflation : float
         Growth of the initial rating, hundredths of a point an event.
-    use_weight : bool
-        Whether changes are divided by the root of the number of rounds played.
+    use_weight : bool or None
+        Another way to give ``alpha``: true for 1/2, false for 0.
     mu_init : float
         Rating of a newcomer in the first event.
+    alpha : float
+        Changes are divided by this power of the number of rounds played: 0 for equal changes, 1/2 for the root.
     """
 
     preset: str | None = field(default=None, metadata=choice("initial", "K", "W", "C", "Elo", "B", "Elo2"))
@@ -96,10 +100,20 @@ class EloSRM:
     n_inflation: float | None = field(default=None, metadata=finite("hundredths of a rating point an event"))
     use_weight: bool | None = field(default=None, metadata=switch())
     mu_init: float = field(default=1200.0, metadata=finite(POINTS))
+    alpha: float | None = field(default=None, metadata=in_place_of("use_weight", _WEIGHTS, within(0.0, 2.0)))
     sigma_init: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         check_limits(self)
+        if self.use_weight is not None:
+            alpha = _WEIGHTS[self.use_weight]
+            if self.alpha is not None:
+                raise ValueError(
+                    f"use_weight = {str(self.use_weight).lower()} is alpha = {alpha:g}: give one of them, "
+                    f"got alpha = {self.alpha:g} too"
+                )
+            object.__setattr__(self, "alpha", alpha)
+            object.__setattr__(self, "use_weight", None)
         if self.preset is None and self.k is None:
             object.__setattr__(self, "preset", _FINAL)
         for name, value in (_PLAIN if self.preset is None else PRESETS[self.preset]).items():
@@ -176,7 +190,7 @@ class SRMRule(NamedTuple):
     c: float
     m: float
     b: float
-    use_weight: bool
+    alpha: float
 
 
 def _rule(params: EloSRM) -> SRMRule:
@@ -210,7 +224,8 @@ def _move_rows(begin, end, player, time_seconds, rule, prior, p, p_prime, store,
         row, slope = player[i], p_prime[i - begin]
         raised = p[i - begin] + rule.b / K0 * slope
         bounded = raised / (1.0 + abs(raised) / rule.m)
-        experience = math.sqrt(store.n_rounds[row] + 1.0) if rule.use_weight else 1.0
+        played = store.n_rounds[row] + 1.0
+        experience = math.sqrt(played) if rule.alpha == _ROOT else played**rule.alpha
         store.mu[row] = prior.mu[i] + rule.k * bounded / (experience * (1.0 + rule.c * slope))
         store.n_rounds[row] += 1
         store.last_time[row] = max(store.last_time[row], time_seconds)

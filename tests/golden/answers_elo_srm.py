@@ -1,4 +1,7 @@
-"""Answers to the golden vectors of EloSRM (system ``elo_srm``); a contest is one event, of one division or several."""
+"""Answers to the golden vectors of EloSRM; a contest is one event, of one division or several.
+
+Those of the system ``elo_srm_variants`` have the hyperparameters ``VARIANT`` unless they say otherwise.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,17 @@ from ranklake.rating_kernels.systems.elo_srm import K0, EloSRM, newcomer
 
 SYSTEM = SYSTEMS["elo-srm"]
 INNER = {"expected_rank", "actual_rank", "p", "p_prime"}
+VARIANT = {"k": 600.0, "c": 4.0}  # without bound, bonus and growth
 _ELO_SRM = {"initial": "mu_init"} | {
-    name: name for name in ("preset", "k", "c", "m", "b", "n_inflation", "use_weight", "mu_init")
+    name: name for name in ("preset", "k", "c", "m", "b", "n_inflation", "use_weight", "mu_init", "alpha")
 }
 
 
 def params_of(vector: Vector) -> dict[str, Any]:
     """The vector's hyperparameters in our spelling, without ``initial_state``; unknown names raise."""
     check_names(vector, {*_ELO_SRM, "initial_state"}, {"standings", "divisions", "time", "weight"})
-    params = {_ELO_SRM[name]: value for name, value in vector["params"].items() if name in _ELO_SRM}
+    given = {_ELO_SRM[name]: value for name, value in vector["params"].items() if name in _ELO_SRM}
+    params = VARIANT | given if vector["system"] == "elo_srm_variants" else given
     if params.get("k") == "K0":
         params["k"] = K0
     return params
@@ -33,7 +38,7 @@ def twin(vector: Vector) -> Answers:
     """What the plain-Python twin answers."""
     params = EloSRM(**params_of(vector))
     one = Twin(
-        *(getattr(params, name) for name in ("k", "c", "m", "b", "n_inflation", "use_weight", "mu_init")),
+        *(getattr(params, name) for name in ("k", "c", "m", "b", "n_inflation", "alpha", "mu_init")),
         vector["params"].get("initial_state", {}),
     )
     return [

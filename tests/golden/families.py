@@ -75,7 +75,10 @@ FAMILIES = {
         for name, inner in answers_codeforces.INNER.items()
     },
     "elo": Family(answers_elo.package, answers_elo.twin),
-    "elo_srm": Family(answers_elo_srm.package, answers_elo_srm.twin, answers_elo_srm.INNER),
+    **{
+        name: Family(answers_elo_srm.package, answers_elo_srm.twin, answers_elo_srm.INNER)
+        for name in ("elo_srm", "elo_srm_variants")
+    },
     "fide": Family(answers_fide.tables, answers_fide.tables_twin),
     "fide_performance": Family(answers_fide.performances, answers_fide.performances_twin),
     "fide_periods": Family(answers_fide.periods, answers_fide.periods_twin),

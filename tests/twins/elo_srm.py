@@ -39,7 +39,7 @@ class Twin:
     m: float | None = 6.75
     b: float = 27.0
     n_inflation: float = 63.0
-    use_weight: bool = True
+    alpha: float = 0.5
     initial: float = 1200.0
     initial_state: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ class Twin:
         p_prime = math.fsum([1, *(w * (1 - w) for w, _ in others)]) / math.fsum([1, *(w for w, _ in others)])
         raised = p + self.b / K0 * p_prime
         bounded = raised if self.m is None else raised / (1 + abs(raised) / self.m)
-        experience = math.sqrt(self.rounds[name] + 1) if self.use_weight else 1.0
+        experience = (self.rounds[name] + 1) ** self.alpha
         delta = self.k * bounded / (experience * (1 + self.c * p_prime))
         return Outcome(name, mu, expected, actual, p, p_prime, delta, mu + delta, self.next_initial)
 

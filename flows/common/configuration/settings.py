@@ -65,13 +65,19 @@ def params_to_json(params: Any, *, whole: bool = False) -> dict[str, Any]:
     :func:`build_params` is the inverse.
 
     A hyperparameter that the system did not have at first is left out if it has the value of before
-    (:func:`.limits.later`), unless the dictionary must be ``whole``.
+    (:func:`.limits.later`), or has the older name (:func:`.limits.in_place_of`), unless the dictionary must be
+    ``whole``.
     """
-    values = {field: getattr(params, field.name) for field in dataclasses.fields(params)}
+    fields = {field.name: field for field in dataclasses.fields(params)}
+    values = {name: getattr(params, name) for name in fields}
+    for name, older, said in () if whole else _older_names(type(params)):
+        for key, value in said.items():
+            if values[name] == value:
+                values[older], values[name] = key, None
     return {
-        field.name: "inf" if value == math.inf else list(value) if isinstance(value, tuple) else value
-        for field, value in values.items()
-        if whole or not (field.metadata.get("later") and value == value_before(field))
+        name: "inf" if value == math.inf else list(value) if isinstance(value, tuple) else value
+        for name, value in values.items()
+        if whole or not (fields[name].metadata.get("later") and value == value_before(fields[name]))
     }
 
 
@@ -81,7 +87,17 @@ def recorded_settings(system: System, recorded: Mapping[str, Any]) -> dict[str, 
     Settings of a user are not recorded ones: what they leave out has its default.
     """
     later = (field for field in dataclasses.fields(system.params) if field.metadata.get("later"))
-    return {field.name: value_before(field) for field in later} | dict(recorded)
+    settings = {field.name: value_before(field) for field in later} | dict(recorded)
+    for name, older, said in _older_names(system.params):
+        for key, value in said.items():
+            if settings.get(older) is key:
+                settings[name], settings[older] = value, None
+    return settings
+
+
+def _older_names(kind: type[Any]) -> list[tuple[str, str, Mapping[Any, Any]]]:
+    """The hyperparameters in place of older ones: name, older name, and their values by the older one's."""
+    return [(field.name, *field.metadata["older"]) for field in dataclasses.fields(kind) if "older" in field.metadata]
 
 
 def convert_fields(kind: type[Any], settings: Mapping[str, Any], owner: str) -> dict[str, Any]:

@@ -87,7 +87,7 @@ SPACES: dict[str, tuple[str, ...]] = {
     "codeforces": ("rule=none,oct2015,r327", "tie_rank=max,avg,min", "need_excludes_self=true,false"),
     "leetcode": ("tie_rank=min,max,avg", "mu_init=1200:1800:7"),
     "atcoder": ("mu_init=400:2000:9", "rounded=true,false"),
-    "elo-srm": ("k=60:1200:log:9", "c=0:8:5", "m=4,6.75,10,inf", "use_weight=true,false"),
+    "elo-srm": ("k=60:1200:log:9", "c=0:8:5", "m=4,6.75,10,inf", "alpha=0:1:3"),
     "elo": ("k=4:400:log:21",),
     "glicko": ("sig_drift=5:150:log:9", "sigma_init=100:350:log:6"),
     "glicko2": ("tau=0.2:1.2:6", "vol_init=0.01:0.12:log:6", "sigma_init=100:350:log:6"),

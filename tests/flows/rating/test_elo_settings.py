@@ -21,7 +21,8 @@ GAMES = pd.DataFrame({"contest": [1, 1, 2, 2], "player": ["ann", "bob", "ann", "
     [
         ("elo-srm", {"preset": "B"}, EloSRM(preset="B")),
         ("elo-srm", {"preset": "Elo2", "m": "inf", "use_weight": "false"}, EloSRM(m=math.inf, use_weight=False)),
-        ("elo-srm", {"k": "65", "use_weight": "false"}, EloSRM(k=65.0, use_weight=False)),
+        ("elo-srm", {"k": "65", "use_weight": "false"}, EloSRM(k=65.0, alpha=0.0)),
+        ("elo-srm", {"preset": "K", "alpha": "0.25"}, EloSRM(preset="K", alpha=0.25)),
         ("elo", {"k_rule": "fide", "cdf": "normal"}, Elo(k_rule="fide", cdf="normal")),
         (
             "elo",

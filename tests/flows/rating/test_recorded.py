@@ -17,7 +17,7 @@ from ranklake.flows.rating.config import RunConfig
 from ranklake.flows.rating.rate import rate
 from ranklake.flows.rating.resolve import resolve_runs
 from ranklake.flows.results.display import Display
-from ranklake.rating_kernels import SYSTEMS, EloMMS
+from ranklake.rating_kernels import SYSTEMS, EloMMS, EloSRM
 from ranklake.storage import Lake, LakeError, Run
 
 BEFORE = {"duel": 1.0, "resolution": "exact"}
@@ -98,6 +98,21 @@ def test_search_of_before__is_not_continued_with_other_defaults(tmp_path: Path) 
     path.write_text(older, encoding="utf-8")
     with pytest.raises(LakeError, match="exists with another duel; choose another --name or delete"):
         TuningRecord.open(lake, config, "contests")
+
+
+def test_run_with_use_weight__goes_on_as_alpha(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "lake", synthetic(12, size=20))
+    older = {"preset": "K", "k": 65.0, "c": 0.0, "m": "inf", "b": 0.0, "n_inflation": 0.0, "mu_init": 1200.0}
+    for alpha, recorded in (
+        (0.0, {"use_weight": False}), (0.5, {"use_weight": True}), (0.25, {"use_weight": None, "alpha": 0.25}),
+    ):  # fmt: skip
+        rate_run(lake, system="elo-srm", run="srm", preset="K", alpha=alpha, replace=True)
+        assert Run.open(lake, "srm").config["params"] == older | recorded
+        [config] = resolve_runs(lake, "games", names=["srm"])
+        assert config.params == EloSRM(preset="K", alpha=alpha)
+        assert rate(lake, config, Serial()).rated == 0
+    with pytest.raises(ValueError, match=r"exists with alpha 0\.25; requested was alpha 1\.0"):
+        resolve_runs(lake, "games", names=["srm"], settings=["alpha=1"])
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

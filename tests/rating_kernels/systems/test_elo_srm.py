@@ -47,17 +47,17 @@ def surprises(mu: Any, round: Rounds, engine: Engine | None = None) -> Surprises
 @pytest.mark.parametrize(
     ("preset", "row"),
     [
-        ("initial", (K0, 0, math.inf, 0, 0, False)),
-        ("K", (65, 0, math.inf, 0, 0, False)),
-        ("W", (182, 0, math.inf, 0, 0, True)),
-        ("C", (415, 4, math.inf, 0, 0, True)),
-        ("Elo", (600, 4, 6.75, 0, 0, True)),
-        ("B", (600, 4, 6.75, 6, 0, True)),
-        ("Elo2", (600, 4, 6.75, 27, 63, True)),
+        ("initial", (K0, 0, math.inf, 0, 0, 0.0)),
+        ("K", (65, 0, math.inf, 0, 0, 0.0)),
+        ("W", (182, 0, math.inf, 0, 0, 0.5)),
+        ("C", (415, 4, math.inf, 0, 0, 0.5)),
+        ("Elo", (600, 4, 6.75, 0, 0, 0.5)),
+        ("B", (600, 4, 6.75, 6, 0, 0.5)),
+        ("Elo2", (600, 4, 6.75, 27, 63, 0.5)),
     ],
 )
 def test_preset__is_its_row_of_table_5_and_single_parameters_override_it(preset: str, row: tuple[float, ...]) -> None:
-    names = ("k", "c", "m", "b", "n_inflation", "use_weight")
+    names = ("k", "c", "m", "b", "n_inflation", "alpha")
     params = EloSRM(preset=preset)
     assert tuple(getattr(params, name) for name in names) == row
     assert params.mu_init == 1200
@@ -72,6 +72,13 @@ def test_params__are_the_final_row_unless_a_k_begins_a_row_of_its_own() -> None:
     assert dataclasses.replace(EloSRM(k=182), preset="W") == EloSRM(preset="W")
     assert dataclasses.replace(EloSRM(k=600, c=4, m=6.75), preset="Elo") == EloSRM(preset="Elo")
     assert EloSRM(preset="Elo2", m=math.inf).m == math.inf
+
+
+def test_use_weight__is_the_older_name_of_two_values_of_alpha() -> None:
+    assert EloSRM(use_weight=True) == EloSRM(alpha=0.5) == EloSRM()
+    assert EloSRM(use_weight=False) == EloSRM(alpha=0.0)
+    assert EloSRM(preset="K", use_weight=True) == EloSRM(preset="K", alpha=0.5) != EloSRM(preset="K")
+    assert dataclasses.replace(EloSRM(use_weight=False), alpha=1.0) == EloSRM(alpha=1.0)
 
 
 def test_newcomers__of_the_final_row_after_1222_rounds_have_the_rating_of_the_table() -> None:
@@ -109,7 +116,12 @@ some_params = st.fixed_dictionaries(
         "preset": st.sampled_from(["initial", "K", "W", "C", "Elo", "B", "Elo2"]),
         "mu_init": st.sampled_from([1200.0, 0.0]),
     },
-    optional={"b": st.sampled_from([0.0, 500.0]), "m": st.just(0.5), "n_inflation": st.sampled_from([-100.0, 1000.0])},
+    optional={
+        "b": st.sampled_from([0.0, 500.0]),
+        "m": st.just(0.5),
+        "n_inflation": st.sampled_from([-100.0, 1000.0]),
+        "alpha": st.sampled_from([0.25, 2.0]),
+    },
 )
 
 
@@ -121,7 +133,7 @@ some_params = st.fixed_dictionaries(
 @repeatable(80)
 def test_history__of_events_and_divisions_agrees_with_the_twin(events, chosen, players) -> None:
     params = SYSTEM.params(**chosen)
-    names = ("k", "c", "m", "b", "n_inflation", "use_weight", "mu_init")
+    names = ("k", "c", "m", "b", "n_inflation", "alpha", "mu_init")
     twin = Twin(*(getattr(params, name) for name in names), players)
     rows = {name: row for row, name in enumerate(POOL)}
     divisions = [division for event in events for division in event]
@@ -235,6 +247,12 @@ def test_experience__slows_a_player_down_by_the_root_of_the_rounds() -> None:
     assert young.mu - young.mu_prior == pytest.approx(5 * (old.mu - old.mu_prior))
     heavy = rated(EloSRM(), [1200.0, 1500.0], ladder(1, 1, weight=7.0), n_rounds=24)
     assert same_bits(heavy, old)  # what a contest weighs changes nothing
+
+
+@pytest.mark.parametrize(("alpha", "slower"), [(0.0, 1.0), (0.25, math.sqrt(5.0)), (1.0, 25.0), (2.0, 625.0)])
+def test_experience__slows_a_player_down_by_the_rounds_to_the_power_alpha(alpha: float, slower: float) -> None:
+    young, old = (rated(EloSRM(alpha=alpha), [1200.0, 1500.0], ladder(1, 1), n_rounds=n) for n in (0, 24))
+    assert young.mu - young.mu_prior == pytest.approx(slower * (old.mu - old.mu_prior))
 
 
 # --- newcomers ---

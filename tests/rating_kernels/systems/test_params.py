@@ -33,7 +33,12 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"rule": "r328"}, "rule must be one of none, oct2015, r327, got 'r328'"),
         ({"initial": 1400.5, "arithmetic": "integer"}, "initial must be a whole number with arithmetic 'integer'"),
     ],
-    "elo-srm": [({"m": 0.0}, "m must be within .* or inf, got 0")],
+    "elo-srm": [
+        ({"m": 0.0}, "m must be within .* or inf, got 0"),
+        ({"alpha": 2.5}, r"alpha must be within 0\.\.2, got 2\.5"),
+        ({"alpha": 0.5, "use_weight": True}, "use_weight = true is alpha = 0.5: give one of them, got alpha = 0.5 too"),
+        ({"alpha": 0.25, "use_weight": False}, "use_weight = false is alpha = 0: give one of them, got alpha = 0.25"),
+    ],
     "elo": [
         ({"k_rule": "fide", "k": 32.0}, "k goes with k_rule fixed, not with FIDE's tiers; got 32"),
         ({"round_digits": 0.5}, "round_digits must be a whole number within 0..12 decimals, got 0.5"),
