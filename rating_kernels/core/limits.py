@@ -28,6 +28,7 @@ _RANGES = {
     "hundredths of a rating point an event": (100.0 * _POINTS[0], 100.0 * _POINTS[1]),
     "days": (1e-6, 1e6),  # from a tenth of a second to three millennia
     "rounds": (1e-9, 1e9),
+    "wins": (1e-9, 1e9),
     "": (1e-9, 1e9),  # pure numbers: most are factors of about 1
 }
 _ODDS = 1e-9  # smallest distance of a share from 0 and 1

@@ -20,11 +20,11 @@ import numpy as np
 
 from ..core.beliefs import Beliefs, Map, prefetch_next
 from ..core.jit import exact, inner_exact
-from ..core.limits import POINTS, choice, finite, non_negative, positive, whole
+from ..core.limits import POINTS, choice, finite, later, non_negative, positive, whole
 from ..core.numerics import exp
 from ..core.parts import prior_of
 from ..core.standings import Floats, Ints, Longs, Rounds
-from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits
+from ..core.system import Outcome, PerformanceLaw, Prior, System, check_limits, check_value
 from ..fields.advantages import restore_ratings, to_strengths
 from ..fields.direct import direct_sums
 from ..fields.field_sums import field_sums
@@ -37,9 +37,55 @@ from ..inference.win_probability import curve_law, logistic, normal
 SMALL = 256  # participants up to which summing term by term beats a table
 
 _DEFAULT_K = 32.0
+K_LIMITS = non_negative(POINTS)["limits"]
 _GAMES, _MASTER = 30.0, 2400.0  # FIDE's tiers: completed games, and a rating once reached
 _K_NEW, _K_MASTER, _K_OTHERS = 40.0, 10.0, 20.0
 _DIGITS = 12  # decimals of a rating in the thousands in double precision
+
+
+def k_for(wins: float, n: float = 400.0) -> float:
+    """K with which so many wins against equals gain ``n`` points: 2 n / wins.
+
+    A win against an equal gains K / 2. The article takes 53.33 wins for K = 15.
+
+    Parameters
+    ----------
+    wins
+        Number of wins, > 0.
+    n
+        Rating points, > 0: the lead at which Elo's logistic curve expects 10 points of 11.
+
+    Raises
+    ------
+    ValueError
+        A number is not positive.
+    """
+    return _even_wins("wins", wins, n)
+
+
+def wins_for(k: float, n: float = 400.0) -> float:
+    """The number of wins against equals that gain ``n`` points with this K: 2 n / k, the inverse of :func:`k_for`.
+
+    Parameters
+    ----------
+    k
+        K of both players, rating points, > 0.
+    n
+        Rating points, > 0.
+
+    Raises
+    ------
+    ValueError
+        A number is not positive.
+    """
+    return _even_wins("k", k, n)
+
+
+def _even_wins(name: str, value: float, n: float) -> float:
+    """2 n over one of K and the number of wins gives the other one."""
+    check_value(name, value, positive(POINTS if name == "k" else "wins")["limits"])
+    check_value("n", n, positive(POINTS)["limits"])
+    return 2.0 * n / value
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +100,8 @@ class Elo:
         Lead, in rating points, at which the favourite wins 10 games of 11 (logistic curve).
     k : float or None
         K of all players, rating points >= 0; default 32. For ``k_rule`` "fixed" only.
+    k_wins : float or None
+        In place of ``k``: the number of wins against equals that gain ``n`` points; see :func:`ranklake.k_for`.
     k_rule : str
         "fixed", or "fide": 40 until 30 games are completed, then 10 permanently after a rating of 2400, else 20. A
         larger round counts as one game with ``pairs`` "mean" and as N - 1 games with "sum".
@@ -77,14 +125,18 @@ class Elo:
     round_digits: int | None = field(default=None, metadata=whole(0, _DIGITS, "decimals"))
     round_what: str | None = field(default=None, metadata=choice("rating", "change"))
     mu_init: float = field(default=1500.0, metadata=finite(POINTS))
+    k_wins: float | None = field(default=None, metadata=later(positive("wins")))
     sigma_init: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         check_limits(self)
-        if self.k_rule == "fide":
-            if self.k is not None:
-                raise ValueError(f"k goes with k_rule fixed, not with FIDE's tiers; got {self.k}")
-        elif self.k is None:
+        given = {name: value for name in ("k", "k_wins") if (value := getattr(self, name)) is not None}
+        if given and self.k_rule == "fide":
+            name, value = given.popitem()
+            raise ValueError(f"{name} goes with k_rule fixed, not with FIDE's tiers; got {value}")
+        if len(given) == 2:
+            raise ValueError(f"k and k_wins are two ways to give K; give one of them, got {self.k} and {self.k_wins}")
+        if self.k_rule == "fixed" and not given:
             object.__setattr__(self, "k", _DEFAULT_K)
         if self.round_digits is None:
             if self.round_what is not None:
@@ -177,7 +229,8 @@ class EloRule(NamedTuple):
 def rule(params: Elo) -> EloRule:
     """The rule of hyperparameters."""
     scale = 0.0 if params.round_digits is None else 10.0**params.round_digits
-    k = math.nan if params.k is None else params.k
+    given = math.nan if params.k is None else params.k
+    k = given if params.k_wins is None else k_for(params.k_wins, params.n)
     return EloRule(k, scale, params.round_what == "change", params.pairs == "mean")
 
 
@@ -306,5 +359,5 @@ SYSTEM = System(
     name="elo", performs=False, params=Elo, state=state,
     prior=prior, summarise=summarise, absorb=absorb, rate_small=rate_small, small=SMALL,
     win_probability=win_probability, performance_law=performance_law, advantages=True,
-    ignores=("perf_ceiling",), attributes=(("k", "k", non_negative(POINTS)["limits"]),),
+    ignores=("perf_ceiling",), attributes=(("k", "k", K_LIMITS),),
 )  # fmt: skip

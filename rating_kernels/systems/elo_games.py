@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from ..core.beliefs import Beliefs
 from ..core.jit import exact
-from ..core.limits import POINTS, non_negative
 from ..core.standings import Floats
-from .elo import Elo, curve, expected_score, factor_of, move, rule, store, surplus_of
+from .elo import K_LIMITS, Elo, curve, expected_score, factor_of, move, rule, store, surplus_of
 
 IMPORTANCE: Mapping[str, float] = MappingProxyType(
     {
@@ -34,8 +33,6 @@ IMPORTANCE: Mapping[str, float] = MappingProxyType(
 The weight of a contest multiplies K: with ``k=1`` a match has ``weight=IMPORTANCE["qualifiers"]``. In a list of single
 games (:func:`rate_games`) each game can have its own ``k``.
 """
-
-_K = non_negative(POINTS)["limits"]
 
 
 class Games(NamedTuple):
@@ -92,7 +89,7 @@ def rate_games(
         & (np.minimum(one, other) >= 0)
         & (np.maximum(one, other) < len(beliefs)),
         "score must be in [0, 1]": (scores >= 0.0) & (scores <= 1.0),
-        f"k must be {_K.rule}": np.isnan(factors) | _K.mask(factors),
+        f"k must be {K_LIMITS.rule}": np.isnan(factors) | K_LIMITS.mask(factors),
     }
     for rule_text, valid in rules.items():
         if not valid.all():

@@ -20,6 +20,8 @@ A lake of Parquet files
     evaluate          Score the rounds of a run from ``first_round`` on.
 
 Others
+    k_for             K of Elo with which so many wins against equals gain 400 points, or others.
+    wins_for          The number of wins against equals that gain 400 points with a K.
     SYSTEMS           Rating systems by name, for use with :mod:`ranklake.rating_kernels`.
     __version__       The installed version.
 
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from ranklake.flows.ratings.lakes import Lake, Run
     from ranklake.flows.ratings.ratings import Ratings
     from ranklake.rating_kernels import SYSTEMS
+    from ranklake.rating_kernels.systems.elo import k_for, wins_for
     from ranklake.storage import Dataset
 
     __version__: str
@@ -57,6 +60,7 @@ __all__ = [
     "compare",
     "evaluate",
     "evaluate_history",
+    "k_for",
     "predict",
     "preview",
     "rate_history",
@@ -64,6 +68,7 @@ __all__ = [
     "systems",
     "team_rating",
     "tune",
+    "wins_for",
 ]
 
 _MODULES = {
@@ -76,6 +81,7 @@ _MODULES = {
     "compare": "ranklake.flows.ratings.choices",
     "evaluate": "ranklake.flows.evaluation.evaluate",
     "evaluate_history": "ranklake.flows.evaluation.frames",
+    "k_for": "ranklake.rating_kernels.systems.elo",
     "predict": "ranklake.flows.frames.predict",
     "preview": "ranklake.flows.preview.frames",
     "rate_history": "ranklake.flows.frames.history",
@@ -83,6 +89,7 @@ _MODULES = {
     "systems": "ranklake.flows.ratings.choices",
     "team_rating": "ranklake.flows.frames.predict",
     "tune": "ranklake.flows.ratings.choices",
+    "wins_for": "ranklake.rating_kernels.systems.elo",
 }
 
 _RENAMED = {"search": "tune"}  # the old names work in this release only

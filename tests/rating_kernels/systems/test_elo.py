@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twins.elo import Twin
 
+from ranklake import k_for, wins_for
 from ranklake.flows.engines.protocols import Engine
 from ranklake.flows.engines.serial import Serial
 from ranklake.flows.execution.rounds import rate_rounds
@@ -93,9 +95,34 @@ def test_expectation__of_the_normal_curve_is_elos_own(lead: float) -> None:
 
 @pytest.mark.parametrize(("n", "w"), [(400, Fraction(160, 3)), (100, Fraction(10))])
 def test_k__by_the_rule_of_thumb_lets_w_even_wins_gain_n_points(n: int, w: Fraction) -> None:
-    k = float(2 * n / w)
-    games = game(Elo(n=n, k=k), 1500, 1500)
-    assert (games.mu_a[0] - 1500) * float(w) == pytest.approx(n)
+    k = k_for(float(w), n)
+    assert k == pytest.approx(float(2 * n / w), rel=1e-15)
+    assert wins_for(k, n) == pytest.approx(float(w), rel=1e-15)
+    for params in (Elo(n=n, k=k), Elo(n=n, k_wins=float(w))):
+        games = game(params, 1500, 1500)
+        assert (games.mu_a[0] - 1500) * float(w) == pytest.approx(n)
+
+
+def test_k__of_15_gains_400_points_by_53_33_wins() -> None:
+    assert (f"{wins_for(15):.2f}", f"{k_for(53.33):.2f}") == ("53.33", "15.00")
+    assert k_for(53.33) * 53.33 == pytest.approx(800, rel=1e-15)
+    same = [rated(Elo(**chosen), [1500.0, 1620.0], ladder(1, 1)).mu for chosen in ({"k_wins": 32.0}, {"k": 25.0})]
+    assert same[0].tolist() == same[1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: k_for(0.0), "wins must be .* wins, got 0.0"),
+        (lambda: wins_for(-15.0), "k must be .* rating points, got -15.0"),
+        (lambda: k_for(10.0, math.nan), "n must be .* rating points, got nan"),
+        (lambda: Elo(k=15.0, k_wins=53.33), "two ways to give K; give one of them, got 15.0 and 53.33"),
+        (lambda: Elo(k_rule="fide", k_wins=10.0), "k_wins goes with k_rule fixed, not with FIDE's tiers; got 10.0"),
+    ],
+)
+def test_k__that_means_nothing_is_refused(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        call()
 
 
 # --- the twin ---
