@@ -172,14 +172,21 @@ def diff(before: str, after: str, top: int, form: Form, lake: LakeAddress) -> No
 def explain(handle: str, contest: str, chosen: ChosenRun, form: str, caps: bool) -> None:
     """Explain how one contest changed a rating: the belief before, the expected place, and the parts of the change.
 
-    CONTEST is an id, or a name that only one contest has.
+    CONTEST is an id, or a name that only one contest has. With ratings by fide it is a period, as 2026-01: each game
+    with the expected score of the table, K and its tier, the sum and its rounding, or the pool of a first rating.
     """
-    from ...answers.explanation import explain as explain_change
+    from ...answers.explanations.explanation import explain as explain_change
+    from ...answers.explanations.period_explanation import PeriodExplanation
 
     opened = chosen.open()
     found, ratings = explain_change(opened, chosen.run, handle, contest, chosen.deviations, chosen.titles, caps)
     if form == "json":
         write_json(found.to_json())
+    elif isinstance(found, PeriodExplanation):
+        from ..terminal.show_period import period_tables
+
+        for table in period_tables(found):
+            print_table(table)
     else:
         from ..terminal.show_changes import explanation_table
 

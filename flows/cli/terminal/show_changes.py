@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...answers.diff import Migration
-from ...answers.explanation import Explanation
+from ...answers.explanations.explanation import Explanation
 from ...common.text import cell, count
 from ...preview.preview import Preview
 from ...results.rating_format import RatingFormat

@@ -32,15 +32,12 @@ from ...core.system import Outcome, PerformanceLaw, Prior, System, check_limits
 from ...inference.pairwise import Period, gather_games
 from ...inference.period_games import SIMULTANEOUS, rate_periods
 from ...inference.win_probability import normal
-from .pools import FLOOR, POOL, add_to_pools
+from .pools import FLOOR, POOL, add_to_pools, month_of
 from .tables import divided, expected_hundredths, performance
+from .tiers import k_of, tiers_of
 
 HIGHEST = 9999  # four digits in the files of pairing programs
 
-_K_NEW, _K_MASTER, _K_OTHERS = 40, 10, 20
-_NEW_GAMES, _MASTER = 30, 2400.0
-_JUNIOR_AGE, _JUNIOR_RATING = 18, 2300.0
-_MOST_CHANGE = 700  # K times the games of a period
 _LEVEL = 1800.0  # of an unrated player in predictions: that of the hypothetical opponents of a first rating
 _DEVIATION = 200.0  # of a performance, by Elo's normal curve, which the table rounds
 
@@ -195,15 +192,12 @@ def _rate(beliefs: Beliefs, player: Ints, a: Ints, b: Ints, score: Floats, now: 
 
     n, halves, opponents = add(np.ones(len(me))), add(half_points), add(opponent)
     expected = add(expected_hundredths(before[me], opponent))
-    time = np.datetime64(now, "s")
     state, is_rated = beliefs.state, before > 0.0
-    age = 1970 + time.astype("datetime64[Y]").astype(np.int64) - state["birth_year"][player]
-    k = _k(before, n, state["games"][player], np.maximum(state["peak"][player], before), age)
+    k = k_of(tiers_at(beliefs, player, now), n)
     after = np.where(is_rated, before + divided(k * (50 * halves - expected), 100), 0.0)
     after[after < FLOOR] = 0.0
-    shown, month = performance(n, halves, opponents), int(time.astype("datetime64[M]").astype(np.int64))
-    new = np.flatnonzero(~is_rated & (n > 0))
-    after[new], counted, pooled = add_to_pools(beliefs, player[new], n[new], halves[new], opponents[new], month)
+    shown, new = performance(n, halves, opponents), np.flatnonzero(~is_rated & (n > 0))
+    after[new], counted, pooled = add_to_pools(beliefs, player[new], n[new], halves[new], opponents[new], month_of(now))
     n[new] = counted
     state["games"][player] += n
     n[new] = pooled
@@ -213,11 +207,11 @@ def _rate(beliefs: Beliefs, player: Ints, a: Ints, b: Ints, score: Floats, now: 
     return FidePeriod(player, n, np.divide(halves, 2), np.divide(expected, 100), k, before, after, shown)
 
 
-def _k(rating: Floats, n: Longs, games: Floats, peak: Floats, age: Floats) -> Longs:
-    """K of each player for the ``n`` games of a period; ``age`` is NaN where it is unknown."""
-    junior = (age <= _JUNIOR_AGE) & (rating < _JUNIOR_RATING)
-    k = np.where(peak >= _MASTER, _K_MASTER, np.where((games < _NEW_GAMES) | junior, _K_NEW, _K_OTHERS))
-    return np.where(k * n > _MOST_CHANGE, _MOST_CHANGE // np.maximum(n, 1), k)
+def tiers_at(beliefs: Beliefs, player: Ints, now: int) -> Longs:
+    """The tier of each player before the games of a period that ends now; see :data:`.tiers.TIERS`."""
+    rating, state = beliefs.mu[player], beliefs.state
+    age = int(np.datetime64(now, "s").astype("datetime64[Y]").astype(np.int64)) + 1970 - state["birth_year"][player]
+    return tiers_of(rating, state["games"][player], np.maximum(state["peak"][player], rating), age)
 
 
 def _check_ratings(player: Ints, rating: Floats) -> None:

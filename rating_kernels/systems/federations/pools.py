@@ -8,6 +8,8 @@ without games is a first period without a point, which is disregarded; a second 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +22,18 @@ from .tables import difference_of, divided
 POOL = "pool"  # part of the history of the beliefs
 FLOOR = 1400  # the lowest published rating
 
-_MONTHS, _LEAST_GAMES, _MOST = 26, 5, 2200
+LEAST_GAMES = 5  # of a pool for a first rating
+MOST_FIRST = 2200  # rating points
+
+_MONTHS = 26
 _OPPONENT, _OPPONENTS = 1800, 2  # with whom each unrated player draws
 
 Entry = list[int]
+
+
+def month_of(seconds: int) -> int:
+    """The month of a time, since 1970."""
+    return int(np.datetime64(seconds, "s").astype("datetime64[M]").astype(np.int64))
 
 
 def add_to_pools(
@@ -35,38 +45,68 @@ def add_to_pools(
     Returns the first ratings, 0 for none yet; the games that count, none in a disregarded period; those of the pools.
     """
     assert beliefs.history is not None
-    pools = beliefs.history.ragged(player)[POOL]
-    ratings, counted, pooled = np.zeros_like(games), games.copy(), np.zeros_like(games)
+    ratings, counted, pooled = np.zeros_like(games), np.zeros_like(games), np.zeros_like(games)
     lists = list[npt.NDArray[np.float64]]()
-    for i in range(len(player)):
-        entries = pools.values[pools.offsets[i] : pools.offsets[i + 1]].astype(np.int64).reshape(-1, 4).tolist()
-        if not entries and not half_points[i] and not beliefs.state["games"][player[i]]:
-            counted[i] = 0
-            entries = [[month, 0, 0, 0]]
-        else:
-            new = [month, int(games[i]), int(half_points[i]), int(opponents[i])]
-            entries = _joined([entry for entry in entries if not entry[1] or entry[0] > month - _MONTHS], new)
-            _, pooled[i], *sums = np.sum(entries, axis=0).tolist()
-            ratings[i] = first_rating(pooled[i], *sums)
+    for i, pool in enumerate(pools_of(beliefs, player)):
+        new = [month, int(games[i]), int(half_points[i]), int(opponents[i])]
+        entries = extended(pool, new, bool(beliefs.state["games"][player[i]]))
+        counted[i] = games[i] if entries[-1][1] else 0
+        _, pooled[i], *sums = np.sum(entries, axis=0).tolist()
+        first = first_rating(pooled[i], *sums)
+        ratings[i] = 0 if first is None else first.rating
         lists.append(np.ravel(entries if not ratings[i] else []).astype(np.float64))
     lengths = np.array([len(one) for one in lists], dtype=np.int64)
     beliefs.history.put(player, {POOL: Ragged.from_lengths(lengths, np.concatenate([*lists, np.empty(0)]))})
     return ratings, counted, pooled
 
 
-def _joined(entries: Sequence[Entry], new: Entry) -> list[Entry]:
-    """The entries with a new one, which is added to the last one if that is of the same month."""
-    if entries and entries[-1][0] == new[0]:
-        month, games, half_points, opponents = entries[-1]
-        return [*entries[:-1], [month, games + new[1], half_points + new[2], opponents + new[3]]]
-    return [*entries, new]
+def pools_of(beliefs: Beliefs, player: Ints) -> list[list[Entry]]:
+    """The entries of the pool of each player."""
+    assert beliefs.history is not None
+    pools = beliefs.history.ragged(player)[POOL]
+    values = pools.values.astype(np.int64)
+    return [values[a:b].reshape(-1, 4).tolist() for a, b in pairwise(pools.offsets.tolist())]
 
 
-def first_rating(games: int, half_points: int, opponents: int) -> int:
-    """The first rating from a pool; 0 if it is too small, or the rating too low to be published."""
-    if games < _LEAST_GAMES:
-        return 0
-    n = games + _OPPONENTS
-    score = divided(50 * (half_points + _OPPONENTS), n)  # a draw is one half point
-    rating = int(divided(opponents + _OPPONENT * _OPPONENTS + n * difference_of(score), n))
-    return 0 if rating < FLOOR else min(rating, _MOST)
+def extended(entries: Sequence[Entry], new: Entry, has_games: bool) -> list[Entry]:
+    """A pool with the entry of one more period, and without the entries of too long ago.
+
+    ``has_games``: whether the player has completed games; a first period without a point is disregarded otherwise.
+    """
+    month, games, half_points, opponents = new
+    if not (entries or half_points or has_games):
+        return [[month, 0, 0, 0]]
+    kept = [entry for entry in entries if not entry[1] or entry[0] > month - _MONTHS]
+    if kept and kept[-1][0] == month:
+        _, *last = kept.pop()
+        return [*kept, [month, last[0] + games, last[1] + half_points, last[2] + opponents]]
+    return [*kept, new]
+
+
+class FirstRating(NamedTuple):
+    """A first rating, and what it follows from.
+
+    ``games``, ``half_points``, ``opponents``: with the two draws against 1800; the last one is a sum of ratings.
+    ``score``: in hundredths of a point a game.
+    ``lead``: of this score, by the table.
+    ``computed``, ``rating``: rating points; the second one at most 2200, and 0 below 1400.
+    """
+
+    games: int
+    half_points: int
+    opponents: int
+    score: int
+    lead: int
+    computed: int
+    rating: int
+
+
+def first_rating(games: int, half_points: int, opponents: int) -> FirstRating | None:
+    """The first rating from a pool; None if it is too small."""
+    if games < LEAST_GAMES:
+        return None
+    n, halves, total = games + _OPPONENTS, half_points + _OPPONENTS, opponents + _OPPONENT * _OPPONENTS
+    score = int(divided(50 * halves, n))  # a draw is one half point
+    lead = int(difference_of(score))
+    computed = int(divided(total + n * lead, n))
+    return FirstRating(n, halves, total, score, lead, computed, 0 if computed < FLOOR else min(computed, MOST_FIRST))

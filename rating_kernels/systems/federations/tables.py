@@ -33,16 +33,24 @@ _DIFFERENCES: Longs = np.array(
 )  # fmt: skip
 
 
-def expected_hundredths(rating: npt.ArrayLike, opponent: npt.ArrayLike) -> Longs:
-    """The expected score of a player against an opponent, in hundredths.
+def counted_lead(rating: npt.ArrayLike, opponent: npt.ArrayLike) -> Longs:
+    """A player's rating less the opponent's, as the table takes it.
 
-    The two players of a game may not share a point: the lead of a player below 2650 counts as at most 400, that of
-    another one counts in full.
+    The lead of a player below 2650 counts as at most 400, either way, that of another one counts in full.
     """
     own = np.asarray(rating, dtype=np.int64)
     lead = own - np.asarray(opponent, dtype=np.int64)
-    size = np.where(own < EXEMPT, np.minimum(np.abs(lead), MOST), np.abs(lead))
-    favourite = 50 + np.searchsorted(_LEADS, size)
+    counted: Longs = np.where(own < EXEMPT, np.clip(lead, -MOST, MOST), lead)
+    return counted
+
+
+def expected_hundredths(rating: npt.ArrayLike, opponent: npt.ArrayLike) -> Longs:
+    """The expected score of a player against an opponent, in hundredths.
+
+    The two players of a game may not share a point, as the lead of each one is counted by its own rating.
+    """
+    lead = counted_lead(rating, opponent)
+    favourite = 50 + np.searchsorted(_LEADS, np.abs(lead))
     expected: Longs = np.where(lead >= 0, favourite, 100 - favourite)
     return expected
 

@@ -11,7 +11,7 @@ from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run, rated, synthetic
 from helpers.teams import rosters
 
-from ranklake.flows.answers.explanation import explain
+from ranklake.flows.answers.explanations.explanation import explain
 from ranklake.storage import Dataset, Lake, LakeError
 
 CONTESTS = synthetic(20, n_players=8, size=6)

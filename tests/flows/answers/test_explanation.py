@@ -11,7 +11,7 @@ from helpers.answers import player_history
 from helpers.commands import Command
 from helpers.lakes import contest, lake_of, rate_run, rated, synthetic
 
-from ranklake.flows.answers.explanation import Explanation, explain
+from ranklake.flows.answers.explanations.explanation import Explanation, explain
 from ranklake.storage import Dataset, Lake, LakeError
 
 CONTESTS = synthetic(14, n_players=10, size=6)

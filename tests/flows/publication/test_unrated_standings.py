@@ -14,7 +14,7 @@ from helpers.commands import Command
 from helpers.lakes import contest, ingest, lake_of, rate_run
 from helpers.sites import manifest, unpacked
 
-from ranklake.flows.answers.explanation import explain
+from ranklake.flows.answers.explanations.explanation import explain
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published
 from ranklake.flows.pages import views

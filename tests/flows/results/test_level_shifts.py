@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranklake import Ratings, preview
-from ranklake.flows.answers.explanation import explain
+from ranklake.flows.answers.explanations.explanation import explain
 from ranklake.flows.answers.leaderboard import leaderboard
 from ranklake.flows.answers.rated_run import RatedRun
 from ranklake.flows.answers.run import open_published

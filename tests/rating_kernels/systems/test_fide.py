@@ -152,10 +152,14 @@ def test_pool__disregards_a_first_period_without_a_point_and_months_before_the_l
 
 
 def test_first_rating__is_at_most_2200_and_at_least_1400() -> None:
-    assert first_rating(4, 8, 4 * 2600) == 0
-    assert first_rating(5, 10, 5 * 2600) == 2200
-    assert first_rating(5, 0, 5 * 1410) == 0
-    assert first_rating(5, 0, 5 * 1750) == 1764 - 309  # one point of seven by the hypothetical draws: 0.14
+    def rating(*pool: int) -> int | None:
+        first = first_rating(*pool)
+        return None if first is None else first.rating
+
+    assert rating(4, 8, 4 * 2600) is None
+    assert rating(5, 10, 5 * 2600) == 2200
+    assert rating(5, 0, 5 * 1410) == 0
+    assert rating(5, 0, 5 * 1750) == 1764 - 309  # one point of seven by the hypothetical draws: 0.14
 
 
 def test_tables__are_those_of_both_sides() -> None:

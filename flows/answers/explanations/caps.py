@@ -12,10 +12,10 @@ import numpy as np
 from ranklake.rating_kernels import Rounds
 from ranklake.storage import LakeError
 
-from ..compilation.compile import announce_compilation
-from ..execution.given import rate_given
-from ..results.display import Display
-from ..results.rated_rounds import RatedRounds
+from ...compilation.compile import announce_compilation
+from ...execution.given import rate_given
+from ...results.display import Display
+from ...results.rated_rounds import RatedRounds
 
 SYSTEMS = ("elo-mmr", "elo-mmx", "elo-mms", "elo-r")  # the performance alone decides the update
 _FAR = 1e7  # rating points; stands for an infinite performance

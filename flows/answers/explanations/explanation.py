@@ -15,14 +15,15 @@ import pyarrow.compute as pc
 from ranklake.rating_kernels import Prior
 from ranklake.storage import Lake, LakeError
 
-from ..common.adapters import refuse_games
-from ..compilation.compile import announce_compilation
-from ..results.display import Display
-from ..results.player_names import candidate_names
-from ..results.rated_rounds import RatedRounds
-from ..results.rating_format import RatingFormat
-from ..results.titles import TitlesChoice
+from ...common.adapters import refuse_games
+from ...compilation.compile import announce_compilation
+from ...results.display import Display
+from ...results.player_names import candidate_names
+from ...results.rated_rounds import RatedRounds
+from ...results.rating_format import RatingFormat
+from ...results.titles import TitlesChoice
 from .caps import Caps, largest_changes
+from .period_explanation import PeriodExplanation, explain_period
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +101,22 @@ def explain(
     deviations: float | None = None,
     titles: TitlesChoice = None,
     caps: bool = False,
-) -> tuple[Explanation, RatingFormat]:
-    """Explain the change of a player's rating in a contest, and the format of the ratings.
+) -> tuple[Explanation | PeriodExplanation, RatingFormat]:
+    """Explain the change of a player's rating in a contest or a rated period, and the format of the ratings.
 
     ``handle``: any name of the player.
     ``contest``: the id of the contest, or its name if no other contest has it.
     ``deviations``, ``titles``: see :class:`ranklake.flows.answers.rated_run.RatedRun`.
-    ``caps``: whether to compute the largest changes of ``mu``; see :func:`ranklake.flows.answers.caps.largest_changes`.
+    ``caps``: whether to compute the largest changes of ``mu``; see :func:`.caps.largest_changes`.
     Raises ``LakeError`` if there is no such run, player or contest, the run did not rate the player there, or the
     contest is one of teams; the message says which.
     """
     rounds = RatedRounds(lake, run_name)
     dataset, display = rounds.dataset, Display.of(rounds.run, deviations)
     shows = f"`ranklake player {quote(handle)} --run {run_name}` shows each game"
-    refuse_games(dataset, run_name, f"only the change in a contest can be explained; {shows}")
+    if not display.system.periods:
+        rule = "only the change in a contest, or in a period rated by fide, can be explained"
+        refuse_games(dataset, run_name, f"{rule}; {shows}")
     index, contest_id = _find(rounds, contest)
     rows = rounds.rows(index, index + 1)
     players = candidate_names(dataset, handle)
@@ -123,11 +126,17 @@ def explain(
         raise LakeError(f"contest {contest_id} is round {index} of run {run_name}, which {how}")
     at = int(of_player[0])
     (row,), (fact,) = rows.slice(at, 1).to_pylist(), rounds.contests_table.slice(index, 1).to_pylist()
+    name = next(name for name, player in players.items() if player == row["player"])
+    form = rounds.format(display, titles)
+    if display.system.periods:
+        if caps:
+            largest_changes(rounds, display, row)  # refuses
+        return explain_period(rounds, display, name, row["player"], index, contest_id), form
     if fact["n_teams"] is not None:
         raise LakeError(f"contest {contest_id} is one of teams; only contests of individuals can be explained")
     weight = 1.0 if fact["weight"] is None else fact["weight"]
     explanation = Explanation(
-        handle=next(name for name, player in players.items() if player == row["player"]),
+        handle=name,
         contest_id=contest_id,
         name=fact["name"],
         round_index=index,
@@ -140,7 +149,7 @@ def explain(
         **_parts(display, row, *_before(rounds, row, display)),
         caps=largest_changes(rounds, display, row) if caps else None,
     )
-    return explanation, rounds.format(display, titles)
+    return explanation, form
 
 
 def _parts(display: Display, row: dict[str, Any], mu: float, sigma: float, last_round: int) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""One change of a rating explained: by a contest, or by a rated period."""
