@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ranklake.rating_kernels import Outcome, Rounds, count_events
 from ranklake.rating_kernels.core.ragged import Ragged
-from ranklake.rating_kernels.core.standings import IN_FIELD, OUTSIDE, RATED, ROUND_LIMITS, Ints
+from ranklake.rating_kernels.core.standings import IN_FIELD, OUTSIDE, RATED, ROUND_LIMITS, Floats, Ints
 from ranklake.storage import Dataset, LakeError, StandingsPart
 from ranklake.storage.datasets.tables.games import GAMES_KIND, Games
 from ranklake.storage.datasets.tables.teams import Teams
@@ -68,6 +68,7 @@ class ContestFacts:
             self.weight[at],
             self.perf_ceiling[at],
             self.event[at],
+            points=_points(part),
             teams=None if part.teams is None else to_ragged(part.teams, part.offsets),
         )
         if part.rated is None:
@@ -92,6 +93,8 @@ class ContestFacts:
             np.full(n, np.inf),
             event,
             advantage=np.outer(games.advantage, HALVES).ravel(),
+            points=_points(part),
+            score=_writable(games.score),
         )
 
 
@@ -150,6 +153,11 @@ def refuse_games(dataset: Dataset, run: str, rule: str) -> None:
     """Raise ``LakeError`` with the rule if the rounds of a run are periods of games."""
     if dataset.kind == GAMES_KIND:
         raise LakeError(f"run {run} rates periods of games; {rule}")
+
+
+def _points(part: StandingsPart) -> Floats:
+    """The points of each row; empty if all are unknown."""
+    return np.empty(0) if part.points is None else _writable(part.points)
 
 
 def _writable(column: pa.ChunkedArray | npt.NDArray[Any]) -> npt.NDArray[Any]:

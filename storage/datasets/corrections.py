@@ -96,7 +96,8 @@ class Corrections:
         offsets = np.concatenate([[0], np.cumsum(keep)])[part.offsets]
         teams = None if part.teams is None else part.teams.keep(keep)
         rated = None if part.rated is None else part.rated[keep]
-        return StandingsPart(part.first_contest, offsets, player[keep], lo[keep], hi[keep], teams, rated, games)
+        points = None if part.points is None else part.points[keep]
+        return StandingsPart(part.first_contest, offsets, player[keep], lo[keep], hi[keep], teams, rated, games, points)
 
     def named(self, part: StandingsPart) -> Players:
         """The player of each stored row under its current name; the part's own array if no name is replaced."""
@@ -121,7 +122,8 @@ def among_rated(part: StandingsPart) -> StandingsPart:
     teams = None if part.teams is None else part.teams.keep(keep)
     for a, b in pairwise(offsets.tolist()):
         lo[a:b], hi[a:b] = _close_up(lo[a:b], None if teams is None else teams.part(a, b))
-    return StandingsPart(part.first_contest, offsets, part.player[keep], lo, hi, teams)
+    points = None if part.points is None else part.points[keep]
+    return StandingsPart(part.first_contest, offsets, part.player[keep], lo, hi, teams, points=points)
 
 
 def _rows_of(stored: Players, named: Players, handle: int, current: int) -> Mask:

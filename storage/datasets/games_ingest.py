@@ -14,6 +14,7 @@ from ..lake.errors import LakeError
 from .ingest import Ingest
 from .tables.contests import Contest
 from .tables.games import GAMES_KIND, Period
+from .tables.points import column_of, join_points
 from .tables.rows import Row
 
 
@@ -70,6 +71,9 @@ class GamesIngest(Ingest):
             columns["advantage"] = np.concatenate(
                 [given if len(given) else none for given, none in zip(advantages, zeros, strict=True)]
             )
+        points = join_points([period.games.points for period in contests], [2 * row.n_rows for row in rows])
+        if points is not None:
+            columns["points"], columns["opponent_points"] = column_of(points[::2]), column_of(points[1::2])
         return parquet.encode(pa.table(columns), GAMES_KIND)
 
     def _aliased(self, contests: Sequence[Any], aliases: pa.StringArray) -> list[int]:

@@ -23,6 +23,7 @@ from .tables.contests import Contest
 from .tables.log import Log
 from .tables.player_index import PlayerIndex
 from .tables.players import encode_handles, parts_that_stay
+from .tables.points import column_of, join_points
 from .tables.rows import Row, rows_of, table_of
 from .tables.shards import write_shards
 from .tables.standings import standings_name
@@ -233,6 +234,9 @@ class Ingest(CorrectionEditor):
         if any(contest.rated is not None for contest in contests):
             rated = [np.ones(len(one), np.bool_) if one.rated is None else one.rated for one in contests]
             table = table.append_column("rated", pa.array(np.concatenate(rated)))
+        points = join_points([contest.points for contest in contests], sizes.tolist())
+        if points is not None:
+            table = table.append_column("points", column_of(points))
         return parquet.encode(table, "standings")
 
     def _aliased(self, contests: Sequence[Contest], aliases: pa.StringArray) -> list[int]:

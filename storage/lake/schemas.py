@@ -114,6 +114,7 @@ CONTESTS = pa.schema(
 )
 
 _RATED = _field("rated", pa.bool_(), "whether the rating of the participant may change; null is true", nullable=True)
+_POINTS = _field("points", pa.float64(), "points of the player, more is better; null if unknown", nullable=True)
 
 STANDINGS = pa.schema(
     [
@@ -125,6 +126,7 @@ STANDINGS = pa.schema(
         _field("team", pa.string(), "the player's team in the contest; null if alone", nullable=True),
         _field("share", pa.float64(), "share of the member in its team; null is 1", nullable=True),
         _RATED,
+        _POINTS,
     ]
 )
 
@@ -135,7 +137,7 @@ GAMES = pa.schema(
         _CONTEST_ID,
         _PLAYER,
         _field("opponent", pa.int32(), "dense index of the second player in the data set"),
-        _field("score", pa.float64(), "score of the player: 1, 0.5 or 0; the opponent has the rest"),
+        _field("score", pa.float64(), "score of the player, from 0 to 1; the opponent has the rest"),
         _field("time_seconds", pa.int64(), "time of the game", "UTC seconds since the epoch"),
         _field("weight", pa.float64(), "how much the game counts; null is 1", nullable=True),
         _field(
@@ -145,6 +147,8 @@ GAMES = pa.schema(
             "rating points",
             nullable=True,
         ),
+        _POINTS,
+        _field("opponent_points", pa.float64(), "those of the opponent", nullable=True),
     ]
 )
 
@@ -217,8 +221,8 @@ ENTRY = pa.schema(
 # Columns of later releases: a file without a value in them lacks them, and its bytes are those of earlier releases.
 OPTIONAL = {
     "contests": ("n_teams", "field_includes_unrated", "rated_above", "rated_below"),
-    "standings": ("team", "share", "rated"),
-    "games": ("weight", "advantage"),
+    "standings": ("team", "share", "rated", "points"),
+    "games": ("weight", "advantage", "points", "opponent_points"),
     "rounds": ("rated",),
 }
 

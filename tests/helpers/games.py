@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ DAY = 86_400
 
 
 class Game(NamedTuple):
-    """White, Black, the score of White, a time, a weight and the advantage of White."""
+    """White, Black, the score of White, a time, a weight, the advantage of White, and points of both or none."""
 
     white: str
     black: str
@@ -27,6 +28,7 @@ class Game(NamedTuple):
     time_seconds: int
     weight: float = 1.0
     advantage: float = 0.0
+    points: tuple[float, float] | None = None
 
 
 def league(n: int, n_players: int = 30, days: int = 6, seed: int = 3) -> list[Game]:
@@ -47,6 +49,16 @@ def with_advantages(games: Sequence[Game], seed: int = 4) -> list[Game]:
     return [game._replace(advantage=float(value)) for game, value in zip(games, points, strict=True)]
 
 
+def with_points(games: Sequence[Game], unknown: float = 0.25, seed: int = 5) -> list[Game]:
+    """The same games, most of them with points that agree with the score; some points may be unknown."""
+    draw, scored = np.random.default_rng(seed), []
+    for game in games:
+        low, ahead = draw.integers(-2, 3), draw.integers(1, 6) * (game.score != 0.5)
+        pair = (float(low + ahead), float(low)) if game.score >= 0.5 else (float(low), float(low + ahead))
+        scored.append(game._replace(points=None if draw.random() < unknown else pair))
+    return scored
+
+
 def as_periods(games: Iterable[Game], seconds: int = DAY) -> list[Period]:
     """The periods of games in order of time."""
     periods: dict[int, list[Game]] = {}
@@ -60,7 +72,9 @@ def _period(name: str, games: Sequence[Game]) -> Period:
     distinct = handles.dictionary_encode()
     numbers = distinct.indices.to_numpy()
     given = ("time_seconds", "weight", *(["advantage"] if any(game.advantage for game in games) else []))
-    facts = Games(*(np.array([getattr(game, name) for game in games]) for name in given))
+    facts = Games(**{name: np.array([getattr(game, name) for game in games]) for name in given})
+    if any(game.points for game in games):
+        facts = replace(facts, points=np.array([game.points or (np.nan, np.nan) for game in games]).ravel())
     score = np.array([game.score for game in games])
     return Period(name, distinct.dictionary, numbers[::2], numbers[1::2], score, facts)
 

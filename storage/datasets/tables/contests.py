@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from .points import Points, content_of
 from .teams import Teams
 
 
@@ -40,6 +41,8 @@ class Contest:
     rated_above, rated_below : float
         A run rates participants whose rating at entry is at least ``rated_above`` and less than ``rated_below``, rating
         points; -inf and +inf for none.
+    points : Points
+        Points of each participation, those of the team for its members; see :mod:`.points`.
     """
 
     contest_id: str
@@ -56,6 +59,7 @@ class Contest:
     field_includes_unrated: bool = False
     rated_above: float = -math.inf
     rated_below: float = math.inf
+    points: Points = None
 
     def __len__(self) -> int:
         return len(self.handles)
@@ -75,11 +79,12 @@ class Contest:
 
     @property
     def content_digest(self) -> str:
-        """32 hex digits of all that ratings depend on: contest_id, time, weight, ceiling, players, places and teams.
+        """32 hex digits of all that ratings depend on: contest_id, time, weight, ceiling, players, places, teams and
+        points.
 
         A new title or address does not change it. Contests without teams have the digests of releases without teams,
         contests in which all are rated those of releases without unrated participants, and contests without limits of
-        the rating those of releases without these.
+        the rating, or without points, those of releases without these.
         """
         n = len(self.handles)
         digest = hashlib.blake2b(digest_size=16)
@@ -102,4 +107,5 @@ class Contest:
         if self.limited:
             digest.update(b"limits in the field" if self.field_includes_unrated else b"limits")
             digest.update(struct.pack("<dd", self.rated_above, self.rated_below))
+        digest.update(content_of(self.points))
         return digest.hexdigest()

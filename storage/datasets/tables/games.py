@@ -8,9 +8,9 @@ beside them: everything that reads rows of standings reads those of games.
 * A period is rated one game after the other, in order of time; games of one time keep the order of their source. The
   ratings are those of one contest a game.
 * A round of a run is a period. It has two rows a game, in the order of the games.
-* The digest of a period covers its games, their order, players, times, weights and advantages. An ingest replaces the
-  periods that it has games of; a period with another digest breaks the chain of a run there, as every corrected contest
-  does.
+* The digest of a period covers its games, their order, players, times, weights, advantages and points, and scores
+  besides wins, draws and losses. An ingest replaces the periods that it has games of; a period with another digest
+  breaks the chain of a run there, as every corrected contest does.
 * A disqualification removes all games of a player in a period.
 """
 
@@ -19,10 +19,13 @@ from __future__ import annotations
 import hashlib
 import struct
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from .points import Points, content_of, join_points, points_of
 
 GAMES_KIND = "games"
 
@@ -30,7 +33,8 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_NO_ADVANTAGES: Floats = np.empty(0)
+_NONE: Floats = np.empty(0)
+_PLAIN_SCORES = (0.0, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,38 +45,55 @@ class Games:
     ``weight`` (float64[m]): how much each game counts, > 0.
     ``advantage`` (float64[m] or float64[0]): rating points by which a game favours its first player: the ``player`` of
     a :class:`Period`, the first row of standings. Empty: no game has an advantage.
+    ``points`` (float64[2m] or None): points of the first and of the second player of each game; see :mod:`.points`.
+    ``score`` (float64[m] or float64[0]): score of the first row of each game, at least 1/2. Empty: scores follow from
+    the places; always empty in a :class:`Period`.
     """
 
     time_seconds: Longs
     weight: Floats
-    advantage: Floats = field(default_factory=lambda: _NO_ADVANTAGES)
+    advantage: Floats = field(default_factory=lambda: _NONE)
+    points: Points = None
+    score: Floats = field(default_factory=lambda: _NONE)
 
     @classmethod
     def of(cls, rows: pa.Table) -> Games:
         """The facts of rows of a file of games."""
         weight, advantage = rows.column("weight"), rows.column("advantage")
         known = weight.null_count < len(weight)
+        n, both = len(weight), [points_of(rows.column(name)) for name in ("points", "opponent_points")]
+        points = join_points(both, [n, n])
         return cls(
             rows.column("time_seconds").to_numpy(),
             weight.fill_null(1.0).to_numpy() if known else np.ones(len(weight)),
-            advantage.fill_null(0.0).to_numpy() if advantage.null_count < len(advantage) else _NO_ADVANTAGES,
+            advantage.fill_null(0.0).to_numpy() if advantage.null_count < len(advantage) else _NONE,
+            None if points is None else points.reshape(2, n).T.ravel(),
         )
 
     def winner_first(self, score: Floats) -> Games:
         """The same games beside the rows of :func:`rows_of_games`, given the score of their first players."""
-        if not self.advantage.any():
-            return replace(self, advantage=_NO_ADVANTAGES)
-        return replace(self, advantage=np.where(score >= 0.5, self.advantage, -self.advantage) + 0.0)  # no -0.0
+        won, advantage, points = score >= 0.5, _NONE, self.points
+        if self.advantage.any():
+            advantage = np.where(won, self.advantage, -self.advantage) + 0.0  # no -0.0
+        if points is not None:
+            pairs = points.reshape(-1, 2)
+            points = np.where(won[:, None], pairs, pairs[:, ::-1]).ravel()
+        first = np.where(won, score, 1.0 - score) if are_fractional(score) else _NONE
+        return replace(self, advantage=advantage, points=points, score=first)
 
     def part(self, start: int, stop: int) -> Games:
         """The games of rows ``start`` to ``stop - 1``."""
-        games = slice(start // 2, stop // 2)
-        return Games(self.time_seconds[games], self.weight[games], self.advantage[games])
+        return self._take(slice(start // 2, stop // 2), slice(start, stop))
 
     def keep(self, games: npt.NDArray[np.bool_]) -> Games:
         """The games of a mask."""
-        advantage = self.advantage[games] if len(self.advantage) else self.advantage
-        return Games(self.time_seconds[games], self.weight[games], advantage)
+        return self._take(games, np.repeat(games, 2))
+
+    def _take(self, games: Any, rows: Any) -> Games:
+        """Some of the games, which have these rows."""
+        advantage, score = (column[games] if len(column) else column for column in (self.advantage, self.score))
+        points = None if self.points is None else self.points[rows]
+        return Games(self.time_seconds[games], self.weight[games], advantage, points, score)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +103,8 @@ class Period:
     ``contest_id``: name of the period, unique in its data set; also its title.
     ``handles``: the players, each once, no nulls.
     ``player``, ``opponent`` (int32[m]): the first and the second player of each game, as positions in ``handles``.
-    ``score`` (float64[m]): score of ``player``: 1, 0.5 or 0; ``opponent`` has the rest.
-    ``games``: times, which do not decrease, weights, and advantages of ``player``.
+    ``score`` (float64[m]): score of ``player``, from 0 to 1; ``opponent`` has the rest.
+    ``games``: times, which do not decrease, weights, advantages of ``player``, and points.
     """
 
     contest_id: str
@@ -119,13 +140,21 @@ class Period:
 
 
 def rows_of_games(player: Ints, opponent: Ints, score: Floats) -> tuple[Ints, Ints, Ints]:
-    """``player``, ``lo`` and ``hi`` of two rows a game: the winner first; in a draw the first player."""
+    """``player``, ``lo`` and ``hi`` of two rows a game: the winner first; in a draw the first player.
+
+    The winner is the one with more than half of the score.
+    """
     rows, lo, hi = (np.empty((len(player), 2), np.int32) for _ in range(3))
     won, drawn = score >= 0.5, score == 0.5
     rows[:, 0], rows[:, 1] = np.where(won, player, opponent), np.where(won, opponent, player)
     lo[:, 0], lo[:, 1] = 0, ~drawn
     hi[:, 0], hi[:, 1] = drawn, 1
     return rows.ravel(), lo.ravel(), hi.ravel()
+
+
+def are_fractional(score: Floats) -> bool:
+    """Whether there are scores besides those of wins, draws and losses."""
+    return not np.isin(score, _PLAIN_SCORES).all()
 
 
 def digest_of_games(contest_id: str, handles: pa.StringArray, player: Ints, lo: Ints, games: Games) -> str:
@@ -153,4 +182,8 @@ def digest_of_games(contest_id: str, handles: pa.StringArray, player: Ints, lo: 
         if games.advantage.any():
             digest.update(b"advantage")  # not taken for weights
             digest.update(np.ascontiguousarray(games.advantage, np.float64).data)
+        if are_fractional(games.score):
+            digest.update(b"score")
+            digest.update(np.ascontiguousarray(games.score, np.float64).data)
+        digest.update(content_of(games.points))
     return digest.hexdigest()

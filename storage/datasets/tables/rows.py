@@ -57,7 +57,7 @@ class Row(msgspec.Struct, gc=False):  # a million rows would slow down every ful
         values = (self.contest_id, "", "", self.time_seconds, names, part.lo, part.hi, self.weight, ceiling)
         above = -math.inf if self.rated_above is None else self.rated_above
         below = math.inf if self.rated_below is None else self.rated_below
-        given = Contest(*values, part.teams, part.rated, bool(self.field_includes_unrated), above, below)
+        given = Contest(*values, part.teams, part.rated, bool(self.field_includes_unrated), above, below, part.points)
         return len(given), given.n_teams, given.content_digest
 
 

@@ -16,6 +16,7 @@ from ...lake import layout
 from ...lake.access.lake import Lake, digest_of
 from ...lake.remedies import damaged, with_remedies
 from .games import GAMES_KIND, Games, rows_of_games
+from .points import Points, join_points, points_of
 from .teams import Teams
 
 Longs = npt.NDArray[np.int64]
@@ -25,8 +26,8 @@ _CACHED_FILES = 4
 _NUMBERS = ("player", "lo", "hi")
 _GAME = ("player", "opponent", "score")
 _COLUMNS = {
-    "standings": (*_NUMBERS, "team", "share", "rated"),
-    GAMES_KIND: (*_GAME, "time_seconds", "weight", "advantage"),
+    "standings": (*_NUMBERS, "team", "share", "rated", "points"),
+    GAMES_KIND: (*_GAME, "time_seconds", "weight", "advantage", "points", "opponent_points"),
 }  # by kind of file
 
 
@@ -48,6 +49,8 @@ class StandingsPart:
         Whether the rating of the participant may change; None: all are rated.
     games : Games or None
         Facts of the games of periods, of which each has two adjacent rows; None: each contest is one result.
+    points : Points
+        Points of each row; of games those of ``games``.
     """
 
     first_contest: int
@@ -58,6 +61,7 @@ class StandingsPart:
     teams: Teams | None = None
     rated: npt.NDArray[np.bool_] | None = None
     games: Games | None = None
+    points: Points = None
 
     @classmethod
     def concat(cls, parts: Sequence[StandingsPart]) -> StandingsPart:
@@ -66,7 +70,9 @@ class StandingsPart:
             return parts[0]
         sizes = np.concatenate([np.diff(part.offsets) for part in parts])
         player, lo, hi = (np.concatenate([getattr(part, name) for part in parts]) for name in _NUMBERS)
-        return cls(parts[0].first_contest, np.concatenate(([0], np.cumsum(sizes))), player, lo, hi)
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        points = join_points([part.points for part in parts], [len(part.player) for part in parts])
+        return cls(parts[0].first_contest, offsets, player, lo, hi, points=points)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -88,7 +94,8 @@ class StandingsPart:
         rated = None if self.rated is None else self.rated[a:b]
         games = None if self.games is None else self.games.part(a, b)
         rows = self.player[a:b], self.lo[a:b], self.hi[a:b]
-        return StandingsPart(start, offsets - a, *rows, teams, rated, games)
+        points = None if self.points is None else self.points[a:b]
+        return StandingsPart(start, offsets - a, *rows, teams, rated, games, points)
 
     def contests_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Place in rated order of the contest of each of ``rows``."""
@@ -100,12 +107,13 @@ def part_of(kind: str, begin: int, offsets: Longs, rows: pa.Table) -> StandingsP
     if kind == GAMES_KIND:
         player, opponent, score = (rows.column(name).to_numpy() for name in _GAME)
         games = Games.of(rows).winner_first(score)
-        return StandingsPart(begin, 2 * offsets, *rows_of_games(player, opponent, score), games=games)
+        places = rows_of_games(player, opponent, score)
+        return StandingsPart(begin, 2 * offsets, *places, games=games, points=games.points)
     player, lo, hi = (rows.column(name).to_numpy() for name in _NUMBERS)
     column = rows.column("rated")
     rated = None if column.null_count == len(column) else column.fill_null(True).to_numpy()
     rated = None if rated is None or rated.all() else rated
-    return StandingsPart(begin, offsets, player, lo, hi, Teams.of(rows), rated)
+    return StandingsPart(begin, offsets, player, lo, hi, Teams.of(rows), rated, points=points_of(rows.column("points")))
 
 
 def standings_name(data: pa.Buffer, epoch: int = 0) -> str:

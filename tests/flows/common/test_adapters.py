@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from helpers.builders import contest, ingest
 from helpers.games import Game, as_periods, ingest_periods, league
 
-from ranklake.flows.common.adapters import ContestFacts, concat_rounds
+from ranklake.flows.common.adapters import ContestFacts, all_rounds, concat_rounds
 from ranklake.rating_kernels import Rounds
 from ranklake.storage import Dataset, Lake
 
@@ -54,5 +57,32 @@ def test_games__have_half_of_an_advantage_in_each_row_of_the_winner_and_the_lose
     assert rounds.advantage.tolist() == [17.5, -17.5, -17.5, 17.5, -10.0, 10.0, 0.0, 0.0]
 
 
-def test_games__without_an_advantage_have_none(lake: Lake) -> None:
-    assert not len(rounds_of(lake, league(20)).advantage)
+def test_games__without_advantages_points_and_scores_have_none(lake: Lake) -> None:
+    rounds = rounds_of(lake, league(20))
+    assert [len(rounds.advantage), len(rounds.points), len(rounds.score)] == [0, 0, 0]
+
+
+def test_games__have_points_of_both_rows_and_the_score_of_the_first(lake: Lake) -> None:
+    games = [
+        Game("a", "b", 0.25, 100, points=(1.0, 3.0)),
+        Game("a", "b", 0.5, 200, points=(2.0, -1.5)),
+        Game("b", "a", 1.0, 300),
+        Game("a", "c", 0.75, 400, points=(np.nan, 5.0)),
+    ]
+    rounds = rounds_of(lake, games)
+    names = Dataset.open(lake, "league").handles().take(rounds.player).to_pylist()
+    assert names == ["b", "a", "a", "b", "b", "a", "a", "c"]
+    wanted = [3.0, 1.0, 2.0, -1.5, np.nan, np.nan, np.nan, 5.0]
+    assert np.array_equal(rounds.points, wanted, equal_nan=True)
+    assert rounds.score.tolist() == [0.75, 0.5, 1.0, 0.75]
+    assert np.array_equal(Rounds.from_arrays(rounds.arrays).points, wanted, equal_nan=True)
+
+
+def test_contests__have_the_points_of_each_row_that_corrections_leave(lake: Lake) -> None:
+    scored = replace(contest("a", ["x", "y", "z"]), points=np.array([7.0, np.nan, 3.0]))
+    ingest(lake, [scored, contest("b", ["y", "x"])])
+    rounds = all_rounds(Dataset.open(lake, "games"))
+    assert np.array_equal(rounds.points, [7.0, np.nan, 3.0, np.nan, np.nan], equal_nan=True)
+    with Dataset.ingest(lake, "games") as body:
+        body.disqualify("a", "y")
+    assert np.array_equal(all_rounds(Dataset.open(lake, "games")).points, [7.0, 3.0, np.nan, np.nan], equal_nan=True)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -114,6 +116,14 @@ def test_standings__consecutive_parts_joined_are_the_whole(lake, games):
     for name in ("offsets", "player", "lo", "hi"):
         assert np.array_equal(getattr(joined, name), getattr(expected, name))
         assert getattr(joined, name).dtype == getattr(expected, name).dtype
+    assert joined.points is None
+    parts[1] = replace(parts[1], points=np.arange(float(len(parts[1].player))))
+    before, n = len(parts[0].player), len(parts[1].player)
+    points = StandingsPart.concat(parts).points
+    assert points[before : before + n].tolist() == list(range(n))
+    assert np.isnan(points[:before]).all()
+    assert np.isnan(points[before + n :]).all()
+    assert len(points) == len(joined.player)
 
 
 def test_standings__corrected_contests_keep_their_place(lake, games):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers.builders import contest, ingest
-from helpers.games import Game, as_periods, ingest_periods, league, with_advantages
+from helpers.games import Game, as_periods, ingest_periods, league, with_advantages, with_points
 
 from ranklake.storage import Dataset, Lake, LakeError
 from ranklake.storage.datasets.tables.games import Period
@@ -21,10 +21,14 @@ from ranklake.storage.maintenance.verify import verify_dataset
 
 GAMES = league(120)
 FAVOURED = with_advantages(GAMES)
+SCORED = with_points(GAMES)
+FRACTIONAL = [game._replace(score=(game.time_seconds % 65) / 64) for game in GAMES]
 
 
 def content(lake: Lake, name: str = "league") -> list[tuple]:
-    """Every game as winner, loser, whether drawn, time, weight and advantage of the winner, with its period's id."""
+    """Every game as winner, loser, score of the winner, time, weight, points of both and advantage of the winner, with
+    its period's id.
+    """
     dataset = Dataset.open(lake, name)
     handles, ids = dataset.handles().to_pylist(), dataset.contests.column("contest_id").to_pylist()
     rows = []
@@ -37,7 +41,11 @@ def content(lake: Lake, name: str = "league") -> list[tuple]:
             a, b = part.player[2 * g : 2 * g + 2]
             drawn = part.lo[2 * g + 1] == 0
             assert part.hi[2 * g : 2 * g + 2].tolist() == [int(drawn), 1]
-            rows.append((ids[period], handles[a], handles[b], bool(drawn), int(time), float(weight), float(ahead)))
+            score = float(part.games.score[g]) if len(part.games.score) else 0.5 if drawn else 1.0
+            points = None if part.points is None else part.points[2 * g : 2 * g + 2].tolist()
+            points = None if points is None or np.isnan(points).all() else tuple(points)
+            assert drawn == (score == 0.5)
+            rows.append((ids[period], handles[a], handles[b], score, int(time), float(weight), points, float(ahead)))
     return rows
 
 
@@ -47,11 +55,13 @@ def expected(games: list[Game]) -> list[tuple]:
         names = (game.white, game.black) if game.score >= 0.5 else (game.black, game.white)
         period = f"period-{game.time_seconds // 86_400}"
         ahead = game.advantage if game.score >= 0.5 else -game.advantage
-        rows.append((period, *names, game.score == 0.5, game.time_seconds, game.weight, ahead))
+        points = game.points if game.points is None or game.score >= 0.5 else game.points[::-1]
+        score = max(game.score, 1.0 - game.score)
+        rows.append((period, *names, score, game.time_seconds, game.weight, points, ahead))
     return rows
 
 
-@pytest.mark.parametrize("games", [GAMES, FAVOURED])
+@pytest.mark.parametrize("games", [GAMES, FAVOURED, SCORED, FRACTIONAL])
 def test_games__are_read_back_in_order(lake: Lake, games: list[Game]) -> None:
     assert ingest_periods(lake, as_periods(games)) == ["new"] * 6
     assert content(lake) == expected(games)
@@ -98,6 +108,12 @@ def test_digest__is_independent_of_numbers_and_covers_everything_else() -> None:
         [GAMES[0]._replace(advantage=-7.0), *GAMES[1:8]],
         [GAMES[0], GAMES[1]._replace(advantage=7.0), *GAMES[2:8]],
         [GAMES[0]._replace(white="new"), *GAMES[1:8]],
+        [GAMES[0]._replace(points=(3.0, 1.0)), *GAMES[1:8]],
+        [GAMES[0]._replace(points=(1.0, 3.0)), *GAMES[1:8]],
+        [GAMES[0]._replace(points=(3.0, np.nan)), *GAMES[1:8]],
+        [GAMES[0], GAMES[1]._replace(points=(3.0, 1.0)), *GAMES[2:8]],
+        [GAMES[0]._replace(score=0.25), *GAMES[1:8]],
+        [GAMES[0]._replace(score=0.75), *GAMES[1:8]],
         [replace_score(GAMES[0]), *GAMES[1:8]],
     ]
     digests = {as_periods(games, seconds=10**9)[0].content_digest for games in variants}
@@ -107,7 +123,7 @@ def test_digest__is_independent_of_numbers_and_covers_everything_else() -> None:
 def test_digest__is_that_of_earlier_releases_and_of_the_same_game_told_from_the_other_side(lake: Lake) -> None:
     digests = [period.content_digest for period in as_periods(GAMES)[:2]]
     assert digests == ["2f84aa6f54ef820a2ec1f864aea3f6c0", "a8a32b4ff66da6bb9a88433534a887c6"]  # without advantages
-    told = [Game("a", "b", 1.0, 100, 1.0, 35.0), Game("b", "a", 0.0, 100, 1.0, -35.0)]
+    told = [Game("a", "b", 0.75, 100, 1.0, 35.0, (2.0, 1.0)), Game("b", "a", 0.25, 100, 1.0, -35.0, (1.0, 2.0))]
     one, other = (as_periods([game]) for game in told)
     assert one[0].content_digest == other[0].content_digest
     ingest_periods(lake, one)
@@ -126,17 +142,34 @@ def test_advantages_of_zero__of_either_sign_are_none() -> None:
     assert period([-0.0, 5.0, 0.0, -0.0]).content_digest == period([0.0, 5.0, -0.0, 0.0]).content_digest
 
 
-def test_file__has_advantages_only_if_some_game_has_one(lake: Lake) -> None:
+def test_points_and_scores_of_other_periods__change_no_digest(lake: Lake) -> None:
+    digests = [period.content_digest for period in as_periods(GAMES)]
+    for other in (SCORED, FRACTIONAL):
+        mixed = [*GAMES[:100], *other[100:]]
+        assert [period.content_digest for period in as_periods(mixed)][:4] == digests[:4]
+        ingest_periods(lake, as_periods(mixed))
+        assert list(verify_dataset(Dataset.open(lake, "league"))) == []
+    (plain,) = as_periods(GAMES[:4], seconds=10**9)
+    unknown = replace(plain, games=replace(plain.games, points=np.full(8, np.nan)))
+    assert unknown.content_digest == plain.content_digest
+
+
+def test_file__has_advantages_and_points_only_if_some_game_has_one(lake: Lake) -> None:
     columns = ["contest_id", "player", "opponent", "score", "time_seconds", "weight"]
-    for name, games, expected in (("plain", GAMES, columns), ("favoured", FAVOURED, [*columns, "advantage"])):
+    cases = [
+        ("plain", GAMES, columns),
+        ("favoured", FAVOURED, [*columns, "advantage"]),
+        ("scored", SCORED, [*columns, "points", "opponent_points"]),
+    ]
+    for name, games, expected in cases:
         ingest_periods(lake, as_periods(games), name)
         (file,) = set(Dataset.open(lake, name).contests.column("file").to_pylist())
         data = lake.read_bytes(f"{name}/standings/{file}")
         assert pq.read_schema(pa.BufferReader(data)).names == expected
 
 
-def test_compact__merges_the_files_of_a_year_with_and_without_advantages(lake: Lake) -> None:
-    mixed = [*GAMES[:50], *FAVOURED[50:]]
+def test_compact__merges_the_files_of_a_year_with_and_without_advantages_and_points(lake: Lake) -> None:
+    mixed = [*GAMES[:50], *SCORED[50:70], *FAVOURED[70:]]
     for period in as_periods(mixed):
         ingest_periods(lake, [period])
     (plain, *_), favoured = as_periods(GAMES), as_periods(mixed)[-1]
@@ -158,7 +191,7 @@ def test_change_of_advantages__replaces_the_period(lake: Lake) -> None:
     assert content(lake) == expected(GAMES)
 
 
-@pytest.mark.parametrize("games", [GAMES, FAVOURED])
+@pytest.mark.parametrize("games", [GAMES, FAVOURED, SCORED, FRACTIONAL])
 def test_disqualification__removes_the_games_of_a_player_in_one_period(lake: Lake, games: list[Game]) -> None:
     ingest_periods(lake, as_periods(games))
     victim, period = GAMES[40].white, f"period-{GAMES[40].time_seconds // 86_400}"
@@ -189,9 +222,9 @@ def test_alias__merges_two_players_unless_they_met(lake: Lake) -> None:
     assert list(verify_dataset(Dataset.open(lake, "league"))) == []
 
 
-@pytest.mark.parametrize("column", ["player", "opponent", "score", "time_seconds", "advantage"])
+@pytest.mark.parametrize("column", ["player", "opponent", "score", "time_seconds", "advantage", "points"])
 def test_verify__names_a_file_with_another_game(lake: Lake, column: str) -> None:
-    ingest_periods(lake, as_periods(FAVOURED))
+    ingest_periods(lake, as_periods(with_points(FAVOURED)))
     file = Dataset.open(lake, "league").contests.column("file")[0].as_py()
     path = f"league/standings/{file}"
     table = lake.read_table(path, "games")

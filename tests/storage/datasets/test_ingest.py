@@ -1,11 +1,14 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers.builders import Killed, WatchedLake, content, contest, expected, field, ingest, tree
 
 from ranklake.storage import Dataset, FormatError, Lake, LakeError
+from ranklake.storage.maintenance.verify import verify_dataset
 
 BEFORE = [
     contest("a", field("p", 5), url="https://example.org/a", ties=2),
@@ -109,6 +112,25 @@ def test_ingest__slices_of_a_larger_array_are_digested_and_stored_alone(lake):
     ingest(lake, sliced)
     assert content(lake) == expected(whole)
     assert ingest(lake, whole) == ["unchanged"] * 3
+
+
+def test_ingest__points_are_stored_and_digested_where_there_are_some(lake):
+    plain = [contest(name, ["x", "y", "z"]) for name in "ab"]
+    unknown, scored, other = (
+        replace(plain[0], points=np.array(values)) for values in ([np.nan] * 3, [3.0, np.nan, -0.0], [3.0, np.nan, 1.0])
+    )
+    assert len({one.content_digest for one in (plain[0], unknown)}) == 1
+    assert len({one.content_digest for one in (plain[0], scored, other)}) == 3
+    assert ingest(lake, plain) == ["new", "new"]
+    assert ingest(lake, [unknown, plain[1]]) == ["unchanged", "unchanged"]
+    assert ingest(lake, [scored, plain[1]]) == ["corrected", "unchanged"]
+    assert ingest(lake, [replace(scored, points=np.abs(scored.points)), plain[1]]) == ["unchanged", "unchanged"]
+    dataset = Dataset.open(lake, "games")
+    files = [lake.read_bytes(f"games/standings/{file}") for file in dataset.contests.column("file").to_pylist()]
+    assert ["points" in pq.read_schema(pa.BufferReader(data)).names for data in files] == [True, False]
+    points = [part.contest(at).points for part in dataset.standings() for at in range(part.first_contest, 2)]
+    assert np.array_equal(points[0], [3.0, np.nan, 0.0], equal_nan=True)
+    assert list(verify_dataset(dataset)) == []
 
 
 def test_ingest__small_contests_share_files_and_large_ones_do_not(lake):
